@@ -9,14 +9,18 @@ const backends = {
 
 /** The servers of such a setting, to be tried. */
 export function backendServers(setting: BackendSetting, url: string): readonly ServerAddress[] {
-  return serversOf(url, backends[setting].defaultPort);
+  return serversOf(url, defaultPortOf(setting, url));
 }
 
 /** What the setting names, without user and password: "Postgres at db:5432". */
 export function backendText(setting: BackendSetting, url: string): string {
-  const { product, defaultPort } = backends[setting];
-  const hosts = hostsOf(url, defaultPort);
+  const { product } = backends[setting];
+  const hosts = hostsOf(url, defaultPortOf(setting, url));
   return hosts === '' ? product : `${product} at ${hosts}`;
+}
+
+function defaultPortOf(setting: BackendSetting, url: string): number {
+  return /^rediss?-sentinel:/i.test(url) ? 26_379 : backends[setting].defaultPort;
 }
 
 /** For a person: which server is away, and what to do. */

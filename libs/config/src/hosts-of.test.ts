@@ -9,6 +9,7 @@ describe('the hosts of a URL', () => {
     ['nats://token@n-1,nats://user:pass@n-2:4223', 'n-1:5432, n-2:4223'],
     ['redis://:pass@[::1]:6379/0', '[::1]:6379'],
     ['postgres://user:pass@%2Fvar%2Frun/gateway', ''],
+    ['redis-sentinel://user:pass@s-1,s-2:26380/0#master', 's-1:5432, s-2:26380'],
   ])('%s are %s', (url, hosts) => expect(hostsOf(url, 5432)).toBe(hosts));
 
   it('never show a part of a password that is not written as URLs want it', () => {

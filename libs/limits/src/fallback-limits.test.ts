@@ -199,6 +199,17 @@ describe('a replica whose remote is away', () => {
     expect(state.handedOver.map(({ requestId }) => requestId)).toEqual(['r3', 'r4']);
   });
 
+  it('tells a remote that may have forgotten what it admitted, and goes on asking it', async () => {
+    const { limits, clock, state, decide, handedOver } = await setUp();
+    state.answer = admitted(1, 100n);
+    await decide({ requestsPerMinute: 5 });
+    clock.advanceMs(30_000);
+    await limits.remind();
+    expect(handedOver.mock.calls).toEqual([[[{ key: 'k', requestId: 'r1', ageMs: 30_000 }]]]);
+    expect((await decide({ requestsPerMinute: 5 })).status?.degraded).toBe(false);
+    expect(limits.isAway).toBe(false);
+  });
+
   it('hands over every admission once, a few at a time, also when it fails in the middle', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(700), { maxLength: 4 }), fc.nat(4), async (counts, failsAt) => {

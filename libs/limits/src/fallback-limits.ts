@@ -135,6 +135,12 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return this.ask(alone, () => this.remote.heartbeat(group, replicaId, admissions));
   }
 
+  /** Gives a remote that may have forgotten, though it was not noticed to be away, what was admitted here in the last minute. */
+  async remind(): Promise<void> {
+    if (this.isAway || this.#isClosed) return;
+    await this.#handOverOwn(true).catch((thrown: unknown) => this.#beginOutage(thrown));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#heartbeats);

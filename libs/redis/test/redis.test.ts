@@ -1,6 +1,7 @@
+import { EnvReader } from '@gateway/config';
 import { startRedis, type TestServer } from '@gateway/testkit';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openRedis } from '../src/index.ts';
+import { openRedis, redisSettings } from '../src/index.ts';
 
 const timeoutMs = 500;
 
@@ -12,7 +13,8 @@ describe('a connection to Redis', () => {
   });
 
   const connect = async () => {
-    const redis = openRedis({ url: server.url, timeoutMs, isRepeatable: false });
+    const settings = redisSettings.required(new EnvReader({ REDIS_URL: server.url }), '');
+    const redis = openRedis({ settings, timeoutMs, isRepeatable: false });
     await redis.connect();
     onTestFinished(() => redis.disconnect());
     return redis;

@@ -101,8 +101,8 @@ async function chooseProviders({ env, config, stack }: Wiring, database: Gateway
 }
 
 /** In memory without a REDIS_URL. */
-async function openStores({ env, config: { redisUrl }, runtime, stack }: Wiring) {
-  if (redisUrl === undefined) {
+async function openStores({ env, config: { redis }, runtime, stack }: Wiring) {
+  if (redis === undefined) {
     const { admissionsFile: path } = await DataFolder.open(env);
     const limitStore = await openEmbeddedLimitStore({ config: readLimiterConfig(env), path, runtime }, stack);
     return { limitStore, poolStore: new MemoryPoolStore(systemClock) };
@@ -110,7 +110,7 @@ async function openStores({ env, config: { redisUrl }, runtime, stack }: Wiring)
   const { openSharedLimitStore } = await import('@gateway/limiter/store/fallback-limit-store');
   const { openSharedPoolStore } = await import('@gateway/pool-broker/store/fallback-pool-store');
   const limitStore = openSharedLimitStore(readStandAloneLimiterConfig(env), runtime, stack);
-  return { limitStore, poolStore: stack.use(await openSharedPoolStore(redisUrl, runtime)) };
+  return { limitStore, poolStore: stack.use(await openSharedPoolStore(redis, runtime)) };
 }
 
 /** How usage reaches the ledger over JetStream. Undefined without a NATS_URL. */

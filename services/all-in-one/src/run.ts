@@ -57,7 +57,7 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   const data = await DataFolder.open(env);
   const isDatabaseShared = readDatabaseUrl(env) !== undefined;
   // There is something that two gateways on one folder would each have for themselves.
-  if (!isDatabaseShared || config.redisUrl === undefined) stack.use(await data.claim());
+  if (!isDatabaseShared || config.redis === undefined) stack.use(await data.claim());
   // Without a database nothing can be done: opening it fails.
   warnOfUnreachableBackends(env, ['REDIS_URL', 'NATS_URL'], runtime.logger);
   const gateway = stack.use(await composeGateway(env, config, runtime));

@@ -20,9 +20,12 @@ describe('the limiter’s settings', () => {
     expect(read).toThrow(/LIMITER_FAILURE_MODE.*REDIS_URL.*redis:\/\/127.*USAGE_QUERY_URL/s);
   });
 
-  it('take Redis with and without TLS', () => {
-    for (const REDIS_URL of ['redis://host:6379', 'rediss://user:secret@host:6380/2']) {
-      expect(readStandAloneLimiterConfig({ REDIS_URL }).redisUrl).toBe(REDIS_URL);
+  it('take Redis as one server and as a cluster', () => {
+    for (const [REDIS_URL, kind] of [
+      ['redis://host:6379', 'server'],
+      ['rediss-cluster://user:secret@host:6380', 'cluster'],
+    ]) {
+      expect(readStandAloneLimiterConfig({ REDIS_URL }).redis.place.kind).toBe(kind);
     }
   });
 });

@@ -1,4 +1,5 @@
 import { type Environment, EnvReader } from '@gateway/config';
+import { type RedisSettings, redisSettings } from '@gateway/redis/redis-settings';
 
 const failureModes = ['local', 'closed'] as const;
 
@@ -28,10 +29,8 @@ export interface LimiterConfig {
 
 /** What a limiter of its own, apart from the one in the all-in-one process, needs besides. */
 export interface StandAloneLimiterConfig extends LimiterConfig {
-  /** REDIS_URL (required): where windows and day counters live, redis:// or rediss://. */
-  readonly redisUrl: string;
-  /** REDIS_CLUSTER (false): whether REDIS_URL names a node of a Redis Cluster. */
-  readonly isRedisCluster: boolean;
+  /** REDIS_URL (required) and what belongs to it: where windows and day counters live. */
+  readonly redis: RedisSettings;
   /** USAGE_QUERY_URL: where day totals are loaded from when Redis does not have them; without it they start at zero. */
   readonly usageQueryUrl: string | undefined;
 }
@@ -48,11 +47,7 @@ export function readStandAloneLimiterConfig(env: Environment): StandAloneLimiter
   const reader = new EnvReader(env);
   const config: StandAloneLimiterConfig = {
     ...readSettings(reader),
-    redisUrl: reader.requiredUrl('REDIS_URL', 'Limits are counted there.', 'redis://127.0.0.1:6379', [
-      'redis',
-      'rediss',
-    ]),
-    isRedisCluster: reader.boolean('REDIS_CLUSTER', false),
+    redis: redisSettings.required(reader, 'Limits are counted there.'),
     usageQueryUrl: reader.optionalPeerUrl('USAGE_QUERY_URL', 'http://127.0.0.1:50056'),
   };
   reader.done();

@@ -25,6 +25,22 @@ async function startPair(stack: AsyncDisposableStack) {
 }
 
 describe('a failover to a Redis that had not heard of the latest', () => {
+  it('gives no slot away twice when it is too quick to be noticed', async () => {
+    await using stack = new AsyncDisposableStack();
+    const { replica, link, address, toReplica } = await startPair(stack);
+    await using limiter = await startLimiter(address.url);
+    const key = `token:${randomUUID()}`;
+    const admit = () => limiter.client.admit({ key, requestId: randomUUID(), limits }, deadline);
+    link.cut(true);
+    for (let n = 0; n < 20; n++) expect((await admit()).refusal).toBeUndefined();
+    expect(await toReplica.zcard(`rl:{${key}}:m`)).toBe(0);
+    await toReplica.replicaof('NO', 'ONE');
+    address.switchTo(replica.url);
+    await expect.poll(() => toReplica.zcard(`rl:{${key}}:m`), recovery).toBe(20);
+    expect((await admit()).status).toMatchObject({ degraded: false, requests: { remaining: 39 } });
+    expect(await limiter.metric('store_outages_total')).toBe(0);
+  });
+
   it('takes no window back in time, gives no slot away twice, and the day total is the ledger’s again', async () => {
     await using stack = new AsyncDisposableStack();
     const { primary, replica, link, address, toReplica } = await startPair(stack);

@@ -1,15 +1,33 @@
 import type { LimitStore } from '@gateway/limits';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type RedisGroup, startRedisCluster, startRedisSentinels } from '@gateway/testkit/redis-groups';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PlainCostKind as CostKind, PlainLimits as Limits } from './plain-store.ts';
+import { redisAt } from './redis-at.ts';
 import { openMemoryStore, openRedisStore, type StoreUnderTest } from './store-under-test.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const midnightMs = Date.parse('2026-11-20T23:00:00Z');
 const today = '2026-11-20';
 
+const groups = new Map<() => Promise<RedisGroup>, Promise<RedisGroup>>();
+afterAll(async () => {
+  for (const group of groups.values()) await (await group)[Symbol.asyncDispose]();
+});
+
+/** Opens stores in one group of servers, which is started for the first of them. */
+const openIn = (start: () => Promise<RedisGroup>) => async (startMs: number) => {
+  const group = groups.get(start) ?? start();
+  groups.set(start, group);
+  const { url, env } = await group;
+  return openRedisStore(startMs, { settings: redisAt(url, env) });
+};
+const access = { hasTls: true, password: 'p@ss/word' };
+
 describe.each([
   { name: 'memory', open: openMemoryStore },
   { name: 'Redis', open: openRedisStore },
+  { name: 'Redis behind Sentinels, with TLS and a password', open: openIn(() => startRedisSentinels(access)) },
+  { name: 'a Redis Cluster, with TLS and a password', open: openIn(() => startRedisCluster(access)) },
 ])('a limit store in $name', ({ open }) => {
   let opened: StoreUnderTest;
   beforeEach(async () => {

@@ -5,6 +5,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RedisLimitStoreOptions } from '../src/store/redis-limit-store.ts';
 import { PlainStore } from './plain-store.ts';
+import { redisAt } from './redis-at.ts';
 import { redisProxy } from './redis-proxy.ts';
 import { startRedisStore } from './store-under-test.ts';
 
@@ -118,7 +119,7 @@ describe('the Redis limit store', () => {
 
   it('takes one slot when the answer is lost on its way and the call is made again', async () => {
     await using proxy = await redisProxy((await testBackends()).redisUrl);
-    const store = await open({ url: proxy.url });
+    const store = await open({ settings: redisAt(proxy.url) });
     const key = limitedKey();
     await store.admit(admission(key, 'a'));
     proxy.cutNextAnswer();

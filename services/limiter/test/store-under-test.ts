@@ -5,6 +5,7 @@ import { testBackends } from '@gateway/testkit';
 import { ManualClock, systemClock } from '@gateway/time';
 import { RedisLimitStore, type RedisLimitStoreOptions } from '../src/store/redis-limit-store.ts';
 import { PlainStore } from './plain-store.ts';
+import { redisAt } from './redis-at.ts';
 
 /** A store whose time the test sets, and a key of its own. */
 export interface StoreUnderTest extends AsyncDisposable {
@@ -23,9 +24,12 @@ export async function openMemoryStore(startMs: number, bounds: StoreBounds = {})
   return { store, clock, key: `test:${randomUUID()}`, [Symbol.asyncDispose]: async () => undefined };
 }
 
-export async function openRedisStore(startMs: number, bounds: StoreBounds = {}): Promise<StoreUnderTest> {
+export async function openRedisStore(
+  startMs: number,
+  options: StoreBounds & Pick<Partial<RedisLimitStoreOptions>, 'settings'> = {},
+): Promise<StoreUnderTest> {
   const clock = new ManualClock(startMs);
-  const store = await startRedisStore({ clock, redisClock: clock, ...bounds });
+  const store = await startRedisStore({ clock, redisClock: clock, ...options });
   return {
     store: new PlainStore(store),
     clock,
@@ -36,9 +40,9 @@ export async function openRedisStore(startMs: number, bounds: StoreBounds = {}):
 
 /** One that is connected, with a deadline that a busy test machine keeps. */
 export async function startRedisStore(options: Partial<RedisLimitStoreOptions>): Promise<RedisLimitStore> {
-  const { redisUrl: url } = await testBackends();
+  const settings = options.settings ?? redisAt((await testBackends()).redisUrl);
   const logger = createLogger('limiter', 'silent');
-  const store = new RedisLimitStore({ url, timeoutMs: 10_000, logger, clock: systemClock, ...options });
+  const store = new RedisLimitStore({ settings, timeoutMs: 10_000, logger, clock: systemClock, ...options });
   await store.start();
   return store;
 }

@@ -9,6 +9,7 @@ import {
   readSettings,
 } from '@gateway/config';
 import { databaseUrl } from '@gateway/database/database-url';
+import { redisSettings } from '@gateway/redis/redis-settings';
 import { type AccountKey, parseAccountKeys } from './credentials/encryption.ts';
 import { defaultRedisCommandTimeoutMs } from './store/pool-store.ts';
 
@@ -26,18 +27,13 @@ export type CredentialConfig = ReturnType<typeof credentialConfigOf>;
 /** Throws ConfigError with every problem, "no account" among them. */
 export function readPoolBrokerConfig(env: Environment) {
   return readSettings(env, (reader) => {
-    const redisUrl = reader.requiredUrl(
-      'REDIS_URL',
-      'What is known of accounts is kept there, for all replicas.',
-      'redis://127.0.0.1:6379',
-      ['redis', 'rediss'],
-    );
+    const redis = redisSettings.required(reader, 'What is known of accounts is kept there, for all replicas.');
     const timeouts = { min: 1, max: 1_000 };
     const redisCommandTimeoutMs = reader.integer('REDIS_COMMAND_TIMEOUT_MS', defaultRedisCommandTimeoutMs, timeouts);
     const url = databaseUrl.optional(reader);
     const credentials = credentialConfigOf(reader);
     const gateway = gatewayOf(reader, env, url !== undefined);
-    return { gateway, redisUrl, redisCommandTimeoutMs, databaseUrl: url, credentials };
+    return { gateway, redis, redisCommandTimeoutMs, databaseUrl: url, credentials };
   });
 }
 

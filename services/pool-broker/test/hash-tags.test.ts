@@ -5,6 +5,7 @@ import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
 import { healthy } from '../src/health/account-health.ts';
 import { RedisPoolStore } from '../src/store/redis-pool-store.ts';
+import { redisAt } from './redis-at.ts';
 
 /** The keys of each script that a client runs meanwhile, those with a prefix only. */
 async function watchScripts(url: string, prefix: string) {
@@ -27,7 +28,7 @@ it('a script touches the keys of one hash tag, so that Redis Cluster runs it too
   const { redisUrl } = await testBackends();
   const keyPrefix = `test-${randomUUID()}:`;
   const clock = new ManualClock(Date.now());
-  const store = await RedisPoolStore.open(redisUrl, 5_000, clock, keyPrefix);
+  const store = await RedisPoolStore.open({ settings: redisAt(redisUrl), commandTimeoutMs: 5_000, clock, keyPrefix });
   onTestFinished(() => store[Symbol.asyncDispose]());
   const scripts = await watchScripts(redisUrl, keyPrefix);
 

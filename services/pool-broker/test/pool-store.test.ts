@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RedisSettings } from '@gateway/redis';
 import { testBackends } from '@gateway/testkit';
+import { type RedisGroup, startRedisCluster, startRedisSentinels } from '@gateway/testkit/redis-groups';
 import { ManualClock } from '@gateway/time';
 import { Redis } from 'ioredis';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type AccountHealth, healthy } from '../src/health/account-health.ts';
 import { noIncidents, type PoolHealth } from '../src/health/pool-health.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
 import type { NewLease, PoolStore } from '../src/store/pool-store.ts';
 import { RedisPoolStore } from '../src/store/redis-pool-store.ts';
+import { redisAt } from './redis-at.ts';
 
 interface Subject {
   readonly store: PoolStore;
@@ -23,18 +26,36 @@ async function memorySubject(): Promise<Subject> {
   return { store: new MemoryPoolStore(clock), clock, elapse: async (ms) => clock.advanceMs(ms) };
 }
 
-async function openRedisStore(keyPrefix: string, clock: ManualClock): Promise<RedisPoolStore> {
-  const { redisUrl } = await testBackends();
-  const store = await RedisPoolStore.open(redisUrl, 5_000, clock, keyPrefix);
+async function openRedisStore(
+  keyPrefix: string,
+  clock: ManualClock,
+  settings?: RedisSettings,
+): Promise<RedisPoolStore> {
+  const shared = settings ?? redisAt((await testBackends()).redisUrl);
+  const store = await RedisPoolStore.open({ settings: shared, commandTimeoutMs: 5_000, clock, keyPrefix });
   onTestFinished(() => store[Symbol.asyncDispose]());
   return store;
 }
 
-async function redisSubject(): Promise<Subject> {
+async function redisSubject(settings?: RedisSettings): Promise<Subject> {
   const clock = new ManualClock(Date.now());
-  const store = await openRedisStore(`test-${randomUUID()}:`, clock);
+  const store = await openRedisStore(`test-${randomUUID()}:`, clock, settings);
   return { store, clock, elapse: async (ms) => void (await sleep(ms)) };
 }
+
+const groups = new Map<() => Promise<RedisGroup>, Promise<RedisGroup>>();
+afterAll(async () => {
+  for (const group of groups.values()) await (await group)[Symbol.asyncDispose]();
+});
+
+/** Stores in one group of servers, which is started for the first of them. */
+const subjectIn = (start: () => Promise<RedisGroup>) => async () => {
+  const group = groups.get(start) ?? start();
+  groups.set(start, group);
+  const { url, env } = await group;
+  return redisSubject(redisAt(url, env));
+};
+const access = { hasTls: true, password: 'p@ss/word' };
 
 const leaseTtlMs = 600_000;
 const ofLease = (leaseId: string) => ({ pool: 'p', model: 'm', caller: 'c', leaseId });
@@ -70,7 +91,9 @@ const limitedUntil = (untilMs: number): AccountHealth => ({
 
 describe.each([
   ['memory', memorySubject],
-  ['Redis', redisSubject],
+  ['Redis', () => redisSubject()],
+  ['Redis behind Sentinels, with TLS and a password', subjectIn(() => startRedisSentinels(access))],
+  ['a Redis Cluster, with TLS and a password', subjectIn(() => startRedisCluster(access))],
 ])('a pool store in %s', (_kind, subject) => {
   it('knows nothing bad of an account that it does not know', async () => {
     const { store } = await subject();

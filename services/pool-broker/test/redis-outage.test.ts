@@ -2,10 +2,12 @@ import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js'
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { startRedis, type TestServer } from '@gateway/testkit';
+import { startRedisCluster, startRedisSentinels } from '@gateway/testkit/redis-groups';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { sampleGateway } from '../src/__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../src/service.ts';
 import { openSharedPoolStore } from '../src/store/fallback-pool-store.ts';
+import { redisAt } from './redis-at.ts';
 
 let redis: TestServer;
 beforeEach(async () => {
@@ -13,9 +15,9 @@ beforeEach(async () => {
   return () => redis[Symbol.asyncDispose]();
 });
 
-async function brokerOf() {
+async function brokerOf(settings = redisAt(redis.url)) {
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const store = await openSharedPoolStore(redis.url, runtime);
+  const store = await openSharedPoolStore(settings, runtime);
   onTestFinished(() => store[Symbol.asyncDispose]());
   const service = createPoolBrokerService({ gateway: sampleGateway }, runtime, { store });
   const pools = directClient(service.routes[0]);
@@ -87,5 +89,33 @@ describe('a broker that starts before its Redis', () => {
         { timeout: 30_000 },
       )
       .toBe(true);
+  });
+});
+
+describe.each([
+  ['Sentinels', startRedisSentinels],
+  ['a Redis Cluster', startRedisCluster],
+])('brokers whose master is replaced, by %s', (_kind, start) => {
+  it('serve meanwhile, and share by the new one what they learnt', async () => {
+    const group = await start({ silenceMs: 1_000 });
+    onTestFinished(() => group[Symbol.asyncDispose]());
+    const settings = redisAt(group.url, group.env);
+    const [one, other] = [await brokerOf(settings), await brokerOf(settings)];
+    const lease = await one.acquire();
+    const victim = await group.masterOf(lease.pool);
+    await victim.kill();
+    for (let n = 0; n < 20; n++) await one.acquire();
+    await one.acquire([one.fail(lease, AttemptResult.UNAUTHORIZED)]);
+    await expect.poll(async () => (await group.masterOf(lease.pool)) !== victim, { timeout: 20_000 }).toBe(true);
+    await expect
+      .poll(
+        async () => {
+          await one.pools.listAccounts({});
+          const { accounts } = await other.pools.listAccounts({});
+          return accounts.find(({ id }) => id === lease.accountId)?.cooldowns.map(({ reason }) => reason);
+        },
+        { timeout: 20_000 },
+      )
+      .toEqual([AttemptResult.UNAUTHORIZED]);
   });
 });

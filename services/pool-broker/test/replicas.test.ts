@@ -18,6 +18,7 @@ import { gatewayWith, sampleAccount, sampleSettings } from '../src/__fixtures__/
 import { createPoolBrokerService } from '../src/service.ts';
 import { FallbackPoolStore } from '../src/store/fallback-pool-store.ts';
 import { RedisPoolStore } from '../src/store/redis-pool-store.ts';
+import { redisAt } from './redis-at.ts';
 
 type Attempt = MessageInitShape<typeof AttemptSchema>;
 
@@ -34,7 +35,12 @@ async function replicasOf(count: number, { redisUrl, clock = systemClock, caps }
   const gateway = gatewayWith(accounts);
   return Promise.all(
     Array.from({ length: count }, async () => {
-      const redis = await RedisPoolStore.open(redisUrl, 2_000, clock, keyPrefix);
+      const redis = await RedisPoolStore.open({
+        settings: redisAt(redisUrl),
+        commandTimeoutMs: 2_000,
+        clock,
+        keyPrefix,
+      });
       onTestFinished(() => redis[Symbol.asyncDispose]());
       const store = new FallbackPoolStore(redis, clock, () => undefined);
       const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };

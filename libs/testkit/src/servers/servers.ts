@@ -33,15 +33,18 @@ export function startRedis({ port, cluster = false }: ServerOptions & { cluster?
   return startServer(cluster ? redisClusterNode : redis, port);
 }
 
-const redisClusterNode: Server = {
+export const redisClusterNode: Server = {
   ...redis,
   parameters: (port, dataDir) => {
-    // Nodes talk to each other on a port of their own, which would be beyond the last one for many a free port.
-    const busPort = port > 45_000 ? port - 10_000 : port + 10_000;
     const settings = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1', '--cluster-port'];
-    return [...redis.parameters(port, dataDir), ...settings, String(busPort)];
+    return [...redis.parameters(port, dataDir), ...settings, String(busPortOf(port))];
   },
 };
+
+/** Nodes of a cluster talk to each other on a port of their own, which would be beyond the last one for many a free port. */
+export function busPortOf(port: number): number {
+  return port > 45_000 ? port - 10_000 : port + 10_000;
+}
 
 export const nats: Server = {
   name: 'nats',

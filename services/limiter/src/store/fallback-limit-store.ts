@@ -12,10 +12,12 @@ export function openSharedLimitStore(
   { logger, metrics }: ServiceRuntime,
   resources: AsyncDisposableStack,
 ): LimitStore {
-  const { redisUrl: url, isRedisCluster: isCluster, redisTimeoutMs: timeoutMs } = config;
-  const remote = resources.use(new RedisLimitStore({ url, isCluster, timeoutMs, clock: systemClock, logger }));
+  const { redis: settings, redisTimeoutMs: timeoutMs } = config;
+  const remote = resources.use(new RedisLimitStore({ settings, timeoutMs, clock: systemClock, logger }));
   const parts = { remote, clock: systemClock, metrics: createLimiterMetrics(metrics), logger };
-  return resources.use(new FallbackLimitStore({ ...parts, ...config, maxKept: config.memoryMaxKeys }));
+  const store = resources.use(new FallbackLimitStore({ ...parts, ...config, maxKept: config.memoryMaxKeys }));
+  remote.onReconnected(() => void store.remind());
+  return store;
 }
 
 export interface FallbackLimitStoreOptions extends Pick<LimiterConfig, 'failureMode' | 'localMaxMs' | 'leastReplicas'> {

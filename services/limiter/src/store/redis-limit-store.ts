@@ -16,16 +16,20 @@ import {
   undecided,
 } from '@gateway/limits';
 import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { connectTimeoutMs, openRedis, runScript, scriptOf, within } from '@gateway/redis';
+import {
+  connectTimeoutMs,
+  onReconnected,
+  openRedis,
+  type RedisSettings,
+  runScript,
+  scriptOf,
+  within,
+} from '@gateway/redis';
 import type { Logger } from '@gateway/telemetry';
 import { type Clock, endOfLocalDayMs, type LocalDay, localDayOf, startOfLocalDayMs } from '@gateway/time';
-import { reasonOf } from '../metrics.ts';
 
 export interface RedisLimitStoreOptions {
-  /** redis:// or rediss:// */
-  readonly url: string;
-  /** Whether that is a node of a Redis Cluster. */
-  readonly isCluster?: boolean;
+  readonly settings: RedisSettings;
   /** How long a call may take, its repetition included. */
   readonly timeoutMs: number;
   /** Only to guess the local day with; what counts is Redis' clock. */
@@ -69,10 +73,13 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
   constructor(options: RedisLimitStoreOptions) {
     this.#options = options;
     this.#maxPendingIds = options.maxPendingIds ?? maxPendingIds;
-    this.#redis = openRedis({ ...options, isRepeatable: true });
-    const log = (thrown: unknown) =>
-      options.logger.debug({ reason: reasonOf(thrown) }, 'the connection to Redis failed');
-    this.#redis.on('error', log);
+    const onFault = (reason: string) => options.logger.warn({ reason }, 'the connection to Redis failed');
+    this.#redis = openRedis({ ...options, isRepeatable: true, onFault });
+  }
+
+  /** Tells when Redis may have come to lack what it was told last. */
+  onReconnected(listener: () => void): void {
+    onReconnected(this.#redis, listener);
   }
 
   /** Connects. Fails when Redis is not there; the connection is tried further in the background. */
@@ -89,7 +96,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
 
   async admit(check: Check): Promise<Decision> {
     // A cluster takes a script for one hash tag only.
-    const name = this.#options.isCluster ? check.key : '';
+    const name = this.#options.settings.place.kind === 'cluster' ? check.key : '';
     const batch = this.#batches.get(name) ?? this.#openBatch(name);
     const place = batch.checks.push(check) - 1;
     if (batch.checks.length === maxBatch) this.#batches.delete(name);

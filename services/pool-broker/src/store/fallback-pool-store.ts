@@ -1,4 +1,5 @@
 import type { ServiceRuntime } from '@gateway/lifecycle';
+import type { RedisSettings } from '@gateway/redis';
 import { type Clock, systemClock } from '@gateway/time';
 import { type AccountHealth, mergeHealth } from '../health/account-health.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
@@ -8,7 +9,7 @@ import { RedisPoolStore } from './redis-pool-store.ts';
 
 /** The store that replicas share, with a snapshot in this process to fall back on. The caller disposes of it. */
 export async function openSharedPoolStore(
-  redisUrl: string,
+  settings: RedisSettings,
   { logger, metrics }: ServiceRuntime,
   commandTimeoutMs = defaultRedisCommandTimeoutMs,
 ): Promise<PoolStore> {
@@ -16,7 +17,8 @@ export async function openSharedPoolStore(
     name: 'gateway_pool_store_fallbacks_total',
     help: 'Times Redis did not answer and the memory of this process was used for a second.',
   });
-  const redis = await RedisPoolStore.open(redisUrl, commandTimeoutMs, systemClock);
+  const onFault = (reason: string) => logger.warn({ reason }, 'the connection to Redis failed');
+  const redis = await RedisPoolStore.open({ settings, commandTimeoutMs, clock: systemClock, onFault });
   return new FallbackPoolStore(redis, systemClock, (thrown) => {
     fallbacks.inc();
     logger.warn({ err: thrown }, 'Redis does not answer: accounts are chosen by what this process remembers');

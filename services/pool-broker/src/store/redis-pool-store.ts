@@ -1,6 +1,6 @@
-import { openRedis, runScript, scriptOf } from '@gateway/redis';
+import { connectTimeoutMs, openRedis, type RedisSettings, runScript, scriptOf, within } from '@gateway/redis';
 import type { Clock } from '@gateway/time';
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import type { z } from 'zod';
 import { type ModelReport, modelReportSchema } from '../catalog/list-models.ts';
 import { type AccountHealth, accountHealthSchema, healthForgottenAtMs, healthy } from '../health/account-health.ts';
@@ -8,22 +8,33 @@ import { forgottenIncidentAtMs, noIncidents, type PoolHealth, poolHealthSchema }
 import type { Change, LeaseRenewal, NewLease, PoolRequest, PoolStore } from './pool-store.ts';
 import { maxCallers, type ShareQuestion, type SinceQuestion } from './pool-store.ts';
 
+export interface RedisPoolStoreOptions {
+  readonly settings: RedisSettings;
+  /** How long one command may take. */
+  readonly commandTimeoutMs: number;
+  readonly clock: Clock;
+  /** Is told why connections fail. */
+  readonly onFault?: (reason: string) => void;
+  /** Before every key, so that suites can share a server. Default "pool:". */
+  readonly keyPrefix?: string;
+}
+
 /** The pool store that replicas share. Every key has a TTL; leases and requests are members of sorted sets, by time. */
 export class RedisPoolStore implements PoolStore {
-  readonly #redis: Redis;
+  readonly #redis: Redis | Cluster;
   readonly #clock: Clock;
   readonly #prefix: string;
   /** The last change that this process makes of each value. */
   readonly #changes = new Map<string, Promise<unknown>>();
 
   /** Opens the store whether Redis is there or not; while it is away calls reject within the command timeout. */
-  static async open(url: string, timeoutMs: number, clock: Clock, keyPrefix = 'pool:') {
-    const redis = openRedis({ url, timeoutMs, isRepeatable: false });
-    await redis.connect().catch(() => undefined);
+  static async open({ commandTimeoutMs: timeoutMs, clock, keyPrefix = 'pool:', ...options }: RedisPoolStoreOptions) {
+    const redis = openRedis({ ...options, timeoutMs, isRepeatable: false });
+    await within(connectTimeoutMs, redis.connect()).catch(() => undefined);
     return new RedisPoolStore(redis, clock, keyPrefix);
   }
 
-  private constructor(redis: Redis, clock: Clock, prefix: string) {
+  private constructor(redis: Redis | Cluster, clock: Clock, prefix: string) {
     this.#redis = redis;
     this.#clock = clock;
     this.#prefix = prefix;

@@ -1,0 +1,137 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { backendServers, type EnvReader, Secret, type ServerAddress } from '@gateway/config';
+
+/** Where Redis is and how it is reached, from REDIS_URL and the settings beside it. */
+export interface RedisSettings {
+  readonly place: RedisPlace;
+  readonly username: string;
+  readonly password: Secret | undefined;
+  /** Undefined: without TLS. */
+  readonly tls: RedisTlsFiles | undefined;
+}
+
+export type RedisPlace =
+  | { readonly kind: 'server'; readonly servers: readonly ServerAddress[]; readonly database: number }
+  | {
+      readonly kind: 'sentinel';
+      /** The Sentinels, which know where the master is. */
+      readonly servers: readonly ServerAddress[];
+      readonly masterName: string;
+      readonly database: number;
+      readonly sentinelPassword: Secret | undefined;
+    }
+  /** Any of its nodes: they know the others. */
+  | { readonly kind: 'cluster'; readonly servers: readonly ServerAddress[] };
+
+/** Paths of PEM files. */
+export interface RedisTlsFiles {
+  readonly caFile: string | undefined;
+  readonly certFile: string | undefined;
+  readonly keyFile: string | undefined;
+}
+
+/**
+ * REDIS_URL: one server, Sentinels or nodes of a Redis Cluster, with user and password of the servers that hold the data.
+ * REDIS_SENTINEL_PASSWORD (none): the Sentinels' own.
+ * REDIS_CA_FILE (the CAs that Node trusts), REDIS_CERT_FILE and REDIS_KEY_FILE (none): TLS.
+ */
+export const redisSettings = { required, optional };
+
+function required(reader: EnvReader, why: string): RedisSettings {
+  reader.required('REDIS_URL', why, 'redis://127.0.0.1:6379');
+  return optional(reader) ?? nowhere;
+}
+
+/** Undefined without a REDIS_URL. */
+function optional(reader: EnvReader): RedisSettings | undefined {
+  const url = reader.optional('REDIS_URL');
+  if (url === undefined) return undefined;
+  const sentinelPassword = secretOf(reader.optional('REDIS_SENTINEL_PASSWORD'));
+  const tls = {
+    caFile: pemFile(reader, 'REDIS_CA_FILE', reader.optional('REDIS_CA_FILE'), isCertificate),
+    certFile: pemFile(reader, 'REDIS_CERT_FILE', reader.optional('REDIS_CERT_FILE'), isCertificate),
+    keyFile: pemFile(reader, 'REDIS_KEY_FILE', reader.optional('REDIS_KEY_FILE'), isKey),
+  };
+  if ((tls.certFile === undefined) !== (tls.keyFile === undefined))
+    reader.problem('REDIS_CERT_FILE and REDIS_KEY_FILE belong together: set both, or neither.');
+  const parts = partsOf(url);
+  if (typeof parts === 'string') {
+    // The value may hold a password: it is not repeated.
+    reader.problem(`REDIS_URL ${parts} ${formsOfUrl}`);
+    return nowhere;
+  }
+  const { hasTls, username, password, ...place } = parts;
+  if (!hasTls && Object.values(tls).some((path) => path !== undefined))
+    reader.problem('REDIS_CA_FILE, REDIS_CERT_FILE and REDIS_KEY_FILE are for TLS: REDIS_URL must begin with rediss.');
+  if (place.kind !== 'sentinel' && sentinelPassword !== undefined)
+    reader.problem('REDIS_SENTINEL_PASSWORD is set, but REDIS_URL names no Sentinels.');
+  return {
+    place: place.kind === 'sentinel' ? { ...place, sentinelPassword } : place,
+    username,
+    password: secretOf(password),
+    tls: hasTls ? tls : undefined,
+  };
+}
+
+const nowhere: RedisSettings = {
+  place: { kind: 'server', servers: [], database: 0 },
+  username: '',
+  password: undefined,
+  tls: undefined,
+};
+
+const formsOfUrl =
+  'It must be one of redis://[user:password@]host:6379[/database], redis-sentinel://[user:password@]host:26379,host:26379[/database]#master-name and redis-cluster://[user:password@]host:6379,host:6379; with TLS they begin with rediss. For example: REDIS_URL=redis://127.0.0.1:6379';
+
+/** What is wrong with the URL, or its parts. */
+function partsOf(url: string) {
+  const [, scheme, kind, user = '', hosts = '', path = '', rest = ''] =
+    /^(rediss?)(-sentinel|-cluster)?:\/\/(?:([^/]*)@)?([^/?#@]*)\/?(\d*)\/?(.*)$/i.exec(url) ?? [];
+  if (scheme === undefined) return 'is not a URL of Redis.';
+  const servers = backendServers('REDIS_URL', url);
+  if (servers.length === 0 || servers.length !== hosts.split(',').length) return 'has a server that can not be read.';
+  const [username, password] = user.split(/:(.*)/s).map(decoded);
+  if (username === undefined || (password === undefined && user.includes(':')))
+    return 'has a user or password that is not percent-encoded.';
+  const login = { hasTls: scheme.toLowerCase() === 'rediss', username, password };
+  const database = Number(path);
+  if (kind === '-sentinel') {
+    const masterName = rest.startsWith('#') ? decoded(rest.slice(1)) : undefined;
+    if (!masterName) return "names no master: the Sentinels' name of it comes after #.";
+    return { ...login, kind: 'sentinel' as const, servers, masterName, database };
+  }
+  if (rest !== '') return 'has something after its servers and database.';
+  if (kind === '-cluster') {
+    if (database !== 0) return 'names a database: a Redis Cluster has none.';
+    return { ...login, kind: 'cluster' as const, servers };
+  }
+  if (servers.length > 1)
+    return 'has several servers: those of Sentinels or of a Redis Cluster have schemes of their own.';
+  return { ...login, kind: 'server' as const, servers, database };
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function secretOf(text: string | undefined): Secret | undefined {
+  return text ? new Secret(text) : undefined;
+}
+
+function pemFile(reader: EnvReader, name: string, path: string | undefined, isRight: (pem: string) => unknown) {
+  try {
+    if (path !== undefined && !isRight(readFileSync(path, 'utf8'))) throw new Error('no PEM');
+  } catch (thrown) {
+    const reason = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';
+    reader.problem(`${name} must be the path of a PEM file that can be read${reason}.`);
+  }
+  return path;
+}
+
+const isCertificate = (pem: string) => new X509Certificate(pem);
+const isKey = (pem: string) => pem.includes('PRIVATE KEY-----');

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { Client } from '@gateway/rpc';
+import { openChannel } from '@gateway/rpc/grpc';
+import { freePorts } from '@gateway/testkit';
+import { type RunningCommand, startCommand, untilReady } from '../topologies/gateway-process.ts';
+
+const windowMs = 60_000;
+
+export interface LimitedKey {
+  readonly key: string;
+  readonly limit: number;
+}
+
+/** What one call of a limiter came to. */
+export interface Asked {
+  readonly key: string;
+  readonly requestId: string;
+  readonly sentMs: number;
+  readonly answeredMs: number;
+  readonly outcome: 'admitted' | 'refused' | 'failed';
+  /** Decided without Redis. */
+  readonly isDegraded: boolean;
+}
+
+/** Limiters as processes, which callers use evenly. */
+export class Limiters implements AsyncDisposable {
+  readonly clients: readonly Client<typeof LimiterService>[];
+  readonly #stack: AsyncDisposableStack;
+
+  static async start(count: number, env: Readonly<Record<string, string>>): Promise<Limiters> {
+    await using stack = new AsyncDisposableStack();
+    const starts = Array.from({ length: count }, async () => {
+      const [grpcPort, adminPort] = (await freePorts(2)).map(String);
+      const ports = { GRPC_PORT: grpcPort ?? '', ADMIN_PORT: adminPort ?? '', HOST: '127.0.0.1' };
+      const command: RunningCommand = stack.use(
+        startCommand(process.execPath, ['services/limiter/src/main.ts'], { LOG_LEVEL: 'warn', ...env, ...ports }),
+      );
+      await untilReady(`http://127.0.0.1:${adminPort}`, command, 120_000);
+      return stack.use(openChannel(`http://127.0.0.1:${grpcPort}`)).client(LimiterService);
+    });
+    const clients = await Promise.all(starts);
+    return new Limiters(clients, stack.move());
+  }
+
+  private constructor(clients: readonly Client<typeof LimiterService>[], stack: AsyncDisposableStack) {
+    this.clients = clients;
+    this.#stack = stack;
+  }
+
+  /** Asks every limiter for every key again and again, until the signal. Answers all that was asked, in its order. */
+  async load(keys: readonly LimitedKey[], everyMs: number, signal: AbortSignal, seen: Asked[]): Promise<void> {
+    const calls: Promise<void>[] = [];
+    for (let turn = 0; !signal.aborted; turn++) {
+      // None of the limiters is always the first.
+      const clients = turn % 2 === 0 ? this.clients : this.clients.toReversed();
+      for (const client of clients) {
+        for (const key of keys) calls.push(ask(client, key).then((asked) => void seen.push(asked)));
+      }
+      await sleep(everyMs, undefined, { signal }).catch(() => undefined);
+    }
+    await Promise.all(calls);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync();
+  }
+}
+
+async function ask(client: Client<typeof LimiterService>, { key, limit }: LimitedKey): Promise<Asked> {
+  const requestId = randomUUID();
+  const sentMs = Date.now();
+  try {
+    const limits = { requestsPerMinute: limit };
+    const { refusal, status } = await client.admit({ key, requestId, limits }, { timeoutMs: 10_000 });
+    const outcome = refusal === undefined ? 'admitted' : 'refused';
+    return { key, requestId, sentMs, answeredMs: Date.now(), outcome, isDegraded: status?.degraded ?? false };
+  } catch {
+    return { key, requestId, sentMs, answeredMs: Date.now(), outcome: 'failed', isDegraded: false };
+  }
+}
+
+/** The most admissions of a key that are certain to lie within one minute. When each was made is known from both of its ends. */
+export function mostInAMinute(asked: readonly Asked[], key: string): number {
+  const admitted = asked.filter((each) => each.key === key && each.outcome === 'admitted');
+  const bySent = admitted.toSorted((a, b) => a.sentMs - b.sentMs);
+  const within = (fromMs: number) =>
+    bySent.filter(({ sentMs, answeredMs }) => sentMs >= fromMs && answeredMs < fromMs + windowMs).length;
+  return Math.max(0, ...bySent.map(({ sentMs }) => within(sentMs)));
+}
+
+/** The longest time without an answer that admits a request of the key. */
+export function longestGapMs(asked: readonly Asked[], key: string): number {
+  const answers = asked
+    .filter((each) => each.key === key && each.outcome === 'admitted')
+    .map(({ answeredMs }) => answeredMs)
+    .toSorted((a, b) => a - b);
+  return Math.max(...answers.slice(1).map((atMs, n) => atMs - (answers[n] ?? atMs)));
+}
