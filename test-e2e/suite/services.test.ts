@@ -1,3 +1,4 @@
+import { closedPortsBehaviour } from '../behaviours/closed-ports.ts';
 import { describeGateway } from '../behaviours/gateway.ts';
 import { killedProcessesBehaviour } from '../behaviours/killed-processes.ts';
 import { limiterOverGrpcBehaviour } from '../behaviours/limiter-over-grpc.ts';
@@ -8,6 +9,7 @@ describeGateway(
   'the gateway as many processes on Redis, NATS and Postgres',
   () => startServicesTopology('services', { tls: true }),
   (gateway) => {
+    closedPortsBehaviour(gateway);
     limiterOverGrpcBehaviour(() => gateway().limiterAddress);
     reconcileServicesBehaviour(gateway);
     killedProcessesBehaviour(gateway);

@@ -16,6 +16,8 @@ export interface ServicesTopology extends Topology {
   readonly services: RunningServices['services'];
   readonly adminUrls: RunningServices['adminUrls'];
   readonly backends: TestBackends;
+  /** The folder of the certificates, with TLS. */
+  readonly certificates: string | undefined;
   /** `host:port` of the limiter's gRPC. */
   readonly limiterAddress: string;
   /** Path of its gateway.yaml. */
@@ -29,6 +31,8 @@ export interface ServicesTopologyOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Services speak TLS with each other. */
   readonly tls?: boolean;
+  /** Writes their certificates. Default: those of `dev-certificates`. */
+  readonly prepareCertificates?: (folder: string) => Promise<void>;
   /** Writes the gateway.yaml. */
   readonly writeFile?: typeof writeGatewayFile;
   /** Starts what they keep their state in, for as long as the stack lasts. */
@@ -40,6 +44,7 @@ export async function startServicesTopology(
   {
     env: further = {},
     tls = false,
+    prepareCertificates,
     writeFile = writeGatewayFile,
     openBackends = ownBackends,
   }: ServicesTopologyOptions = {},
@@ -51,6 +56,7 @@ export async function startServicesTopology(
   const backends = await openBackends(stack);
   const gatewayFile = await writeFile(folder, simulator.url);
   const certificates = tls ? join(folder, 'certificates') : undefined;
+  if (certificates !== undefined) await prepareCertificates?.(certificates);
   const started = stack.use(
     await startServices({
       certificates,
@@ -84,6 +90,7 @@ export async function startServicesTopology(
     gatewayFile,
     adminUrls: started.adminUrls,
     backends,
+    certificates,
     // A certificate is for a name, which an address is not.
     limiterAddress: new URL(started.grpcUrls.limiter).host.replace('127.0.0.1', tls ? 'localhost' : '127.0.0.1'),
     logs: started.command.stderr,

@@ -61,7 +61,7 @@ export class CertificateAuthority {
   }
 
   get certificatePem(): string {
-    return this.#certificate.toString('pem');
+    return `${this.#certificate.toString('pem')}\n`;
   }
 
   /** A certificate for a server and a client alike, with its key. */
