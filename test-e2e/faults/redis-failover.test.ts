@@ -32,7 +32,7 @@ describe.each([
     const killedMs = Date.now();
     await victim.kill();
     const backMs = await scene.untilBack(killedMs, victim);
-    const told: Record<string, unknown> = { backAfterMs: backMs - killedMs };
+    const figures: Record<string, unknown> = { backAfterMs: backMs - killedMs };
     await expectAllRecorded(scene, group);
     if (isLong) {
       await sleep(10_000);
@@ -41,7 +41,7 @@ describe.each([
       const frozen = await group.masterOf(scene.full[0].key);
       const frozenMs = Date.now();
       await frozen.pause();
-      told.backFromFrozenMs = (await scene.untilBack(frozenMs, frozen)) - frozenMs;
+      figures.backFromFrozenMs = (await scene.untilBack(frozenMs, frozen)) - frozenMs;
       await frozen.resume();
       await sleep(30_000);
       const before = await group.masterOf(scene.full[0].key);
@@ -50,26 +50,26 @@ describe.each([
       const [asked] = candidates;
       if (asked === undefined) return expect.fail('somebody can be asked');
       await group.ask(asked, ...planned);
-      told.backFromPlannedMs = (await scene.untilBack(plannedMs, before)) - plannedMs;
+      figures.backFromPlannedMs = (await scene.untilBack(plannedMs, before)) - plannedMs;
       await sleep(65_000);
     } else await sleep(500);
     const asked = await scene.end();
 
     const most = Object.fromEntries(scene.full.map(({ key }) => [key, mostInAMinute(asked, key)]));
     const calls = asked.map(({ sentMs, answeredMs }) => answeredMs - sentMs);
-    told.requests = asked.length;
-    told.alone = asked.filter(({ isDegraded }) => isDegraded).length;
-    told.longestCallMs = Math.max(...calls);
-    told.longestGapMs = Math.max(...scene.open.map(({ key }) => longestGapMs(asked, key)));
-    told.mostInAMinute = Object.values(most);
-    process.stdout.write(`${name}: ${JSON.stringify(told)}\n`);
+    figures.requests = asked.length;
+    figures.alone = asked.filter(({ isDegraded }) => isDegraded).length;
+    figures.longestCallMs = Math.max(...calls);
+    figures.longestGapMs = Math.max(...scene.open.map(({ key }) => longestGapMs(asked, key)));
+    figures.mostInAMinute = Object.values(most);
+    process.stdout.write(`${name}: ${JSON.stringify(figures)}\n`);
 
     // When they were sent, from the kill on.
     const failedAt = asked.filter(({ outcome }) => outcome === 'failed').map(({ sentMs }) => sentMs - killedMs);
     expect(failedAt).toEqual([]);
     const openKeys = new Set(scene.open.map(({ key }) => key));
     expect(asked.filter(({ key, outcome }) => openKeys.has(key) && outcome === 'refused')).toEqual([]);
-    expect(told.longestGapMs).toBeLessThan(5_000);
+    expect(figures.longestGapMs).toBeLessThan(5_000);
     for (const count of Object.values(most)) expect(count).toBeGreaterThanOrEqual(limit);
     for (const count of Object.values(most)) expect(count).toBeLessThanOrEqual(mostAllowed);
   });

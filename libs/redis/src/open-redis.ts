@@ -20,7 +20,7 @@ export interface RedisOptions {
    * never sent twice.
    */
   readonly isRepeatable: boolean;
-  /** Is told why connections fail, each reason once a minute at most. */
+  /** Receives the reason why connections fail, each once a minute at most. */
   readonly onFault?: ((reason: string) => void) | undefined;
 }
 
@@ -39,20 +39,20 @@ export function openRedis(options: RedisOptions): Redis | Cluster {
   return redis;
 }
 
-/** The driver tells of each attempt, of which there are many. */
+/** The driver reports each attempt, of which there are many. */
 function reporterOf(onFault: RedisOptions['onFault']) {
-  const toldMs = new Map<string, number>();
+  const reportedMs = new Map<string, number>();
   return ({ message, code = '' }: NodeJS.ErrnoException) => {
     const reason = message || code;
     const nowMs = performance.now();
-    if (nowMs - (toldMs.get(reason) ?? Number.NEGATIVE_INFINITY) < 60_000) return;
-    toldMs.set(reason, nowMs);
+    if (nowMs - (reportedMs.get(reason) ?? Number.NEGATIVE_INFINITY) < 60_000) return;
+    reportedMs.set(reason, nowMs);
     onFault?.(reason);
   };
 }
 
 /**
- * Tells whenever a server may have taken the place of another, and lack what that one was told last: after a connection broke.
+ * Calls back whenever a server may have taken the place of another, and lack what that one got last: after a connection broke.
  * Commands that came before and after may have noticed nothing.
  */
 export function onReconnected(redis: Redis | Cluster, listener: () => void): void {

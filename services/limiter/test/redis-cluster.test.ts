@@ -94,7 +94,7 @@ describe('a limiter on a Redis Cluster', () => {
   });
 });
 
-/** As redis-cli does it: the target is told first, keys follow one by one, then both know the new owner. */
+/** As redis-cli does it: the target learns of it first, keys follow one by one, then both know the new owner. */
 async function moveSlot(redis: RedisGroup, key: string, source: TestServer, target: TestServer): Promise<void> {
   const slot = (await redis.ask(source, 'CLUSTER', 'KEYSLOT', key)).trim();
   const idOf = async (server: TestServer) => (await redis.ask(server, 'CLUSTER', 'MYID')).trim();

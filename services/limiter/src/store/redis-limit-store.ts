@@ -77,7 +77,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     this.#redis = openRedis({ ...options, isRepeatable: true, onFault });
   }
 
-  /** Tells when Redis may have come to lack what it was told last. */
+  /** Calls back when Redis may have come to lack what it got last. */
   onReconnected(listener: () => void): void {
     onReconnected(this.#redis, listener);
   }

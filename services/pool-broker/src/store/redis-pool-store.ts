@@ -13,7 +13,7 @@ export interface RedisPoolStoreOptions {
   /** How long one command may take. */
   readonly commandTimeoutMs: number;
   readonly clock: Clock;
-  /** Is told why connections fail. */
+  /** Receives the reason why connections fail. */
   readonly onFault?: (reason: string) => void;
   /** Before every key, so that suites can share a server. Default "pool:". */
   readonly keyPrefix?: string;
