@@ -54,7 +54,7 @@ async function serveUntilStopped(
   const config = readProcessConfig(env);
   const logger = createLogger(name, config.logLevel);
   const metrics = new Metrics();
-  const tls = await openTls(env, logger);
+  using tls = await openTls(env, logger);
   const runtime: ServiceRuntime = { logger, metrics, tls };
   let stopping = false;
 

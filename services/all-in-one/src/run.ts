@@ -49,7 +49,7 @@ async function checkSettings(env: Environment): Promise<void> {
 async function serveUntilStopped(env: Environment): Promise<void> {
   const config = readAllInOneConfig(env);
   const logger = createLogger('gateway', config.logLevel);
-  const tls = await openTls(env, logger);
+  using tls = await openTls(env, logger);
   const runtime = { logger, metrics: new Metrics(), tls };
   let stopping = false;
 

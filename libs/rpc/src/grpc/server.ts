@@ -105,8 +105,13 @@ export class GrpcServer {
       socket.destroy();
     };
     // With `rejectUnauthorized` Node would not say why either. Nothing is read of a connection that is not authorized.
-    const options = { ...tls.certificates, requestCert: true, rejectUnauthorized: false, ALPNProtocols: ['h2'] };
+    const options = {
+      ...tls.certificates,
+      ...{ requestCert: true, rejectUnauthorized: false, ALPNProtocols: ['h2'], handshakeTimeout: 10_000 },
+    };
     const listener = createServer(options, (socket) => {
+      // A connection that breaks ends its session, which says so to its calls.
+      socket.on('error', () => undefined);
       if (socket.authorized) injector.injectConnection(socket);
       else refuse(socket, problemOf(socket));
     });
