@@ -1,3 +1,4 @@
+import type { PeerCertificate } from 'node:tls';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
@@ -82,6 +83,16 @@ export function serviceNamesIn(subjectAltName = ''): readonly string[] {
     const name = ofDns ?? ofSpiffe;
     return name === undefined || name === 'localhost' ? [] : name;
   });
+}
+
+/** A check of a server's certificate: it must speak for `service`, or for any service, by whatever name or address it is reached. */
+export function identityCheck(service: string | undefined) {
+  return (_host: string, { subjectaltname }: Pick<PeerCertificate, 'subjectaltname'>): Error | undefined => {
+    const names = serviceNamesIn(subjectaltname);
+    const isRight = service === undefined ? names.some((name) => name in callTable) : names.includes(service);
+    if (isRight) return undefined;
+    return new Error(`the certificate is not one of ${service ?? 'a service'}: it has ${subjectaltname ?? 'no names'}`);
+  };
 }
 
 function methodsOf(...services: readonly DescService[]): readonly DescMethod[] {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:https';
-import type { PeerCertificate } from 'node:tls';
 import type { DescService } from '@bufbuild/protobuf';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { callTable, serviceNamesIn } from './call-table.ts';
+import { identityCheck } from './call-table.ts';
 import { fromConnectError } from './connect.ts';
+import type { TlsFiles } from './grpc/tls.ts';
 import type { CallOptions, Client } from './service-types.ts';
 
 type AnyCall = (request: unknown, options?: CallOptions) => Promise<unknown>;
@@ -22,23 +22,15 @@ export function connectClient<S extends DescService>(service: S, baseUrl: string
   return Object.fromEntries(calls) as Client<S>;
 }
 
-/** Files in PEM, and whose certificate the server must have. */
-export interface AdminTls {
-  readonly certFile: string;
-  readonly keyFile: string;
-  readonly caFile: string;
+/** What the client proves itself with, and whose certificate the server must have. */
+export interface AdminTls extends TlsFiles {
   /** Undefined: that of any service. */
   readonly service?: string | undefined;
 }
 
 function agentOf({ certFile, keyFile, caFile, service }: AdminTls): Agent {
-  const checkServerIdentity = (_host: string, { subjectaltname }: PeerCertificate) => {
-    const names = serviceNamesIn(subjectaltname);
-    if (service === undefined ? names.some((name) => name in callTable) : names.includes(service)) return undefined;
-    return new Error(`the certificate is not one of ${service ?? 'a service'}: it has ${subjectaltname ?? 'no names'}`);
-  };
   const [cert, key, ca] = [certFile, keyFile, caFile].map((file) => readFileSync(file));
-  return new Agent({ cert, key, ca, checkServerIdentity });
+  return new Agent({ cert, key, ca, checkServerIdentity: identityCheck(service) });
 }
 
 function withGatewayErrors(call: AnyCall): AnyCall {

@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createSecureContext, type PeerCertificate } from 'node:tls';
+import { createSecureContext } from 'node:tls';
 import { type ChannelCredentials, credentials } from '@grpc/grpc-js';
-import { serviceNamesIn } from '../call-table.ts';
+import { identityCheck } from '../call-table.ts';
 
 /** Paths of files in PEM. */
 export interface TlsFiles {
@@ -55,11 +55,8 @@ export class Tls implements Disposable {
 
   /** For one connection. The peer must have a certificate that speaks for `service`, by whatever name or address it is reached. */
   channelCredentials(service: string): ChannelCredentials {
-    const checkServerIdentity = (_host: string, { subjectaltname }: PeerCertificate) =>
-      serviceNamesIn(subjectaltname).includes(service)
-        ? undefined
-        : new Error(`the certificate is not one of ${service}: it has ${subjectaltname ?? 'no names'}`);
-    return credentials.createFromSecureContext(createSecureContext(this.#certificates), { checkServerIdentity });
+    const verification = { checkServerIdentity: identityCheck(service) };
+    return credentials.createFromSecureContext(createSecureContext(this.#certificates), verification);
   }
 
   [Symbol.dispose](): void {
