@@ -42,8 +42,16 @@ const wrongServices: readonly WrongService[] = [
   { name: 'identity', wrong: { TOKEN_HASH_KEY: 'secret-4' }, required: ['DATABASE_URL'] },
   { name: 'limiter', wrong: { LIMITER_REPLICAS: '0' }, required: ['REDIS_URL'] },
   { name: 'pool-broker', wrong: { ACCOUNT_KEYS: 'secret-5' }, required: ['REDIS_URL', ...problemsOfFile] },
-  { name: 'responses-adapter', wrong: { UPSTREAM_IDLE_TIMEOUT_SECONDS: '0' }, required: ['POOL_BROKER_URL'] },
-  { name: 'messages-adapter', wrong: { UPSTREAM_IDLE_TIMEOUT_SECONDS: '0' }, required: ['POOL_BROKER_URL'] },
+  {
+    name: 'responses-adapter',
+    wrong: { UPSTREAM_IDLE_TIMEOUT_SECONDS: '0' },
+    required: ['POOL_BROKER_URL', 'CREDENTIAL_URL'],
+  },
+  {
+    name: 'messages-adapter',
+    wrong: { UPSTREAM_IDLE_TIMEOUT_SECONDS: '0' },
+    required: ['POOL_BROKER_URL', 'CREDENTIAL_URL'],
+  },
   { name: 'usage-ingest', wrong: { NATS_STREAM_REPLICAS: '9' }, required: ['DATABASE_URL', 'NATS_URL'] },
   { name: 'usage-query', wrong: { USAGE_WAIT_MILLISECONDS: '-1' }, required: ['DATABASE_URL', 'NATS_URL'] },
 ];
@@ -218,8 +226,9 @@ const peers = [
 ];
 
 async function ports(): Promise<Environment> {
-  const [port, grpcPort, adminPort] = await freePorts(3);
-  return { PORT: String(port), GRPC_PORT: String(grpcPort), ADMIN_PORT: String(adminPort) };
+  const names = ['PORT', 'GRPC_PORT', 'CREDENTIAL_PORT', 'ADMIN_PORT'];
+  const free = await freePorts(names.length);
+  return Object.fromEntries(names.map((name, index) => [name, String(free[index])]));
 }
 
 interface FinishedRun extends FinishedCommand {

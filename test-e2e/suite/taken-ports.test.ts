@@ -22,12 +22,13 @@ describe('a process whose port is taken', () => {
     stack.defer(() => rm(folder, { recursive: true, force: true }));
     const backends = await ownBackends(stack);
     expect((await gatewayctl(['migrate'], { DATABASE_URL: backends.postgresUrl })).exitCode).toBe(0);
-    const [port, grpcPort, adminPort] = await freePorts(3);
+    const [port, grpcPort, credentialPort, adminPort] = await freePorts(4);
     const peer = `http://127.0.0.1:${await freePort()}`;
     settings = {
       HOST: '127.0.0.1',
       PORT: String(port),
       GRPC_PORT: String(grpcPort),
+      CREDENTIAL_PORT: String(credentialPort),
       ADMIN_PORT: String(adminPort),
       GATEWAY_DATA: join(folder, 'edge'),
       TOKEN_HASH_KEY: Buffer.alloc(32, 7).toString('base64'),
@@ -36,6 +37,7 @@ describe('a process whose port is taken', () => {
       DATABASE_URL: backends.postgresUrl,
       LIMITER_URL: peer,
       POOL_BROKER_URL: peer,
+      CREDENTIAL_URL: peer,
       RESPONSES_ADAPTER_URL: peer,
       MESSAGES_ADAPTER_URL: peer,
       IDENTITY_URL: peer,
@@ -88,6 +90,7 @@ describe('a process whose port is taken', () => {
     const [port, adminPort] = await freePorts(2);
     await using gateway = startGatewayctl(['start', '--workers', workers], {
       PORT: String(port),
+      CREDENTIAL_PORT: String(credentialPort),
       ADMIN_PORT: String(adminPort),
       GATEWAY_DATA: join(folder, `data-${variable}-${workers}`),
       [variable]: String(taken),

@@ -30,7 +30,7 @@ export interface AdminTls extends TlsFiles {
 
 function agentOf({ certFile, keyFile, caFile, service }: AdminTls): Agent {
   const [cert, key, ca] = [certFile, keyFile, caFile].map((file) => readFileSync(file));
-  return new Agent({ cert, key, ca, checkServerIdentity: identityCheck(service) });
+  return new Agent({ keepAlive: true, cert, key, ca, checkServerIdentity: identityCheck(service) });
 }
 
 function withGatewayErrors(call: AnyCall): AnyCall {
