@@ -90,7 +90,6 @@ describe('a process whose port is taken', () => {
     const [port, adminPort] = await freePorts(2);
     await using gateway = startGatewayctl(['start', '--workers', workers], {
       PORT: String(port),
-      CREDENTIAL_PORT: String(credentialPort),
       ADMIN_PORT: String(adminPort),
       GATEWAY_DATA: join(folder, `data-${variable}-${workers}`),
       [variable]: String(taken),
