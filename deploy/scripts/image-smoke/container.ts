@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, mkdtemp, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ImageConfig } from './image-builder.ts';
+
+/** Where an image's files are, what it says of how to run it, and where folders for volumes can be made. */
+export interface Image {
+  readonly root: string;
+  readonly config: ImageConfig;
+  readonly folder: string;
+}
+
+export interface ContainerOptions {
+  /** In place of the image's own: entrypoint and command together. */
+  readonly command?: readonly string[];
+  /** Arguments of the image's entrypoint. */
+  readonly parameters?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The folder that /data is; a new one unless given. */
+  readonly data?: string;
+}
+
+/**
+ * A process as a platform would start it: the image's user, environment and command; processes and mounts of its own; a root that
+ * is read-only, but for /tmp and the volume at /data; no capability, and no way to more rights.
+ */
+export class Container implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #closed: Promise<unknown>;
+  #printed = '';
+
+  static async start(image: Image, options: ContainerOptions = {}): Promise<Container> {
+    const { config } = image;
+    const [uid = '', gid = uid] = config.User.split(':');
+    const data = options.data ?? (await newVolume(image));
+    const command = options.command ?? [...config.Entrypoint, ...(options.parameters ?? config.Cmd)];
+    const env = [...config.Env, ...Object.entries(options.env ?? {}).map(([name, value]) => `${name}=${value}`)];
+    const child = spawn(
+      'unshare',
+      [
+        ...['--mount', '--pid', '--fork', '--kill-child', 'sh', '-euc', enterContainer, 'sh'],
+        ...[image.root, data, uid, gid, config.WorkingDir, ...env, ...command],
+      ],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    return new Container(child);
+  }
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    this.#closed = once(child, 'close');
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#printed += text;
+      });
+  }
+
+  /** All that it has printed. */
+  get printed(): string {
+    return this.#printed;
+  }
+
+  /** What the kernel says of the process in it. */
+  async status(): Promise<Readonly<Record<string, string>>> {
+    const lines = (await readFile(`/proc/${await this.#pid()}/status`, 'utf8')).split('\n');
+    return Object.fromEntries(lines.map((line) => line.split(/:\s*/, 2)));
+  }
+
+  /** Its exit code. @throws when it runs for longer than that. */
+  async ended(withinMs: number): Promise<number | null> {
+    if (this.#child.exitCode === null) {
+      const late = AbortSignal.timeout(withinMs);
+      await Promise.race([this.#closed, once(late, 'abort')]);
+      if (this.#child.exitCode === null && this.#child.signalCode === null)
+        throw new Error(`it runs for longer than ${withinMs} ms\n${this.#printed}`);
+    }
+    await this.#closed;
+    return this.#child.exitCode;
+  }
+
+  /** Asks the process to end, as a platform does. */
+  async terminate(): Promise<void> {
+    process.kill(await this.#pid(), 'SIGTERM');
+  }
+
+  /** Killing `unshare` alone would not do: a process that changed its user outlives its parent. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const pid = await this.#pid().catch(() => 0);
+    if (pid > 0) process.kill(pid, 'SIGKILL');
+    await this.#closed;
+  }
+
+  /** The one child of `unshare`: all the steps to the service are made by `exec`. */
+  async #pid(): Promise<number> {
+    const { pid } = this.#child;
+    const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    return Number(children.trim());
+  }
+}
+
+/** A folder that belongs to the image's user, as platforms make volumes. */
+export async function newVolume({ folder, config }: Image): Promise<string> {
+  const path = await mkdtemp(join(folder, 'volume-'));
+  const [uid = 0, gid = uid] = config.User.split(':').map(Number);
+  await chown(path, uid, gid);
+  return path;
+}
+
+/** Parameters: root, data, user, group, working folder, then NAME=value and the command, as `env` takes them. */
+const enterContainer = `
+root=$1 data=$2 uid=$3 gid=$4 folder=$5; shift 5
+mount --make-rprivate /
+mount --bind "$root" "$root"
+mount -t proc proc "$root/proc"
+mount -t tmpfs -o mode=755 tmpfs "$root/dev"
+for device in null zero full random urandom; do touch "$root/dev/$device"; mount --bind "/dev/$device" "$root/dev/$device"; done
+mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
+mount --bind "$data" "$root/data"
+mount -o remount,bind,ro "$root"
+exec chroot "$root" setpriv --reuid "$uid" --regid "$gid" --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all \\
+  env --ignore-environment --chdir="$folder" "$@"
+`;
