@@ -1,0 +1,139 @@
+import { checkAdapterSettings } from '@gateway/adapter-kit';
+import { readDatabaseUrl } from '@gateway/all-in-one/gateway-database';
+import { defaultGatewayConfig, type Environment, readSettings } from '@gateway/config';
+import { readEdgeRouterConfig, readEdgeRouterPeerUrls } from '@gateway/edge-router/config';
+import { readIdentityProcessConfig } from '@gateway/identity/config';
+import { checkExposure, readProcessConfig } from '@gateway/lifecycle';
+import { readStandAloneLimiterConfig } from '@gateway/limiter/config';
+import { readCredentialConfig, readPoolBrokerConfig, readRequiredKeys } from '@gateway/pool-broker/config';
+import { serviceNames } from '@gateway/testkit';
+import { readUsageIngestProcessConfig } from '@gateway/usage-ingest/config';
+import { readUsageQueryProcessConfig } from '@gateway/usage-query/config';
+import { describe, expect, it } from 'vitest';
+import { environmentOf, readCompose } from './compose-file.ts';
+
+type Read = (env: Environment) => unknown;
+
+/** What each container reads at its start: what its `main.ts` reads. */
+const readers: Readonly<Record<string, readonly Read[]>> = {
+  'edge-router': [readProcessConfig, withoutGrpc, readEdgeRouterConfig, readEdgeRouterPeerUrls],
+  limiter: [readProcessConfig, withGrpc, readStandAloneLimiterConfig],
+  // The last one has the keys that an operator's own gateway.yaml may name.
+  'pool-broker': [readProcessConfig, withGrpc, readPoolBrokerConfig, readRequiredKeys, defaultGatewayConfig],
+  'responses-adapter': [readProcessConfig, withGrpc, checkAdapterSettings],
+  'messages-adapter': [readProcessConfig, withGrpc, checkAdapterSettings],
+  identity: [readProcessConfig, withGrpc, readIdentityProcessConfig],
+  'usage-ingest': [readProcessConfig, withGrpc, readUsageIngestProcessConfig],
+  'usage-query': [readProcessConfig, withGrpc, readUsageQueryProcessConfig],
+  migrate: [readDatabaseUrl],
+  gatewayctl: [readDatabaseUrl, readCredentialConfig, readAdminUrl],
+};
+
+const compose = readCompose();
+const services = Object.entries(compose.services);
+const ours = services.filter(([, { image }]) => image.startsWith('model-gateway'));
+
+describe('docker-compose.yml', () => {
+  it('has every service', () => {
+    expect(serviceNames.filter((name) => compose.services[name] === undefined)).toEqual([]);
+    expect(ours.map(([name]) => name).toSorted()).toEqual([...Object.keys(readers), 'simulator'].toSorted());
+  });
+
+  it.each(Object.keys(readers))('gives %s all settings that it needs, and none that it does not know', (name) => {
+    const service = compose.services[name];
+    const env = service === undefined ? {} : environmentOf(service);
+    const asked = new Set<string>();
+    const recording: Environment = new Proxy(env, {
+      get: (target, key) => {
+        asked.add(String(key));
+        return target[String(key)];
+      },
+    });
+    for (const read of readers[name] ?? []) read(recording);
+    expect(Object.keys(env).filter((setting) => !asked.has(setting))).toEqual([]);
+  });
+
+  it('lets the broker keep accounts in the database', () => {
+    expect(readPoolBrokerConfig(environmentOf(service('pool-broker')))).toMatchObject({
+      databaseUrl: expect.stringContaining('@postgres:5432/'),
+      credentials: { keys: [expect.anything()] },
+    });
+  });
+
+  it('names only hosts that the service reaches, on the ports that they serve', () => {
+    const unreachable = ours.flatMap(([name, { environment, networks }]) =>
+      Object.entries(environment)
+        .filter(([setting]) => setting.endsWith('_URL'))
+        .filter(([setting, value]) => {
+          const { hostname, port } = new URL(value);
+          const peer = compose.services[hostname];
+          const isShared = peer?.networks.some((network) => networks.includes(network)) ?? false;
+          const { GRPC_PORT, ADMIN_PORT, CREDENTIAL_PORT } = peer?.environment ?? {};
+          const own = setting === 'CREDENTIAL_URL' ? [CREDENTIAL_PORT] : [GRPC_PORT, ADMIN_PORT];
+          return !isShared || (GRPC_PORT !== undefined && !own.includes(port));
+        })
+        .map(([setting, value]) => `${name}: ${setting}=${value}`),
+    );
+    expect(unreachable).toEqual([]);
+  });
+
+  it('lets those out to providers and token endpoints who ask there, and nobody else', () => {
+    const isOutside = (network: string) => compose.networks[network]?.internal !== true;
+    const out = services.filter(([, { networks }]) => networks.some(isOutside)).map(([name]) => name);
+    expect(out.toSorted()).toEqual(
+      ['edge-router', 'messages-adapter', 'pool-broker', 'responses-adapter', 'simulator'].toSorted(),
+    );
+    expect(services.filter(([, { ports }]) => ports.length > 0).map(([name]) => name)).toEqual(['edge-router']);
+  });
+
+  it('builds one image, once, for all services', () => {
+    expect(new Set(ours.map(([, { image }]) => image)).size).toBe(1);
+    expect(services.filter(([, { build }]) => build !== undefined).map(([name]) => name)).toEqual(['migrate']);
+  });
+
+  it('pins what others have built by a full version', () => {
+    const others = services.filter(([name]) => !ours.some(([own]) => own === name)).map(([, { image }]) => image);
+    expect(others.map((image) => image.replace(/:.*/, '')).toSorted()).toEqual(['nats', 'postgres', 'redis']);
+    // Postgres has two numbers.
+    expect(others.filter((image) => !/:\d+\.\d+(\.\d+)?(-\w+)?$/.test(image))).toEqual([]);
+  });
+
+  it('waits for a stop as long as a service may take for it', () => {
+    const late = ours
+      .filter(([, { environment }]) => environment.GRPC_PORT !== undefined)
+      .filter(([, { environment, stop_grace_period: grace = '0s' }]) => {
+        const { drainDelayMs, drainTimeoutMs } = readProcessConfig(environment);
+        return drainDelayMs === 0 || Number.parseInt(grace, 10) * 1_000 <= drainDelayMs + drainTimeoutMs;
+      });
+    expect(late.map(([name]) => name)).toEqual([]);
+  });
+
+  it('refers to networks, volumes and services that it has', () => {
+    const unknown = services.flatMap(([name, { networks, volumes, depends_on }]) => [
+      ...networks.filter((network) => !(network in compose.networks)).map((network) => `${name}: ${network}`),
+      ...volumes.filter((text) => !/^[./]/.test(text) && !((text.split(':', 1)[0] ?? '') in compose.volumes)),
+      ...Object.keys(depends_on).filter((other) => !(other in compose.services)),
+    ]);
+    expect(unknown).toEqual([]);
+  });
+});
+
+function service(name: string) {
+  const found = compose.services[name];
+  if (found === undefined) throw new Error(`docker-compose.yml has no ${name}`);
+  return found;
+}
+
+function withGrpc(env: Environment): void {
+  checkExposure(env, true);
+}
+
+function withoutGrpc(env: Environment): void {
+  checkExposure(env, false);
+}
+
+function readAdminUrl(env: Environment): unknown {
+  return readSettings(env, (reader) => ({
+    url: reader.optionalUrl('GATEWAY_ADMIN_URL', 'http://127.0.0.1:9090'),
+  }));
+}

@@ -1,0 +1,132 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempDisposable } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { CertificateAuthority } from '@gateway/testkit/certificates';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const run = promisify(execFile);
+
+describe('the Dockerfile', () => {
+  const dockerfile = read('deploy/docker/Dockerfile');
+
+  it('has the Node that everything is tested with', () => {
+    const { dependencies }: { dependencies: { node: string } } = JSON.parse(read('package.json'));
+    expect(dockerfile).toContain(`ARG NODE_IMAGE=docker.io/library/node:${dependencies.node}-slim`);
+    expect(
+      dockerfile.match(/^FROM .*/gm)?.filter((line) => !/^FROM (\$\{NODE_IMAGE\}|dependencies)/.test(line)),
+    ).toEqual([]);
+  });
+
+  it('runs as a user that a platform can see is not root', () => {
+    expect(dockerfile.match(/^USER .*/gm)).toEqual(['USER 1000:1000']);
+  });
+
+  it('uses no option that one of the builders does not know', () => {
+    expect(dockerfile).not.toMatch(/--start-interval|--link\b|--parents|--chmod|<<EOF|^# *syntax=/m);
+  });
+
+  it('copies only what its ignore file lets through', () => {
+    const sources = dockerfile
+      .match(/^COPY (?!--from|\. ).*/gm)
+      ?.flatMap((line) => line.split(' ').slice(1, -1))
+      .map((path) => path.replace('./', ''));
+    expect(sources).toContain('services');
+    const allowed = read('deploy/docker/Dockerfile.dockerignore').split('\n');
+    expect(sources?.filter((path) => !existsSync(join(root, path)) || !allowed.includes(`!${path}`))).toEqual([]);
+  });
+});
+
+describe('the HEALTHCHECK of the image', () => {
+  it.each([
+    ['passes while the service is ready', 200, 0, 'ok'],
+    ['fails with the status while it is not', 503, 1, '/readyz answers 503'],
+  ])('%s', async (_, status, code, printed) => {
+    await using server = await serving(createServer(answering(status)), '127.0.0.1');
+    expect(await healthcheck({ ADMIN_PORT: server.port })).toEqual({ code, printed: expect.stringContaining(printed) });
+  });
+
+  it('asks a service that listens everywhere at its loopback address', async () => {
+    await using server = await serving(createServer(answering(200)), '0.0.0.0');
+    expect(await healthcheck({ HOST: '0.0.0.0', ADMIN_PORT: server.port })).toMatchObject({ code: 0 });
+    await using onIpv6 = await serving(createServer(answering(200)), '::1');
+    expect(await healthcheck({ HOST: '0.0.0.0', ADMIN_HOST: '::', ADMIN_PORT: onIpv6.port })).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it('asks over TLS where the service has a certificate, whatever names that is for', async () => {
+    const { certPem: cert, keyPem: key } = await (await CertificateAuthority.create()).issue({ names: ['limiter'] });
+    await using server = await serving(createTlsServer({ cert, key }, answering(200)), '127.0.0.1');
+    expect(await healthcheck({ ADMIN_PORT: server.port, TLS_CERT_FILE: '/tls.crt' })).toMatchObject({ code: 0 });
+  });
+
+  it('fails where nobody listens', async () => {
+    await using server = await serving(createServer(), '127.0.0.1');
+    await server[Symbol.asyncDispose]();
+    const { code, printed } = await healthcheck({ ADMIN_PORT: server.port });
+    expect([code, printed]).toEqual([1, expect.stringContaining('ECONNREFUSED')]);
+  });
+});
+
+describe('the list of licences', () => {
+  const mit = { name: 'left', version: '1.0.0', license: 'MIT' };
+  const listed = ['left@1.0.0', '@scope/right@2.0.0'];
+
+  it('has every package, those of workspaces too, and their texts', async () => {
+    const right = { name: '@scope/right', version: '2.0.0', license: 'ISC' };
+    const list = await licenceList({ 'node_modules/left': mit, 'libs/a/node_modules/@scope/right': right }, listed);
+    expect(list).toContain('@scope/right@2.0.0  ISC\nleft@1.0.0          MIT\n');
+    expect(list).toContain('left@1.0.0\n\nText of left');
+  });
+
+  it.each([
+    ['that names no licence', { ...mit, license: undefined }, 'left@1.0.0 names no licence'],
+    ['that the list of parts lacks', { ...mit, version: '1.0.1' }, 'left@1.0.1 is installed and not in'],
+  ])('can not be made of a package %s', async (_, manifest, problem) => {
+    await expect(licenceList({ 'node_modules/left': manifest }, listed)).rejects.toThrow(problem);
+  });
+});
+
+function answering(status: number): RequestListener {
+  return ({ url }, response) => response.writeHead(url === '/readyz' ? status : 404).end('ok');
+}
+
+async function serving(server: ReturnType<typeof createServer>, host: string) {
+  await once(server.listen(0, host), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { port: String(port), [Symbol.asyncDispose]: () => new Promise<void>((done) => server.close(() => done())) };
+}
+
+async function healthcheck(env: Readonly<Record<string, string>>) {
+  const child: ChildProcess = spawn(process.execPath, [join(root, 'deploy/docker/healthcheck.ts')], {
+    env: { PATH: process.env.PATH, ...env },
+    timeout: 20_000,
+  });
+  const printed = [child.stdout, child.stderr].map((stream) => (stream === null ? '' : text(stream)));
+  const [[code], ...texts] = await Promise.all([once(child, 'close'), ...printed]);
+  return { code, printed: texts.join('') };
+}
+
+async function licenceList(packages: Readonly<Record<string, { name: string }>>, listed: readonly string[]) {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'licences-'));
+  for (const [path, manifest] of Object.entries(packages)) {
+    mkdirSync(join(folder.path, path), { recursive: true });
+    writeFileSync(join(folder.path, path, 'package.json'), JSON.stringify(manifest));
+    writeFileSync(join(folder.path, path, 'LICENSE'), `Text of ${manifest.name}`);
+  }
+  const sbom = join(folder.path, 'sbom.json');
+  writeFileSync(sbom, JSON.stringify({ components: listed.map((id) => ({ 'bom-ref': id })) }));
+  const script = join(root, 'deploy/docker/licence-list.ts');
+  return (await run(process.execPath, [script, sbom, folder.path], { timeout: 20_000 })).stdout;
+}
