@@ -47,6 +47,27 @@ describe('the Dockerfile', () => {
   });
 });
 
+describe('the entrypoint of the image', () => {
+  it('starts the service that the first argument names, with the others', async () => {
+    expect(await entrypoint(['limiter', 'a b', 'c'])).toMatch(/services\/limiter\/src\/main\.ts \[a b\] \[c\]$/);
+    expect(await entrypoint([])).toMatch(/services\/all-in-one\/src\/main\.ts$/);
+  });
+
+  it.each([
+    ['the all-in-one of a container without settings', 'all-in-one', {}, '127.0.0.1'],
+    ['the all-in-one with TLS', 'all-in-one', { TLS_CERT_FILE: '/tls.crt' }, ''],
+    ['the all-in-one that may do without TLS', 'all-in-one', { ALLOW_PLAINTEXT: 'true' }, ''],
+    ['the all-in-one that is given an address', 'all-in-one', { ADMIN_HOST: '10.0.0.1' }, '10.0.0.1'],
+    ['a service', 'limiter', {}, ''],
+  ])('leaves ADMIN_HOST of %s as it should be', async (_, service, env, adminHost) => {
+    expect(await entrypoint([service], env)).toContain(`ADMIN_HOST=${adminHost} `);
+  });
+
+  it('names the services when it does not know one', async () => {
+    await expect(entrypoint(['adapter'])).rejects.toThrow(/no service adapter.*all-in-one edge-router/);
+  });
+});
+
 describe('the HEALTHCHECK of the image', () => {
   it.each([
     ['passes while the service is ready', 200, 0, 'ok'],
@@ -97,6 +118,19 @@ describe('the list of licences', () => {
     await expect(licenceList({ 'node_modules/left': manifest }, listed)).rejects.toThrow(problem);
   });
 });
+
+/** What it would start: a program in place of Node says how it was called. */
+async function entrypoint(parameters: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'entrypoint-'));
+  const program = `#!/bin/sh\nprintf 'ADMIN_HOST=%s %s' "\${ADMIN_HOST:-}" "$1"; shift\nfor one; do printf ' [%s]' "$one"; done\n`;
+  writeFileSync(join(folder.path, 'node'), program, { mode: 0o755 });
+  const script = join(root, 'deploy/docker/entrypoint.sh');
+  const { stdout } = await run(script, parameters, {
+    env: { PATH: `${folder.path}:/usr/bin:/bin`, ...env },
+    timeout: 20_000,
+  });
+  return stdout;
+}
 
 function answering(status: number): RequestListener {
   return ({ url }, response) => response.writeHead(url === '/readyz' ? status : 404).end('ok');

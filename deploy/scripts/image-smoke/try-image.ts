@@ -107,18 +107,20 @@ async function tryHealthOverTls(): Promise<void> {
   await cp(made, join(data, 'certificates'), { recursive: true });
   await runCommand('chown', ['-R', image.config.User, data], { signal, timeoutMs: 5_000 });
   await chmod(join(data, 'certificates'), 0o500);
-  const env = { ADMIN_HOST: '0.0.0.0', ...tlsEnvironment('/data/certificates', 'limiter') };
+  const env = tlsEnvironment('/data/certificates', 'limiter');
   await using gateway = await Container.start(image, { env, data });
   await healthy(gateway, env);
   const plain = await textOf('http://127.0.0.1:9090/livez').catch(() => 'refused');
   expect(plain === 'refused', 'the admin port answers in the clear');
-  say('with TLS on ADMIN_HOST=0.0.0.0: healthy, and nothing is answered in the clear');
+  say('with TLS: healthy, and nothing is answered in the clear');
 }
 
 /** One service of the image by itself. */
 async function tryOneService(): Promise<void> {
   const peers = { POOL_BROKER_URL: 'http://127.0.0.1:50051', CREDENTIAL_URL: 'http://127.0.0.1:50052' };
   const parameters = ['responses-adapter'];
+  await using unknown = await Container.start(image, { parameters: ['adapter'] });
+  expect((await unknown.ended(20_000)) === 1 && unknown.printed.includes('responses-adapter'), unknown.printed);
   await using refused = await Container.start(image, { parameters, env: peers });
   const code = await refused.ended(20_000);
   expect(code === 1 && refused.printed.includes('ALLOW_PLAINTEXT=true'), `it ended with ${code}\n${refused.printed}`);

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Starts the service that the first argument names, with the other arguments.
+set -eu
+service=${1:-all-in-one}
+[ $# -eq 0 ] || shift
+services=$(cd "$(dirname "$0")/../../services" && pwd)
+main=$services/$service/src/main.ts
+if [ ! -f "$main" ]; then
+  echo "The image has no service $service. The first argument names one of: $(cd "$services" && echo *)" >&2
+  exit 1
+fi
+# The all-in-one runs without a setting: operators reach it inside the container, until TLS or ALLOW_PLAINTEXT lets others in.
+if [ "$service" = all-in-one ] && [ -z "${TLS_CERT_FILE:-}${ALLOW_PLAINTEXT:-}" ]; then
+  export ADMIN_HOST="${ADMIN_HOST:-127.0.0.1}"
+fi
+# `exec`: signals reach the service itself, so that it drains.
+exec node "$main" "$@"
