@@ -17,7 +17,7 @@ export async function buildBase(
   say('making a Debian 12');
   const tarball = join(builder.folder, 'debian.tar');
   const debian = ['--mode=root', '--variant=essential', `--include=${packages.join(',')}`, 'bookworm', tarball];
-  const signal = AbortSignal.timeout(10 * 60_000);
+  const { signal } = builder;
   await runCommand('mmdebstrap', mirror === undefined ? debian : [...debian, mirror], { signal, timeoutMs: 600_000 });
 
   const image = 'localhost/node-base:smoke';

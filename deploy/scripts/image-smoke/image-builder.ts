@@ -17,7 +17,7 @@ export interface ImageConfig {
 /** buildah with a store of its own in a temporary folder, which goes when this is disposed of. */
 export class ImageBuilder implements AsyncDisposable {
   readonly folder: string;
-  readonly #signal: AbortSignal;
+  readonly signal: AbortSignal;
 
   static async open(signal: AbortSignal): Promise<ImageBuilder> {
     return new ImageBuilder(await mkdtemp(join(tmpdir(), 'image-smoke-')), signal);
@@ -25,7 +25,7 @@ export class ImageBuilder implements AsyncDisposable {
 
   private constructor(folder: string, signal: AbortSignal) {
     this.folder = folder;
-    this.#signal = signal;
+    this.signal = signal;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -37,7 +37,7 @@ export class ImageBuilder implements AsyncDisposable {
     say('building the image');
     const image = 'localhost/model-gateway:smoke';
     const { version } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8'));
-    const git = { signal: this.#signal, timeoutMs: 10_000 };
+    const git = { signal: this.signal, timeoutMs: 10_000 };
     const revision = await runCommand('git', ['-C', repository, 'rev-parse', 'HEAD'], git);
     const { NODE_EXTRA_CA_CERTS: ca } = process.env;
     await this.buildah([
@@ -69,7 +69,7 @@ export class ImageBuilder implements AsyncDisposable {
   buildah(parameters: readonly string[]): Promise<string> {
     const store = ['--root', join(this.folder, 'images'), '--runroot', join(this.folder, 'run')];
     return runCommand('buildah', [...store, '--storage-driver', 'vfs', ...parameters], {
-      signal: this.#signal,
+      signal: this.signal,
       timeoutMs: 10 * 60_000,
       // Caches of builds go to TMPDIR.
       env: { ...process.env, TMPDIR: this.folder },
@@ -78,6 +78,6 @@ export class ImageBuilder implements AsyncDisposable {
 
   /** Runs another command and shows what it prints. */
   async run(command: string, parameters: readonly string[]): Promise<void> {
-    await runCommand(command, parameters, { signal: this.#signal, timeoutMs: 5 * 60_000, show: true });
+    await runCommand(command, parameters, { signal: this.signal, timeoutMs: 5 * 60_000, show: true });
   }
 }
