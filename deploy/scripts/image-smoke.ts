@@ -47,7 +47,6 @@ async function buildAndTry(): Promise<void> {
   say(`base: Debian 12 with Node ${base.nodeVersion}, ${await builder.sizeOf(base.image)}`);
   const image = await builder.build(repository, base.image);
   say(`image: ${await builder.sizeOf(image)} with its base`);
-  await using mounted = await builder.mount(image);
   // On a network of its own: default ports are free there, and nothing of it reaches the world. What it started ends with it.
   await builder.run('unshare', [
     ...[
@@ -59,6 +58,6 @@ async function buildAndTry(): Promise<void> {
       process.execPath,
       join(import.meta.dirname, 'image-smoke/try-image.ts'),
     ],
-    ...[mounted.root, JSON.stringify(await builder.configOf(image)), builder.folder],
+    ...[await builder.filesOf(image), JSON.stringify(await builder.configOf(image)), builder.folder],
   ]);
 }

@@ -59,11 +59,10 @@ export class ImageBuilder implements AsyncDisposable {
     return JSON.parse(await this.buildah(['inspect', '--type', 'image', image])).Docker.config;
   }
 
-  /** The files of an image, as a folder. */
-  async mount(image: string): Promise<{ readonly root: string } & AsyncDisposable> {
+  /** The folder with an image's files. It goes with the store: vfs mounts nothing. */
+  async filesOf(image: string): Promise<string> {
     const container = (await this.buildah(['from', '--pull-never', image])).trim();
-    const root = (await this.buildah(['mount', container])).trim();
-    return { root, [Symbol.asyncDispose]: async () => void (await this.buildah(['rm', container])) };
+    return (await this.buildah(['mount', container])).trim();
   }
 
   buildah(parameters: readonly string[]): Promise<string> {
