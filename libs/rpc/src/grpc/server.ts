@@ -1,6 +1,6 @@
 import { type EventEmitter, once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
+import { createServer, type Server as Listener, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import type { DescMethod } from '@bufbuild/protobuf';
 import { MultiplexService, type OpenRequest, type OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import {
@@ -48,19 +48,23 @@ export const errorDetailTrailer = 'gateway-error-bin';
 export class GrpcServer {
   readonly #server: Server;
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
-  readonly #sessions = new Set<ServerSession>();
-  #tlsListener: TlsServer | undefined;
-  #port = 0;
+  /** The streams of calls, and when each has ended. */
+  readonly #sessions = new Map<ServerSession, Promise<void>>();
+  readonly #listener: Listener;
+  readonly #connections = new Set<Socket>();
+  #isStopping = false;
 
   /** @throws an error with `code: 'EADDRINUSE'` and the like, as Node's servers do. */
   static async listen(options: GrpcServerOptions): Promise<GrpcServer> {
     const server = new GrpcServer(options);
-    const { tls } = options;
-    server.#port = tls === undefined ? await bound(server.#server, options) : await server.#listenTls(tls, options);
+    const { host, port } = options;
+    server.#listener.listen(host.startsWith('unix:') ? { path: host.slice('unix:'.length) } : { host, port });
+    await once(server.#listener, 'listening');
     return server;
   }
 
-  private constructor({ routes, onFault, tls, onRefused }: GrpcServerOptions) {
+  private constructor(options: GrpcServerOptions) {
+    const { routes, onFault, tls, onRefused } = options;
     const check = tls && new CallerCheck(onRefused);
     this.#server = new Server({ ...serverOptions, interceptors: check === undefined ? [] : [check.interceptor] });
     this.#health.addToServer(this.#server);
@@ -69,17 +73,23 @@ export class GrpcServer {
     for (const route of routes) this.#server.addService(grpcDefinition(route.service), implement(route, onFault));
     const methods = servedMethods(routes);
     this.#server.addService(grpcDefinition(MultiplexService), {
-      open: (stream: MultiplexedStream) =>
-        serveCalls(
-          stream,
-          new ServerSession(stream, { methods, onFault, check: check?.ofStream(stream) }),
-          this.#sessions,
-        ),
+      open: (stream: MultiplexedStream) => {
+        const session = new ServerSession(stream, { methods, onFault, check: check?.ofStream(stream) });
+        const ended = serveCalls(stream, session).finally(() => this.#sessions.delete(session));
+        this.#sessions.set(session, ended);
+        if (this.#isStopping) session.goAway();
+      },
+    });
+    this.#listener = this.#createListener(options).on('connection', (connection: Socket) => {
+      this.#connections.add(connection);
+      connection.once('close', () => this.#connections.delete(connection));
     });
   }
 
+  /** The port that it listens on; 0 for a socket. */
   get port(): number {
-    return this.#port;
+    const address = this.#listener.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
   /** What the health service answers from now on. */
@@ -87,19 +97,28 @@ export class GrpcServer {
     this.#health.setStatus('', serving ? 'SERVING' : 'NOT_SERVING');
   }
 
-  /** Takes no new calls, lets running ones end, and cuts what is left after `graceMs`. */
+  /**
+   * Takes no new calls, lets running ones end, and cuts what is left after `graceMs`. Connections are closed after the streams on
+   * them: grpc-js can't ask for a sign of life on a connection that is closing, takes it for dead, and cuts what runs there.
+   */
   async stop(graceMs: number): Promise<void> {
     this.setServing(false);
-    this.#tlsListener?.close();
-    for (const session of this.#sessions) session.goAway();
-    const force = setTimeout(() => this.#server.forceShutdown(), graceMs);
-    await new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
+    this.#isStopping = true;
+    const closed = once(this.#listener.close(), 'close');
+    for (const session of this.#sessions.keys()) session.goAway();
+    const force = setTimeout(() => {
+      for (const connection of this.#connections) connection.destroy();
+    }, graceMs);
+    await Promise.all(this.#sessions.values());
+    this.#server.tryShutdown(() => undefined);
+    await closed;
     clearTimeout(force);
   }
 
-  /** Handshakes are not left to grpc-js, which does not say why one failed. */
-  async #listenTls(tls: Tls, { host, port, onRefused }: GrpcServerOptions): Promise<number> {
+  /** Listening is not left to grpc-js, which does not say why a handshake failed, and can't end it without closing connections. */
+  #createListener({ tls, onRefused }: GrpcServerOptions): Listener {
     const injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
+    if (tls === undefined) return createServer((socket) => injector.injectConnection(socket));
     const refuse = (socket: TLSSocket, problem: string) => {
       onRefused?.({ address: addressOf(socket), problem });
       socket.destroy();
@@ -109,17 +128,17 @@ export class GrpcServer {
       ...tls.certificates,
       ...{ requestCert: true, rejectUnauthorized: false, ALPNProtocols: ['h2'], handshakeTimeout: 10_000 },
     };
-    const listener = createServer(options, (socket) => {
+    const listener = createTlsServer(options, (socket) => {
       // A connection that breaks ends its session, which says so to its calls.
       socket.on('error', () => undefined);
-      if (socket.authorized) injector.injectConnection(socket);
+      // One whose handshake ends after the listener was closed would be cut off with its first calls.
+      if (this.#isStopping) socket.destroy();
+      else if (socket.authorized) injector.injectConnection(socket);
       else refuse(socket, problemOf(socket));
     });
     listener.on('tlsClientError', ({ message }, socket) => refuse(socket, message));
     tls.onChange((certificates) => listener.setSecureContext(certificates));
-    this.#tlsListener = listener;
-    await once(listener.listen(port, host), 'listening');
-    return (listener.address() as AddressInfo).port;
+    return listener;
   }
 }
 
@@ -133,32 +152,10 @@ function addressOf({ remoteAddress, remotePort }: TLSSocket): string | undefined
   return remoteAddress && `${remoteAddress}:${remotePort}`;
 }
 
-/** The port that the server listens on; 0 for a socket. */
-async function bound(server: Server, { host, port }: GrpcServerOptions) {
-  const address = host.startsWith('unix:') ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  return new Promise<number>((resolve, reject) => {
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error, boundPort) => {
-      if (error === null) resolve(host.startsWith('unix:') ? 0 : boundPort);
-      else reject(bindError(error, { address: host, port }));
-    });
-  });
-}
-
-/** grpc-js puts the reason into its text only. */
-function bindError(error: Error, where: { readonly address: string; readonly port: number }): Error {
-  const code = /\bE[A-Z]{4,}\b/.exec(error.message)?.[0];
-  return Object.assign(new Error(error.message, { cause: error }), { code, syscall: 'listen', ...where });
-}
-
 type MultiplexedStream = ServerDuplexStream<OpenRequest, OpenResponse>;
 
 /** The calls of another process of the gateway, which share one stream. */
-async function serveCalls(
-  stream: MultiplexedStream,
-  session: ServerSession,
-  sessions: Set<ServerSession>,
-): Promise<void> {
-  sessions.add(session);
+async function serveCalls(stream: MultiplexedStream, session: ServerSession): Promise<void> {
   // The stream may look as if its client had ended it.
   stream.once('cancelled', () => session.cancel());
   // The client waits for it: from now on calls can be made.
@@ -168,8 +165,6 @@ async function serveCalls(
   } catch (thrown) {
     // Where the stream is lost this has no effect. The calls on it have been cancelled.
     if (!stream.cancelled) stream.emit('error', toServiceError(thrown));
-  } finally {
-    sessions.delete(session);
   }
 }
 

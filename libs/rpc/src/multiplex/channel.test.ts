@@ -2,11 +2,13 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
+import { clientOptions } from '../grpc/definition.ts';
 import { GrpcServer } from '../grpc/server.ts';
 import { serviceRoute } from '../service-types.ts';
 import { PlayService } from './__fixtures__/play-service.ts';
-import { openChannel } from './channel.ts';
+import { type ChannelOptions, openChannel } from './channel.ts';
 
 interface Value {
   readonly value: Uint8Array;
@@ -43,8 +45,8 @@ async function replica(name: string, port = 0) {
   return { state, stop: (graceMs: number) => server.stop(graceMs), port: server.port };
 }
 
-function channelTo(addresses: () => readonly string[]) {
-  const channel = openChannel('http://play:80', { resolve: async () => addresses(), resolveIntervalMs: 50 });
+function channelTo(addresses: () => readonly string[], grpc?: ChannelOptions['grpc']) {
+  const channel = openChannel('http://play:80', { resolve: async () => addresses(), resolveIntervalMs: 50, grpc });
   opened.push(() => channel[Symbol.dispose]());
   return channel.client(PlayService);
 }
@@ -109,9 +111,9 @@ describe('a channel', () => {
     expect(await text(client.unary({}))).toBe('two');
   });
 
-  it('lets a running stream end while its server drains', async () => {
+  it('lets a running stream end while its server drains, however many signs of life are asked for meanwhile', async () => {
     const one = await replica('one');
-    const client = channelTo(() => [one.state.address]);
+    const client = channelTo(() => [one.state.address], { ...clientOptions, 'grpc.keepalive_time_ms': 20 });
     const second = Promise.withResolvers<Value>();
     const echoes = client
       .bidiStream(
@@ -123,6 +125,7 @@ describe('a channel', () => {
       [Symbol.asyncIterator]();
     await echoes.next();
     const stopped = one.stop(5_000);
+    await sleep(200);
     second.resolve({ value: Buffer.of(2) });
     expect((await echoes.next()).value?.value[0]).toBe(2);
     expect((await echoes.next()).done).toBe(true);
