@@ -16,10 +16,13 @@ export function createIdentityService(
 ): Service {
   const store = new TokenStore(database);
   const changes = new ChangeFeed(store, logger);
+  const draining = new AbortController();
   return {
-    routes: [identityRoute({ store, hashKeys, changes, clock, metrics })],
+    routes: [identityRoute({ store, hashKeys, changes, clock, metrics, draining: draining.signal })],
     start: async () => undefined,
     notReady: createDatabaseProbe(database),
+    // Those who watch would stay as long as they live: they are to watch another replica.
+    drain: async () => draining.abort(),
     [Symbol.asyncDispose]: async () => undefined,
   };
 }

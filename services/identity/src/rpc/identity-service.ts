@@ -20,6 +20,8 @@ export interface IdentityParts {
   readonly changes: ChangeFeed;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  /** Aborts when watchers are to go elsewhere. */
+  readonly draining: AbortSignal;
 }
 
 export function identityHandlers({
@@ -28,6 +30,7 @@ export function identityHandlers({
   changes,
   clock,
   metrics,
+  draining,
 }: IdentityParts): Handlers<typeof IdentityService> {
   const [currentKey] = hashKeys;
   if (currentKey === undefined) throw new TypeError('Token hashes need at least one key.');
@@ -76,7 +79,8 @@ export function identityHandlers({
     },
     /** Ids of tokens that were revoked or given other limits. The first message is empty: from there nothing is missed. */
     async *watchChanges(_request, { signal }) {
-      for await (const tokenIds of changes.watch(signal)) yield { tokenIds: [...tokenIds] };
+      const until = AbortSignal.any([signal, draining]);
+      for await (const tokenIds of changes.watch(until)) yield { tokenIds: [...tokenIds] };
     },
   };
 }
