@@ -81,6 +81,7 @@ async function serveUntilStopped(
   stopping = true;
   logger.info({ signal }, 'draining');
   for (const server of grpc) server.setServing(false);
+  service.announceDrain?.();
   await sleep(config.drainDelayMs);
   const { drainTimeoutMs } = config;
   await Promise.all([...grpc.map((server) => server.stop(drainTimeoutMs)), service.drain?.(drainTimeoutMs)]);

@@ -22,6 +22,8 @@ export interface Service extends AsyncDisposable {
   start(): Promise<void>;
   /** Why it can't take requests now; undefined when it can. Asked by the readiness probe. */
   notReady(): Promise<string | undefined>;
+  /** Callers are to go elsewhere from now on; what they send meanwhile is answered. Called DRAIN_DELAY_SECONDS before `drain`. */
+  announceDrain?(): void;
   /** Takes nothing new and lets running work end. Called before disposal. */
   drain?(timeoutMs: number): Promise<void>;
 }

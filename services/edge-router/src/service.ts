@@ -114,6 +114,7 @@ export async function createEdgeRouterService(
       });
     },
     notReady: async () => (port === 0 ? 'not listening yet' : undefined),
+    announceDrain: () => server.announceDrain(),
     drain: (timeoutMs) => server.drain(timeoutMs),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

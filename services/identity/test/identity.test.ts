@@ -190,6 +190,14 @@ describe.each(testDatabases)('identity over $name', ({ open }) => {
     expect((await issue(' me ')).token?.label).toBe('me');
   });
 
+  it('lets go of those who watch when it drains', async () => {
+    await using world = await openWorld(open);
+    const watching = world.client.watchChanges({})[Symbol.asyncIterator]();
+    expect(await watching.next()).toMatchObject({ value: { tokenIds: [] } });
+    await world.service.drain?.(60_000);
+    expect(await watching.next()).toMatchObject({ done: true });
+  });
+
   it('is ready when its database answers', async () => {
     await using world = await openWorld(open);
     expect(await world.service.notReady()).toBeUndefined();

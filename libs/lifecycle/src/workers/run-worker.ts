@@ -5,8 +5,11 @@ import type { Service, ServiceRuntime } from '../service.ts';
 
 /** What the supervisor sends to a worker over Node's channel between the two. */
 export type ToWorker =
+  /** To ask clients to go elsewhere. */
+  | { readonly kind: 'announce drain' }
   /** To take nothing new, let running work end within so many milliseconds, and exit. */
-  { readonly kind: 'drain'; readonly timeoutMs: number } | { readonly kind: 'read metrics' };
+  | { readonly kind: 'drain'; readonly timeoutMs: number }
+  | { readonly kind: 'read metrics' };
 
 /** What a worker sends to its supervisor. */
 export type FromWorker =
@@ -30,10 +33,12 @@ export async function runWorker(
 ): Promise<void> {
   const runtime = { logger: createLogger(name, logLevel), metrics: new Metrics() };
   const drain = Promise.withResolvers<number>();
+  let announceDrain: (() => void) | undefined;
   // The terminal's Ctrl-C reaches all processes: the supervisor says what follows from it.
   process.on('SIGINT', () => undefined);
   process.once('SIGTERM', () => drain.resolve(drainTimeoutMs));
   process.on('message', async (message: ToWorker) => {
+    if (message.kind === 'announce drain') announceDrain?.();
     if (message.kind === 'drain') drain.resolve(message.timeoutMs);
     if (message.kind === 'read metrics') send({ kind: 'metrics', metrics: await runtime.metrics.snapshot() });
   });
@@ -42,6 +47,7 @@ export async function runWorker(
     await using service = await createService(runtime);
     await service.start();
     isServing = true;
+    announceDrain = () => service.announceDrain?.();
     send({ kind: 'serving' });
     await service.drain?.(await drain.promise);
   } catch (thrown) {

@@ -29,6 +29,16 @@ describe('workers of one port', () => {
     expect((await pids()).get('2')).toBe(before.get('2'));
   });
 
+  it('are told that a drain is coming, and serve on', async () => {
+    const { pool } = await start();
+    pool.announceDrain?.();
+    const isLeaving = async () => (await fetch(`http://127.0.0.1:${pool.port}/`)).headers.get('leaving');
+    await expect
+      .poll(async () => [await isLeaving(), await isLeaving(), await isLeaving()])
+      .toEqual(['true', 'true', 'true']);
+    expect(await pool.notReady()).toBeUndefined();
+  });
+
   it('show the metrics of the others when one hangs', async () => {
     const { pids } = await start();
     const hanging = (await pids()).get('1') ?? 0;

@@ -103,6 +103,9 @@ export function createWorkerPool(
       if (stop.signal.aborted) return 'stopping';
       return serving.size === 0 ? 'no worker serves' : undefined;
     },
+    announceDrain() {
+      for (const worker of serving.values()) send(worker, { kind: 'announce drain' });
+    },
     drain,
     [Symbol.asyncDispose]: () => drain(0),
   };

@@ -49,7 +49,9 @@ describe('HttpServer', () => {
     try {
       using allocation = memory.open('token', client.signal);
       const rules = { ...limits, pace, allocation };
-      if (path === '/later') await released;
+      if (path === '/begun') response.write('begun so');
+      if (path === '/later' || path === '/begun') await released;
+      if (path === '/begun') return void response.end(' far');
       if (path === '/refused') throw toGatewayError('refused');
       const bytes = request.method === 'POST' ? (await readBody(request, rules)).bytes.length : 0;
       sendJson(response, 200, { path, bytes });
@@ -290,6 +292,36 @@ describe('HttpServer', () => {
       request.end(bytes);
     });
     expect(answer).toBe(413);
+  });
+
+  it('asks clients to go elsewhere before it drains, and takes what comes meanwhile', async () => {
+    const leaving = new HttpServer(listener, config);
+    const ownPort = await leaving.listen();
+    using kept = new RawClient(ownPort);
+    using busy = new RawClient(ownPort);
+    await kept.send(get('/first', '')).until('"/first"');
+    expect(kept.text).toContain('Connection: keep-alive');
+    busy.send(get('/later', ''));
+    await expect.poll(() => handled).toContain('/later');
+    leaving.announceDrain();
+    expect(await kept.send(get('/second', '')).answer()).toMatch(/"\/first".*connection: close.*"\/second"/is);
+    release();
+    expect(await busy.answer()).toMatch(/connection: close.*"\/later"/is);
+    using late = new RawClient(ownPort);
+    expect(await late.send(get('/late', '')).answer()).toMatch(/connection: close.*"\/late"/is);
+    await leaving.drain(10_000);
+  });
+
+  it('answers once more on a connection whose answer had begun when the drain began', async () => {
+    const leaving = new HttpServer(listener, config);
+    using busy = new RawClient(await leaving.listen());
+    busy.send(get('/begun', ''));
+    await busy.until('begun so');
+    const drained = leaving.drain(10_000);
+    release();
+    await busy.until('far');
+    expect(await busy.send(get('/once-more', '')).answer()).toMatch(/connection: close.*"\/once-more"/is);
+    await drained;
   });
 
   it('drains: running requests end, idle connections are closed, nothing new begins', async () => {

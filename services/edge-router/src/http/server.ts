@@ -20,6 +20,8 @@ export class HttpServer {
   readonly #config: HttpServerConfig;
   /** The answer to the latest request of each connection. Pipelined requests are under way together. */
   readonly #latest = new WeakMap<Duplex, ServerResponse>();
+  /** Answers that are under way. */
+  readonly #running = new Set<ServerResponse>();
   #draining = false;
 
   /** @param onStalled is called for each client that was cut off because it took nothing. */
@@ -59,16 +61,25 @@ export class HttpServer {
     return typeof address === 'object' && address !== null ? address.port : port;
   }
 
+  /** Answers that begin from now on are the last ones of their connections, so that clients open the next ones elsewhere. */
+  announceDrain(): void {
+    this.#draining = true;
+    for (const response of this.#running) {
+      const isLast = this.#latest.get(response.req.socket) === response;
+      if (isLast && !response.headersSent) response.shouldKeepAlive = false;
+    }
+    // A connection whose answer has begun may be used once more: a client must not meet its end on the way.
+    this.#server.keepAliveTimeout = lingerMs;
+  }
+
   /** Takes no new connections, lets running requests end, and cuts what is left after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
     if (!this.#server.listening) return;
-    this.#draining = true;
+    this.announceDrain();
+    // Closes those that are idle.
     const closed = once(this.#server.close(), 'close');
-    // Idle keep-alive connections would otherwise delay the end; ones that finish later become idle later.
-    const closeIdle = setInterval(() => this.#server.closeIdleConnections(), 100);
     const cut = setTimeout(() => this.#server.closeAllConnections(), timeoutMs);
     await closed;
-    clearInterval(closeIdle);
     clearTimeout(cut);
   }
 
@@ -77,6 +88,8 @@ export class HttpServer {
     // The connection ends with an earlier answer: what comes after it must not be acted on.
     if (earlier !== undefined && !earlier.shouldKeepAlive) return;
     this.#latest.set(request.socket, response);
+    this.#running.add(response);
+    response.once('close', () => this.#running.delete(response));
     assignRequestId(response);
     // Node drops what comes in one packet with a request to upgrade, also when nothing is upgraded.
     if (this.#draining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
@@ -138,7 +151,7 @@ function endWithAnswer(connection: Duplex, fault: HttpFault): void {
   connection.once('close', () => clearTimeout(timer));
 }
 
-/** How long a client may take to close its side after the last answer. */
+/** How long a client may take to close its side after the last answer, and a stopping edge waits for a next request. */
 const lingerMs = 1_000;
 
 /**

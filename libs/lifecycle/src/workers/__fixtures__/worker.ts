@@ -2,9 +2,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { runWorker, sharedPortOptions } from '../run-worker.ts';
 
-/** A worker that answers with its process id. With the argument `broken` it can't start. */
+/** A worker that answers with its process id, and says `leaving` once its drain was announced. With the argument `broken` it can't start. */
 await runWorker({ name: 'test', logLevel: 'silent', drainTimeoutMs: 1_000 }, async ({ metrics }) => {
-  const server = createServer((_request, response) => response.end(String(process.pid)));
+  let isLeaving = false;
+  const server = createServer((_request, response) => {
+    response.setHeader('leaving', String(isLeaving)).end(String(process.pid));
+  });
   metrics.gauge({ name: 'pid', help: 'Process id.' }).set(process.pid);
   return {
     routes: [],
@@ -14,6 +17,9 @@ await runWorker({ name: 'test', logLevel: 'silent', drainTimeoutMs: 1_000 }, asy
       await once(server, 'listening');
     },
     notReady: async () => undefined,
+    announceDrain() {
+      isLeaving = true;
+    },
     drain: async () => server.closeAllConnections(),
     [Symbol.asyncDispose]: async () => void server.close(),
   };
