@@ -10,13 +10,13 @@ import { CertificateAuthority, type CertificateFiles } from '@gateway/testkit/ce
 //   node deploy/scripts/dev-certificates.ts [folder]      default: ./data/certificates
 
 /** Whose certificates there are. */
-const holders: readonly string[] = [...serviceNames, 'gatewayctl', 'prometheus'];
+export const holders: readonly string[] = [...serviceNames, 'gatewayctl', 'prometheus'];
 
 export const defaultCertificateFolder = resolve('data/certificates');
 
-/** Writes new certificates of a new authority. */
-export async function writeDevCertificates(folder: string): Promise<void> {
-  const authority = await CertificateAuthority.create('model-gateway development CA');
+/** Writes new certificates, of a new authority unless one is given. */
+export async function writeDevCertificates(folder: string, given?: CertificateAuthority): Promise<void> {
+  const authority = given ?? (await CertificateAuthority.create('model-gateway development CA'));
   for (const name of holders) {
     await authority.writeFiles(folder, name, { names: [name, 'localhost', '127.0.0.1', '::1'] });
   }

@@ -83,7 +83,8 @@ function processPlan(name: ServiceName, index: number, { program, env, address }
   } as const;
 }
 
-async function askReadiness(url: string, certificates: string | undefined): Promise<void> {
+/** @throws why a process takes nothing now. */
+export async function askReadiness(url: string, certificates: string | undefined): Promise<void> {
   const ca =
     certificates === undefined ? undefined : await readFile(certificateFiles(certificates, 'gatewayctl').caFile);
   const get = ca === undefined ? http.get : https.get;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePorts, mapServices, type ServiceAddress, type ServiceName, serviceNames } from '@gateway/testkit';
 import { tlsEnvironment } from './dev-certificates.ts';
+import { replicaNamesEnvironment } from './rolling-restart/replica-names.ts';
 
 /** What the settings of the services are made of, besides their addresses. */
 export interface ServicesSettings {
@@ -23,6 +24,11 @@ export interface ServicesSettings {
   readonly certificates: string | undefined;
   /** How many processes of a service there are; one unless given. */
   readonly replicas: ReadonlyMap<string, number>;
+  /**
+   * Callers reach all replicas of a service by one name, as in a cluster. Each replica but the edges' has a loopback address of its
+   * own, which Linux has without being asked. Default: the n-th of a service calls the n-th of its peers, if there are so many.
+   */
+  readonly haveSharedNames?: boolean;
   /** Settings of all services. */
   readonly env: NodeJS.ProcessEnv;
   /** Settings of single services, which win over all others. */
@@ -38,14 +44,14 @@ export interface PlannedService {
 
 type PlannedServices = Readonly<Record<ServiceName, readonly PlannedService[]>>;
 
-/** Chooses free ports and folders for every process; the n-th of a service calls the n-th of its peers, if there are so many. */
+/** Chooses free ports and folders for every process. */
 export async function planServices(settings: ServicesSettings, stack: AsyncDisposableStack): Promise<PlannedServices> {
   const tokenHashKey = settings.tokenHashKey ?? randomBytes(32).toString('base64');
   const counts = mapServices((name) => settings.replicas.get(name) ?? 1);
   const all = serviceNames.reduce((sum, name) => sum + counts[name], 0);
-  const ports = [...(await freePorts(3 * all))].filter((port) => port !== settings.port);
+  const ports = [...(await freePorts(5 * all))].filter((port) => port !== settings.port);
   const freeUrl = (scheme = 'http') => `${scheme}://127.0.0.1:${ports.pop()}`;
-  const { certificates } = settings;
+  const { certificates, haveSharedNames = false } = settings;
   const scheme = certificates === undefined ? 'http' : 'https';
   const edges = await Promise.all(
     Array.from({ length: counts['edge-router'] }, async (_, index) => ({
@@ -53,14 +59,22 @@ export async function planServices(settings: ServicesSettings, stack: AsyncDispo
       dataFolder: (index === 0 ? settings.dataFolder : undefined) ?? (await temporaryFolder(stack)),
     })),
   );
-  const addresses = mapServices((name) =>
-    Array.from({ length: counts[name] }, (_, index): ServiceAddress => {
-      const own = { adminUrl: freeUrl(scheme), grpcUrl: freeUrl(scheme) };
+  const addresses = mapServices((name) => {
+    const [grpcPort, credentialPort] = [ports.pop(), ports.pop()];
+    return Array.from({ length: counts[name] }, (_, index): ServiceAddress => {
+      const grpcUrl = haveSharedNames ? `${scheme}://127.0.0.${index + 2}:${grpcPort}` : freeUrl(scheme);
+      const own = { adminUrl: freeUrl(scheme), grpcUrl };
       if (name === 'edge-router') return { ...own, ...edges[index] };
-      return name === 'pool-broker' ? { ...own, credentialUrl: freeUrl(scheme) } : own;
-    }),
-  );
+      if (name !== 'pool-broker') return own;
+      const shared = `${scheme}://127.0.0.${index + 2}:${credentialPort}`;
+      return { ...own, credentialUrl: haveSharedNames ? shared : freeUrl(scheme) };
+    });
+  });
   const peer = (index: number) => (name: ServiceName) => addresses[name][index % counts[name]];
+  const callable = (name: ServiceName, url = '') =>
+    haveSharedNames ? url.replace(new URL(url).hostname, nameOf(name)) : url;
+  const hosts = (name: ServiceName) => addresses[name].map(({ grpcUrl }) => new URL(grpcUrl).hostname);
+  const names = Object.fromEntries(serviceNames.map((name) => [nameOf(name), hosts(name)]));
   return mapServices((name) =>
     addresses[name].map((address, index) => ({
       address,
@@ -68,20 +82,27 @@ export async function planServices(settings: ServicesSettings, stack: AsyncDispo
       env: {
         ...environmentOfPrograms,
         ...settings.env,
-        HOST: '127.0.0.1',
+        HOST: name === 'edge-router' ? '127.0.0.1' : new URL(address.grpcUrl).hostname,
+        ADMIN_HOST: '127.0.0.1',
+        ...(haveSharedNames && replicaNamesEnvironment(names)),
         GRPC_PORT: new URL(address.grpcUrl).port,
         ADMIN_PORT: new URL(address.adminUrl).port,
         ...(certificates !== undefined && tlsEnvironment(certificates, name)),
         ...addressSettings[name]({
           ...settings,
           ...{ tokenHashKey, address },
-          urlOf: (service) => peer(index)(service)?.grpcUrl ?? '',
-          credentialUrl: peer(index)('pool-broker')?.credentialUrl ?? '',
+          urlOf: (service) => callable(service, peer(index)(service)?.grpcUrl),
+          credentialUrl: callable('pool-broker', peer(index)('pool-broker')?.credentialUrl),
         }),
         ...settings.envOf.get(name),
       },
     })),
   );
+}
+
+/** Stands for all replicas. The suffix is one that no name server knows. */
+function nameOf(service: ServiceName): string {
+  return `${service}.replicas.test`;
 }
 
 /** Brings the tables of the services up to date. */
