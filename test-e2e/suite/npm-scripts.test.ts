@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,9 +8,21 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chatAfresh } from '../client/fresh-connection.ts';
 import { issueToken } from '../client/tokens.ts';
 import { writeGatewayFile } from '../topologies/gateway-file.ts';
-import { type RunningCommand, startNpmScript, untilReady } from '../topologies/gateway-process.ts';
+import { type RunningCommand, startCommand, startNpmScript, untilReady } from '../topologies/gateway-process.ts';
 import { ownBackends } from '../topologies/own-backends.ts';
 import { processMark } from '../topologies/processes-of.ts';
+
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
+
+describe('--version', () => {
+  it.each(readdirSync('services'))('says which build %s is, and starts nothing', async (service) => {
+    await using command = startCommand(process.execPath, [`services/${service}/src/main.ts`, '--version'], {
+      GATEWAY_REVISION: 'abc123',
+    });
+    const { exitCode, stdout } = await command.ended;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${service} ${version} (revision abc123)\n` });
+  });
+});
 
 describe('a signal to npm', () => {
   let folder: string;

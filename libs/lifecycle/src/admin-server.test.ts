@@ -87,6 +87,11 @@ describe('health on the admin port', () => {
     expect((await send(`${url}/livez`, 'GET', {})).status).toBe(200);
   });
 
+  it('says in its metrics which build runs', async () => {
+    const { metrics } = await anAdminServer();
+    expect(await metrics.exposition()).toMatch(/^gateway_build_info\{version="\d+\.\d+\.\d+",revision="unknown"\} 1$/m);
+  });
+
   it('shows metrics that fail as 500, and the log says why', async () => {
     const metrics = new Metrics();
     metrics.include(() => Promise.reject(new Error('a worker hangs')));

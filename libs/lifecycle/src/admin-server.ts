@@ -5,6 +5,7 @@ import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { ServiceRoute } from '@gateway/rpc';
 import { addConnectRoutes } from '@gateway/rpc/connect';
 import type { Tls } from '@gateway/rpc/grpc';
+import { readBuild } from '@gateway/telemetry';
 import { type AdminNames, adminRefusal, certificateRefusal } from './admin-access.ts';
 import type { ServiceRuntime } from './service.ts';
 
@@ -23,7 +24,9 @@ export interface AdminServer extends AsyncDisposable {
 
 /** The operators' port: `/livez`, `/readyz`, `/metrics`, and RPCs over the Connect protocol. Never to be made public. */
 export async function listenAdmin(options: AdminServerOptions): Promise<AdminServer> {
-  const { logger } = options;
+  const { logger, metrics } = options;
+  const info = { name: 'gateway_build_info', help: 'Always 1; the labels say which build runs.' };
+  metrics.gauge({ ...info, labels: ['version', 'revision'] }).set({ ...readBuild() }, 1);
   const answer = answersOf(options);
   const server = serverOf(options.tls, async (request, response) => {
     const path = pathOf(request);

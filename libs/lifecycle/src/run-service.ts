@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type BackendSetting, checkAll, checkPorts, type Environment } from '@gateway/config';
 import type { ServiceRoute } from '@gateway/rpc';
 import { GrpcServer } from '@gateway/rpc/grpc';
-import { createLogger, Metrics } from '@gateway/telemetry';
+import { createLogger, Metrics, versionText } from '@gateway/telemetry';
 import { listenAdmin } from './admin-server.ts';
 import { endFailedStart } from './failed-process.ts';
 import { checkExposure, readProcessConfig } from './process-config.ts';
@@ -24,13 +24,17 @@ export interface ServiceChecks {
   readonly port?: Readonly<Record<string, number>>;
 }
 
-/** Runs one service as a process: start, serve until SIGTERM, drain, stop. A failed start prints one message and exits 1. */
+/**
+ * Runs one service as a process: start, serve until SIGTERM, drain, stop. A failed start prints one message and exits 1. With the
+ * argument `--version` it only says which build it is.
+ */
 export async function runService(
   name: string,
   createService: ServiceFactory,
   checks: ServiceChecks,
   env: Environment = process.env,
 ): Promise<void> {
+  if (process.argv[2] === '--version') return void process.stdout.write(versionText(name));
   try {
     const { settings, port = { GRPC_PORT: 50_051 } } = checks;
     await checkAll([

@@ -1,4 +1,5 @@
 export type { Counter, Gauge, Histogram } from 'prom-client';
+export { readBuild, versionText } from './build.ts';
 export type { Logger, LogLevel } from './logger.ts';
 export { createLogger, logLevels } from './logger.ts';
 export type { MetricsSnapshot, WorkerMetrics } from './metrics.ts';

@@ -1,3 +1,5 @@
+import { versionText } from '@gateway/telemetry';
 import { runAllInOne } from './run.ts';
 
-await runAllInOne(process.env);
+if (process.argv[2] === '--version') process.stdout.write(versionText('all-in-one'));
+else await runAllInOne(process.env);

@@ -1,5 +1,6 @@
 import type { Environment } from '@gateway/config';
 import { endFailedProcess } from '@gateway/lifecycle/failed-process';
+import { versionText } from '@gateway/telemetry';
 import { Command } from 'commander';
 import { accountCommand } from './commands/account.ts';
 import { poolCommand } from './commands/pool.ts';
@@ -26,6 +27,7 @@ function buildProgram(env: Environment): Command {
     .description(
       'Runs and operates the model gateway. Commands go to the running gateway at GATEWAY_ADMIN_URL (http://127.0.0.1:9090 unless set); when none runs there, to its database.',
     )
+    .version(versionText('gatewayctl').trim())
     .addCommand(startCommand(env))
     .addCommand(migrateCommand(env))
     .addCommand(tokenCommand(env))
