@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { connectClient } from '@gateway/rpc/connect-client';
 import { type Simulator, startSimulator } from '@gateway/simulator';
-import { freePort, serviceNames, startBackends } from '@gateway/testkit';
+import { freePort, type ServiceName, serviceNames, startBackends } from '@gateway/testkit';
 import { certificateFiles, writeDevCertificates } from './dev-certificates.ts';
 import { ask } from './rolling-restart/ask.ts';
 import { openBalancer } from './rolling-restart/balancer.ts';
@@ -46,7 +46,7 @@ const [streamCount, streamSeconds, edgeCount, smallPerSecond, drainDelaySeconds]
 ].map(Number) as [number, number, number, number, number];
 
 /** The pace of the providers: slow enough that hundreds of streams leave a machine of two cores time for the rest. */
-const eventDelayMs = 500;
+const eventDelayMs = Math.min(500, streamSeconds * 50);
 
 await using stack = new AsyncDisposableStack();
 const startMs = performance.now();
@@ -84,7 +84,7 @@ async function run(): Promise<boolean> {
   await sleep(Math.min(streamSeconds, 5) * 1_000);
 
   const order = serviceNames
-    .filter((name) => flags.only?.includes(name) ?? true)
+    .filter(isReplaced)
     .flatMap((name) => services[name].slice(0, flags.once ? 1 : undefined).map((_, n) => ({ name, n })));
   for (const [at, { name, n }] of order.entries()) {
     if (certificates !== undefined && at === Math.floor(order.length / 2)) {
@@ -136,7 +136,7 @@ async function startServices(simulator: Simulator): Promise<RunningServices> {
       dataFolder: undefined,
       tokenHashKey: undefined,
       certificates,
-      replicas: new Map(serviceNames.map((name) => [name, name === 'edge-router' ? edgeCount : 2])),
+      replicas: new Map(serviceNames.map((name) => [name, replicasOf(name)])),
       haveSharedNames: true,
       env: {
         SIMULATOR_URL: simulator.url,
@@ -157,6 +157,16 @@ async function startServices(simulator: Simulator): Promise<RunningServices> {
     stack,
     new AbortController().signal,
   );
+}
+
+/** What is not replaced need not be there twice. */
+function replicasOf(name: ServiceName): number {
+  if (name === 'edge-router') return edgeCount;
+  return isReplaced(name) ? 2 : 1;
+}
+
+function isReplaced(name: ServiceName): boolean {
+  return flags.only?.includes(name) ?? true;
 }
 
 async function issueToken({ identity }: RunningServices): Promise<string> {

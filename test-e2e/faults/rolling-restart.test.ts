@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { startCommand } from '../topologies/gateway-process.ts';
+
+const isLong = process.env.FAULTS === 'long';
+
+/** Everything, with certificates replaced in the middle; or one process of what streams and requests run through. */
+const form = isLong
+  ? ['--streams', '300', '--tls']
+  : [
+      ...['--streams', '60', '--stream-seconds', '3', '--edges', '2', '--drain-delay-seconds', '1', '--once'],
+      ...['edge-router', 'messages-adapter', 'pool-broker'].flatMap((service) => ['--only', service]),
+    ];
+
+describe('a gateway whose processes are replaced one after the other', () => {
+  it('cuts no stream, fails no request, and records what the providers served', {
+    timeout: isLong ? 20 * 60_000 : 120_000,
+  }, async () => {
+    await using command = startCommand(process.execPath, ['deploy/scripts/rolling-restart.ts', ...form], {});
+    const { exitCode, stdout, stderr } = await command.ended;
+    if (isLong) process.stdout.write(stdout);
+    const said = `${stdout}\n${stderr}`;
+    expect(said).toMatch(/^streams cut +0 of [1-9]/m);
+    expect(said).toMatch(/^small requests failed +0 of [1-9]/m);
+    expect(said).toMatch(isLong ? /^processes replaced +17 in/m : /^processes replaced +3 in/m);
+    expect({ exitCode, said: exitCode === 0 ? '' : said }).toEqual({ exitCode: 0, said: '' });
+  });
+});
