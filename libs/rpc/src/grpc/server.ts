@@ -109,7 +109,7 @@ export class GrpcServer {
     const force = setTimeout(() => {
       for (const connection of this.#connections) connection.destroy();
     }, graceMs);
-    await Promise.all(this.#sessions.values());
+    await Promise.race([Promise.all(this.#sessions.values()), closed]);
     this.#server.tryShutdown(() => undefined);
     await closed;
     clearTimeout(force);
