@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-// Prepares a release in the working tree: the version in every package, and the changelog's section. Commits and publishes nothing;
+// Prepares a release in the working tree: the version in every package and manifest, and the changelog's section. Commits and publishes nothing;
 // what follows is in docs/operate/releases.md.
 //
 //   node deploy/release/cut-release.ts <version>
@@ -37,6 +37,9 @@ execFileSync('npm', ['install', '--package-lock-only', '--ignore-scripts', '--no
   cwd: root,
   stdio: 'inherit',
 });
+const guide = 'docs/operate/kubernetes.md';
+write(guide, read(guide).replaceAll(current, version));
+execFileSync('npm', ['run', 'generate:kubernetes'], { cwd: root, stdio: 'inherit' });
 process.stdout.write(`${manifests.length} packages are ${version} now. Go on with docs/operate/releases.md.\n`);
 
 function isAfter(next: string, before: string): boolean {

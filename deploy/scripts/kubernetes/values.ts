@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import manifest from '../../../package.json' with { type: 'json' };
 
 // What an operator may choose. The schema is also the Helm chart's values.schema.json, its defaults are values.yaml, and the
 // manifests for Kustomize are made with these defaults.
@@ -33,7 +34,7 @@ export const valuesSchema = z.strictObject({
   image: z
     .strictObject({
       repository: text(/^[a-z0-9][a-z0-9._\-/:]*$/, 'model-gateway').describe('One image holds every service.'),
-      tag: text(/^[\w][\w.-]{0,127}$/, '0.1.0'),
+      tag: text(/^[\w][\w.-]{0,127}$/, manifest.version),
       pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
     })
     .prefault({}),
