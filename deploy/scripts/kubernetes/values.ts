@@ -1,8 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { z } from 'zod';
-import manifest from '../../../package.json' with { type: 'json' };
 
 // What an operator may choose. The schema is also the Helm chart's values.schema.json, its defaults are values.yaml, and the
 // manifests for Kustomize are made with these defaults.
+
+/** Of the whole, and so of its image. */
+const { version }: { readonly version: string } = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'),
+);
 
 const peers = z.array(z.record(z.string(), z.unknown())).min(1);
 const ports = z.array(z.strictObject({ protocol: z.enum(['TCP', 'UDP']), port: z.int().min(1).max(65_535) })).min(1);
@@ -34,7 +40,7 @@ export const valuesSchema = z.strictObject({
   image: z
     .strictObject({
       repository: text(/^[a-z0-9][a-z0-9._\-/:]*$/, 'model-gateway').describe('One image holds every service.'),
-      tag: text(/^[\w][\w.-]{0,127}$/, manifest.version),
+      tag: text(/^[\w][\w.-]{0,127}$/, version),
       pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
     })
     .prefault({}),
