@@ -1,3 +1,5 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
+
 /** Where code learns the time, so that tests can set it. */
 export interface Clock {
   /** Epoch milliseconds. */
@@ -26,3 +28,19 @@ export class ManualClock implements Clock {
     this.#nowMs = nowMs;
   }
 }
+
+/** Keeps the handling of a large body from holding up other work. One of these accompanies one body. */
+export class EventLoopYield {
+  #bytesSinceYield = 0;
+
+  /** To be awaited after handling so many bytes: yields to the event loop every 256 KiB. */
+  async spend(bytes: number): Promise<void> {
+    this.#bytesSinceYield += bytes;
+    if (this.#bytesSinceYield < bytesPerYield) return;
+    this.#bytesSinceYield = 0;
+    await nextIteration();
+  }
+}
+
+/** Handled in about half a millisecond. */
+const bytesPerYield = 256 * 1024;

@@ -1,6 +1,5 @@
 export type { Clock } from './clock.ts';
-export { ManualClock, systemClock } from './clock.ts';
-export { EventLoopYield } from './event-loop-yield.ts';
+export { EventLoopYield, ManualClock, systemClock } from './clock.ts';
 export type { LocalDay } from './local-day.ts';
 export {
   addLocalDays,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { EventLoopYield } from './event-loop-yield.ts';
+import { EventLoopYield } from './clock.ts';
 
 const KiB = 1024;
 
