@@ -29,7 +29,7 @@ describe('workers of one port', () => {
     expect((await pids()).get('2')).toBe(before.get('2'));
   });
 
-  it('are told that a drain is coming, and serve on', async () => {
+  it('learn that a drain is coming, and serve on', async () => {
     const { pool } = await start();
     pool.announceDrain?.();
     const isLeaving = async () => (await fetch(`http://127.0.0.1:${pool.port}/`)).headers.get('leaving');
