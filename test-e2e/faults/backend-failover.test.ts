@@ -71,7 +71,7 @@ describe('a gateway on a NATS cluster and a Postgres with a synchronous standby'
   }
 
   it(
-    'records every answer within 15 s while any one NATS server is killed, the leader of the stream among them',
+    'records every answer within 10 s while any one NATS server is killed, the leader of the stream among them',
     async () => {
       const watch = new RowWatch(ledger);
       const startedMs = Date.now();
@@ -93,9 +93,8 @@ describe('a gateway on a NATS cluster and a Postgres with a synchronous standby'
       process.stdout.write(
         `NATS server killed: ${delaysMs.length} rows, the latest ${Math.max(...delaysMs)} ms late\n`,
       );
-      expect(delaysMs.length).toBeGreaterThan(20);
-      // An election of NATS takes four to nine seconds, and what was on its way to an ingest comes again after four.
-      expect(Math.max(...delaysMs)).toBeLessThan(15_000);
+      expect(delaysMs.length).toBeGreaterThan(50);
+      expect(Math.max(...delaysMs)).toBeLessThan(10_000);
     },
     20 * 60_000,
   );
