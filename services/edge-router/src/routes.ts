@@ -4,8 +4,7 @@ import type { Clock } from '@gateway/time';
 import type { Admission } from './admission/admit.ts';
 import type { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
 import type { Leases } from './attempts/leases.ts';
-import type { AuthHeader, Principal, TokenCache } from './authentication/authenticate.ts';
-import type { BodyMemory } from './body/body-memory.ts';
+import type { AuthHeader, Principal } from './authentication/authenticate.ts';
 import type { BodyLimits, BodyRules } from './body/read-body.ts';
 import type { EdgeRouterConfig } from './config.ts';
 import { chatCompletions } from './endpoints/chat-completions.ts';
@@ -14,10 +13,9 @@ import { models } from './endpoints/models.ts';
 import { responses } from './endpoints/responses.ts';
 import { usage } from './endpoints/usage.ts';
 import type { ErrorDialect } from './errors/render-error.ts';
-import type { RequestEvents } from './events.ts';
 import type { EdgeRouterPeers } from './service.ts';
 import type { Outbox } from './usage/outbox.ts';
-import type { RequestLog, RequestLogEntry } from './usage/request-log.ts';
+import type { RequestLogEntry } from './usage/request-log.ts';
 
 /** One row of the public API: what is decided by path and method alone. */
 export interface Route {
@@ -53,17 +51,13 @@ export interface AdmittedRequest {
   readonly bodyRules: BodyRules;
 }
 
-/** What requests work with. */
+/** What endpoints work with. */
 export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapters' | 'usageQuery'> {
   readonly config: EdgeRouterConfig;
   readonly clock: Clock;
   readonly limiter: OutageTolerantLimiter;
   readonly leases: Leases;
   readonly outbox: Outbox;
-  readonly tokens: TokenCache;
-  readonly bodies: BodyMemory;
-  readonly events: RequestEvents;
-  readonly requestLog: RequestLog;
 }
 
 /** Answers a request, or throws a GatewayError for the server to render. */

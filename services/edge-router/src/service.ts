@@ -11,7 +11,6 @@ import { type Clock, systemClock } from '@gateway/time';
 import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
 import { Leases } from './attempts/leases.ts';
 import { TokenCache, toPrincipal, watchTokenChanges } from './authentication/authenticate.ts';
-import { BodyMemory } from './body/body-memory.ts';
 import type { EdgeRouterConfig } from './config.ts';
 import { createEvents, createOutboxEvents } from './events.ts';
 import { createApp } from './http/app.ts';
@@ -77,23 +76,16 @@ export async function createEdgeRouterService(
     freshMs: config.tokenCacheMs,
     onStale: (fault) => events.faulted('identity', fault),
   });
-  const bodies = new BodyMemory({
-    limitBytes: config.bodyMemoryMaxBytes,
-    largestBodyBytes: Math.max(...routes.map(({ body }) => body.limitBytes)),
-    waitMs: 5_000,
-  });
-  const requestLog = new RequestLog(outbox, runtime.metrics, clock);
   const app = createApp(routes, {
+    tokens,
+    events,
+    requestLog: new RequestLog(outbox, runtime.metrics, clock),
     ...peers,
     limiter,
     config,
     clock,
     leases,
     outbox,
-    tokens,
-    bodies,
-    events,
-    requestLog,
   });
   const server = new HttpServer(app, config, events.clientStalled);
   stack.defer(() => server.drain(0));

@@ -2,20 +2,32 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { GatewayError, type GatewayErrorCode, toGatewayError } from '@gateway/errors';
 import express from 'express';
 import { admit } from '../admission/admit.ts';
-import { authenticate } from '../authentication/authenticate.ts';
-import type { BodyAllocation } from '../body/body-memory.ts';
+import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
+import { type BodyAllocation, BodyMemory } from '../body/body-memory.ts';
 import { HttpFault } from '../errors/render-error.ts';
+import type { RequestEvents } from '../events.ts';
 import type { EndpointPeers, Route } from '../routes.ts';
-import { RequestLogEntry } from '../usage/request-log.ts';
+import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
 import { clientRequestIdOf, clientSignal, nameForMessages, requestIdOf, sendError, sentOrLeft } from './respond.ts';
 import { hasStalled } from './stalled-clients.ts';
 
+export interface AppPeers extends EndpointPeers {
+  readonly tokens: TokenCache;
+  readonly events: RequestEvents;
+  readonly requestLog: RequestLog;
+}
+
 /** The public API. 404 and 405 are decided by path and method, before anything else. */
-export function createApp(routes: readonly Route[], peers: EndpointPeers): RequestListener {
+export function createApp(routes: readonly Route[], peers: AppPeers): RequestListener {
+  const bodies = new BodyMemory({
+    limitBytes: peers.config.bodyMemoryMaxBytes,
+    largestBodyBytes: Math.max(...routes.map(({ body }) => body.limitBytes)),
+    waitMs: bodyWaitMs,
+  });
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const route of routes) {
     const path = router.route(route.path);
-    path[route.method]((request, response) => serve(route, request, response, peers));
+    path[route.method]((request, response) => serve(route, request, response, peers, bodies));
     path.all((request, response) =>
       sendError(request, response, { error: methodFault(route, request), dialect: route.errorDialect, nowMs: 0 }),
     );
@@ -29,14 +41,18 @@ export function createApp(routes: readonly Route[], peers: EndpointPeers): Reque
   };
 }
 
+/** How long a request waits for room for its body, in all. */
+const bodyWaitMs = 5_000;
+
 /** Each request takes the same steps: authenticate, admit, answer. A failure of any step is rendered here. */
 async function serve(
   route: Route,
   request: IncomingMessage,
   response: ServerResponse,
-  peers: EndpointPeers,
+  peers: AppPeers,
+  bodies: BodyMemory,
 ): Promise<void> {
-  const { events, clock, config, requestLog, bodies } = peers;
+  const { events, clock, config, requestLog } = peers;
   if (route.errorDialect === 'messages') nameForMessages(response);
   events.requestStarted();
   const requestId = requestIdOf(response);

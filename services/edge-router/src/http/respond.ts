@@ -42,6 +42,10 @@ export function sendError(
   else response.end(body);
 }
 
+/** How long a client may go on uploading after it was refused, how long it may pause meanwhile, and how much it may send. */
+const usualLimits = { totalMs: 5_000, pauseMs: 1_000, bytes: 64 * 1024 * 1024 };
+export type LingerLimits = Readonly<typeof usualLimits>;
+
 /**
  * Sends the whole answer at once, and closes the connection when the upload has ended or has lasted long enough. Closing earlier
  * would reset the connection, and the client would lose the answer.
@@ -51,15 +55,23 @@ export function endAfterUpload(
   request: IncomingMessage,
   response: ServerResponse,
   body: string,
-  lingerMs = 5_000,
+  limits: LingerLimits = usualLimits,
 ): void {
   response.write(body);
+  let bytesLeft = limits.bytes;
   const end = () => {
-    clearTimeout(timer);
+    clearTimeout(total);
+    clearTimeout(pause);
     response.end();
   };
-  const timer = setTimeout(end, lingerMs);
+  const total = setTimeout(end, limits.totalMs);
+  const pause = setTimeout(end, limits.pauseMs);
   request.once('end', end).once('close', end).on('error', end);
+  request.on('data', (chunk: Buffer) => {
+    pause.refresh();
+    bytesLeft -= chunk.length;
+    if (bytesLeft < 0) end();
+  });
   request.resume();
 }
 
