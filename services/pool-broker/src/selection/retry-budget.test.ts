@@ -25,6 +25,14 @@ describe('the retry budget', () => {
     expect(spendAll()).toBe(10);
   });
 
+  it('remembers what was spent when its rules change, which hold at once', () => {
+    const { budget, spendAll } = budgetOf({ floorPerSecond: 1 });
+    expect(spendAll()).toBe(10);
+    expect(budget.takeRetry({ retryBudgetShare: 0, retryBudgetFloorPerSecond: 0 })).toBe(false);
+    const raised = { retryBudgetShare: 0, retryBudgetFloorPerSecond: 1.2 };
+    expect([1, 2, 3].map(() => budget.takeRetry(raised))).toEqual([true, true, false]);
+  });
+
   it('allows its share of the load of the last ten seconds', () => {
     const { clock, budget, spendAll } = budgetOf({ share: 0.1 });
     for (let n = 0; n < 1_000; n++) budget.noteRequest();
