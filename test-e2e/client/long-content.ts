@@ -1,6 +1,13 @@
-/** A request of an endpoint with a long text that is not in its last message: that one comes back in the answer. */
+/**
+ * A request of an endpoint with a long text that is not in its last turn: that one comes back in the answer, word by word. Two
+ * messages of a user in a row would be one turn to some providers.
+ */
 export function longContent(path: string, text: string): object {
-  const messages = [text, 'short'].map((content) => ({ role: 'user', content }));
+  const messages = [
+    { role: 'user', content: text },
+    { role: 'assistant', content: 'I see.' },
+    { role: 'user', content: 'short' },
+  ];
   switch (path) {
     case '/v1/responses':
       return { model: 'gpt-5.5', input: messages };
