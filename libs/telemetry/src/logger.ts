@@ -1,4 +1,5 @@
 import { type Logger as PinoLogger, pino, stdSerializers } from 'pino';
+import { traceFields } from './tracing.ts';
 
 export type Logger = PinoLogger;
 
@@ -13,6 +14,7 @@ export function createLogger(service: string, level = 'info'): Logger {
       base: { service },
       redact: { paths: redactedPaths, censor: '[redacted]' },
       serializers: { err: errorRecord },
+      mixin: () => traceFields() ?? {},
       timestamp: pino.stdTimeFunctions.isoTime,
     },
     pino.destination({ dest: 2, sync: true }),

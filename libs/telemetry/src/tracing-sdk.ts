@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { context, createNoopMeter, type MeterProvider, propagation, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  type SpanExporter,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import { readBuild } from './build.ts';
+import type { Logger } from './logger.ts';
+import type { Metrics } from './metrics.ts';
+import type { TracingOptions } from './tracing.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** OpenTelemetry's SDK as its variables set it up: a module of its own, so that a gateway without an endpoint does not load it. */
+export function startSdk({ service, logger, metrics }: TracingOptions, env: Environment): AsyncDisposable {
+  const spans = countersOf(metrics);
+  const processor = new BatchSpanProcessor({
+    exporter: counted(new OTLPTraceExporter(), spans, logger),
+    maxQueueSize: numberOf(env, 'OTEL_BSP_MAX_QUEUE_SIZE', 2_048),
+    maxExportBatchSize: numberOf(env, 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 512),
+    scheduledDelayMillis: numberOf(env, 'OTEL_BSP_SCHEDULE_DELAY', 5_000),
+    exportTimeoutMillis: numberOf(env, 'OTEL_BSP_EXPORT_TIMEOUT', 30_000),
+    selfObsMeterProvider: queueObserver(() => spans.dropped.inc({ reason: 'queue_full' })),
+  });
+  const { version } = readBuild();
+  const own = { 'service.name': service, 'service.version': version, 'service.instance.id': randomUUID() };
+  const resource = defaultResource()
+    .merge(resourceFromAttributes(own))
+    .merge(detectResources({ detectors: [envDetector] }));
+  const provider = new TracerProvider({ resource, sampler: samplerOf(env), spanProcessors: [processor] });
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  trace.setGlobalTracerProvider(provider);
+  return {
+    async [Symbol.asyncDispose]() {
+      await provider
+        .shutdown()
+        .catch(({ message }: Error) => logger.warn({ reason: message }, 'the last spans were not sent'));
+      for (const api of [context, propagation, trace]) api.disable();
+    },
+  };
+}
+
+type SpanCounters = ReturnType<typeof countersOf>;
+
+function countersOf(metrics: Metrics) {
+  const exported = metrics.counter({
+    name: 'gateway_trace_spans_exported_total',
+    help: 'Spans that the OTLP endpoint has taken.',
+  });
+  const dropped = metrics.counter({
+    name: 'gateway_trace_spans_dropped_total',
+    help: 'Spans that were given up: the queue was full, or the OTLP endpoint did not take them.',
+    labels: ['reason'],
+  });
+  for (const reason of ['queue_full', 'export_failed']) dropped.inc({ reason }, 0);
+  return { exported, dropped };
+}
+
+/** The exporter, with what becomes of its spans. The log has the first of failures in a row. */
+function counted(exporter: SpanExporter, { exported, dropped }: SpanCounters, logger: Logger): SpanExporter {
+  let isFailing = false;
+  return {
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        const hasFailed = result.code !== ExportResultCode.SUCCESS;
+        if (hasFailed) dropped.inc({ reason: 'export_failed' }, spans.length);
+        else exported.inc(spans.length);
+        if (hasFailed && !isFailing)
+          logger.warn({ reason: result.error?.message }, 'spans could not be sent: they are dropped');
+        isFailing = hasFailed;
+        // A failure is no news to the SDK, which would write it to standard error on every batch.
+        done({ code: ExportResultCode.SUCCESS });
+      }),
+  };
+}
+
+/** The SDK says what its queue had no room for as a metric of its own. */
+function queueObserver(onDropped: () => void): MeterProvider {
+  const counter = {
+    add(_spans: number, attributes?: object): void {
+      if (attributes && 'error.type' in attributes && attributes['error.type'] === 'queue_full') onDropped();
+    },
+  };
+  return { getMeter: () => Object.assign(createNoopMeter(), { createCounter: () => counter }) };
+}
+
+/** OTEL_TRACES_SAMPLER and its argument. What a caller has decided holds, unless the name lacks `parentbased_`. */
+function samplerOf(env: Environment): Sampler {
+  const name = env.OTEL_TRACES_SAMPLER || 'parentbased_always_on';
+  const root = rootSampler(name.replace('parentbased_', ''), numberOf(env, 'OTEL_TRACES_SAMPLER_ARG', 1));
+  return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
+}
+
+function rootSampler(name: string, ratio: number): Sampler {
+  switch (name) {
+    case 'always_on':
+      return new AlwaysOnSampler();
+    case 'always_off':
+      return new AlwaysOffSampler();
+    case 'traceidratio':
+      return new TraceIdRatioBasedSampler(ratio);
+    default:
+      throw new Error(`OTEL_TRACES_SAMPLER: ${name} is not known; use parentbased_traceidratio, for example`);
+  }
+}
+
+function numberOf(env: Environment, name: string, otherwise: number): number {
+  const { [name]: text = '' } = env;
+  const value = Number(text);
+  return text === '' || !Number.isFinite(value) || value < 0 ? otherwise : value;
+}

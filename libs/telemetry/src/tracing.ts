@@ -1,0 +1,132 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  type Link,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import type { Logger } from './logger.ts';
+import type { Metrics } from './metrics.ts';
+
+export { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
+
+export interface SpanSettings {
+  /** Default: internal. */
+  readonly kind?: SpanKind;
+  readonly attributes?: Attributes;
+  /** The W3C `traceparent` that it continues, in place of the span that is active here. */
+  readonly traceparent?: string | undefined;
+  /** Other traces that it belongs to, by their `traceparent`. */
+  readonly links?: readonly string[];
+}
+
+export interface TracingOptions {
+  /** `service.name`, unless OTEL_SERVICE_NAME says otherwise. */
+  readonly service: string;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Sends spans over OTLP when an endpoint is set; the SDK is loaded only then. An endpoint that is away costs requests nothing: a
+ * bounded queue of spans waits for it, and what does not fit is dropped and counted. Disposing it sends what is left.
+ *
+ * @see https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
+ */
+export async function startTracing(options: TracingOptions, env = process.env): Promise<AsyncDisposable | undefined> {
+  const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  if (!endpoint || env.OTEL_SDK_DISABLED === 'true' || env.OTEL_TRACES_EXPORTER === 'none') return undefined;
+  const { startSdk } = await import('./tracing-sdk.ts');
+  return startSdk(options, env);
+}
+
+/** Runs `work` within a span, which is the parent of all spans that begin in it, and ends with it. A failure is recorded by its name. */
+export async function inSpan<T>(name: string, settings: SpanSettings, work: (span: Span) => Promise<T>): Promise<T> {
+  const span = startSpan(name, settings);
+  try {
+    return await withSpan(span, () => work(span));
+  } catch (thrown) {
+    failSpan(span, thrown);
+    throw thrown;
+  } finally {
+    span.end();
+  }
+}
+
+/** A span that its caller ends. */
+export function startSpan(
+  name: string,
+  { kind = SpanKind.INTERNAL, attributes, traceparent, links }: SpanSettings = {},
+): Span {
+  const parent = traceparent === undefined ? context.active() : contextOf(traceparent);
+  return tracer().startSpan(
+    name,
+    { kind, ...(attributes && { attributes }), links: (links ?? []).flatMap(linkOf) },
+    parent,
+  );
+}
+
+/** Runs `work` with the span as the parent of what begins in it, also after it has waited. */
+export function withSpan<T>(span: Span, work: () => T): T {
+  return context.with(trace.setSpan(context.active(), span), work);
+}
+
+/** A failure says its code or its name: texts may hold what clients sent. */
+export function failSpan(span: Span, thrown: unknown): void {
+  if (!span.isRecording()) return;
+  const type = errorTypeOf(thrown);
+  span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR, message: type });
+}
+
+/** The span that is active here, for attributes and events. One that is not recorded takes them and keeps nothing. */
+export function activeSpan(): Span | undefined {
+  return trace.getActiveSpan();
+}
+
+/** What a message or call to another process carries; undefined without tracing. */
+export function activeTraceparent(): string | undefined {
+  const span = trace.getActiveSpan();
+  return span && traceparentOf(span);
+}
+
+/** W3C's header of a span; undefined without tracing. @see https://www.w3.org/TR/trace-context/ */
+export function traceparentOf(span: Span): string | undefined {
+  const carrier: { traceparent?: string } = {};
+  propagation.inject(trace.setSpan(ROOT_CONTEXT, span), carrier);
+  return carrier.traceparent;
+}
+
+/** What log lines say of the span that is active here. */
+export function traceFields(): { readonly trace_id: string; readonly span_id: string } | undefined {
+  const active = trace.getActiveSpan()?.spanContext();
+  return active && { trace_id: active.traceId, span_id: active.spanId };
+}
+
+/** The label of an exemplar: the trace of what was measured. Undefined when that is not sampled. */
+export function exemplarOf(span: Span | undefined): { readonly trace_id: string } | undefined {
+  return span?.isRecording() ? { trace_id: span.spanContext().traceId } : undefined;
+}
+
+function tracer() {
+  return trace.getTracer('gateway');
+}
+
+function contextOf(traceparent: string): Context {
+  return propagation.extract(ROOT_CONTEXT, { traceparent });
+}
+
+function linkOf(traceparent: string): readonly Link[] {
+  const linked = trace.getSpanContext(contextOf(traceparent));
+  return linked === undefined ? [] : [{ context: linked }];
+}
+
+function errorTypeOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return typeof thrown;
+  const code = 'code' in thrown ? thrown.code : undefined;
+  return typeof code === 'string' ? code : thrown.name;
+}
