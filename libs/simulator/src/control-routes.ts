@@ -1,6 +1,5 @@
 import express, { type NextFunction, type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
-import { faultScriptSchema } from './faults/fault-script.ts';
 import { modelsChangeSchema } from './models.ts';
 import { ProviderRefusal } from './provider-format.ts';
 import { type RecordedRequest, requestFilterSchema } from './record.ts';
@@ -16,7 +15,7 @@ export function controlRoutes({ requests, billed, faults, models, reset }: Simul
     })
     .get('/billed', (_request, response) => void response.json(billed()))
     .get('/faults', (_request, response) => void response.json({ faults: faults.list() }))
-    .post('/faults', ({ body }, response) => void response.json({ id: faults.add(faultScriptSchema.parse(body)) }))
+    .post('/faults', ({ body }, response) => void response.json({ id: faults.add(body) }))
     .delete('/faults', ({ query }, response) => {
       faults.clear(faultIdSchema.parse(query.id));
       response.json({});

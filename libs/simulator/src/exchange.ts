@@ -1,33 +1,24 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { JsonObject } from '@gateway/json';
-import {
-  type Answer,
-  type ProviderError,
-  type ProviderEvent,
-  type ProviderFormat,
-  ProviderRefusal,
-} from './provider-format.ts';
-import type { RequestRecord } from './record.ts';
+import { type Answer, type ProviderError, type ProviderFormat, ProviderRefusal } from './provider-format.ts';
+import type { BilledTokens, RequestRecord } from './record.ts';
 
 /** One request and its answer on the wire, with the record that is kept of them. */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly format: ProviderFormat;
-  readonly path: string;
   readonly record: RequestRecord;
   readonly #abort = new AbortController();
 
-  constructor(parts: Pick<Exchange, 'request' | 'response' | 'format' | 'path' | 'record'>) {
-    this.request = parts.request;
-    this.response = parts.response;
-    this.format = parts.format;
-    this.path = parts.path;
-    this.record = parts.record;
-    this.response.on('close', () => this.#onClose());
+  constructor(request: IncomingMessage, response: ServerResponse, format: ProviderFormat, record: RequestRecord) {
+    this.request = request;
+    this.response = response;
+    this.format = format;
+    this.record = record;
+    response.on('close', () => this.#onClose());
     // A connection that breaks is noticed by its closing; the error itself says nothing more.
-    this.response.on('error', () => {});
+    response.on('error', () => {});
   }
 
   /** Aborted as soon as the client has left. */
@@ -37,16 +28,17 @@ export class Exchange {
 
   /** Fixes status and headers; they travel with the first bytes of the body. */
   start(status: number, headers: Readonly<Record<string, string>>): void {
-    this.record.change({ status });
-    this.response.writeHead(status, { ...this.format.headers(this.record.requestId), ...headers });
+    const { state } = this.record;
+    state.status = status;
+    this.response.writeHead(status, { ...this.format.headers(state.requestId), ...headers });
   }
 
-  async sendJson(status: number, body: JsonObject, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+  async sendJson(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<void> {
     await this.send(status, JSON.stringify(body), { 'content-type': 'application/json', ...headers });
   }
 
   async sendError(error: ProviderError, headers: Readonly<Record<string, string>> = {}): Promise<void> {
-    await this.sendJson(error.status, this.format.errorBody(error, this.record.requestId), headers);
+    await this.sendJson(error.status, this.format.errorBody(error, this.record.state.requestId), headers);
   }
 
   async send(status: number, body: string, headers: Readonly<Record<string, string>>): Promise<void> {
@@ -64,18 +56,24 @@ export class Exchange {
   }
 
   /** Input is billed as soon as the answer begins, output as it is sent. */
-  bill(
-    { conversation: { inputTokens }, plan: { cachedTokens } }: Answer,
-    { outputTokens, reasoningTokens }: Pick<ProviderEvent, 'outputTokens' | 'reasoningTokens'>,
-  ): void {
-    this.record.bill({ inputTokens, cachedTokens, outputTokens, reasoningTokens });
+  bill(answer: Answer, output: Pick<BilledTokens, 'outputTokens' | 'reasoningTokens'>): void {
+    const { outputTokens, reasoningTokens } = output;
+    const { inputTokens } = answer.conversation;
+    this.record.bill({ inputTokens, cachedTokens: answer.plan.cachedTokens, outputTokens, reasoningTokens });
   }
 
   /** Cuts the connection with a reset. */
-  reset(): void {
+  async reset(): Promise<never> {
     this.record.sending();
     this.record.end('faulted');
     this.response.socket?.resetAndDestroy();
+    return this.untilAborted();
+  }
+
+  /** Never ends well: it waits for the connection to close. */
+  async untilAborted(): Promise<never> {
+    if (!this.signal.aborted) await once(this.signal, 'abort');
+    throw this.signal.reason;
   }
 
   /** The end of an answer that was sent whole is recorded by the sender. */
@@ -84,12 +82,6 @@ export class Exchange {
     this.record.end('cancelled');
     this.#abort.abort();
   }
-}
-
-/** Never ends well: it waits for the client to leave. */
-export async function untilAborted(signal: AbortSignal): Promise<never> {
-  if (!signal.aborted) await once(signal, 'abort');
-  throw signal.reason;
 }
 
 /**
@@ -107,12 +99,10 @@ export async function readBody(request: IncomingMessage, maximumBytes: number): 
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     if (!Buffer.isBuffer(chunk)) continue;
     bytes += chunk.length;
-    if (bytes > maximumBytes) throw tooLarge(maximumBytes);
+    if (bytes > maximumBytes) {
+      throw new ProviderRefusal({ status: 413, message: `Request exceeds the maximum size of ${maximumBytes} bytes` });
+    }
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, bytes);
-}
-
-function tooLarge(maximumBytes: number): ProviderRefusal {
-  return new ProviderRefusal({ status: 413, message: `Request exceeds the maximum size of ${maximumBytes} bytes` });
 }

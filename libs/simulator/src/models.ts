@@ -21,7 +21,7 @@ export const modelsChangeSchema = z.strictObject({
 type ModelsChange = z.infer<typeof modelsChangeSchema>;
 type ModelsState = { readonly [name in keyof ModelsChange]-?: NonNullable<ModelsChange[name]> };
 
-/** The models that each provider offers at the moment. */
+/** The models that each provider offers now. */
 export class Models {
   readonly #initial: ModelsState;
   #state: ModelsState;

@@ -33,7 +33,7 @@ export interface ProviderRequest {
   readonly account: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: JsonObject;
-  /** What the provider offers at the moment. */
+  /** What the provider offers now. */
   readonly models: readonly string[];
 }
 

@@ -74,7 +74,7 @@ describe('Recorder', () => {
     recorder.reset();
     record.bill({ inputTokens: 5, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0 });
     expect([recorder.requests(), recorder.billed().total.requests]).toEqual([[], 0]);
-    expect(begin(recorder, 'a').id).toBe(2);
+    expect(begin(recorder, 'a').state.id).toBe(2);
   });
 });
 

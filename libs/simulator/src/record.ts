@@ -102,26 +102,30 @@ export class Recorder {
   }
 
   begin(request: ReceivedRequest): RequestRecord {
-    const record = new RequestRecord(++this.#lastId, request, { nowMs: this.#nowMs, bills: this.#billed });
+    const record = new RequestRecord(++this.#lastId, request, this.#nowMs, this.#billed);
     this.#requests.push(record);
     if (this.#requests.length > this.#maximumRequests) this.#dropBody(this.#requests.shift());
     return record;
   }
 
-  keepBody(record: RequestRecord, body: Buffer): void {
+  keepBody({ state }: RequestRecord, body: Buffer): void {
     // A copy, so that a small part of a large body does not keep all of it in memory.
-    const kept = Uint8Array.from(body.subarray(0, keptBytesOfBody));
-    record.change({ body: kept, bodyBytes: body.length });
-    if (record.id < (this.#requests[0]?.id ?? Number.POSITIVE_INFINITY)) return;
-    this.#keptBytes += kept.length;
+    state.body = Uint8Array.from(body.subarray(0, keptBytesOfBody));
+    state.bodyBytes = body.length;
+    if (state.id < (this.#requests[0]?.state.id ?? Number.POSITIVE_INFINITY)) return;
+    this.#keptBytes += state.body.length;
     for (const oldest of this.#requests) {
-      if (this.#keptBytes <= keptBytesOfAll || oldest === record) return;
+      if (this.#keptBytes <= keptBytesOfAll || oldest.state === state) return;
       this.#dropBody(oldest);
     }
   }
 
-  requests({ limit = Number.POSITIVE_INFINITY, ...filter }: RequestFilter = {}): readonly RecordedRequest[] {
-    const fitting = this.#requests.filter((record) => record.fits(filter));
+  requests(filter: RequestFilter = {}): readonly RecordedRequest[] {
+    const { limit = Number.POSITIVE_INFINITY, afterId = 0, ...wanted } = filter;
+    const fitting = this.#requests.filter(
+      ({ state }) =>
+        state.id > afterId && filteredMembers.every((name) => (wanted[name] ?? state[name]) === state[name]),
+    );
     return fitting.slice(Math.max(0, fitting.length - limit)).map((record) => record.view);
   }
 
@@ -142,8 +146,9 @@ export class Recorder {
   }
 
   #dropBody(record: RequestRecord | undefined): void {
-    this.#keptBytes -= record?.view.body.length ?? 0;
-    record?.change({ body: new Uint8Array() });
+    if (record === undefined) return;
+    this.#keptBytes -= record.state.body.length;
+    record.state.body = new Uint8Array();
   }
 }
 
@@ -151,30 +156,21 @@ const filteredMembers = ['account', 'path', 'model', 'outcome'] as const;
 
 type ReceivedRequest = Pick<RecordedRequest, 'method' | 'path' | 'query' | 'headers' | 'account'>;
 
-/** What changes about a request while it is served. */
-type Change = Partial<
-  Pick<RecordedRequest, 'account' | 'model' | 'stream' | 'status' | 'faults' | 'body' | 'bodyBytes'>
->;
-
 /** The record of one request, written while it is served. */
 export class RequestRecord {
-  readonly id: number;
-  readonly requestId: string;
+  readonly state: { -readonly [member in Exclude<keyof RecordedRequest, 'json'>]: RecordedRequest[member] };
   readonly #nowMs: () => number;
   readonly #bills: Bills;
-  #state: Omit<RecordedRequest, 'json'>;
   #lastBytesAtMs: number | undefined;
 
-  constructor(id: number, request: ReceivedRequest, { nowMs, bills }: { nowMs: () => number; bills: Bills }) {
-    this.id = id;
-    this.requestId = `req_${id.toString().padStart(16, '0')}`;
+  constructor(id: number, request: ReceivedRequest, nowMs: () => number, bills: Bills) {
     this.#nowMs = nowMs;
     this.#bills = bills;
-    this.#state = {
+    this.state = {
       ...request,
       id,
       receivedAtMs: nowMs(),
-      requestId: this.requestId,
+      requestId: `req_${id.toString().padStart(16, '0')}`,
       body: new Uint8Array(),
       bodyBytes: 0,
       model: null,
@@ -188,12 +184,9 @@ export class RequestRecord {
     };
   }
 
-  /**
-   * The request as it is at the moment; a view taken earlier does not change. Parsing is left to those who ask, so that
-   * keeping a record costs no second copy of the body.
-   */
+  /** The request as it is now; a view taken earlier does not change. Its body is parsed when it is asked for. */
   get view(): RecordedRequest {
-    const state = this.#state;
+    const state = { ...this.state };
     return {
       ...state,
       get json() {
@@ -202,28 +195,15 @@ export class RequestRecord {
     };
   }
 
-  fits({ afterId = 0, ...wanted }: RequestFilter): boolean {
-    const state = this.#state;
-    return this.id > afterId && filteredMembers.every((name) => (wanted[name] ?? state[name]) === state[name]);
-  }
-
-  change(change: Change): void {
-    this.#state = { ...this.#state, ...change };
-  }
-
-  countEvents(sent: number): void {
-    this.#state = { ...this.#state, eventsSent: this.#state.eventsSent + sent };
-  }
-
   /** All that the request is billed so far. */
   bill(billed: BilledTokens): void {
-    const { account, billed: before } = this.#state;
+    const { account, billed: before } = this.state;
     if (account === null) return;
     const bill = this.#bills.get(account) ?? emptyBill();
     this.#bills.set(account, bill);
     if (before === nothingBilled) bill.requests += 1;
     for (const kind of tokenKinds) bill[kind] += billed[kind] - before[kind];
-    this.#state = { ...this.#state, billed };
+    this.state.billed = billed;
   }
 
   /** Bytes of the body are about to be handed to the connection, the last ones perhaps. */
@@ -233,9 +213,10 @@ export class RequestRecord {
 
   /** The first end counts. May be called some time after it. */
   end(outcome: Exclude<RequestOutcome, 'running'>): void {
-    if (this.#state.outcome !== 'running') return;
+    if (this.state.outcome !== 'running') return;
     const sentAtMs = outcome === 'cancelled' ? undefined : this.#lastBytesAtMs;
-    this.#state = { ...this.#state, outcome, endedAtMs: sentAtMs ?? this.#nowMs() };
+    this.state.outcome = outcome;
+    this.state.endedAtMs = sentAtMs ?? this.#nowMs();
   }
 }
 

@@ -1,13 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Exchange, readBody } from './exchange.ts';
 import type { FaultBook } from './faults/fault-book.ts';
+import { unauthorized } from './faults/fault-presets.ts';
 import { countInputTokens } from './messages/format.ts';
 import { type Models, modelList } from './models.ts';
-import type { TokenFamilies } from './oauth/token-families.ts';
-import { serveToken, tokenPath } from './oauth/token-families.ts';
+import { serveToken, type TokenFamilies, tokenPath } from './oauth/token-families.ts';
 import { type FormatName, type ProviderFormat, ProviderRefusal } from './provider-format.ts';
 import type { Recorder } from './record.ts';
-import { injectFaults, parseObject, serveGeneration } from './serve-generation.ts';
+import { type AuthenticatedRequest, readRequest, serveGeneration } from './serve-generation.ts';
+import { withFaults } from './with-faults.ts';
 
 /** Everything that a simulated provider consists of. */
 export interface Provider {
@@ -27,27 +28,19 @@ export async function serveRequest(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const exchange = openExchange(provider, request, response);
-  try {
-    await serve(provider, exchange);
-  } catch (thrown) {
-    await endBadly(exchange, thrown);
-  }
-}
-
-function openExchange(provider: Provider, request: IncomingMessage, response: ServerResponse): Exchange {
   const [path = '', query = ''] = (request.url ?? '').split('?', 2);
   const format = provider.formats[formatOf(path, request)];
   const credential = credentialOf(request.headers, format.name);
   const account = (credential && provider.tokens.accountOf(credential)) ?? null;
-  const record = provider.recorder.begin({
-    method: request.method ?? '',
-    path,
-    query,
-    headers: maskCredentials(request.headers),
-    account,
-  });
-  return new Exchange({ request, response, format, path, record });
+  const headers = maskCredentials(request.headers);
+  const record = provider.recorder.begin({ method: request.method ?? '', path, query, headers, account });
+  const exchange = new Exchange(request, response, format, record);
+  try {
+    await serve(provider, exchange);
+    record.end('completed');
+  } catch (thrown) {
+    await endBadly(exchange, thrown);
+  }
 }
 
 /** The path decides; for the list of models, which both providers have, the headers that only Messages clients send. */
@@ -76,14 +69,16 @@ const secretHeaders: ReadonlySet<string> = new Set([
 ]);
 
 async function serve(provider: Provider, exchange: Exchange): Promise<void> {
-  const { path, request, format, record } = exchange;
+  const { request, format, record } = exchange;
+  const { path } = record.state;
   const bytes = await readBody(request, maximumBodyBytes[format.name]);
   if (path === tokenPath && request.method === 'POST') return serveToken(provider, exchange, bytes);
   provider.recorder.keepBody(record, bytes);
   const route = routes[path];
   if (route === undefined) throw new ProviderRefusal({ status: 404, message: 'Not found' });
   if (route.method !== request.method) throw new ProviderRefusal({ status: 405, message: 'Method not allowed' });
-  await route.serve(provider, exchange, { account: authenticate(exchange), bytes });
+  if (record.state.account === null) throw unauthenticated(exchange);
+  await route.serve(provider, exchange, { account: record.state.account, bytes });
 }
 
 const mebibyte = 1024 * 1024;
@@ -91,14 +86,9 @@ const mebibyte = 1024 * 1024;
 /** @see https://docs.claude.com/en/api/overview#request-size-limits */
 const maximumBodyBytes: Readonly<Record<FormatName, number>> = { responses: 128 * mebibyte, messages: 32 * mebibyte };
 
-interface Authenticated {
-  readonly account: string;
-  readonly bytes: Buffer;
-}
-
 interface Route {
   readonly method: 'GET' | 'POST';
-  readonly serve: (provider: Provider, exchange: Exchange, request: Authenticated) => Promise<void>;
+  readonly serve: (provider: Provider, exchange: Exchange, request: AuthenticatedRequest) => Promise<void>;
 }
 
 const routes: Readonly<Record<string, Route>> = {
@@ -108,31 +98,25 @@ const routes: Readonly<Record<string, Route>> = {
   '/v1/models': { method: 'GET', serve: listModels },
 };
 
-function authenticate({ request, format, record }: Exchange): string {
-  const { account } = record.view;
-  if (account !== null) return account;
-  const isMissing = credentialOf(request.headers, format.name) === undefined;
-  const wrong = format.name === 'messages' ? 'invalid x-api-key' : 'Incorrect API key provided.';
-  const missing = format.name === 'messages' ? 'x-api-key header is required' : 'Missing bearer authentication.';
-  throw new ProviderRefusal({ status: 401, code: 'invalid_api_key', message: isMissing ? missing : wrong });
+function unauthenticated({ request, format: { name } }: Exchange): ProviderRefusal {
+  const error = unauthorized(name);
+  if (credentialOf(request.headers, name) !== undefined) return new ProviderRefusal(error);
+  const message = name === 'messages' ? 'x-api-key header is required' : 'Missing bearer authentication.';
+  return new ProviderRefusal({ ...error, message });
 }
 
-async function countTokens(provider: Provider, exchange: Exchange, { account, bytes }: Authenticated): Promise<void> {
-  const body = parseObject(bytes);
-  if ((await injectFaults(provider, exchange, { account, body })) === 'answered') return;
-  const { messages: models } = provider.models.get();
-  const inputTokens = countInputTokens({ account, headers: exchange.request.headers, body, models });
-  await exchange.sendJson(200, { input_tokens: inputTokens });
-  exchange.record.end('completed');
+async function countTokens(provider: Provider, exchange: Exchange, received: AuthenticatedRequest): Promise<void> {
+  const request = readRequest(provider, exchange, received);
+  const counted = await withFaults(provider, exchange, request.body, () => countInputTokens(request));
+  if (counted !== undefined) await exchange.sendJson(200, { input_tokens: counted.result });
 }
 
-async function listModels(provider: Provider, exchange: Exchange, { account }: Authenticated): Promise<void> {
+async function listModels(provider: Provider, exchange: Exchange): Promise<void> {
   const models = provider.models.get();
   const { name } = exchange.format;
   if (models.unreachable.includes(name)) return exchange.reset();
-  if ((await injectFaults(provider, exchange, { account, body: {} })) === 'answered') return;
-  await exchange.sendJson(200, modelList(name, models[name]));
-  exchange.record.end('completed');
+  const listed = await withFaults(provider, exchange, {}, () => modelList(name, models[name]));
+  if (listed !== undefined) await exchange.sendJson(200, listed.result);
 }
 
 async function endBadly(exchange: Exchange, thrown: unknown): Promise<void> {

@@ -1,56 +1,41 @@
 import { once } from 'node:events';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { type Exchange, untilAborted } from './exchange.ts';
-import type { EndingFault, MatchedFaults } from './faults/fault-book.ts';
+import type { Exchange } from './exchange.ts';
+import type { StreamFault } from './faults/fault-book.ts';
 import type { FaultOf } from './faults/fault-script.ts';
 import type { Answer, NamedEvent, ProviderError, ProviderEvent, ProviderFormat } from './provider-format.ts';
-
-export type StreamFault = Exclude<EndingFault, { kind: 'status' }>;
-
-export interface StreamOptions {
-  readonly faults: Pick<MatchedFaults, 'delay' | 'kinds' | 'headers'>;
-  /** The fault that ends the stream, or takes the place of an event in it. */
-  readonly ending: StreamFault | undefined;
-  /** The pace of the stream, unless a fault says otherwise. */
-  readonly eventDelayMs: number;
-}
+import type { AnswerFaults } from './with-faults.ts';
 
 /**
- * Streams an answer with its faults, at the pace of the client. Events between two waits are written together, a few at a
- * time, and the event loop goes on after each write.
+ * Streams an answer with its faults, at the pace of the client and, unless a fault says otherwise, with so long between two events.
+ * Events between two waits are written together, a few at a time, and the event loop goes on after each write.
  */
-export async function streamAnswer(exchange: Exchange, answer: Answer, options: StreamOptions): Promise<void> {
-  const { kinds, headers } = options.faults;
+export async function streamAnswer(
+  exchange: Exchange,
+  answer: Answer,
+  { delay, kinds, headers, ending }: AnswerFaults,
+  eventDelayMs: number,
+): Promise<void> {
   exchange.start(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', ...headers });
   const writer = new StreamWriter(exchange, answer, kinds.has('split_utf8'));
-  const end = await writeAnswer(answer, options, writer, exchange.format);
-  if (options.ending?.kind !== 'reset' || end === 'completed') await writer.finish();
-  exchange.record.end(end);
-}
-
-async function writeAnswer(
-  answer: Answer,
-  { faults: { delay, kinds }, ending, eventDelayMs }: StreamOptions,
-  writer: StreamWriter,
-  format: ProviderFormat,
-): Promise<'completed' | 'faulted'> {
   let sent = 0;
   let end: 'completed' | 'faulted' = 'completed';
   await writer.wait(delay?.beforeFirstEventMs ?? 0);
-  for (const event of format.events(answer)) {
+  for (const event of exchange.format.events(answer)) {
     if (sent > 0) await writer.wait(delay?.betweenEventsMs ?? eventDelayMs);
-    if (ending !== undefined && isDue(ending, sent, event)) {
-      end = 'faulted';
-      if (ending.kind !== 'broken_json') {
-        await writeEnding(ending, answer, { format, writer, sent });
-        return end;
-      }
-      await writer.event({ ...event, data: event.data.slice(0, event.data.length / 2) });
-    } else await writer.event(event);
+    const isBad = ending !== undefined && isDue(ending, sent, event);
+    if (isBad) end = 'faulted';
+    if (isBad && ending.kind !== 'broken_json') {
+      await writeEnding(ending, exchange, answer, { writer, sent });
+      break;
+    }
+    await writer.event(isBad ? { ...event, data: event.data.slice(0, event.data.length / 2) } : event);
     sent++;
     if (kinds.has('unknown_events')) await writer.text(unknownEvents(sent));
   }
-  return end;
+  await writer.flush();
+  await exchange.finish();
+  exchange.record.end(end);
 }
 
 function isDue(fault: StreamFault, sent: number, event: ProviderEvent): boolean {
@@ -59,24 +44,18 @@ function isDue(fault: StreamFault, sent: number, event: ProviderEvent): boolean 
 }
 
 async function writeEnding(
-  fault: Exclude<StreamFault, FaultOf<'broken_json'>>,
+  fault: StreamFault,
+  exchange: Exchange,
   answer: Answer,
-  { format, writer, sent }: { readonly format: ProviderFormat; readonly writer: StreamWriter; readonly sent: number },
+  { writer, sent }: { readonly writer: StreamWriter; readonly sent: number },
 ): Promise<void> {
-  switch (fault.kind) {
-    case 'reset':
-      return writer.reset();
-    case 'stall':
-      return writer.stall();
-    case 'endless_line':
-      return writer.endlessLine(fault.bytes ?? Number.POSITIVE_INFINITY);
-    case 'error_event':
-      return writer.text(eventText(format.errorEvent(errorOf(fault, format), sent)));
-    case 'failed':
-      return writer.text(eventText(format.failedEvent(answer, errorOf(fault, format), sent)));
-    case 'end':
-      return;
-  }
+  const { format } = exchange;
+  if (fault.kind === 'error_event') await writer.text(eventText(format.errorEvent(errorOf(fault, format), sent)));
+  if (fault.kind === 'failed') await writer.text(eventText(format.failedEvent(answer, errorOf(fault, format), sent)));
+  await writer.flush();
+  if (fault.kind === 'reset') await exchange.reset();
+  if (fault.kind === 'stall') await exchange.untilAborted();
+  if (fault.kind === 'endless_line') await writer.endlessLine(fault.bytes ?? Number.POSITIVE_INFINITY);
 }
 
 /** By default the Messages provider is overloaded and the Responses provider has an internal error. */
@@ -102,6 +81,7 @@ function eventText({ name, data }: NamedEvent): string {
 
 const bytesPerWrite = 16 * 1024;
 const eventsPerWrite = 64;
+const pieceLengths = [1, 2, 3, 5, 7, 11];
 
 class StreamWriter {
   readonly #exchange: Exchange;
@@ -124,49 +104,28 @@ class StreamWriter {
 
   async text(text: string): Promise<void> {
     this.#text += text;
-    if (this.#text.length >= bytesPerWrite || this.#events.length >= eventsPerWrite) await this.#flush();
+    if (this.#text.length >= bytesPerWrite || this.#events.length >= eventsPerWrite) await this.flush();
   }
 
   async wait(durationMs: number): Promise<void> {
     if (durationMs === 0) return;
-    await this.#flushAll();
+    await this.flush();
     await setTimeout(durationMs, undefined, { signal: this.#exchange.signal });
   }
 
-  async stall(): Promise<never> {
-    await this.#flushAll();
-    return untilAborted(this.#exchange.signal);
-  }
-
-  async reset(): Promise<void> {
-    await this.#flushAll();
-    this.#exchange.reset();
-  }
-
   async endlessLine(bytes: number): Promise<void> {
-    await this.#flush();
     await this.#write('data: ');
-    for (let left = bytes; left > 0; left -= bytesPerWrite)
+    for (let left = bytes; left > 0; left -= bytesPerWrite) {
       await this.#write('x'.repeat(Math.min(left, bytesPerWrite)));
+    }
   }
 
-  async finish(): Promise<void> {
-    await this.#flush();
-    await this.#exchange.finish();
-  }
-
-  /** Everything so far, the headers too when nothing else was sent yet. */
-  async #flushAll(): Promise<void> {
-    this.#exchange.response.flushHeaders();
-    await this.#flush();
-  }
-
-  /** Events are billed just before their bytes are handed to the connection. */
-  async #flush(): Promise<void> {
-    if (this.#text === '') return;
+  /** Sends everything so far, at least the headers. Events are billed just before their bytes are handed to the connection. */
+  async flush(): Promise<void> {
+    if (this.#text === '') return this.#exchange.response.flushHeaders();
     const text = this.#text;
     const lastEvent = this.#events.at(-1);
-    this.#exchange.record.countEvents(this.#events.length);
+    this.#exchange.record.state.eventsSent += this.#events.length;
     if (lastEvent !== undefined) this.#exchange.bill(this.#answer, lastEvent);
     this.#text = '';
     this.#events = [];
@@ -191,5 +150,3 @@ class StreamWriter {
     }
   }
 }
-
-const pieceLengths = [1, 2, 3, 5, 7, 11];

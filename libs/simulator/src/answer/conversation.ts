@@ -9,36 +9,25 @@ export interface Conversation {
   /** How many images the last user message has. */
   readonly imageCount: number;
   /** The tool results that came after the last answer of the assistant. */
-  readonly toolResults: readonly ToolResult[];
+  readonly toolResults: readonly { readonly name: string; readonly text: string }[];
   readonly tools: readonly DeclaredTool[];
-  readonly toolChoice: ToolChoice;
+  readonly toolChoice: { readonly kind: 'auto' | 'none' | 'any' } | { readonly kind: 'named'; readonly name: string };
   readonly parallelToolCalls: boolean;
-  readonly answerFormat: AnswerFormat;
+  readonly answerFormat:
+    | { readonly kind: 'text' | 'json_object' }
+    | { readonly kind: 'json_schema'; readonly schema: JsonObject };
   /** Undefined: no limit. */
   readonly maxOutputTokens: number | undefined;
   readonly stopSequences: readonly string[];
-  readonly reasoning: ReasoningVisibility;
+  /** Whether reasoning, where there is any, shows its text, only its existence, or is switched off. */
+  readonly reasoning: 'shown' | 'hidden' | 'off';
   readonly inputTokens: number;
-}
-
-export interface ToolResult {
-  readonly name: string;
-  readonly text: string;
 }
 
 export interface DeclaredTool {
   readonly name: string;
   readonly schema: JsonObject;
 }
-
-export type ToolChoice = { readonly kind: 'auto' | 'none' | 'any' } | { readonly kind: 'named'; readonly name: string };
-
-export type AnswerFormat =
-  | { readonly kind: 'text' | 'json_object' }
-  | { readonly kind: 'json_schema'; readonly schema: JsonObject };
-
-/** Whether reasoning, where there is any, shows its text, only its existence, or is switched off. */
-export type ReasoningVisibility = 'shown' | 'hidden' | 'off';
 
 /** What an image counts, whatever its size. */
 export const imageTokens = 85;

@@ -1,27 +1,8 @@
 import { parseJson } from '@gateway/json';
 
-/** The directives in the last user message. */
-export interface Directives {
-  readonly toolCalls: readonly ToolDirective[];
-  /** How many tokens to reason before anything else, in this order. */
-  readonly reasoning: readonly number[];
-  /** How many words to say. */
-  readonly words: number | undefined;
-  /** How many bytes to say, instead of words. */
-  readonly bytes: number | undefined;
-  /** End the answer early, for this reason. */
-  readonly incomplete: 'length' | 'content_filter' | undefined;
-  readonly refuse: boolean;
-  readonly json: boolean;
-  /** How much of the input to report as cached. */
-  readonly cachedTokens: number;
-  /** How much of the input to report as written to the cache. */
-  readonly cacheWriteTokens: number;
-  /** What is left of the text without its directives. */
-  readonly rest: string;
-}
+export type Directives = ReturnType<typeof readDirectives>;
 
-export interface ToolDirective {
+interface ToolDirective {
   readonly name: string;
   /** The arguments exactly as written; undefined when none were given. */
   readonly argumentsText: string | undefined;
@@ -31,49 +12,40 @@ const maximumWords = 1_000_000;
 const maximumBytes = 256 * 1024 * 1024;
 
 /** Reads `#tool`, `#reason`, `#long`, `#bytes`, `#incomplete`, `#refuse`, `#json`, `#cached`, `#written`; the rest is plain text. */
-export function readDirectives(text: string): Directives {
+export function readDirectives(text: string) {
   const { toolCalls, rest } = takeToolDirectives(text);
-  const remaining = new DirectiveText(rest);
-  const reasoning = remaining.takeAll('reason[ \\t]+(\\d+)');
-  const words = remaining.takeNumber('long');
-  const bytes = remaining.takeNumber('bytes');
-  const isFiltered = remaining.takeAll('incomplete[ \\t]+content_filter').length > 0;
-  const isCut = remaining.takeAll('incomplete').length > 0;
+  const counts: { readonly name: string; readonly count: number }[] = [];
+  const flags = new Set<string>();
+  const remaining = rest.replaceAll(directive, (_, name, count, filtered, flag) => {
+    if (name !== undefined) counts.push({ name, count: Number(count) });
+    else flags.add(filtered === undefined ? flag : 'filtered');
+    return '';
+  });
+  const countsOf = (name: string) => counts.filter((each) => each.name === name).map(({ count }) => count);
+  const [words, bytes] = [countsOf('long')[0], countsOf('bytes')[0]];
+  const cut = flags.has('incomplete') ? ('length' as const) : undefined;
   return {
     toolCalls,
-    reasoning: reasoning.map(([, digits]) => Number(digits)),
+    /** How many tokens to reason before anything else, in this order. */
+    reasoning: countsOf('reason'),
+    /** How many words to say. */
     words: words && Math.min(words, maximumWords),
+    /** How many bytes to say, instead of words. */
     bytes: bytes && Math.min(bytes, maximumBytes),
-    incomplete: isFiltered ? 'content_filter' : isCut ? 'length' : undefined,
-    refuse: remaining.takeAll('refuse').length > 0,
-    json: remaining.takeAll('json').length > 0,
-    cachedTokens: remaining.takeNumber('cached') ?? 0,
-    cacheWriteTokens: remaining.takeNumber('written') ?? 0,
-    rest: remaining.text.trim(),
+    /** End the answer early, for this reason. */
+    incomplete: flags.has('filtered') ? ('content_filter' as const) : cut,
+    refuse: flags.has('refuse'),
+    json: flags.has('json'),
+    /** How much of the input to report as read from, and as written to the cache. */
+    cachedTokens: countsOf('cached')[0] ?? 0,
+    cacheWriteTokens: countsOf('written')[0] ?? 0,
+    /** What is left of the text without its directives. */
+    rest: remaining.trim(),
   };
 }
 
-/** A text from which directives are taken. */
-class DirectiveText {
-  text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-
-  takeAll(pattern: string): readonly RegExpExecArray[] {
-    const directive = new RegExp(`(?<!\\S)#${pattern}(?!\\S)`, 'g');
-    const found = [...this.text.matchAll(directive)];
-    this.text = this.text.replaceAll(directive, '');
-    return found;
-  }
-
-  /** Of several the first one counts. */
-  takeNumber(name: string): number | undefined {
-    const [first] = this.takeAll(`${name}[ \\t]+(\\d+)`);
-    return first && Number(first[1]);
-  }
-}
+const directive =
+  /(?<!\S)#(?:(reason|long|bytes|cached|written)[ \t]+(\d+)|(incomplete[ \t]+content_filter)|(incomplete|refuse|json))(?!\S)/g;
 
 function takeToolDirectives(text: string): { toolCalls: readonly ToolDirective[]; rest: string } {
   const toolCalls: ToolDirective[] = [];

@@ -1,39 +1,36 @@
 import type { JsonObject } from '@gateway/json';
-import type { Answer, ProviderEvent } from '../provider-format.ts';
+import type { ProviderEvent } from '../provider-format.ts';
 import type { AnswerPart } from './plan-answer.ts';
-import { tokensOfBytes } from './text.ts';
+import { splitText, tokensOfBytes } from './text.ts';
 
-/** Makes the events of one streamed answer, and counts its tokens while they pass. */
-export abstract class EventStream {
-  protected readonly answer: Answer;
-  protected outputTokens = 0;
-  protected reasoningTokens = 0;
+/** Makes the events of one streamed answer, and counts its tokens meanwhile. */
+export class EventStream {
+  #outputTokens = 0;
+  #reasoningTokens = 0;
+  /** Of the part under way. */
+  #tokensOfPart = 0;
 
-  constructor(answer: Answer) {
-    this.answer = answer;
+  event(name: string, members: JsonObject): ProviderEvent {
+    const data = JSON.stringify({ type: name, ...members });
+    const outputTokens = this.#outputTokens + this.#tokensOfPart;
+    return { name, data, outputTokens, reasoningTokens: this.#reasoningTokens, terminal: false };
   }
 
-  /** The events of a part; after them its tokens are counted in full. */
-  protected *counted(part: AnswerPart, events: Iterable<ProviderEvent>): Generator<ProviderEvent> {
-    const tokensBefore = this.outputTokens;
-    yield* events;
-    this.outputTokens = tokensBefore + part.tokens;
-    if (part.kind === 'reasoning') this.reasoningTokens += part.tokens;
-  }
-
-  /** Deltas of a part that begins with so many bytes. */
-  protected *countedDeltas(deltas: Iterable<string>, bytesBefore = 0): Generator<string> {
-    const tokensBefore = this.outputTokens;
-    let bytes = bytesBefore;
-    for (const delta of deltas) {
+  /** The deltas of a part; its tokens are counted while they pass, those of reasoning at its end. */
+  *deltasOf(part: AnswerPart): Generator<string> {
+    const isCall = part.kind === 'tool_call';
+    let bytes = isCall ? Buffer.byteLength(part.name) : 0;
+    for (const delta of isCall ? splitText(part.argumentsText, 6) : splitText(part.text)) {
       bytes += Buffer.byteLength(delta);
-      this.outputTokens = tokensBefore + tokensOfBytes(bytes);
+      if (part.kind !== 'reasoning') this.#tokensOfPart = tokensOfBytes(bytes);
       yield delta;
     }
   }
 
-  protected event(name: string, members: JsonObject): ProviderEvent {
-    const { outputTokens, reasoningTokens } = this;
-    return { name, data: JSON.stringify({ type: name, ...members }), outputTokens, reasoningTokens, terminal: false };
+  /** From now on the tokens of the part are counted in full. */
+  finish({ kind, tokens }: AnswerPart): void {
+    this.#tokensOfPart = 0;
+    this.#outputTokens += tokens;
+    if (kind === 'reasoning') this.#reasoningTokens += tokens;
   }
 }

@@ -1,5 +1,5 @@
 import type { Conversation, DeclaredTool } from './conversation.ts';
-import { type Directives, readDirectives, type ToolDirective } from './directives.ts';
+import { type Directives, readDirectives } from './directives.ts';
 import { instanceOfSchema } from './json-instance.ts';
 import { countTokens, cutToTokens } from './text.ts';
 
@@ -14,8 +14,7 @@ export interface AnswerPlan {
 
 export type AnswerPart =
   | { readonly kind: 'reasoning'; readonly text: string; readonly tokens: number }
-  | { readonly kind: 'text'; readonly text: string; readonly tokens: number }
-  | { readonly kind: 'refusal'; readonly text: string; readonly tokens: number }
+  | { readonly kind: 'text' | 'refusal'; readonly text: string; readonly tokens: number }
   | { readonly kind: 'tool_call'; readonly name: string; readonly argumentsText: string; readonly tokens: number };
 
 export type AnswerEnding =
@@ -34,14 +33,39 @@ export function reasoningTokensOf(parts: readonly AnswerPart[]): number {
 export function planAnswer(conversation: Conversation): AnswerPlan {
   const directives = readDirectives(conversation.userText);
   const calls = planToolCalls(conversation, directives);
-  const parts = [...planReasoning(conversation, directives), ...planText(conversation, directives, calls), ...calls];
-  const ending = plannedEnding(directives, calls);
+  const text = directives.refuse ? '' : textOfAnswer(conversation, directives, calls.length > 0);
+  const stop = firstStopSequence(text, conversation.stopSequences);
+  const parts = [
+    ...planReasoning(conversation, directives),
+    ...spoken('refusal', directives.refuse ? "I can't help with that." : ''),
+    ...spoken('text', text.slice(0, stop?.position)),
+    ...(stop === undefined ? calls : []),
+  ];
+  const ending = stop === undefined ? plannedEnding(directives, calls) : stop.ending;
   // So many bytes are asked for to see what becomes of them: a limit would spoil that.
   const limit = directives.bytes === undefined ? conversation.maxOutputTokens : undefined;
-  const stopped = cutAtStopSequence({ parts, ending }, conversation.stopSequences);
   const cachedTokens = Math.min(directives.cachedTokens, conversation.inputTokens);
   const cacheWriteTokens = Math.min(directives.cacheWriteTokens, conversation.inputTokens - cachedTokens);
-  return { ...cutAtLimit(stopped, limit ?? Number.POSITIVE_INFINITY), cachedTokens, cacheWriteTokens };
+  return { ...cutAtLimit(parts, ending, limit ?? Number.POSITIVE_INFINITY), cachedTokens, cacheWriteTokens };
+}
+
+function planToolCalls(
+  { tools, toolChoice, parallelToolCalls }: Conversation,
+  { refuse, toolCalls }: Directives,
+): readonly AnswerPart[] {
+  if (refuse || toolChoice.kind === 'none') return [];
+  const directed = toolCalls.flatMap(({ name, argumentsText }) => callOf(tools, name, argumentsText));
+  const forced = toolChoice.kind === 'named' ? toolChoice.name : tools[0]?.name;
+  const calls = directed.length > 0 || toolChoice.kind === 'auto' ? directed : callOf(tools, forced);
+  return parallelToolCalls ? calls : calls.slice(0, 1);
+}
+
+/** A call of the tool with that name, if it is declared. */
+function callOf(tools: readonly DeclaredTool[], name: string | undefined, given?: string): readonly AnswerPart[] {
+  const tool = tools.find((candidate) => candidate.name === name);
+  if (tool === undefined) return [];
+  const argumentsText = given ?? JSON.stringify(instanceOfSchema({ type: 'object', ...tool.schema }));
+  return [{ kind: 'tool_call', name: tool.name, argumentsText, tokens: countTokens(tool.name + argumentsText) }];
 }
 
 function plannedEnding(directives: Directives, calls: readonly AnswerPart[]): AnswerEnding {
@@ -58,49 +82,15 @@ function planReasoning({ reasoning }: Conversation, directives: Directives): rea
 
 const thought = 'The user wants an answer. The answer follows from the request.';
 
-function planToolCalls(conversation: Conversation, directives: Directives): readonly AnswerPart[] {
-  if (directives.refuse || conversation.toolChoice.kind === 'none') return [];
-  const directed = directives.toolCalls.flatMap((directive) => callOf(directive, conversation.tools));
-  const calls = directed.length > 0 ? directed : forcedCall(conversation);
-  return conversation.parallelToolCalls ? calls : calls.slice(0, 1);
-}
-
-function callOf({ name, argumentsText }: ToolDirective, tools: readonly DeclaredTool[]): readonly AnswerPart[] {
-  const tool = tools.find((candidate) => candidate.name === name);
-  return tool === undefined ? [] : [toolCall(tool, argumentsText)];
-}
-
-function forcedCall({ tools, toolChoice }: Conversation): readonly AnswerPart[] {
-  const name = toolChoice.kind === 'named' ? toolChoice.name : tools[0]?.name;
-  const tool = tools.find((candidate) => candidate.name === name);
-  return tool === undefined || toolChoice.kind === 'auto' ? [] : [toolCall(tool, undefined)];
-}
-
-function toolCall(tool: DeclaredTool, given: string | undefined): AnswerPart {
-  const argumentsText = given ?? JSON.stringify(instanceOfSchema({ type: 'object', ...tool.schema }));
-  return { kind: 'tool_call', name: tool.name, argumentsText, tokens: countTokens(tool.name + argumentsText) };
-}
-
-function planText(
-  conversation: Conversation,
-  directives: Directives,
-  calls: readonly AnswerPart[],
-): readonly AnswerPart[] {
-  if (directives.refuse) return [said('refusal', "I can't help with that.")];
-  const text = calls.length > 0 ? textBesideCalls(directives) : textOfAnswer(conversation, directives);
-  return text === '' ? [] : [said('text', text)];
-}
-
-function textBesideCalls({ rest }: Directives): string {
-  return rest === '' ? '' : `echo: ${rest}`;
-}
-
-function textOfAnswer(conversation: Conversation, directives: Directives): string {
+function textOfAnswer(conversation: Conversation, directives: Directives, isBesideCalls: boolean): string {
   const { answerFormat } = conversation;
+  const { rest, json, bytes, words } = directives;
+  if (isBesideCalls) return rest === '' ? '' : `echo: ${rest}`;
   if (answerFormat.kind === 'json_schema') return JSON.stringify(instanceOfSchema(answerFormat.schema));
-  if (answerFormat.kind === 'json_object' || directives.json) return JSON.stringify({ echo: directives.rest });
-  if (directives.bytes !== undefined) return manyBytes(directives.bytes);
-  if (directives.words !== undefined) return manyWords(directives.words);
+  if (answerFormat.kind === 'json_object' || json) return JSON.stringify({ echo: rest });
+  // One word, so that its deltas are as long as deltas get.
+  if (bytes !== undefined) return '0123456789abcdef'.repeat(Math.ceil(bytes / 16)).slice(0, bytes);
+  if (words !== undefined) return manyWords(words);
   return plainAnswer(conversation, directives);
 }
 
@@ -121,64 +111,36 @@ function manyWords(count: number): string {
   return Array.from({ length: count }, (_, index) => vocabulary[index % vocabulary.length]).join(' ');
 }
 
-/** One word, so that its deltas are as long as deltas get. */
-function manyBytes(count: number): string {
-  return '0123456789abcdef'.repeat(Math.ceil(count / 16)).slice(0, count);
-}
-
-function said(kind: 'text' | 'refusal', text: string): AnswerPart {
-  return { kind, text, tokens: countTokens(text) };
-}
-
-type CutAnswer = Pick<AnswerPlan, 'parts' | 'ending'>;
-
-function cutAtStopSequence({ parts, ending }: CutAnswer, stopSequences: readonly string[]): CutAnswer {
-  for (const [index, part] of parts.entries()) {
-    const found = part.kind === 'text' ? firstStopSequence(part.text, stopSequences) : undefined;
-    if (found === undefined || part.kind !== 'text') continue;
-    const text = part.text.slice(0, found.position);
-    const shortened = text === '' ? [] : [{ ...part, text, tokens: countTokens(text) }];
-    return {
-      parts: [...parts.slice(0, index), ...shortened],
-      ending: { kind: 'stop_sequence', sequence: found.sequence },
-    };
-  }
-  return { parts, ending };
+/** Nothing when the text is empty. */
+function spoken(kind: 'text' | 'refusal', text: string): readonly AnswerPart[] {
+  return text === '' ? [] : [{ kind, text, tokens: countTokens(text) }];
 }
 
 function firstStopSequence(text: string, sequences: readonly string[]) {
   return sequences
-    .map((sequence) => ({ sequence, position: text.indexOf(sequence) }))
+    .map((sequence) => ({ ending: { kind: 'stop_sequence' as const, sequence }, position: text.indexOf(sequence) }))
     .filter(({ position }) => position >= 0)
     .sort((left, right) => left.position - right.position)[0];
 }
 
 /** Reasoning counts too. */
-function cutAtLimit({ parts, ending }: CutAnswer, maximumTokens: number): CutAnswer {
-  const kept: AnswerPart[] = [];
+function cutAtLimit(parts: readonly AnswerPart[], ending: AnswerEnding, maximumTokens: number) {
   let remaining = maximumTokens;
-  for (const part of parts) {
+  for (const [index, part] of parts.entries()) {
     if (part.tokens > remaining) {
-      return { parts: [...kept, ...shorten(part, remaining)], ending: { kind: 'length' } };
+      return { parts: [...parts.slice(0, index), ...shorten(part, remaining)], ending: { kind: 'length' as const } };
     }
-    kept.push(part);
     remaining -= part.tokens;
   }
-  return { parts: kept, ending };
+  return { parts, ending };
 }
 
 function shorten(part: AnswerPart, tokens: number): readonly AnswerPart[] {
   if (tokens === 0) return [];
   if (part.kind === 'reasoning') return [{ ...part, tokens }];
-  if (part.kind === 'tool_call') return shortenCall(part, tokens);
-  const text = cutToTokens(part.text, tokens);
-  return text === '' ? [] : [{ ...part, text, tokens: countTokens(text) }];
-}
-
-/** A call cut by the limit keeps its name and the beginning of its arguments: clients see JSON that does not end. */
-function shortenCall(part: Extract<AnswerPart, { kind: 'tool_call' }>, tokens: number): readonly AnswerPart[] {
+  if (part.kind !== 'tool_call') return spoken(part.kind, cutToTokens(part.text, tokens));
+  // A call cut by the limit keeps its name and the beginning of its arguments: clients see JSON that does not end.
   const kept = cutToTokens(part.name + part.argumentsText, tokens);
   if (kept.length < part.name.length) return [];
-  const argumentsText = kept.slice(part.name.length);
-  return [{ ...part, argumentsText, tokens: countTokens(kept) }];
+  return [{ ...part, argumentsText: kept.slice(part.name.length), tokens: countTokens(kept) }];
 }

@@ -1,13 +1,6 @@
 import { ProviderRefusal } from '../provider-format.ts';
 import { isLimit } from './fault-presets.ts';
-import {
-  type Fault,
-  type FaultKind,
-  type FaultOf,
-  type FaultScript,
-  faultScriptSchema,
-  type PresetFault,
-} from './fault-script.ts';
+import { type Fault, type FaultOf, type FaultScript, faultScriptSchema, type PresetFault } from './fault-script.ts';
 
 /** A request, as far as it decides which faults it gets. */
 export interface FaultTarget {
@@ -21,13 +14,13 @@ export interface FaultTarget {
 export interface ActiveFault {
   readonly id: number;
   readonly script: FaultScript;
-  /** How many more requests get it; null: no limit. */
-  readonly timesLeft: number | null;
-  /** Epoch milliseconds; null: until cleared. */
-  readonly endsAtMs: number | null;
+  /** How many more requests get it; `Infinity`, in JSON null: no limit. */
+  readonly timesLeft: number;
+  /** Epoch milliseconds; `Infinity`, in JSON null: until cleared. */
+  readonly endsAtMs: number;
 }
 
-/** A preset with the moment at which its limit resets. */
+/** A preset with the time at which its limit resets. */
 export interface TimedPreset extends PresetFault {
   readonly kind: 'preset';
   readonly resetAtMs: number;
@@ -35,7 +28,7 @@ export interface TimedPreset extends PresetFault {
 
 /** The faults of one request: at most one that ends or replaces the answer, and any number that change it. */
 export interface MatchedFaults {
-  readonly ending: EndingFault | TimedPreset | undefined;
+  readonly ending: EndingFault | undefined;
   readonly delay: FaultOf<'delay'> | undefined;
   /** The kinds of all of them. */
   readonly kinds: ReadonlySet<TimedFault['kind']>;
@@ -45,21 +38,19 @@ export interface MatchedFaults {
   readonly consume: () => void;
 }
 
-export type EndingFault = Exclude<Fault, { kind: (typeof changingKinds)[number] }>;
 type TimedFault = Fault | TimedPreset;
+export type EndingFault = Exclude<TimedFault, { kind: (typeof changingKinds)[number] }>;
+export type StreamFault = Exclude<EndingFault, { kind: 'status' | 'preset' }>;
 
-interface Entry {
-  readonly id: number;
-  readonly script: FaultScript;
+interface Entry extends ActiveFault {
   readonly fault: TimedFault;
-  readonly endsAtMs: number;
   timesLeft: number;
 }
 
 const maximumFaults = 10_000;
 const defaultResetSeconds = 60;
 
-/** The faults that are scripted at the moment, oldest first. */
+/** The faults in force, oldest first. */
 export class FaultBook {
   readonly #nowMs: () => number;
   #entries: Entry[] = [];
@@ -96,12 +87,7 @@ export class FaultBook {
 
   list(): readonly ActiveFault[] {
     this.#dropEnded();
-    return this.#entries.map(({ id, script, timesLeft, endsAtMs }) => ({
-      id,
-      script,
-      timesLeft: Number.isFinite(timesLeft) ? timesLeft : null,
-      endsAtMs: Number.isFinite(endsAtMs) ? endsAtMs : null,
-    }));
+    return this.#entries.map(({ fault: _, ...shown }) => shown);
   }
 
   /**
@@ -110,11 +96,12 @@ export class FaultBook {
    */
   match(target: FaultTarget): MatchedFaults {
     this.#dropEnded();
-    const matched: Entry[] = [];
+    const byGroup = new Map<string, Entry>();
     for (const entry of this.#entries) {
-      const isTaken = matched.some(({ fault }) => groupOf(fault) === groupOf(entry.fault));
-      if (!isTaken && fits(entry, target)) matched.push(entry);
+      const group = isEnding(entry.fault) ? 'ending' : entry.fault.kind;
+      if (!byGroup.has(group) && fits(entry, target)) byGroup.set(group, entry);
     }
+    const matched = [...byGroup.values()];
     const faults = matched.map(({ fault }) => fault);
     return {
       ending: faults.find(isEnding),
@@ -147,31 +134,25 @@ const changingKinds = [
   'unnumbered_events',
 ] as const;
 
-/** Faults of the same group exclude each other. */
-function groupOf(fault: TimedFault): string {
-  return isEnding(fault) ? 'ending' : fault.kind;
-}
-
-function isEnding(fault: TimedFault): fault is EndingFault | TimedPreset {
+function isEnding(fault: TimedFault): fault is EndingFault {
   return !changingKinds.some((kind) => kind === fault.kind);
 }
 
-const generatingPaths: ReadonlySet<string> = new Set(['/v1/responses', '/v1/messages']);
+/** The fault, if it comes while the answer is streamed; undefined when it takes the place of the whole answer. */
+export function duringStream(fault: EndingFault): StreamFault | undefined {
+  if (fault.kind === 'preset' || fault.kind === 'status') return undefined;
+  const isBefore = (fault.kind === 'reset' || fault.kind === 'stall') && fault.afterEvents === undefined;
+  return isBefore ? undefined : fault;
+}
 
+const generatingPaths: ReadonlySet<string> = new Set(['/v1/responses', '/v1/messages']);
+const changesOfStreams: ReadonlySet<string> = new Set(['unknown_events', 'split_utf8', 'unnumbered_events']);
+
+/** Faults that only a streamed answer can have are left for the next such request. */
 function fits({ script: { account, model, path }, fault }: Entry, target: FaultTarget): boolean {
   if (account !== undefined && account !== target.account) return false;
   if (model !== undefined && model !== target.model) return false;
   if (path === undefined ? !generatingPaths.has(target.path) : path !== target.path) return false;
-  return target.stream || !needsStream(fault);
-}
-
-const streamKinds: ReadonlySet<string> = new Set<FaultKind>([
-  ...(['end', 'error_event', 'failed', 'broken_json', 'endless_line', 'unknown_events', 'split_utf8'] as const),
-  'unnumbered_events',
-]);
-
-/** Faults that only a streamed answer can have; a request for a whole answer leaves them for the next. */
-function needsStream(fault: TimedFault): boolean {
-  if (fault.kind === 'reset' || fault.kind === 'stall') return fault.afterEvents !== undefined;
-  return streamKinds.has(fault.kind);
+  const needsStream = isEnding(fault) ? duringStream(fault) !== undefined : changesOfStreams.has(fault.kind);
+  return target.stream || !needsStream;
 }

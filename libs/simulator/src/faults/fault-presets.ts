@@ -1,40 +1,62 @@
-import { invalidSignature } from '../messages/errors.ts';
+import { invalidSignature } from '../messages/check-request.ts';
 import type { FormatName, ProviderError } from '../provider-format.ts';
-import { unreadableContent } from '../responses/errors.ts';
-
-/** When and for whom a limit is answered. */
-export interface PresetMoment {
-  readonly format: FormatName;
-  readonly nowMs: number;
-  /** When the limit ends: a whole second. */
-  readonly resetAtMs: number;
-}
+import { unreadableContent } from '../responses/check-request.ts';
 
 /** What a preset answers: an error in the format's own shape, or a body of its own. */
 export interface PresetAnswer {
   readonly error: ProviderError;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Headers;
   /** Sent instead of an error of the format's shape. */
   readonly html?: string;
 }
 
+type Headers = Readonly<Record<string, string>>;
+
+export function answerOfPreset(name: PresetName, given: Omit<Limit, 'secondsLeft'>): PresetAnswer {
+  const secondsLeft = Math.max(1, Math.ceil((given.resetAtMs - given.nowMs) / 1000));
+  return presets[name]({ ...given, secondsLeft });
+}
+
+/** Whether a preset is a limit that names a reset, and ends by itself when it resets. */
+export function isLimit(name: PresetName): boolean {
+  return name in limits;
+}
+
+export function unauthorized(format: FormatName): ProviderError {
+  const message = format === 'messages' ? 'invalid x-api-key' : 'Incorrect API key provided.';
+  return { status: 401, code: 'invalid_api_key', message };
+}
+
+interface Limit {
+  readonly format: FormatName;
+  readonly nowMs: number;
+  /** A whole second. */
+  readonly resetAtMs: number;
+  readonly secondsLeft: number;
+}
+
+type Presets = Readonly<Record<string, (limit: Limit) => PresetAnswer>>;
+
 /** The limits that name a reset, and end at it. The headers are the providers' own; see each provider's page on rate limits. */
 const limits = {
-  rate_limited_retry_after: (moment) => limited({ 'retry-after': `${secondsLeft(moment)}` }),
-  rate_limited_retry_after_ms: (moment) =>
-    limited({ 'retry-after-ms': `${Math.max(1, Math.ceil(moment.resetAtMs - moment.nowMs))}` }),
+  rate_limited_retry_after: ({ secondsLeft }) => limited({ 'retry-after': `${secondsLeft}` }),
+  rate_limited_retry_after_ms: ({ resetAtMs, nowMs }) =>
+    limited({ 'retry-after-ms': `${Math.max(1, Math.ceil(resetAtMs - nowMs))}` }),
   rate_limited_retry_after_date: ({ resetAtMs }) => limited({ 'retry-after': new Date(resetAtMs).toUTCString() }),
-  rate_limited_ratelimit_headers: (moment) =>
-    limited(moment.format === 'responses' ? tokenBucketHeaders(moment) : requestWindowHeaders(moment)),
-  usage_limit_reached: usageLimitReached,
-  codex_window_exhausted: (moment) => limited(codexWindowHeaders(moment)),
-  unified_rejected: (moment) => limited(unifiedHeaders(moment, 'rejected')),
-  unified_transient: (moment) =>
-    limited({ ...unifiedHeaders(moment, 'allowed'), 'retry-after': `${secondsLeft(moment)}` }),
+  rate_limited_ratelimit_headers: (limit) =>
+    limited(limit.format === 'responses' ? tokenBucketHeaders(limit) : requestWindowHeaders(limit)),
+  /** The only sign of the reset is in the body. */
+  usage_limit_reached: ({ resetAtMs, secondsLeft }) => {
+    const times = { resets_at: resetAtMs / 1000, resets_in_seconds: secondsLeft };
+    const extra = { plan_type: 'pro', ...times, eligible_promo: null };
+    return { error: { status: 429, type: 'usage_limit_reached', message: 'The usage limit has been reached', extra } };
+  },
+  codex_window_exhausted: (limit) => limited(codexWindowHeaders(limit)),
+  unified_rejected: (limit) => limited(unifiedHeaders(limit, 'rejected')),
+  unified_transient: (limit) => limited({ ...unifiedHeaders(limit, 'allowed'), 'retry-after': `${limit.secondsLeft}` }),
 } satisfies Presets;
 
-/** What each preset answers. */
-export const presets = {
+const presets = {
   rate_limited: () => limited(),
   ...limits,
   overloaded: ({ format }) =>
@@ -42,14 +64,20 @@ export const presets = {
       ? { error: { status: 529, message: 'Overloaded' } }
       : { error: { status: 503, code: 'server_is_overloaded', message: 'The server is overloaded.' } },
   server_error: () => ({ error: { status: 500, message: 'Internal server error' } }),
-  unauthorized: ({ format }) => unauthorized(format),
+  unauthorized: ({ format }) => ({ error: unauthorized(format) }),
   forbidden: () => ({ error: { status: 403, message: 'Your account is not allowed to use this.' } }),
   forbidden_html: () => ({
     error: { status: 403, message: '' },
     headers: { server: 'cloudflare', 'cf-mitigated': 'challenge' },
     html: '<!DOCTYPE html><html><head><title>Just a moment...</title></head><body><h1>Just a moment...</h1></body></html>',
   }),
-  context_length_exceeded: ({ format }) => contextLengthExceeded(format),
+  context_length_exceeded: ({ format }) => {
+    if (format === 'messages') {
+      return { error: { status: 400, message: 'prompt is too long: 200001 tokens > 200000 maximum' } };
+    }
+    const message = 'Your input exceeds the context window of this model. Please adjust your input and try again.';
+    return { error: { status: 400, code: 'context_length_exceeded', param: 'input', message } };
+  },
   invalid_encrypted_content: ({ format }) => ({
     error:
       format === 'messages' ? invalidSignature('messages.1.content.0').refusal : unreadableContent('other_account'),
@@ -57,56 +85,23 @@ export const presets = {
   too_large: () => ({ error: { status: 413, message: 'Request exceeds the maximum size' } }),
 } satisfies Presets;
 
-type Presets = Readonly<Record<string, (moment: PresetMoment) => PresetAnswer>>;
 export type PresetName = keyof typeof presets;
 
 export const presetNames = Object.keys(presets) as PresetName[];
 
-/** Whether a preset is a limit, which ends by itself when it resets. */
-export function isLimit(name: PresetName): boolean {
-  return name in limits;
-}
-
-function limited(headers: Readonly<Record<string, string>> = {}): PresetAnswer {
+function limited(headers: Headers = {}): PresetAnswer {
   return { error: { status: 429, code: 'rate_limit_exceeded', message: 'Simulated: rate limit reached.' }, headers };
 }
 
-/** The only sign of the reset is in the body. */
-function usageLimitReached(moment: PresetMoment): PresetAnswer {
-  const extra = {
-    plan_type: 'pro',
-    resets_at: moment.resetAtMs / 1000,
-    resets_in_seconds: secondsLeft(moment),
-    eligible_promo: null,
-  };
-  return {
-    error: { status: 429, type: 'usage_limit_reached', message: 'The usage limit has been reached', extra },
-  };
-}
-
-function unauthorized(format: FormatName): PresetAnswer {
-  const message = format === 'messages' ? 'invalid x-api-key' : 'Incorrect API key provided.';
-  return { error: { status: 401, code: 'invalid_api_key', message } };
-}
-
-function contextLengthExceeded(format: FormatName): PresetAnswer {
-  if (format === 'messages') {
-    return { error: { status: 400, message: 'prompt is too long: 200001 tokens > 200000 maximum' } };
-  }
-  const message = 'Your input exceeds the context window of this model. Please adjust your input and try again.';
-  return { error: { status: 400, code: 'context_length_exceeded', param: 'input', message } };
-}
-
 /** Usage windows of a subscription account on the Responses provider, the first of them used up. */
-function codexWindowHeaders(moment: PresetMoment): Readonly<Record<string, string>> {
-  const { nowMs, resetAtMs } = moment;
+function codexWindowHeaders({ nowMs, resetAtMs, secondsLeft }: Limit): Headers {
   return {
     'x-codex-active-limit': 'codex',
     'x-codex-plan-type': 'pro',
     'x-codex-primary-used-percent': '100.0',
     'x-codex-primary-window-minutes': '300',
     'x-codex-primary-reset-at': `${resetAtMs / 1000}`,
-    'x-codex-primary-reset-after-seconds': `${secondsLeft(moment)}`,
+    'x-codex-primary-reset-after-seconds': `${secondsLeft}`,
     'x-codex-secondary-used-percent': '42.5',
     'x-codex-secondary-window-minutes': '10080',
     'x-codex-secondary-reset-at': `${Math.ceil(nowMs / 1000) + 400_000}`,
@@ -117,11 +112,11 @@ function codexWindowHeaders(moment: PresetMoment): Readonly<Record<string, strin
 }
 
 /** @see https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers */
-function tokenBucketHeaders(moment: PresetMoment): Readonly<Record<string, string>> {
+function tokenBucketHeaders({ secondsLeft }: Limit): Headers {
   return {
     'x-ratelimit-limit-requests': '500',
     'x-ratelimit-remaining-requests': '0',
-    'x-ratelimit-reset-requests': goDuration(secondsLeft(moment)),
+    'x-ratelimit-reset-requests': goDuration(secondsLeft),
     'x-ratelimit-limit-tokens': '200000',
     'x-ratelimit-remaining-tokens': '199000',
     'x-ratelimit-reset-tokens': '300ms',
@@ -129,7 +124,7 @@ function tokenBucketHeaders(moment: PresetMoment): Readonly<Record<string, strin
 }
 
 /** @see https://docs.claude.com/en/api/rate-limits#response-headers */
-function requestWindowHeaders({ nowMs, resetAtMs }: PresetMoment): Readonly<Record<string, string>> {
+function requestWindowHeaders({ nowMs, resetAtMs }: Limit): Headers {
   return {
     'anthropic-ratelimit-requests-limit': '50',
     'anthropic-ratelimit-requests-remaining': '0',
@@ -141,10 +136,7 @@ function requestWindowHeaders({ nowMs, resetAtMs }: PresetMoment): Readonly<Reco
 }
 
 /** Usage windows of a subscription account on the Messages provider; a limit without `rejected` is a short one. */
-function unifiedHeaders(
-  { nowMs, resetAtMs }: PresetMoment,
-  status: 'rejected' | 'allowed',
-): Readonly<Record<string, string>> {
+function unifiedHeaders({ nowMs, resetAtMs }: Limit, status: 'rejected' | 'allowed'): Headers {
   const weekEnd = Math.ceil(nowMs / 1000) + 400_000;
   const reset = status === 'rejected' ? resetAtMs / 1000 : Math.ceil(nowMs / 1000) + 10_000;
   return {
@@ -161,10 +153,6 @@ function unifiedHeaders(
     'anthropic-ratelimit-unified-overage-status': 'rejected',
     'anthropic-ratelimit-unified-overage-disabled-reason': 'org_level_disabled',
   };
-}
-
-function secondsLeft({ nowMs, resetAtMs }: PresetMoment): number {
-  return Math.max(1, Math.ceil((resetAtMs - nowMs) / 1000));
 }
 
 /** As in `6m0s`. */

@@ -1,27 +1,22 @@
 import { z } from 'zod';
 import { presetNames } from './fault-presets.ts';
 
-const milliseconds = z.number().min(0);
+const milliseconds = z.number().min(0).optional();
 /** After how many events of a streamed answer; 0: before the first, but after status and headers. */
-const afterEvents = z.int().min(0);
+const afterEvents = z.int().min(0).optional();
 const headers = z.record(z.string(), z.string());
-
-const members = z.record(z.string(), z.unknown());
-
-const streamError = z.strictObject({
-  type: z.string().optional(),
-  code: z.string().optional(),
-  message: z.string().optional(),
-});
+const members = z.record(z.string(), z.unknown()).optional();
+const text = z.string().optional();
+const error = z.strictObject({ type: text, code: text, message: text }).optional();
 
 const faultSchema = z.discriminatedUnion('kind', [
   /** The answer is right, but late. */
   z.strictObject({
     kind: z.literal('delay'),
-    beforeHeadersMs: milliseconds.optional(),
+    beforeHeadersMs: milliseconds,
     /** Between the headers and the first event of a stream. */
-    beforeFirstEventMs: milliseconds.optional(),
-    betweenEventsMs: milliseconds.optional(),
+    beforeFirstEventMs: milliseconds,
+    betweenEventsMs: milliseconds,
   }),
   /** Another status, headers and body instead of an answer. A body that is no text is sent as JSON. */
   z.strictObject({
@@ -31,27 +26,19 @@ const faultSchema = z.discriminatedUnion('kind', [
     body: z.unknown().optional(),
   }),
   /** The connection is reset: without `afterEvents` before anything is sent. */
-  z.strictObject({ kind: z.literal('reset'), afterEvents: afterEvents.optional() }),
+  z.strictObject({ kind: z.literal('reset'), afterEvents }),
   /** Nothing more is sent, and the connection stays open: without `afterEvents` not even the status. */
-  z.strictObject({ kind: z.literal('stall'), afterEvents: afterEvents.optional() }),
+  z.strictObject({ kind: z.literal('stall'), afterEvents }),
   /** The stream ends properly, but too early: without `afterEvents` just before its terminal event. */
-  z.strictObject({ kind: z.literal('end'), afterEvents: afterEvents.optional() }),
+  z.strictObject({ kind: z.literal('end'), afterEvents }),
   /** An `error` event ends the stream; by default it is the first event. */
-  z.strictObject({
-    kind: z.literal('error_event'),
-    afterEvents: afterEvents.optional(),
-    error: streamError.optional(),
-  }),
+  z.strictObject({ kind: z.literal('error_event'), afterEvents, error }),
   /** The stream fails in the format's own way: `response.failed`, or on Messages an `error` event. By default after two events. */
-  z.strictObject({ kind: z.literal('failed'), afterEvents: afterEvents.optional(), error: streamError.optional() }),
+  z.strictObject({ kind: z.literal('failed'), afterEvents, error }),
   /** The JSON of one event is cut in half; the stream goes on after it. By default the first event. */
-  z.strictObject({ kind: z.literal('broken_json'), afterEvents: afterEvents.optional() }),
+  z.strictObject({ kind: z.literal('broken_json'), afterEvents }),
   /** A data line that does not end, of so many bytes; without `bytes` it goes on until the client leaves. */
-  z.strictObject({
-    kind: z.literal('endless_line'),
-    afterEvents: afterEvents.optional(),
-    bytes: z.int().min(1).optional(),
-  }),
+  z.strictObject({ kind: z.literal('endless_line'), afterEvents, bytes: z.int().min(1).optional() }),
   /** Events of unknown names, comments and keep-alives between the real ones. A client must not mind. */
   z.strictObject({ kind: z.literal('unknown_events') }),
   /** The stream arrives in pieces of a few bytes, which cut characters and lines in two. A client must not mind. */
@@ -62,7 +49,7 @@ const faultSchema = z.discriminatedUnion('kind', [
    * The answer says something else of what it cost: these members take the place of its own, in the usage of a whole answer and of
    * the event that reports the totals; `atStart` in `message_start`. Bills are not changed.
    */
-  z.strictObject({ kind: z.literal('usage'), members: members.optional(), atStart: members.optional() }),
+  z.strictObject({ kind: z.literal('usage'), members, atStart: members }),
   /** The events of a Responses stream have no `sequence_number`. */
   z.strictObject({ kind: z.literal('unnumbered_events') }),
   /** The final event of a Responses stream has `output: []`, as subscription backends send it. */

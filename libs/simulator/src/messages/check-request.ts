@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { verifyEncrypted } from '../answer/encrypted-reasoning.ts';
 import { type IssueText, parseRequest } from '../answer/parse-request.ts';
 import { ProviderRefusal, type ProviderRequest } from '../provider-format.ts';
-import { invalidRequest, invalidSignature } from './errors.ts';
 import { type ModelTraits, traitsOf } from './model-traits.ts';
 
 /**
@@ -326,4 +325,13 @@ function checkEarlierThinking({ messages }: MessagesRequest, account: string): v
         throw invalidSignature(`messages.${index}.content.${position}`);
     }
   }
+}
+
+function invalidRequest(message: string): ProviderRefusal {
+  return new ProviderRefusal({ status: 400, message });
+}
+
+/** Thinking that is not as it was. */
+export function invalidSignature(path: string): ProviderRefusal {
+  return invalidRequest(`${path}: Invalid \`signature\` in \`thinking\` block`);
 }

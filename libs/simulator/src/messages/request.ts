@@ -1,15 +1,5 @@
 import { isObject, type JsonObject, objectsIn } from '@gateway/json';
-import {
-  type AnswerFormat,
-  type Conversation,
-  type DeclaredTool,
-  imagesIn,
-  imageTokens,
-  type ReasoningVisibility,
-  type ToolChoice,
-  type ToolResult,
-  textOf,
-} from '../answer/conversation.ts';
+import { type Conversation, imagesIn, imageTokens, textOf } from '../answer/conversation.ts';
 import { countTokens } from '../answer/text.ts';
 import type { ProviderRequest } from '../provider-format.ts';
 import { checkRequest, type MessagesRequest } from './check-request.ts';
@@ -39,7 +29,7 @@ function readTurn(messages: readonly JsonObject[]): Pick<Conversation, 'userText
   return { userText: textOf(user?.content), imageCount: imagesIn(user?.content, 'image'), toolResults };
 }
 
-function toolResult(block: JsonObject, messages: readonly JsonObject[]): readonly ToolResult[] {
+function toolResult(block: JsonObject, messages: readonly JsonObject[]): Conversation['toolResults'] {
   if (block.type !== 'tool_result') return [];
   const use = messages
     .flatMap((message) => objectsIn(message.content))
@@ -47,20 +37,20 @@ function toolResult(block: JsonObject, messages: readonly JsonObject[]): readonl
   return [{ name: String(use?.name ?? block.tool_use_id), text: textOf(block.content) }];
 }
 
-function declaredTool({ name, input_schema: schema }: JsonObject): readonly DeclaredTool[] {
+function declaredTool({ name, input_schema: schema }: JsonObject): Conversation['tools'] {
   return isObject(schema) ? [{ name: String(name), schema }] : [];
 }
 
-function readToolChoice({ tool_choice: choice }: MessagesRequest): ToolChoice {
+function readToolChoice({ tool_choice: choice }: MessagesRequest): Conversation['toolChoice'] {
   if (choice?.type === 'none' || choice?.type === 'any') return { kind: choice.type };
   return choice?.type === 'tool' ? { kind: 'named', name: String(choice.name) } : { kind: 'auto' };
 }
 
-function readFormat({ output_config: config }: MessagesRequest): AnswerFormat {
+function readFormat({ output_config: config }: MessagesRequest): Conversation['answerFormat'] {
   return config?.format ? { kind: 'json_schema', schema: config.format.schema } : { kind: 'text' };
 }
 
-function readThinking({ thinking }: MessagesRequest): ReasoningVisibility {
+function readThinking({ thinking }: MessagesRequest): Conversation['reasoning'] {
   if (thinking?.type === 'disabled') return 'off';
   return thinking?.display === 'omitted' ? 'hidden' : 'shown';
 }

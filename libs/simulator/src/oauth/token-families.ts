@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { JsonObject } from '@gateway/json';
 import type { Exchange } from '../exchange.ts';
-import { injectFaults } from '../serve-generation.ts';
 import type { Provider } from '../serve-request.ts';
+import { withFaults } from '../with-faults.ts';
 
 export interface TokenEndpointOptions {
   /** How long an access token lives. Default 3600. */
@@ -55,20 +55,13 @@ export class TokenFamilies {
     return [...new Set(this.#byRefreshToken.values())].map(({ refreshToken: _, atOnce: __, ...family }) => family);
   }
 
-  /** The account that a refresh token is for. */
-  accountOfRefreshToken(refreshToken: string): string | undefined {
-    return this.#byRefreshToken.get(refreshToken)?.account;
-  }
-
-  /** Counts a request for a token as under way until the returned function is called. */
-  begin(refreshToken: string): () => void {
+  /** Counts a request for a token as under way until it is disposed of. */
+  begin(refreshToken: string): Disposable & { readonly account: string | null } {
     const family = this.#byRefreshToken.get(refreshToken);
-    if (family === undefined) return () => undefined;
+    if (family === undefined) return { account: null, [Symbol.dispose]: () => {} };
     family.atOnce++;
     family.mostAtOnce = Math.max(family.mostAtOnce, family.atOnce);
-    return () => {
-      family.atOnce--;
-    };
+    return { account: family.account, [Symbol.dispose]: () => void family.atOnce-- };
   }
 
   /** New tokens for a refresh token; undefined when it is not good (any more). */
@@ -83,7 +76,11 @@ export class TokenFamilies {
     family.refreshes++;
     family.refreshToken = `sim_rt_${randomText()}`;
     this.#byRefreshToken.set(family.refreshToken, family);
-    return this.#answerFor(family);
+    const expiresInSeconds = this.#options.accessTokenSeconds ?? 3_600;
+    const accessToken = `${accessTokenPrefix}${randomText()}`;
+    this.#byAccessToken.set(accessToken, { family, expiresAtMs: this.#nowMs() + expiresInSeconds * 1_000 });
+    const tokens = { access_token: accessToken, refresh_token: family.refreshToken };
+    return { ...tokens, token_type: 'Bearer', expires_in: expiresInSeconds };
   }
 
   /**
@@ -103,19 +100,6 @@ export class TokenFamilies {
       if (family.account === account) this.#byAccessToken.delete(token);
     }
   }
-
-  #answerFor(family: Family): JsonObject {
-    const expiresInSeconds = this.#options.accessTokenSeconds ?? 3_600;
-    const accessToken = `${accessTokenPrefix}${randomText()}`;
-    this.#byAccessToken.set(accessToken, { family, expiresAtMs: this.#nowMs() + expiresInSeconds * 1_000 });
-    const { refreshToken } = family;
-    return {
-      access_token: accessToken,
-      refresh_token: refreshToken,
-      token_type: 'Bearer',
-      expires_in: expiresInSeconds,
-    };
-  }
 }
 
 function randomText(): string {
@@ -129,28 +113,21 @@ export const tokenPath = '/oauth/token';
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-6
  */
 export async function serveToken(provider: Provider, exchange: Exchange, body: Buffer): Promise<void> {
+  const { tokens } = provider;
   const form = new URLSearchParams(body.toString());
   const refreshToken = form.get('refresh_token') ?? '';
-  const account = provider.tokens.accountOfRefreshToken(refreshToken);
-  exchange.record.change({ account: account ?? null });
-  const end = provider.tokens.begin(refreshToken);
-  try {
-    const problem = problemOf(exchange, form);
-    let tokens: JsonObject | undefined;
-    // The tokens change whether the answer arrives or not: so it is with a provider whose answer is lost.
-    const refresh = () => {
-      tokens = problem === undefined ? provider.tokens.refresh(refreshToken) : undefined;
-    };
-    const faulty = { account: account ?? '', body: {} };
-    if ((await injectFaults(provider, exchange, faulty, refresh)) === 'answered') return;
-    if (tokens === undefined) {
-      const error = problem ?? 'invalid_grant';
-      await exchange.sendJson(400, { error, error_description: `Simulated: ${error}.` });
-    } else await exchange.sendJson(200, tokens, { 'cache-control': 'no-store' });
-    exchange.record.end(tokens === undefined ? 'refused' : 'completed');
-  } finally {
-    end();
+  using underWay = tokens.begin(refreshToken);
+  exchange.record.state.account = underWay.account;
+  const problem = problemOf(exchange, form);
+  const refresh = () => (problem === undefined ? tokens.refresh(refreshToken) : undefined);
+  const refreshed = await withFaults(provider, exchange, {}, refresh);
+  if (refreshed === undefined) return;
+  if (refreshed.result !== undefined) {
+    return await exchange.sendJson(200, refreshed.result, { 'cache-control': 'no-store' });
   }
+  const error = problem ?? 'invalid_grant';
+  await exchange.sendJson(400, { error, error_description: `Simulated: ${error}.` });
+  exchange.record.end('refused');
 }
 
 function problemOf({ request }: Exchange, form: URLSearchParams): string | undefined {

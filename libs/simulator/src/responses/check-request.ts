@@ -1,9 +1,8 @@
 import { asArray, type JsonObject, objectsIn } from '@gateway/json';
 import { z } from 'zod';
-import { verifyEncrypted } from '../answer/encrypted-reasoning.ts';
+import { type Verdict, verifyEncrypted } from '../answer/encrypted-reasoning.ts';
 import { type IssueText, parseRequest, type RequestIssue } from '../answer/parse-request.ts';
-import { ProviderRefusal, type ProviderRequest } from '../provider-format.ts';
-import { invalidParameter, missingParameter, refusedDetail, unreadableContent } from './errors.ts';
+import { type ProviderError, ProviderRefusal, type ProviderRequest } from '../provider-format.ts';
 import { requiredReasoningId } from './output-items.ts';
 
 /** Which backend to play: the public API, or a subscription's, which takes fewer parameters and only streams. */
@@ -282,4 +281,28 @@ function isReasoning({ type, id, encrypted_content: encrypted }: JsonObject, wan
   if (type !== 'reasoning') return false;
   if (typeof id === 'string') return id === wanted;
   return typeof encrypted === 'string' && verifyEncrypted(encrypted, { account, content: wanted }) === 'accepted';
+}
+
+/** A 400 that names the parameter. */
+function invalidParameter(param: string, message: string, code = 'invalid_value'): ProviderRefusal {
+  return new ProviderRefusal({ status: 400, message, param, code });
+}
+
+function missingParameter(param: string): ProviderRefusal {
+  return invalidParameter(param, `Missing required parameter: '${param}'.`, 'missing_required_parameter');
+}
+
+/** The short body with which a subscription backend refuses what it does not take. */
+function refusedDetail(detail: string): ProviderRefusal {
+  return new ProviderRefusal({ status: 400, message: detail }, { detail });
+}
+
+/** Encrypted content that the account can't read: it was made for another one, or is broken. */
+export function unreadableContent(verdict: Exclude<Verdict, 'accepted'>): ProviderError {
+  const reason =
+    verdict === 'other_account'
+      ? 'Encrypted content organization_id did not match the target organization.'
+      : 'Encrypted content could not be decrypted or parsed.';
+  const message = `The encrypted content gAAA... could not be verified. Reason: ${reason}`;
+  return { status: 400, code: 'invalid_encrypted_content', message };
 }

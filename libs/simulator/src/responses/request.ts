@@ -1,15 +1,5 @@
 import { isObject, type JsonObject, objectsIn } from '@gateway/json';
-import {
-  type AnswerFormat,
-  type Conversation,
-  type DeclaredTool,
-  imagesIn,
-  imageTokens,
-  type ReasoningVisibility,
-  type ToolChoice,
-  type ToolResult,
-  textOf,
-} from '../answer/conversation.ts';
+import { type Conversation, imagesIn, imageTokens, textOf } from '../answer/conversation.ts';
 import { countTokens } from '../answer/text.ts';
 import type { ProviderRequest } from '../provider-format.ts';
 import { checkRequest, type ResponsesBackend, type ResponsesRequest } from './check-request.ts';
@@ -48,18 +38,18 @@ function isOfAssistant(item: JsonObject): boolean {
   return item.role === 'assistant' || item.type === 'function_call';
 }
 
-function toolResult(item: JsonObject, items: readonly JsonObject[]): readonly ToolResult[] {
+function toolResult(item: JsonObject, items: readonly JsonObject[]): Conversation['toolResults'] {
   if (item.type !== 'function_call_output') return [];
   const call = items.find((other) => other.type === 'function_call' && other.call_id === item.call_id);
   return [{ name: String(call?.name), text: textOf(item.output) }];
 }
 
-function declaredTool(tool: JsonObject): readonly DeclaredTool[] {
+function declaredTool(tool: JsonObject): Conversation['tools'] {
   if (tool.type !== 'function') return [];
   return [{ name: String(tool.name), schema: isObject(tool.parameters) ? tool.parameters : {} }];
 }
 
-function readToolChoice(choice: ResponsesRequest['tool_choice']): ToolChoice {
+function readToolChoice(choice: ResponsesRequest['tool_choice']): Conversation['toolChoice'] {
   if (choice === 'none') return { kind: 'none' };
   if (choice === 'required') return { kind: 'any' };
   if (typeof choice !== 'object') return { kind: 'auto' };
@@ -67,14 +57,14 @@ function readToolChoice(choice: ResponsesRequest['tool_choice']): ToolChoice {
   return choice?.type === 'allowed_tools' && choice.mode === 'required' ? { kind: 'any' } : { kind: 'auto' };
 }
 
-function readFormat({ text }: ResponsesRequest): AnswerFormat {
+function readFormat({ text }: ResponsesRequest): Conversation['answerFormat'] {
   const { type, schema } = text?.format ?? {};
   if (type === 'json_object') return { kind: 'json_object' };
   return type === 'json_schema' && schema !== undefined ? { kind: 'json_schema', schema } : { kind: 'text' };
 }
 
 /** Reasoning text is shown only to those who ask for a summary. */
-function readReasoning(reasoning: ResponsesRequest['reasoning']): ReasoningVisibility {
+function readReasoning(reasoning: ResponsesRequest['reasoning']): Conversation['reasoning'] {
   if (reasoning?.effort === 'none') return 'off';
   return typeof reasoning?.summary === 'string' ? 'shown' : 'hidden';
 }

@@ -1,7 +1,8 @@
 import { asObject, type JsonObject, parseJson } from '@gateway/json';
 import { encryptReasoning } from '../answer/encrypted-reasoning.ts';
+import { EventStream } from '../answer/event-stream.ts';
 import { type AnswerEnding, type AnswerPart, reasoningTokensOf, tokensOf } from '../answer/plan-answer.ts';
-import type { Answer } from '../provider-format.ts';
+import type { Answer, ProviderEvent } from '../provider-format.ts';
 
 /** A whole message. @see https://docs.claude.com/en/api/messages */
 export function messageObject(answer: Answer): JsonObject {
@@ -13,14 +14,52 @@ export function messageObject(answer: Answer): JsonObject {
   };
 }
 
+/**
+ * The events of a streamed message, in the provider's order.
+ *
+ * @see https://docs.claude.com/en/docs/build-with-claude/streaming
+ */
+export function* messageEvents(answer: Answer): Generator<ProviderEvent> {
+  const { parts, ending } = answer.plan;
+  const stream = new EventStream();
+  const event = (name: string, members: JsonObject) => {
+    const made = stream.event(name, members);
+    return { ...made, outputTokens: Math.max(made.outputTokens, tokensAtStart(answer)) };
+  };
+  yield event('message_start', { message: startedMessage(answer) });
+  if (parts.length === 0) yield event('ping', {});
+  for (const [index, part] of parts.entries()) {
+    yield event('content_block_start', { index, content_block: blockObject(part, answer, index, false) });
+    if (index === 0) yield event('ping', {});
+    for (const delta of deltasOf(part, stream, answer, index)) yield event('content_block_delta', { index, delta });
+    stream.finish(part);
+    yield event('content_block_stop', { index });
+  }
+  const usage = answer.faults.kinds.has('usage_missing') ? {} : { usage: finalUsage(answer) };
+  yield event('message_delta', { delta: { ...stopOf(ending), container: null }, ...usage });
+  yield { ...event('message_stop', {}), terminal: true };
+}
+
+function* deltasOf(part: AnswerPart, stream: EventStream, answer: Answer, index: number): Generator<JsonObject> {
+  if (part.kind === 'reasoning') {
+    for (const thinking of stream.deltasOf(part)) yield { type: 'thinking_delta', thinking };
+    yield { type: 'signature_delta', signature: signatureOf(part.text, answer, index) };
+  } else if (part.kind === 'tool_call') {
+    // The first delta is always empty, and for a call without arguments it is the only one.
+    yield { type: 'input_json_delta', partial_json: '' };
+    if (part.argumentsText === '{}') return;
+    for (const partial of stream.deltasOf(part)) yield { type: 'input_json_delta', partial_json: partial };
+  } else for (const text of stream.deltasOf(part)) yield { type: 'text_delta', text };
+}
+
 /** The message of `message_start`: without content, and with the input side of the usage. */
-export function startedMessage(answer: Answer): JsonObject {
+function startedMessage(answer: Answer): JsonObject {
   const output = { output_tokens: tokensAtStart(answer), output_tokens_details: { thinking_tokens: 0 } };
   return { ...messageShell(answer), usage: startUsage(answer, { ...output, ...answer.faults.usage?.atStart }) };
 }
 
 /** A message is billed for its first token as soon as it starts. */
-export function tokensAtStart(answer: Answer): number {
+function tokensAtStart(answer: Answer): number {
   return Math.min(1, tokensOf(answer.plan.parts));
 }
 
@@ -40,7 +79,7 @@ function messageShell({ id, conversation }: Answer): JsonObject {
 }
 
 /** Why a message ended, as in `message_delta` and in the whole message. */
-export function stopOf(ending: AnswerEnding): JsonObject {
+function stopOf(ending: AnswerEnding): JsonObject {
   return {
     stop_reason: stopReasons[ending.kind],
     stop_sequence: ending.kind === 'stop_sequence' ? ending.sequence : null,
@@ -75,7 +114,7 @@ function startUsage(answer: Answer, members: JsonObject): JsonObject | undefined
 }
 
 /** The usage of `message_delta`: totals of the whole message, not additions. */
-export function finalUsage(answer: Answer): JsonObject {
+function finalUsage(answer: Answer): JsonObject {
   return {
     ...inputUsage(answer),
     output_tokens: tokensOf(answer.plan.parts),
@@ -94,7 +133,7 @@ function inputUsage({ conversation: { inputTokens }, plan: { cachedTokens, cache
 }
 
 /** A block as it is announced, with nothing of its content yet, or when it is finished. */
-export function blockObject(part: AnswerPart, answer: Answer, index: number, isFinished: boolean): JsonObject {
+function blockObject(part: AnswerPart, answer: Answer, index: number, isFinished: boolean): JsonObject {
   if (part.kind === 'reasoning') {
     const [thinking, signature] = isFinished ? [part.text, signatureOf(part.text, answer, index)] : ['', ''];
     return { type: 'thinking', thinking, signature };
@@ -109,6 +148,6 @@ export function blockObject(part: AnswerPart, answer: Answer, index: number, isF
 }
 
 /** The signature of a thinking block with that text. */
-export function signatureOf(content: string, { id, account }: Answer, index: number): string {
+function signatureOf(content: string, { id, account }: Answer, index: number): string {
   return encryptReasoning({ account, id: `${id} ${index}`, content });
 }

@@ -1,7 +1,66 @@
 import { asObject, type JsonObject } from '@gateway/json';
+import { EventStream } from '../answer/event-stream.ts';
 import { reasoningTokensOf, tokensOf } from '../answer/plan-answer.ts';
-import type { Answer, NamedEvent, ProviderError } from '../provider-format.ts';
-import { itemObject, outputItemsOf } from './output-items.ts';
+import type { Answer, NamedEvent, ProviderError, ProviderEvent } from '../provider-format.ts';
+import { contentPart, itemObject, type OutputItem, outputItemsOf } from './output-items.ts';
+
+/**
+ * The events of a streamed response, in the provider's order and with all of their members.
+ *
+ * @see https://platform.openai.com/docs/api-reference/responses-streaming
+ */
+export function* responseEvents(answer: Answer): Generator<ProviderEvent> {
+  const stream = new EventStream();
+  const isNumbered = !answer.faults.kinds.has('unnumbered_events');
+  const isPadded = asObject(answer.request.stream_options)?.include_obfuscation !== false;
+  let number = 0;
+  const event = (type: string, members: JsonObject) => {
+    // Deltas carry padding, so that their sizes give nothing away.
+    const padding = isPadded && 'delta' in members ? { obfuscation: 'x'.repeat((number * 7) % 16) } : {};
+    const sequenceNumber = isNumbered ? number : undefined;
+    number++;
+    return stream.event(type, { sequence_number: sequenceNumber, ...members, ...padding });
+  };
+  const started = responseObject(answer, { status: 'in_progress', output: [] });
+  yield event('response.created', { response: started });
+  yield event('response.in_progress', { response: started });
+  for (const item of outputItemsOf(answer)) {
+    const place = { output_index: item.index };
+    yield event('response.output_item.added', { ...place, item: itemObject(item, answer, false) });
+    for (const [type, members] of contentOf(item, stream.deltasOf(item.part))) yield event(`response.${type}`, members);
+    stream.finish(item.part);
+    yield event('response.output_item.done', { ...place, item: itemObject(item, answer, true) });
+  }
+  const response = finalResponse(answer);
+  yield { ...event(`response.${response.status}`, { response }), terminal: true };
+}
+
+/** The events between the beginning and the end of an item. */
+function* contentOf(
+  { id, index, part }: OutputItem,
+  deltas: Iterable<string>,
+): Generator<readonly [type: string, members: JsonObject]> {
+  const item = { item_id: id, output_index: index };
+  if (part.kind === 'tool_call') {
+    for (const delta of deltas) yield ['function_call_arguments.delta', { ...item, delta }];
+    yield ['function_call_arguments.done', { ...item, arguments: part.argumentsText, name: part.name }];
+  } else if (part.kind === 'reasoning') {
+    if (part.text === '') return;
+    const place = { ...item, summary_index: 0 };
+    yield ['reasoning_summary_part.added', { ...place, part: { type: 'summary_text', text: '' } }];
+    for (const delta of deltas) yield ['reasoning_summary_text.delta', { ...place, delta }];
+    yield ['reasoning_summary_text.done', { ...place, text: part.text }];
+    yield ['reasoning_summary_part.done', { ...place, part: { type: 'summary_text', text: part.text } }];
+  } else {
+    const place = { content_index: 0, ...item };
+    const [type, member, logprobs] =
+      part.kind === 'text' ? ['output_text', 'text', { logprobs: [] }] : ['refusal', 'refusal', {}];
+    yield ['content_part.added', { ...place, part: contentPart(part, '') }];
+    for (const delta of deltas) yield [`${type}.delta`, { ...place, delta, ...logprobs }];
+    yield [`${type}.done`, { ...place, [member]: part.text, ...logprobs }];
+    yield ['content_part.done', { ...place, part: contentPart(part, part.text) }];
+  }
+}
 
 type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
 
@@ -17,7 +76,7 @@ interface ResponseState {
  *
  * @see https://platform.openai.com/docs/api-reference/responses/object
  */
-export function responseObject(answer: Answer, state: ResponseState): JsonObject {
+function responseObject(answer: Answer, state: ResponseState): JsonObject {
   const { request } = answer;
   return {
     id: `resp_${answer.id}`,

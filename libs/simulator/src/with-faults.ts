@@ -1,0 +1,63 @@
+import { setTimeout } from 'node:timers/promises';
+import { asString, type JsonObject } from '@gateway/json';
+import type { Exchange } from './exchange.ts';
+import { duringStream, type EndingFault, type MatchedFaults, type StreamFault } from './faults/fault-book.ts';
+import { answerOfPreset } from './faults/fault-presets.ts';
+import type { Provider } from './serve-request.ts';
+
+/** The faults of an answer that has a status and headers. */
+export interface AnswerFaults extends MatchedFaults {
+  readonly ending: StreamFault | undefined;
+}
+
+/**
+ * Does the work of a request and injects the faults that come before its answer; undefined when one of them took the answer's
+ * place. The work is done even when the answer is late or lost; when it throws, no fault counts as used.
+ */
+export async function withFaults<Result>(
+  provider: Provider,
+  exchange: Exchange,
+  body: JsonObject,
+  work: () => Result,
+): Promise<{ readonly result: Result; readonly faults: AnswerFaults } | undefined> {
+  const { state } = exchange.record;
+  const model = asString(body.model);
+  state.model = model ?? null;
+  state.stream = body.stream === true;
+  const { path, stream } = state;
+  const faults = provider.faults.match({ account: state.account ?? '', path, model, stream });
+  const ending = faults.ending && duringStream(faults.ending);
+  if (faults.ending !== undefined && ending === undefined) {
+    await begin(exchange, faults);
+    return replaceAnswer(provider, exchange, faults.ending);
+  }
+  const result = work();
+  await begin(exchange, faults);
+  return { result, faults: { ...faults, ending } };
+}
+
+/** Counts the faults as used, notes them, and waits as long as one of them says. */
+async function begin({ record, signal }: Exchange, { consume, ending, kinds, delay }: MatchedFaults): Promise<void> {
+  consume();
+  record.state.faults = [...kinds].map((kind) => (kind === 'preset' && ending?.kind === kind ? ending.preset : kind));
+  if (delay?.beforeHeadersMs !== undefined) await setTimeout(delay.beforeHeadersMs, undefined, { signal });
+}
+
+/** Leaves nothing of the answer, not even its status. */
+async function replaceAnswer(provider: Provider, exchange: Exchange, fault: EndingFault): Promise<undefined> {
+  if (fault.kind === 'reset') return exchange.reset();
+  if (fault.kind === 'stall') return exchange.untilAborted();
+  if (fault.kind === 'preset') {
+    const { resetAtMs, preset } = fault;
+    const answer = answerOfPreset(preset, { format: exchange.format.name, nowMs: provider.nowMs(), resetAtMs });
+    if (answer.html === undefined) await exchange.sendError(answer.error, answer.headers);
+    else await exchange.send(answer.error.status, answer.html, { 'content-type': 'text/html', ...answer.headers });
+  }
+  if (fault.kind === 'status') {
+    const { status, headers, body } = fault;
+    if (body === undefined) await exchange.sendError({ status, message: `Simulated: status ${status}.` }, headers);
+    else if (typeof body === 'string') await exchange.send(status, body, { 'content-type': 'text/plain', ...headers });
+    else await exchange.sendJson(status, body, headers);
+  }
+  exchange.record.end('faulted');
+}
