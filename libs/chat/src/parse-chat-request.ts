@@ -18,7 +18,7 @@ import {
  * with the path of the field.
  * @see spec "POST /v1/chat/completions"
  */
-export function parseChatRequest(body: Uint8Array): ChatRequest {
+export function parseChatRequest(body: Uint8Array) {
   const parsed = parseBody(body);
   if (!isObject(parsed)) throw new GatewayError('invalid_request', 'the body must be an object');
   const request = new Fields(parsed);
@@ -28,7 +28,9 @@ export function parseChatRequest(body: Uint8Array): ChatRequest {
     messages: readMessages(request),
     stream: request.optional('stream', aBoolean) ?? false,
     includeUsage: request.optionalObject('stream_options')?.optional('include_usage', aBoolean) ?? false,
+    /** `max_completion_tokens`, else `max_tokens`. */
     maxOutputTokens: readMaxOutputTokens(request),
+    /** Empty when none was given. */
     stop: readStop(request),
     tools: request.optionalEach('tools', readTool) ?? [],
     toolChoice: readToolChoice(request),
@@ -38,6 +40,9 @@ export function parseChatRequest(body: Uint8Array): ChatRequest {
     promptCacheKey: readPromptCacheKey(request),
   };
 }
+
+/** A chat-completions request, parsed and checked. Only what the gateway uses is here; other parameters are ignored. */
+export type ChatRequest = Readonly<ReturnType<typeof parseChatRequest>>;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -67,14 +72,20 @@ function readMessages(request: Fields): readonly ChatMessage[] {
 
 const aRole = oneOf(['system', 'developer', 'user', 'assistant', 'tool']);
 
-function readMessage(message: Fields): ChatMessage {
+export type ChatMessage = Readonly<ReturnType<typeof readMessage>>;
+export type SystemMessage = Extract<ChatMessage, { readonly role: 'system' }>;
+export type UserMessage = Extract<ChatMessage, { readonly role: 'user' }>;
+export type AssistantMessage = Extract<ChatMessage, { readonly role: 'assistant' }>;
+export type ToolMessage = Extract<ChatMessage, { readonly role: 'tool' }>;
+
+function readMessage(message: Fields) {
   const role = message.required('role', aRole);
   switch (role) {
     case 'system':
     case 'developer':
-      return { role: 'system', text: readTexts(message) };
+      return { role: 'system' as const, text: readTexts(message) };
     case 'user':
-      return { role, parts: requiredParts<UserPart>(message, readUserPart) };
+      return { role, parts: requiredParts(message, readUserPart) };
     case 'assistant':
       return readAssistantMessage(message);
     case 'tool':
@@ -86,42 +97,46 @@ function readMessage(message: Fields): ChatMessage {
  * What a model said before. Its content may be null: it may have called tools, or refused, or said nothing at all. What says
  * nothing has no parts, and is left out of the conversation; a call in the old form says something that is not read here.
  */
-function readAssistantMessage(message: Fields): AssistantMessage {
+function readAssistantMessage(message: Fields) {
   const toolCalls = message.optionalEach('tool_calls', readToolCall) ?? [];
   const refusal = message.optional('refusal', aString);
-  const content = readParts<AssistantPart>(message, readAssistantPart);
+  const content = readParts(message, readAssistantPart);
   const isSilent = content === undefined && toolCalls.length === 0 && refusal === undefined;
   if (isSilent && isObject(message.members.function_call)) throw message.invalid('content', 'is required');
   const parts = content ?? [];
   return {
-    role: 'assistant',
-    parts: refusal === undefined ? parts : [...parts, { type: 'refusal', text: refusal }],
+    role: 'assistant' as const,
+    /** In order; refusals count as text of their own kind. */
+    parts: refusal === undefined ? parts : [...parts, { type: 'refusal' as const, text: refusal }],
     toolCalls,
   };
 }
 
-function readToolCall(call: Fields): ToolCall {
+export type ToolCall = Readonly<ReturnType<typeof readToolCall>>;
+
+function readToolCall(call: Fields) {
   checkFunctionType(call);
   const called = call.requiredObject('function');
   return {
     id: call.required('id', aNonEmptyString),
     name: called.required('name', aNonEmptyString),
+    /** JSON text as the model wrote it; may be empty or broken. */
     arguments: called.optional('arguments', aString) ?? '',
   };
 }
 
 /** The texts of a message that takes nothing else. */
 function readTexts(message: Fields): readonly string[] {
-  return requiredParts<TextPart>(message, readTextPart).map(({ text }) => text);
+  return requiredParts(message, readTextPart).map(({ text }) => text);
 }
 
-type PartReader<Part> = (part: Fields, type: string) => Part;
-
-function requiredParts<Part>(message: Fields, readPart: PartReader<Part>): readonly (Part | TextPart)[] {
+function requiredParts<Part>(message: Fields, readPart: PartReader<Part>) {
   const parts = readParts(message, readPart);
   if (parts === undefined) throw message.invalid('content', 'is required');
   return parts;
 }
+
+type PartReader<Part> = (part: Fields, type: string) => Part;
 
 /** Undefined when the message has no content. */
 function readParts<Part>(message: Fields, readPart: PartReader<Part>): readonly (Part | TextPart)[] | undefined {
@@ -132,16 +147,21 @@ function readParts<Part>(message: Fields, readPart: PartReader<Part>): readonly 
 
 const aContentArray = { ...anArray, noun: 'a string or an array of content parts' };
 
-function readUserPart(part: Fields, type: string): UserPart {
+export type UserPart = Readonly<ReturnType<typeof readUserPart>>;
+export type ImagePart = Extract<UserPart, { readonly type: 'image' }>;
+type TextPart = ReturnType<typeof readTextPart>;
+
+function readUserPart(part: Fields, type: string) {
   return type === 'image_url' ? readImagePart(part) : readTextPart(part, type);
 }
 
-function readAssistantPart(part: Fields, type: string): AssistantPart {
-  return type === 'refusal' ? { type, text: part.required('refusal', aString) } : readTextPart(part, type);
+function readAssistantPart(part: Fields, type: string) {
+  if (type !== 'refusal') return readTextPart(part, type);
+  return { type: 'refusal' as const, text: part.required('refusal', aString) };
 }
 
-function readTextPart(part: Fields, type: string): TextPart {
-  if (type === 'text') return { type, text: part.required('text', aString) };
+function readTextPart(part: Fields, type: string) {
+  if (type === 'text') return { type: 'text' as const, text: part.required('text', aString) };
   const { path } = part;
   throw new GatewayError('unsupported_content', `${path} has the type ${quoted(type)}, which is not supported here`);
 }
@@ -152,18 +172,19 @@ function quoted(text: string): string {
 }
 
 /** An `image_url` part. The URL is usually in an object; some clients send it as it is. */
-function readImagePart(part: Fields): ImagePart {
+function readImagePart(part: Fields) {
   const { image_url: url } = part.members;
   if (typeof url === 'string') return toImagePart(url, undefined, part.pathOf('image_url'));
   const image = part.requiredObject('image_url');
   return toImagePart(image.required('url', aNonEmptyString), image.optional('detail', aDetail), image.pathOf('url'));
 }
 
-const aDetail = oneOf(['auto', 'low', 'high', 'original']);
+type ImageDetail = 'auto' | 'low' | 'high' | 'original';
+const aDetail = oneOf<ImageDetail>(['auto', 'low', 'high', 'original']);
 
-function toImagePart(url: string, detail: ImagePart['detail'], path: string): ImagePart {
+function toImagePart(url: string, detail: ImageDetail | undefined, path: string) {
   if (!/^(?:https?:\/\/.|data:.)/i.test(url)) throw invalidField(path, 'must be an http, https or data URL');
-  return { type: 'image', url, detail };
+  return { type: 'image' as const, url, detail };
 }
 
 function readMaxOutputTokens(request: Fields): number | undefined {
@@ -181,14 +202,17 @@ function readStop(request: Fields): readonly string[] {
   });
 }
 
-function readTool(tool: Fields): FunctionTool {
+export type FunctionTool = Readonly<ReturnType<typeof readTool>>;
+
+function readTool(tool: Fields) {
   checkFunctionType(tool);
   const definition = tool.requiredObject('function');
+  /** `parameters`: JSON Schema of the arguments. */
   return { ...readDefinition(definition), parameters: definition.optionalObject('parameters')?.members };
 }
 
 /** What the definitions of a function and of an answer's form have alike. */
-function readDefinition(definition: Fields): Definition {
+function readDefinition(definition: Fields) {
   return {
     name: definition.required('name', aNonEmptyString),
     description: definition.optional('description', aString),
@@ -202,8 +226,11 @@ function checkFunctionType(object: Fields): void {
   if (type !== undefined && type !== 'function') throw object.invalid('type', 'must be "function"');
 }
 
+export type ToolChoice = NonNullable<ChatRequest['toolChoice']>;
+export type ResponseFormat = ChatRequest['responseFormat'];
+
 /** Which tools the model must or may call. */
-function readToolChoice(request: Fields): ToolChoice | undefined {
+function readToolChoice(request: Fields) {
   if (!isObject(request.members.tool_choice)) return request.optional('tool_choice', aChoice);
   const choice = request.requiredObject('tool_choice');
   checkFunctionType(choice);
@@ -216,11 +243,11 @@ const aChoice = {
 };
 
 /** The form that the answer's text is to have; plain text when the field is absent. */
-function readResponseFormat(request: Fields): ResponseFormat {
+function readResponseFormat(request: Fields) {
   const format = request.optionalObject('response_format');
-  if (format === undefined) return { type: 'text' };
-  const type = format.required('type', aFormatType);
-  if (type !== 'json_schema') return { type };
+  const type = format?.required('type', aFormatType) ?? 'text';
+  if (format === undefined || type === 'text') return { type: 'text' as const };
+  if (type === 'json_object') return { type };
   const definition = format.requiredObject('json_schema');
   return { type, ...readDefinition(definition), schema: definition.optionalObject('schema')?.members };
 }
@@ -235,94 +262,3 @@ const aReasoningEffort = oneOf(reasoningEfforts);
 function readPromptCacheKey({ members: { prompt_cache_key: key } }: Fields): string | undefined {
   return typeof key === 'string' && key !== '' ? key : undefined;
 }
-
-/**
- * A chat-completions request, parsed and checked. Only what the gateway uses is here; other parameters are ignored.
- * @see spec "POST /v1/chat/completions"
- */
-export interface ChatRequest {
-  readonly model: string;
-  readonly messages: readonly ChatMessage[];
-  readonly stream: boolean;
-  readonly includeUsage: boolean;
-  /** `max_completion_tokens`, else `max_tokens`. */
-  readonly maxOutputTokens: number | undefined;
-  /** Empty when none was given. */
-  readonly stop: readonly string[];
-  readonly tools: readonly FunctionTool[];
-  readonly toolChoice: ToolChoice | undefined;
-  readonly parallelToolCalls: boolean | undefined;
-  readonly responseFormat: ResponseFormat;
-  readonly reasoningEffort: ReasoningEffort | undefined;
-  readonly promptCacheKey: string | undefined;
-}
-
-export type ChatMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
-
-/** `developer` is read as `system`. */
-export interface SystemMessage {
-  readonly role: 'system';
-  readonly text: readonly string[];
-}
-
-export interface UserMessage {
-  readonly role: 'user';
-  readonly parts: readonly UserPart[];
-}
-
-export type UserPart = TextPart | ImagePart;
-
-export interface TextPart {
-  readonly type: 'text';
-  readonly text: string;
-}
-
-export interface ImagePart {
-  readonly type: 'image';
-  /** An http(s) or data URL. */
-  readonly url: string;
-  readonly detail: 'auto' | 'low' | 'high' | 'original' | undefined;
-}
-
-export interface AssistantMessage {
-  readonly role: 'assistant';
-  /** Text parts in order; refusals count as text of their own kind. */
-  readonly parts: readonly AssistantPart[];
-  readonly toolCalls: readonly ToolCall[];
-}
-
-export type AssistantPart = TextPart | { readonly type: 'refusal'; readonly text: string };
-
-export interface ToolCall {
-  readonly id: string;
-  readonly name: string;
-  /** JSON text as the model wrote it; may be empty or broken. */
-  readonly arguments: string;
-}
-
-export interface ToolMessage {
-  readonly role: 'tool';
-  readonly toolCallId: string;
-  readonly text: readonly string[];
-}
-
-interface Definition {
-  readonly name: string;
-  readonly description: string | undefined;
-  readonly strict: boolean | undefined;
-}
-
-export interface FunctionTool extends Definition {
-  /** JSON Schema of the arguments. */
-  readonly parameters: Readonly<Record<string, unknown>> | undefined;
-}
-
-export type ToolChoice = 'none' | 'auto' | 'required' | { readonly functionName: string };
-
-export type ResponseFormat =
-  | { readonly type: 'text' }
-  | { readonly type: 'json_object' }
-  | ({
-      readonly type: 'json_schema';
-      readonly schema: Readonly<Record<string, unknown>> | undefined;
-    } & Definition);

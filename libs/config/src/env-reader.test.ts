@@ -14,7 +14,7 @@ describe('EnvReader', () => {
     const env = new EnvReader({ PORT: '99999', FLAG: 'perhaps', REDIS_URL: 'http://host', MODE: 'c' });
     env.port('PORT', 1);
     env.boolean('FLAG', false);
-    env.requiredUrl('REDIS_URL', '', 'redis://127.0.0.1:6379', ['redis', 'rediss']);
+    env.requiredUrls('REDIS_URL', '', 'redis://127.0.0.1:6379', ['redis', 'rediss']);
     env.required('DATABASE_URL', 'Tokens live there.', 'postgres://127.0.0.1/gateway');
     env.oneOf('MODE', ['a', 'b'], 'a');
     const error = catchError(() => env.done());
@@ -44,7 +44,7 @@ describe('EnvReader', () => {
 
   it('never repeats a URL, which may hold a password', () => {
     const env = new EnvReader({ DATABASE_URL: 'mysql://user:hunter2@host', NATS_URL: 'nats://a,user:hunter2@b' });
-    env.requiredUrl('DATABASE_URL', '', 'postgres://127.0.0.1/gateway', ['postgres']);
+    env.requiredUrls('DATABASE_URL', '', 'postgres://127.0.0.1/gateway', ['postgres']);
     env.requiredUrls('NATS_URL', '', 'nats://a', ['nats']);
     expect(String(catchError(() => env.done()))).not.toContain('hunter2');
   });

@@ -53,12 +53,6 @@ export class EnvReader {
     return text ?? '';
   }
 
-  /** A URL that the service can't do without, with one of the schemes. */
-  requiredUrl(name: string, why: string, example: string, schemes: readonly string[] = ['http']): string {
-    this.required(name, why, example);
-    return this.optionalUrl(name, example, schemes) ?? '';
-  }
-
   /** The address of another service of the gateway, without which this one can't do. `example`: with `http`. */
   peerUrl(name: string, why: string, example: string): string {
     this.required(name, why, example.replace('http', this.#peerScheme));

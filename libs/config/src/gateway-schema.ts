@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Secret } from './secret.ts';
 import { settingsSchema, toSettings } from './settings-schema.ts';
+import { isLoopback } from './transport-settings.ts';
 
 /*
  * The shape of `gateway.yaml`, and with it what services know of it: each part becomes camelCase, with its defaults filled in and
@@ -47,11 +48,7 @@ const oauthCredential = z
 export function isTokenUrl(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || url.username !== '' || url.password !== '' || url.hash !== '') return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[|\]$/g, '')));
 }
 
 /** What models of a pool take, where it is not what the adapter's own tables say. A trait left out is not said. */

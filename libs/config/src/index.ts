@@ -10,25 +10,10 @@ export {
   readMaxStreamSeconds,
   readSettings,
 } from './env-reader.ts';
-export type {
-  AccountConfig,
-  ClassConfig,
-  Credential,
-  Effort,
-  GatewayConfig,
-  GatewaySource,
-  LeastThinking,
-  ModelTraits,
-  ModelTraitsConfig,
-  OAuthCredential,
-  PoolConfig,
-  PoolFormat,
-  PoolSettings,
-  ThinkingMode,
-} from './gateway-config.ts';
+export type * from './gateway-config.ts';
 export { loadGatewayFile } from './gateway-file.ts';
 export { gatewayJsonSchema, isTokenUrl } from './gateway-schema.ts';
 export { answeringInTime, makePrivateDatabase, makePrivateFile, narrowMode, openFolder } from './open-folder.ts';
 export { type Proxies, readProxies } from './proxies.ts';
 export { Secret } from './secret.ts';
-export { checkListeners, readTlsFiles, type TlsFileSettings } from './transport-settings.ts';
+export { checkListeners, readTlsFiles } from './transport-settings.ts';

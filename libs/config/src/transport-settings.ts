@@ -1,15 +1,8 @@
 import { isIP } from 'node:net';
 import type { EnvReader } from './env-reader.ts';
 
-/** Files in PEM with which services prove themselves to each other. */
-export interface TlsFileSettings {
-  readonly certFile: string;
-  readonly keyFile: string;
-  readonly caFile: string;
-}
-
-/** TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE. Undefined without them: services talk in the clear. */
-export function readTlsFiles(reader: EnvReader): TlsFileSettings | undefined {
+/** TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE: PEM with which services prove themselves to each other. Undefined: they talk in the clear. */
+export function readTlsFiles(reader: EnvReader) {
   const names = ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CA_FILE'] as const;
   const [certFile, keyFile, caFile] = names.map((name) => reader.optional(name));
   if (certFile !== undefined && keyFile !== undefined && caFile !== undefined) return { certFile, keyFile, caFile };
@@ -36,6 +29,7 @@ export function checkListeners(reader: EnvReader, hosts: Readonly<Record<string,
   }
 }
 
-function isLoopback(host: string): boolean {
+/** Whether only this machine reaches an address. */
+export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

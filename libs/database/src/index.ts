@@ -3,16 +3,4 @@ export { isPostgres, isRefusedData, withSerializationRetry } from './dialect.ts'
 export { type EventDays, EventDaysBusyError, firstKeptDay } from './event-days/event-days.ts';
 export { eventDaysOf } from './event-days/event-days-of.ts';
 export { migrate, pendingMigrations } from './migrate.ts';
-export type {
-  AccountsTable,
-  Database,
-  DeadLettersTable,
-  GatewayDatabase,
-  RequestLogTable,
-  StoredAccountState,
-  StoredOutcome,
-  StoredTokenKind,
-  TokensTable,
-  UsageDailyTable,
-  UsageEventsTable,
-} from './schema.ts';
+export type * from './schema.ts';

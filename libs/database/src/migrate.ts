@@ -1,4 +1,4 @@
-import { type QueryExecutorProvider, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type MigrationResultSet, Migrator } from 'kysely/migration';
 import { isPostgres } from './dialect.ts';
 import { migrations } from './migrations/index.ts';
@@ -13,8 +13,10 @@ export async function migrate(database: GatewayDatabase): Promise<readonly strin
   if ((await pendingMigrations(database)).length === 0) return [];
   const { results = [] } = isPostgres(database)
     ? await database.transaction().execute(async (transaction) => {
-        // Before the migrator looks at its own tables, which it makes without the lock.
-        await lockMigrations(transaction);
+        // Before the migrator looks at its own tables. At most an hour, for Kysely's own lock, which older releases take.
+        await sql`
+          with limited as (select set_config('lock_timeout', '1h', true))
+          select pg_advisory_xact_lock(3853314791062309107) from limited`.execute(transaction);
         return await migrateToLatest(transaction);
       })
     : await migrateToLatest(database);
@@ -36,11 +38,4 @@ async function migrateToLatest(database: GatewayDatabase): Promise<MigrationResu
 
 function migratorOf(database: GatewayDatabase): Migrator {
   return new Migrator({ db: database, provider: { getMigrations: async () => ({ ...migrations }) } });
-}
-
-/** Waits at most an hour. The number is that of Kysely's own lock, which older releases take. */
-export async function lockMigrations(transaction: QueryExecutorProvider): Promise<void> {
-  await sql`
-    with limited as (select set_config('lock_timeout', '1h', true))
-    select pg_advisory_xact_lock(3853314791062309107) from limited`.execute(transaction);
 }

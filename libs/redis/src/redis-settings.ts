@@ -1,35 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { backendServers, type EnvReader, Secret, type ServerAddress } from '@gateway/config';
+import { backendServers, type EnvReader, Secret } from '@gateway/config';
 
 /** Where Redis is and how it is reached, from REDIS_URL and the settings beside it. */
-export interface RedisSettings {
-  readonly place: RedisPlace;
-  readonly username: string;
-  readonly password: Secret | undefined;
-  /** Undefined: without TLS. */
-  readonly tls: RedisTlsFiles | undefined;
-}
-
-export type RedisPlace =
-  | { readonly kind: 'server'; readonly servers: readonly ServerAddress[]; readonly database: number }
-  | {
-      readonly kind: 'sentinel';
-      /** The Sentinels, which know where the master is. */
-      readonly servers: readonly ServerAddress[];
-      readonly masterName: string;
-      readonly database: number;
-      readonly sentinelPassword: Secret | undefined;
-    }
-  /** Any of its nodes: they know the others. */
-  | { readonly kind: 'cluster'; readonly servers: readonly ServerAddress[] };
-
-/** Paths of PEM files. */
-export interface RedisTlsFiles {
-  readonly caFile: string | undefined;
-  readonly certFile: string | undefined;
-  readonly keyFile: string | undefined;
-}
+export type RedisSettings = ReturnType<typeof required>;
+export type RedisTlsFiles = NonNullable<RedisSettings['tls']>;
 
 /**
  * REDIS_URL: one server, Sentinels or nodes of a Redis Cluster, with user and password of the servers that hold the data.
@@ -38,13 +13,13 @@ export interface RedisTlsFiles {
  */
 export const redisSettings = { required, optional };
 
-function required(reader: EnvReader, why: string): RedisSettings {
+function required(reader: EnvReader, why: string) {
   reader.required('REDIS_URL', why, 'redis://127.0.0.1:6379');
   return optional(reader) ?? nowhere;
 }
 
 /** Undefined without a REDIS_URL. */
-function optional(reader: EnvReader): RedisSettings | undefined {
+function optional(reader: EnvReader) {
   const url = reader.optional('REDIS_URL');
   if (url === undefined) return undefined;
   const sentinelPassword = secretOf(reader.optional('REDIS_SENTINEL_PASSWORD'));
@@ -70,12 +45,13 @@ function optional(reader: EnvReader): RedisSettings | undefined {
     place: place.kind === 'sentinel' ? { ...place, sentinelPassword } : place,
     username,
     password: secretOf(password),
+    /** Undefined: without TLS. */
     tls: hasTls ? tls : undefined,
   };
 }
 
-const nowhere: RedisSettings = {
-  place: { kind: 'server', servers: [], database: 0 },
+const nowhere = {
+  place: { kind: 'server' as const, servers: [], database: 0 },
   username: '',
   password: undefined,
   tls: undefined,

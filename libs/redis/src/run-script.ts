@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
 
-export interface Script {
-  readonly lua: string;
-  readonly sha: string;
-}
+export type Script = ReturnType<typeof scriptOf>;
 
-export function scriptOf(lua: string): Script {
+export function scriptOf(lua: string) {
   return { lua, sha: createHash('sha1').update(lua).digest('hex') };
 }
 

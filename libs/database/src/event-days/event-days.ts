@@ -1,5 +1,5 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
-import type { Kysely, Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Database, GatewayDatabase } from '../schema.ts';
 
 /** Tables whose rows are kept by day, under the key (local_day, request_id). */
@@ -83,15 +83,20 @@ export class SqliteEventDays implements EventDays {
 
   async removeBefore(first: string, signal: AbortSignal): Promise<RemovedDays> {
     await raiseFirstKeptDay(this.#database, this.#table, first);
-    let removed: RemovedDays = { days: 0, events: 0 };
+    const table = sql.table(this.#table);
+    const days = new Set<string>();
+    let events = 0;
     while (!signal.aborted) {
-      const days = this.#database.selectFrom(this.#table).select('local_day').where('local_day', '<', first);
-      const oldest = await days.orderBy('local_day').limit(1).executeTakeFirst();
-      if (oldest === undefined) return removed;
-      const events = await this.#removeDay(oldest.local_day, signal);
-      removed = { days: removed.days + 1, events: removed.events + events };
+      const { rows } = await sql<{ readonly local_day: string }>`
+        delete from ${table} where (local_day, request_id) in
+          (select local_day, request_id from ${table} where local_day < ${first} order by local_day limit ${batchEvents})
+        returning local_day`.execute(this.#database);
+      for (const { local_day } of rows) days.add(local_day);
+      events += rows.length;
+      if (rows.length < batchEvents) break;
+      await otherWork();
     }
-    return removed;
+    return { days: days.size, events };
   }
 
   /** One transaction, which keeps all other writers out. */
@@ -101,22 +106,5 @@ export class SqliteEventDays implements EventDays {
       await change(transaction, found);
       return found;
     });
-  }
-
-  async #removeDay(day: string, signal: AbortSignal): Promise<number> {
-    let events = 0;
-    while (!signal.aborted) {
-      const { numDeletedRows } = await this.#database
-        .deleteFrom(this.#table)
-        .where('local_day', '=', day)
-        .where('request_id', 'in', (query) =>
-          query.selectFrom(this.#table).select('request_id').where('local_day', '=', day).limit(batchEvents),
-        )
-        .executeTakeFirstOrThrow();
-      events += Number(numDeletedRows);
-      if (numDeletedRows < batchEvents) return events;
-      await otherWork();
-    }
-    return events;
   }
 }

@@ -11,16 +11,10 @@ export const databaseUrl = {
   },
 };
 
-/** The servers that a URL names. */
-export interface PostgresAddress {
-  /** How each is reached, in the order of the URL. */
-  readonly hosts: readonly ClientConfig[];
-  /** Only a server that takes writes is worked with. */
-  readonly mustWrite: boolean;
-}
+export type PostgresAddress = Readonly<ReturnType<typeof parseDatabaseUrl>>;
 
-/** @throws Error that says what is wrong, without user and password. */
-export function parseDatabaseUrl(url: string): PostgresAddress {
+/** How the servers of a URL are reached, in its order, and whether only one that takes writes will do. @throws Error that says what is wrong, without user and password. */
+export function parseDatabaseUrl(url: string) {
   const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url);
   if (parts === null) throw new Error('is not a URL that starts with postgres:// or postgresql://');
   const [, scheme = '', hosts = '', rest = ''] = parts;

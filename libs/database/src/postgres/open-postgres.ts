@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backendText, unreachableText } from '@gateway/config';
-import { Kysely, PostgresAdapter, PostgresDialect, type QueryExecutorProvider, sql } from 'kysely';
+import { Kysely, PostgresAdapter, PostgresDialect, sql } from 'kysely';
 import { type CustomTypesConfig, types } from 'pg';
-import { lockMigrations, migrate, pendingMigrations } from '../migrate.ts';
+import { migrate, pendingMigrations } from '../migrate.ts';
 import type { Database, GatewayDatabase } from '../schema.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { answerGraceMs, PostgresConnections } from './postgres-connections.ts';
-import { PostgresServers } from './postgres-servers.ts';
 
 export interface PostgresOptions {
   /** Shown in pg_stat_activity. */
@@ -26,7 +25,7 @@ export function openPostgres(
   url: string,
   { applicationName = 'gateway', maxConnections = 10, statementTimeoutMs = 10_000 }: PostgresOptions = {},
 ): GatewayDatabase {
-  const servers = new PostgresServers(parseDatabaseUrl(url), {
+  const pool = new PostgresConnections(parseDatabaseUrl(url), statementTimeoutMs, {
     application_name: applicationName,
     max: maxConnections,
     connectionTimeoutMillis: 3_000,
@@ -35,8 +34,7 @@ export function openPostgres(
     keepAliveInitialDelayMillis: 10_000,
     types: numberTypes,
   });
-  const connections = new PostgresConnections(servers, statementTimeoutMs);
-  return new Kysely<Database>({ dialect: new PooledPostgresDialect({ pool: connections }) });
+  return new Kysely<Database>({ dialect: new PooledPostgresDialect({ pool }) });
 }
 
 /** Migrates the database behind a URL, over a connection without time limits: a migration may take its time. */
@@ -82,23 +80,20 @@ function problemText(url: string, thrown: unknown): string {
 }
 
 /** Kysely's Postgres, for connections whose next transaction may be another server connection's. */
-export class PooledPostgresDialect extends PostgresDialect {
+class PooledPostgresDialect extends PostgresDialect {
   override createAdapter(): PostgresAdapter {
     return new PooledPostgresAdapter();
   }
 }
 
-/** Migrations run in one transaction, and their lock ends with it: one of a session would be left behind in the pooler. */
+/** `migrate` takes a lock that ends with its transaction. One of a session would be left behind in the pooler. */
 class PooledPostgresAdapter extends PostgresAdapter {
-  override async acquireMigrationLock(database: QueryExecutorProvider): Promise<void> {
-    await lockMigrations(database);
-  }
-
+  override async acquireMigrationLock(): Promise<void> {}
   override async releaseMigrationLock(): Promise<void> {}
 }
 
 /** How values of Postgres become values of ours: int8 as a number, as SQLite gives it. */
-export const numberTypes: CustomTypesConfig = {
+const numberTypes: CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? toSafeInteger : types.getTypeParser(oid, format)),
 };
 

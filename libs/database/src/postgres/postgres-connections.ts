@@ -1,51 +1,97 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
-import type { PoolClient } from 'pg';
-import type { PostgresServers } from './postgres-servers.ts';
+import { type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
+import type { PostgresAddress } from './database-url.ts';
 
 /** How much longer than a statement may take its answer is waited for, before the connection counts as dead. */
 export const answerGraceMs = 2_000;
 
 /**
- * Connections whose statements end in time, and that are given up when they can't be trusted any more. One whose answer is
- * overdue would make the next query wait behind that answer.
+ * Connections to the servers of one database, of which one takes writes: to that one, whichever it is by now. They are made when
+ * needed; the server that took writes last is asked first. Their statements end in time.
+ */
+export class PostgresConnections implements PostgresPool {
+  readonly options = {};
+  readonly #pools: readonly Pool[];
+  readonly #statementTimeoutMs: number;
+  readonly #madeMs = new WeakMap<object, number>();
+  #current = 0;
+  #distrustedMs = Number.NEGATIVE_INFINITY;
+
+  /** @param statementTimeoutMs 0: no limit. */
+  constructor({ hosts, mustWrite }: PostgresAddress, statementTimeoutMs: number, options: PoolConfig) {
+    this.#pools = hosts.map((host) =>
+      this.#openPool({ ...host, ...options, ...(mustWrite && { verify: checkWritable }) }),
+    );
+    this.#statementTimeoutMs = statementTimeoutMs;
+  }
+
+  /** @throws when no server can be reached that may be worked with: the reason of the only one, or those of all. */
+  async connect(): Promise<PostgresPoolClient> {
+    const problems: unknown[] = [];
+    const inOrder = [...this.#pools.slice(this.#current), ...this.#pools.slice(0, this.#current)];
+    for (const pool of inOrder) {
+      try {
+        const client = await this.#trustedClient(pool);
+        this.#current = this.#pools.indexOf(pool);
+        return new PostgresConnection(client, this.#statementTimeoutMs, () => this.#distrustConnections());
+      } catch (thrown) {
+        problems.push(thrown);
+      }
+    }
+    if (problems.length === 1) throw problems[0];
+    const texts = inOrder.map((pool, index) => {
+      const problem = problems[index];
+      return `${nameOf(pool.options)}: ${problem instanceof Error ? problem.message : String(problem)}`;
+    });
+    throw new AggregateError(problems, texts.join('; '));
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#pools.map((pool) => pool.end()));
+  }
+
+  /** Connections that exist are given up: their server ends, or takes no writes any more. */
+  #distrustConnections(): void {
+    this.#distrustedMs = performance.now();
+  }
+
+  #openPool(config: PoolConfig): Pool {
+    const pool = new Pool(config);
+    // A connection that breaks while idle is replaced by the pool; the next query sees whether that works.
+    pool.on('error', ignore).on('connect', (client) => {
+      this.#madeMs.set(client, performance.now());
+      client.on('error', ignore);
+    });
+    return pool;
+  }
+
+  async #trustedClient(pool: Pool): Promise<PoolClient> {
+    for (;;) {
+      const client = await pool.connect();
+      if ((this.#madeMs.get(client) ?? 0) > this.#distrustedMs) return client;
+      client.release(true);
+    }
+  }
+}
+
+/**
+ * A connection that is given up when it can't be trusted any more: one whose answer is overdue would make the next query wait behind
+ * that answer.
  *
  * Limits can't be settings of a session: behind PgBouncer a session is shared with others. They are settings of each transaction,
  * so that the server ends one whose client is gone too, and a statement on its own gets a transaction.
  */
-export class PostgresConnections implements PostgresPool {
-  readonly #servers: PostgresServers;
-  readonly #statementTimeoutMs: number;
-
-  /** @param statementTimeoutMs 0: no limit. */
-  constructor(servers: PostgresServers, statementTimeoutMs: number) {
-    this.#servers = servers;
-    this.#statementTimeoutMs = statementTimeoutMs;
-  }
-
-  get options(): object {
-    return this.#servers.options;
-  }
-
-  async connect(): Promise<PostgresPoolClient> {
-    return new PostgresConnection(this.#servers, await this.#servers.connect(), this.#statementTimeoutMs);
-  }
-
-  end(): Promise<void> {
-    return this.#servers.end();
-  }
-}
-
 class PostgresConnection implements PostgresPoolClient {
-  readonly #servers: PostgresServers;
   readonly #client: PoolClient;
   readonly #statementTimeoutMs: number;
+  readonly #onServerGone: () => void;
   #inTransaction = false;
   #isGivenUp = false;
 
-  constructor(servers: PostgresServers, client: PoolClient, statementTimeoutMs: number) {
-    this.#servers = servers;
+  constructor(client: PoolClient, statementTimeoutMs: number, onServerGone: () => void) {
     this.#client = client;
     this.#statementTimeoutMs = statementTimeoutMs;
+    this.#onServerGone = onServerGone;
   }
 
   query<R>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>>;
@@ -104,7 +150,7 @@ class PostgresConnection implements PostgresPoolClient {
     } catch (thrown) {
       if (isServerGone(thrown)) {
         this.#isGivenUp = true;
-        this.#servers.distrustConnections();
+        this.#onServerGone();
       }
       throw thrown;
     }
@@ -116,6 +162,19 @@ function isServerGone(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   if (thrown.message === 'Query read timeout') return true;
   return 'code' in thrown && ['25006', '57P01', '57P02'].includes(String(thrown.code));
+}
+
+/** Asks a new connection, as libpq does for `target_session_attrs=read-write`: a standby says no, until it is promoted. */
+function checkWritable(client: PoolClient, done: (problem?: Error) => void): void {
+  const question = { text: 'show transaction_read_only', query_timeout: 3_000 };
+  client.query<{ transaction_read_only: string }>(question).then(
+    ({ rows: [row] }) => done(row?.transaction_read_only === 'off' ? undefined : new Error('takes no writes')),
+    (thrown: unknown) => done(thrown instanceof Error ? thrown : new Error(String(thrown))),
+  );
+}
+
+function nameOf({ host, port }: ClientConfig): string {
+  return `${host || 'localhost'}:${port ?? 5432}`;
 }
 
 function ignore(): void {}

@@ -46,22 +46,20 @@ const maxLogPages = 16_384;
  * at once when another process had written in between; this one waits instead.
  */
 class WriteFirstDriver extends SqliteDriver {
-  readonly #checkpoints: AsyncDisposable;
+  readonly #checkpoints = new AsyncDisposableStack();
 
-  constructor(path: string, checkpointMs: number | undefined, checkpoints = new AsyncDisposableStack()) {
+  constructor(path: string, checkpointMs: number | undefined) {
     super({
       database: async () => {
-        if (checkpointMs === undefined) return openDatabaseFile(path);
-        const file = openDatabaseFile(path, maxLogPages);
-        checkpoints.use(startCheckpoints(path, checkpointMs));
+        const file = openDatabaseFile(path, checkpointMs === undefined ? defaultLogPages : maxLogPages);
+        if (checkpointMs !== undefined) this.#checkpoints.defer(startCheckpoints(path, checkpointMs));
         return file;
       },
     });
-    this.#checkpoints = checkpoints;
   }
 
   override async destroy(): Promise<void> {
-    await this.#checkpoints[Symbol.asyncDispose]();
+    await this.#checkpoints.disposeAsync();
     await super.destroy();
   }
 
@@ -82,20 +80,18 @@ class TransactionalDdlAdapter extends SqliteAdapter {
  * Copies what was committed from the write-ahead log into the database file, in a thread of its own: a checkpoint waits
  * for the disk, some ten milliseconds and more, in which the thread that commits would answer no request.
  */
-function startCheckpoints(path: string, intervalMs: number): AsyncDisposable {
+function startCheckpoints(path: string, intervalMs: number): () => Promise<void> {
   const workerData: CheckpointWork = { path, intervalMs };
   const worker = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), { workerData });
   worker.unref();
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   // Commits do checkpoints again when the log has grown too far: see `maxLogPages`.
   worker.on('error', () => undefined);
-  return {
-    // The thread has closed the file when this resolves.
-    async [Symbol.asyncDispose]() {
-      worker.ref();
-      worker.postMessage('end');
-      await ended;
-    },
+  // The thread has closed the file when this resolves.
+  return () => {
+    worker.ref();
+    worker.postMessage('end');
+    return ended;
   };
 }
 
@@ -107,7 +103,7 @@ const maxPreparedStatements = 256;
 const defaultLogPages = 1_000;
 
 /** Opens a database file, with its folder, in the form that Kysely's SQLite driver works with. Only its user can read it. */
-function openDatabaseFile(path: string, logPages = defaultLogPages): SqliteDatabase {
+function openDatabaseFile(path: string, logPages: number): SqliteDatabase {
   if (path !== ':memory:') {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     makePrivateDatabase(path);

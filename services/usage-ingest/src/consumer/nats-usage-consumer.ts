@@ -43,8 +43,7 @@ const tendIntervalMs = 15_000;
  * events are committed, so that one which is lost on the way comes again. While the database is away it keeps nothing.
  */
 export class NatsUsageConsumer implements AsyncDisposable {
-  readonly #options: NatsUsageConsumerOptions;
-  readonly #names: UsageStreamNames;
+  readonly #options: Required<NatsUsageConsumerOptions>;
   readonly #stopping = new AbortController();
   #connection: NatsConnection | undefined;
   #fetched: ConsumerMessages | undefined;
@@ -52,8 +51,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
   #ready = false;
 
   constructor(options: NatsUsageConsumerOptions) {
-    this.#options = options;
-    this.#names = options.names ?? usageStreamNames;
+    this.#options = { names: usageStreamNames, ...options };
   }
 
   /** Begins in the background. Nothing is acknowledged before it is committed. */
@@ -83,17 +81,18 @@ export class NatsUsageConsumer implements AsyncDisposable {
 
   async #run(sink: UsageSink): Promise<void> {
     const { signal } = this.#stopping;
+    const { servers, stream, names, logger } = this.#options;
     while (!signal.aborted) {
       try {
         if (this.#connection === undefined || this.#connection.isClosed()) {
-          this.#connection = await connectNats(this.#options.servers, this.#options.logger, signal);
+          this.#connection = await connectNats(servers, logger, signal);
         }
-        const consumer = await openUsageConsumer(this.#connection, this.#options.stream, this.#names);
+        const consumer = await openUsageConsumer(this.#connection, stream, names);
         await this.#consume(this.#connection, consumer, sink);
       } catch (thrown) {
         if (signal.aborted) return;
         this.#ready = false;
-        this.#options.logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
+        logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
         // No longer: while a cluster elects a leader, what comes late waits for this.
         await pause(1, signal);
       }
@@ -121,9 +120,9 @@ export class NatsUsageConsumer implements AsyncDisposable {
 
   /** What fails here does not keep messages from being read. */
   async #tend(connection: NatsConnection, consumer: Consumer): Promise<void> {
-    const { metrics, logger, stream } = this.#options;
+    const { logger, stream } = this.#options;
     const { signal } = this.#stopping;
-    const toTend = { connection, consumer, names: this.#names, maxBytes: stream.maxBytes, metrics, logger };
+    const toTend = { ...this.#options, connection, consumer, maxBytes: stream.maxBytes };
     await orAborted(tendStream(toTend), signal).catch((thrown: unknown) => {
       if (!signal.aborted) logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
     });

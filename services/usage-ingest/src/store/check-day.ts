@@ -3,14 +3,6 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import { addUp, type DailySum, keyOf, plus } from '../recording/ledger-entry.ts';
 import { addSums } from './usage-ledger.ts';
 
-/** A daily sum that is not what its events add up to. One that is missing counts as nothing. */
-export interface Difference {
-  readonly recorded: DailySum;
-  readonly counted: DailySum;
-  /** What has to be added to the recorded sum. */
-  readonly missing: DailySum;
-}
-
 /** One statement counts so many events at most, so that none takes long. */
 const eventsAtATime = 200_000;
 
@@ -25,7 +17,7 @@ export async function checkDay(
   days: EventDays,
   localDay: string,
   { repair, atATime = eventsAtATime }: { readonly repair: boolean; readonly atATime?: number },
-): Promise<readonly Difference[] | undefined> {
+) {
   return await days.withLock({
     read: async (snapshot) => {
       if (localDay < (await firstKeptDay(snapshot))) return undefined;
@@ -59,12 +51,13 @@ async function countedSums(snapshot: Transaction<Database>, localDay: string, at
   return addUp(slices.flat());
 }
 
-/** In the order of their key. */
-function differencesOf(recorded: readonly DailySum[], counted: readonly DailySum[]): readonly Difference[] {
+/** Daily sums that are not what their events add up to, in the order of their key. One that is missing counts as nothing. */
+function differencesOf(recorded: readonly DailySum[], counted: readonly DailySum[]) {
   const [recordedSums, countedSums] = [recorded, counted].map((sums) => new Map(sums.map((sum) => [keyOf(sum), sum])));
   return addUp([...counted, ...recorded.map((sum) => plus(nothingOf(sum), sum, -1))]).map((missing) => ({
     recorded: recordedSums?.get(keyOf(missing)) ?? nothingOf(missing),
     counted: countedSums?.get(keyOf(missing)) ?? nothingOf(missing),
+    /** What has to be added to the recorded sum. */
     missing,
   }));
 }

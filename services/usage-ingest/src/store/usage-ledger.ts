@@ -16,13 +16,6 @@ import { localDayOf } from '@gateway/time';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { type DailySum, dailySums, type LedgerEntry } from '../recording/ledger-entry.ts';
 
-/** What became of entries. The others were in the ledger already. */
-export interface Added {
-  readonly fresh: number;
-  /** Of days that are no longer kept: they may have been counted already. They are not added. */
-  readonly tooOld: ReadonlySet<LedgerEntry>;
-}
-
 /** The ledger with its daily sums, and the request log. Ledger and sums always agree: both change in one transaction. */
 export class UsageLedger {
   readonly database: GatewayDatabase;
@@ -36,7 +29,7 @@ export class UsageLedger {
   }
 
   /** Stores entries, each once. Adding them again changes nothing. */
-  async add(entries: readonly LedgerEntry[]): Promise<Added> {
+  async add(entries: readonly LedgerEntry[]) {
     return await this.transaction(entries, (transaction) => addEntries(transaction, entries));
   }
 
@@ -75,8 +68,11 @@ export class UsageLedger {
   }
 }
 
-/** Adds entries, each once, with their sums. Of several with one id the first counts. */
-export async function addEntries(transaction: Transaction<Database>, entries: readonly LedgerEntry[]): Promise<Added> {
+/**
+ * Adds entries, each once, with their sums. Of several with one id the first counts. Those of days that are no longer kept are too
+ * old, as they may have been counted already; the others that are not fresh were in the ledger already.
+ */
+export async function addEntries(transaction: Transaction<Database>, entries: readonly LedgerEntry[]) {
   const firstKept = await firstKeptDay(transaction);
   const tooOld = new Set(entries.filter(({ local_day }) => local_day < firstKept));
   const fresh = await insertFresh(
