@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
 import type { TestServer } from './servers/run-server.ts';
-import { startNats, startPostgres, startRedis } from './servers/servers.ts';
+import { runStatement, startNats, startPostgres, startRedis } from './servers/servers.ts';
 
 /** Addresses of real servers that every suite of a run shares: use keys, streams and databases of your own in them. */
 export interface TestBackends {
@@ -68,21 +67,11 @@ export interface TestDatabase extends AsyncDisposable {
 export async function createTestDatabase(serverUrl?: string): Promise<TestDatabase> {
   const server = serverUrl ?? (await testBackends()).postgresUrl;
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await execute(server, `CREATE DATABASE ${name}`);
+  await runStatement(server, `CREATE DATABASE ${name}`, 30_000);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return {
     url: url.href,
-    [Symbol.asyncDispose]: () => execute(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    [Symbol.asyncDispose]: () => runStatement(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`, 30_000),
   };
-}
-
-async function execute(url: string, statement: string): Promise<void> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 30_000 });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
 }

@@ -10,7 +10,7 @@ import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { createWorkerPool } from '@gateway/lifecycle/worker-pool';
 import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter/config';
 import { createLimiterService } from '@gateway/limiter/service';
-import { openEmbeddedLimitStore } from '@gateway/limiter/store/embedded-limit-store';
+import { EmbeddedLimitStore } from '@gateway/limiter/store/embedded-limit-store';
 import { readCredentialConfig, readGatewayConfig } from '@gateway/pool-broker/config';
 import { AccountTable } from '@gateway/pool-broker/credentials/account-table';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
@@ -104,7 +104,8 @@ async function chooseProviders({ env, config, stack }: Wiring, database: Gateway
 async function openStores({ env, config: { redis }, runtime, stack }: Wiring) {
   if (redis === undefined) {
     const { admissionsFile: path } = await DataFolder.open(env);
-    const limitStore = await openEmbeddedLimitStore({ config: readLimiterConfig(env), path, runtime }, stack);
+    const { memoryMaxKeys: maxKeys } = readLimiterConfig(env);
+    const limitStore = stack.use(new EmbeddedLimitStore({ path, maxKeys, runtime }));
     return { limitStore, poolStore: new MemoryPoolStore(systemClock) };
   }
   const { openSharedLimitStore } = await import('@gateway/limiter/store/fallback-limit-store');
@@ -134,26 +135,18 @@ async function openUsageStream({ env, config: { natsServers: servers }, runtime,
   };
 }
 
-async function createEdge(
-  { env, config, runtime }: Wiring,
-  routes: readonly ServiceRoute[],
-): Promise<EdgeRouterService> {
-  if (config.workers === 1) return createFront(env, (service) => directClientOf(routes, service), runtime);
-  return createFrontWorkers(env, config.workers, routes, runtime);
+async function createEdge(wiring: Wiring, routes: readonly ServiceRoute[]): Promise<EdgeRouterService> {
+  const { env, config, runtime } = wiring;
+  if (config.workers > 1) return createFrontWorkers(wiring, routes);
+  return createFront(env, (service) => directClientOf(routes, service), runtime);
 }
 
 /**
  * The front in several processes of their own. They reach the services of this process over a socket in a folder that only
  * the gateway's own user may enter: provider credentials pass over it.
  */
-async function createFrontWorkers(
-  env: Environment,
-  count: number,
-  routes: readonly ServiceRoute[],
-  runtime: ServiceRuntime,
-): Promise<EdgeRouterService> {
+async function createFrontWorkers({ env, config, runtime, stack }: Wiring, routes: readonly ServiceRoute[]) {
   const { GrpcServer } = await import('@gateway/rpc/grpc');
-  await using stack = new AsyncDisposableStack();
   // mkdtemp makes folders for this user alone.
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
@@ -164,13 +157,5 @@ async function createFrontWorkers(
   stack.defer(() => server.stop(0));
   const { host, port } = readEdgeRouterConfig(env);
   const program = join(import.meta.dirname, 'front-worker.ts');
-  const edge = stack.use(createWorkerPool({ program, args: [address], count, host, port }, runtime));
-  const open = stack.move();
-  return {
-    ...edge,
-    get port() {
-      return edge.port;
-    },
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
-  };
+  return createWorkerPool({ program, args: [address], count: config.workers, host, port }, runtime);
 }

@@ -7,9 +7,10 @@ import {
   readIdentityKeys,
 } from '@gateway/all-in-one/gateway-database';
 import { ConfigError, checkAll, type Environment, EnvReader, readTlsFiles } from '@gateway/config';
-import { migrate, pendingMigrations } from '@gateway/database';
+import { type GatewayDatabase, migrate, pendingMigrations } from '@gateway/database';
 import { hashKeyOf } from '@gateway/identity/hashing/hash-key';
 import { createIdentityService } from '@gateway/identity/service';
+import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { readCredentialConfig, readGatewayConfig } from '@gateway/pool-broker/config';
 import { withStoredAccounts } from '@gateway/pool-broker/credentials/account-directory';
 import { AccountTable } from '@gateway/pool-broker/credentials/account-table';
@@ -19,7 +20,7 @@ import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.
 import { LimiterOperatorService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { type Client, directClientOf } from '@gateway/rpc';
+import { type Client, directClientOf, type ServiceRoute } from '@gateway/rpc';
 import { connectClient } from '@gateway/rpc/connect-client';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { systemClock } from '@gateway/time';
@@ -31,26 +32,6 @@ import { createUsageQueryService } from '@gateway/usage-query/service';
 // What commands work on: a running gateway over its admin port; or, when none runs, the same services in this process on its
 // database and files.
 
-/** What the commands on tokens, pools and accounts work on. */
-export interface ControlPlane extends AsyncDisposable {
-  /** The database, in words for a person, when no gateway runs; undefined for a running gateway. */
-  readonly database: string | undefined;
-  readonly identity: Client<typeof IdentityService>;
-  readonly broker: Client<typeof PoolBrokerService>;
-}
-
-/** What the commands on usage and requests work on. */
-export interface UsagePlane extends AsyncDisposable {
-  readonly report: Client<typeof UsageReportService>;
-  readonly ledger: Client<typeof UsageLedgerService>;
-  /** Any of its calls may be unimplemented: see `isUnimplemented`. */
-  readonly identity: Client<typeof IdentityService>;
-  /** Undefined when no limiter is known; else, its calls may be unimplemented. */
-  readonly limiter: Client<typeof LimiterOperatorService> | undefined;
-  /** False where a limiter could only be in the gateway's own process, and none runs. */
-  readonly countersMayExist: boolean;
-}
-
 /** Admin addresses of stand-alone services; by default they are the running gateway's. */
 export interface ServiceAddresses {
   readonly limiter?: string;
@@ -60,73 +41,86 @@ export interface ServiceAddresses {
 /** Every command's calls end by then. */
 export const callOptions = { timeoutMs: 10_000 };
 
-export async function openControlPlane(env: Environment): Promise<ControlPlane> {
-  const connect = adminClients(env);
-  const url = await findGateway(env);
-  if (url !== undefined) {
-    return {
-      database: undefined,
-      identity: connect(IdentityService, url),
-      broker: connect(PoolBrokerService, url),
-      async [Symbol.asyncDispose]() {},
-    };
-  }
-  await checkAll([
-    () => checkIdentityKeys(env),
-    () => readCredentialConfig(env),
-    () => readGatewayConfig(env),
-    () => readDatabaseUrl(env),
-  ]);
-  await using stack = new AsyncDisposableStack();
-  const runtime = newRuntime();
-  const { handle: database, description } = stack.use(await openCurrentDatabase(env));
-  const identity = stack.use(createIdentityService(await readIdentityKeys(env), { database }, runtime));
-  const gateway = await withStoredAccounts(readGatewayConfig(env), readCredentialConfig(env).keys, database);
-  const broker = stack.use(createPoolBrokerService({ gateway }, runtime, { store: new MemoryPoolStore(systemClock) }));
-  const open = stack.move();
+export type ControlPlane = Awaited<ReturnType<typeof openControlPlane>>;
+
+/** What the commands on tokens, pools and accounts work on. */
+export async function openControlPlane(env: Environment) {
+  const checkSettings = () =>
+    checkAll([
+      () => checkIdentityKeys(env),
+      () => readCredentialConfig(env),
+      () => readGatewayConfig(env),
+      () => readDatabaseUrl(env),
+    ]);
+  const createServices = async (handle: GatewayDatabase, runtime: ServiceRuntime) => {
+    const gateway = await withStoredAccounts(readGatewayConfig(env), readCredentialConfig(env).keys, handle);
+    return [
+      createIdentityService(await readIdentityKeys(env), { database: handle }, runtime),
+      createPoolBrokerService({ gateway }, runtime, { store: new MemoryPoolStore(systemClock) }),
+    ];
+  };
+  const { database, clientOf, ...open } = await openServices(env, createServices, checkSettings);
   return {
-    database: description,
-    identity: directClientOf(identity.routes, IdentityService),
-    broker: directClientOf(broker.routes, PoolBrokerService),
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
+    ...open,
+    /** In words for a person, when no gateway runs; undefined for a running gateway. */
+    database: database?.description,
+    identity: clientOf(IdentityService),
+    broker: clientOf(PoolBrokerService),
   };
 }
 
-export async function openUsagePlane(env: Environment, addresses: ServiceAddresses = {}): Promise<UsagePlane> {
+export type UsagePlane = Awaited<ReturnType<typeof openUsagePlane>>;
+
+/** What the commands on usage and requests work on. Calls of identity and the limiter may be unimplemented. */
+export async function openUsagePlane(env: Environment, addresses: ServiceAddresses = {}) {
   for (const name of ['limiter', 'identity'] as const) {
     if (/^https?:\/\//.test(addresses[name] ?? 'http://')) continue;
     throw new ConfigError([`--${name} is not a URL. For example: --${name} http://127.0.0.1:9090`]);
   }
+  const { database, clientOf, ...open } = await openServices(env, async (handle, runtime) => [
+    createUsageQueryService(readUsageQueryConfig(env), { database: handle }, runtime),
+    createUsageIngestService(readUsageIngestConfig(env), { database: handle }, runtime),
+    // Tokens are only listed, which takes no key: a made-up one does.
+    createIdentityService({ hashKeys: [hashKeyOf(randomBytes(32))] }, { database: handle }, runtime),
+  ]);
+  const isLimiterKnown = database === undefined || addresses.limiter !== undefined;
+  return {
+    ...open,
+    report: clientOf(UsageReportService),
+    ledger: clientOf(UsageLedgerService),
+    identity: clientOf(IdentityService, addresses.identity),
+    /** Undefined when none is known. */
+    limiter: isLimiterKnown ? clientOf(LimiterOperatorService, addresses.limiter) : undefined,
+    /** False where a limiter could only be in the gateway's own process, and none runs. */
+    countersMayExist: database?.kind !== 'embedded',
+  };
+}
+
+/** Clients of the running gateway; when none runs, of services in this process on its database. Another address may be named for each. */
+async function openServices(
+  env: Environment,
+  createServices: (database: GatewayDatabase, runtime: ServiceRuntime) => Promise<readonly Service[]>,
+  checkSettings = async () => {},
+) {
   const connect = adminClients(env);
-  const url = await findGateway(env);
-  if (url !== undefined) {
-    return {
-      report: connect(UsageReportService, url),
-      ledger: connect(UsageLedgerService, url),
-      identity: connect(IdentityService, addresses.identity ?? url),
-      limiter: connect(LimiterOperatorService, addresses.limiter ?? url),
-      countersMayExist: true,
-      async [Symbol.asyncDispose]() {},
-    };
-  }
+  const gateway = await findGateway(env);
   await using stack = new AsyncDisposableStack();
-  const runtime = newRuntime();
-  const { handle: database, kind } = stack.use(await openCurrentDatabase(env));
-  const query = stack.use(createUsageQueryService(readUsageQueryConfig(env), { database }, runtime));
-  const ingest = stack.use(createUsageIngestService(readUsageIngestConfig(env), { database }, runtime));
-  // Tokens are only listed, which takes no key: a made-up one does.
-  const hashKeys = [hashKeyOf(randomBytes(32))];
-  const identity = stack.use(createIdentityService({ hashKeys }, { database }, runtime));
+  let database: Awaited<ReturnType<typeof openCurrentDatabase>> | undefined;
+  let routes: readonly ServiceRoute[] = [];
+  if (gateway === undefined) {
+    await checkSettings();
+    database = stack.use(await openCurrentDatabase(env));
+    const runtime = { logger: createLogger('gatewayctl', 'warn'), metrics: new Metrics() };
+    const services = await createServices(database.handle, runtime);
+    routes = services.flatMap((service) => stack.use(service).routes);
+  }
   const open = stack.move();
   return {
-    report: directClientOf(query.routes, UsageReportService),
-    ledger: directClientOf(ingest.routes, UsageLedgerService),
-    identity:
-      addresses.identity === undefined
-        ? directClientOf(identity.routes, IdentityService)
-        : connect(IdentityService, addresses.identity),
-    limiter: addresses.limiter === undefined ? undefined : connect(LimiterOperatorService, addresses.limiter),
-    countersMayExist: kind !== 'embedded',
+    /** Undefined for a running gateway. */
+    database,
+    clientOf<S extends DescService>(service: S, address = gateway): Client<S> {
+      return address === undefined ? directClientOf(routes, service) : connect(service, address);
+    },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
@@ -168,10 +162,6 @@ async function openCurrentDatabase(env: Environment) {
     throw new ConfigError([`${description} is not up to date. Run gatewayctl migrate first.`]);
   }
   return opened;
-}
-
-function newRuntime() {
-  return { logger: createLogger('gatewayctl', 'warn'), metrics: new Metrics() };
 }
 
 /**

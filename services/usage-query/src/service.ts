@@ -1,17 +1,13 @@
 import type { Environment } from '@gateway/config';
-import { createDatabaseProbe, type GatewayDatabase } from '@gateway/database';
+import { createDatabaseProbe } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { readUsageQueryProcessConfig, type UsageQueryConfig } from './config.ts';
 import { usageQueryRoutes } from './routes.ts';
-import type { LedgerProgress } from './rpc/get-usage.ts';
+import type { UsageParts } from './rpc/get-usage.ts';
 
-export interface UsageQueryPeers {
-  /** Stays the caller's: the service does not close it. */
-  readonly database: GatewayDatabase;
-  /** Absent where usage goes straight to the ledger. */
-  readonly progress?: LedgerProgress;
-}
+/** The database stays the caller's: the service does not close it. */
+export type UsageQueryPeers = Pick<UsageParts, 'database' | 'progress'>;
 
 /** Answers what tokens used and what became of requests, from any database that has the ledger's tables. */
 export function createUsageQueryService(
@@ -40,11 +36,11 @@ export function createUsageQueryService(
 export async function createUsageQueryFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const { databaseUrl, natsServers, ...config } = readUsageQueryProcessConfig(env);
   const { openPostgres } = await import('@gateway/database/postgres');
-  const { LedgerProgress: StreamProgress } = await import('@gateway/usage-stream');
+  const { LedgerProgress } = await import('@gateway/usage-stream');
   const stack = new AsyncDisposableStack();
   const database = openPostgres(databaseUrl, { applicationName: 'usage-query' });
   stack.defer(() => database.destroy());
-  const progress = stack.use(new StreamProgress(natsServers, runtime.logger));
+  const progress = stack.use(new LedgerProgress(natsServers, runtime.logger));
   return {
     ...createUsageQueryService(config, { database, progress }, runtime),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -1,10 +1,6 @@
-import { execFile } from 'node:child_process';
 import { chmod } from 'node:fs/promises';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { Client } from 'pg';
-import { type Server, serverEnvironment, startServerProcess, type TestServer } from './run-server.ts';
-import { postgres, unprivilegedUid } from './servers.ts';
+import { runProgram, type Server, startServerProcess, type TestServer } from './run-server.ts';
+import { postgres, runStatement, unprivileged } from './servers.ts';
 
 /** A Postgres, and another one that follows it. */
 export interface PostgresPair extends AsyncDisposable {
@@ -40,7 +36,7 @@ export async function startPostgresPair({ synchronous = false }: PostgresPairOpt
     primary,
     standby,
     url: (database) => `postgresql://postgres@127.0.0.1:${primary.port},127.0.0.1:${standby.port}/${database}`,
-    promote: () => query(standby.url, 'select pg_promote(true, 60)'),
+    promote: () => runStatement(standby.url, 'select pg_promote(true, 60)', 10_000),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
@@ -51,22 +47,7 @@ function copyOf(primaryPort: number): NonNullable<Server['prepare']> {
     await chmod(dataDir, 0o700);
     const source = ['--host=127.0.0.1', `--port=${primaryPort}`, '--username=postgres'];
     const how = ['--write-recovery-conf', '--wal-method=stream', '--checkpoint=fast', '--no-sync'];
-    await promisify(execFile)(join(programs.folder, 'pg_basebackup'), [...source, ...how, `--pgdata=${dataDir}`], {
-      timeout: 60_000,
-      cwd: dataDir,
-      env: serverEnvironment(programs),
-      ...(unprivilegedUid === undefined ? {} : { uid: unprivilegedUid, gid: unprivilegedUid }),
-    });
+    const parameters = [...source, ...how, `--pgdata=${dataDir}`];
+    await runProgram(programs, 'pg_basebackup', parameters, { ...unprivileged, cwd: dataDir, timeout: 60_000 });
   };
-}
-
-async function query(url: string, text: string): Promise<void> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    await client.query(text);
-  } finally {
-    await client.end();
-  }
 }

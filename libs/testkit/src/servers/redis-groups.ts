@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { CertificateAuthority, type CertificateFiles } from '../certificates.ts';
+import { CertificateAuthority } from '../certificates.ts';
 import { findPrograms } from './find-programs.ts';
-import { type Server, serverEnvironment, startServerProcess, type TestServer } from './run-server.ts';
-import { busPortOf, redis, redisClusterNode } from './servers.ts';
+import { runProgram, type Server, startServerProcess, type TestServer } from './run-server.ts';
+import { redis } from './servers.ts';
 
 /** Redis servers that know of each other. All run on loopback, without files of their data. */
 export interface RedisGroup extends AsyncDisposable {
@@ -39,16 +37,18 @@ const atOnce = ['--repl-diskless-sync-delay', '0'];
 /** Starts one server. */
 export async function startLoneRedis(options: RedisGroupOptions): Promise<RedisGroup> {
   await using stack = new AsyncDisposableStack();
-  const access = stack.use(await Access.open(options));
+  const access = await openAccess(options, stack);
   const server = stack.use(await access.start(redis));
-  const parts = { servers: [server], masterOf: async () => server };
-  return access.group(`redis://${access.login}127.0.0.1:${server.port}`, parts, stack.move());
+  return group(
+    { ask: access.ask, ...access.settings('redis', [server]), servers: [server], masterOf: async () => server },
+    stack,
+  );
 }
 
 /** Starts a master, two replicas and the three Sentinels that watch them. */
 export async function startRedisSentinels(options: RedisGroupOptions = {}): Promise<RedisGroup> {
   await using stack = new AsyncDisposableStack();
-  const access = stack.use(await Access.open(options));
+  const access = await openAccess(options, stack);
   const master = stack.use(await access.start(redis, atOnce));
   const replicaOf = [...atOnce, '--replicaof', '127.0.0.1', String(master.port)];
   const replicas = await Promise.all([1, 2].map(async () => stack.use(await access.start(redis, replicaOf))));
@@ -59,7 +59,7 @@ export async function startRedisSentinels(options: RedisGroupOptions = {}): Prom
     `sentinel monitor ${masterName} 127.0.0.1 ${master.port} 2`,
     `sentinel down-after-milliseconds ${masterName} ${options.silenceMs ?? defaultSilenceMs}`,
     `sentinel failover-timeout ${masterName} 5000`,
-    ...(access.password === undefined ? [] : [`sentinel auth-pass ${masterName} ${access.password}`]),
+    ...(options.password === undefined ? [] : [`sentinel auth-pass ${masterName} ${options.password}`]),
   ];
   const sentinel: Server = {
     ...redis,
@@ -76,9 +76,8 @@ export async function startRedisSentinels(options: RedisGroupOptions = {}): Prom
     const [, port] = (await access.askAny(sentinels, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', masterName)).split('\n');
     return servers.find((server) => server.port === Number(port)) ?? failed('the Sentinels know no master');
   };
-  const hosts = sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
-  const url = `redis-sentinel://${access.login}${hosts}/0#${masterName}`;
-  return access.group(url, { servers, sentinels, masterOf }, stack.move());
+  const urlAndSettings = access.settings('redis-sentinel', sentinels, `/0#${masterName}`);
+  return group({ ask: access.ask, ...urlAndSettings, servers, sentinels, masterOf }, stack);
 }
 
 const masterName = 'mymaster';
@@ -86,32 +85,18 @@ const masterName = 'mymaster';
 /** Starts three masters with a replica each. The slots of one that is away are, those of the others go on. */
 export async function startRedisCluster(options: RedisGroupOptions = {}): Promise<RedisGroup> {
   await using stack = new AsyncDisposableStack();
-  const access = stack.use(await Access.open(options));
+  const access = await openAccess(options, stack);
   const nodeTimeoutMs = String(options.silenceMs ?? defaultSilenceMs);
   const settings = [...atOnce, '--cluster-node-timeout', nodeTimeoutMs, '--cluster-require-full-coverage', 'no'];
-  const starts = Array.from({ length: 6 }, async () => stack.use(await access.start(redisClusterNode, settings)));
+  const starts = Array.from({ length: 6 }, async () => stack.use(await access.start(clusterNode, settings)));
   const servers = await Promise.all(starts);
-  const [first = failed('none started')] = servers;
-  const masters = servers.slice(0, 3);
-  const slots = [0, 5_461, 10_923, 16_384];
-  const addresses = servers.map(({ port }) => ['127.0.0.1', String(port), String(busPortOf(port))]);
-  for (const address of addresses.slice(1)) await access.ask(first, 'CLUSTER', 'MEET', ...address);
-  await Promise.all(
-    masters.map((master, n) => {
-      const range = [slots[n] ?? 0, (slots[n + 1] ?? 0) - 1].map(String);
-      return access.ask(master, 'CLUSTER', 'ADDSLOTSRANGE', ...range);
-    }),
-  );
-  for (const server of servers) await until(() => access.ask(server, 'CLUSTER', 'INFO'), /known_nodes:6\r?\n/);
-  const ids = await Promise.all(masters.map((master) => access.ask(master, 'CLUSTER', 'MYID')));
-  for (const [n, id] of ids.entries()) {
-    const replica = servers[n + 3] ?? failed('none started');
-    await until(() => access.ask(replica, 'CLUSTER', 'REPLICATE', id.trim()), /OK/);
+  await access.createCluster(servers);
+  for (const replica of servers.slice(3)) {
     await until(() => access.ask(replica, 'INFO', 'replication'), /link_status:up/);
   }
   const stillMaster = (text: string) => (text.match(/\bmaster\b/g)?.length === 3 ? text : failed('not yet'));
   for (const server of servers) {
-    await until(() => access.ask(server, 'CLUSTER', 'INFO'), /state:ok.*slots_ok:16384\b/s);
+    await until(() => access.ask(server, 'CLUSTER', 'INFO'), /state:ok.*slots_ok:16384\b.*known_nodes:6\b/s);
     await until(async () => stillMaster(await access.ask(server, 'CLUSTER', 'NODES')), /slave/);
   }
   const masterOf = async (key: string) => {
@@ -121,8 +106,21 @@ export async function startRedisCluster(options: RedisGroupOptions = {}): Promis
     const port = /:(\d+)@/.exec(line ?? '')?.[1];
     return servers.find((server) => server.port === Number(port)) ?? failed('no master has the slot');
   };
-  const url = `redis-cluster://${access.login}${masters.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
-  return access.group(url, { servers, masterOf }, stack.move());
+  const urlAndSettings = access.settings('redis-cluster', servers.slice(0, 3));
+  return group({ ask: access.ask, ...urlAndSettings, servers, masterOf }, stack);
+}
+
+const clusterNode: Server = {
+  ...redis,
+  parameters: (...place) => [...redis.parameters(...place), '--cluster-enabled', 'yes'],
+};
+
+type GroupParts = Omit<RedisGroup, 'sentinels' | typeof Symbol.asyncDispose> & Partial<Pick<RedisGroup, 'sentinels'>>;
+
+/** A group that ends with what the stack has. */
+function group(parts: GroupParts, stack: AsyncDisposableStack): RedisGroup {
+  const open = stack.move();
+  return { sentinels: [], ...parts, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
 /** Of a line of CLUSTER NODES: its third word says what it is. */
@@ -140,105 +138,67 @@ function holdsSlot(line: string, slot: number): boolean {
   });
 }
 
-/** How servers are reached, and prove who they are. */
-class Access implements AsyncDisposable {
-  readonly password: string | undefined;
-  readonly #files: CertificateFiles | undefined;
-  readonly #folder: string | undefined;
-
-  static async open({ hasTls = false, password }: RedisGroupOptions): Promise<Access> {
-    if (!hasTls) return new Access(password, undefined, undefined);
-    const folder = await mkdtemp(join(tmpdir(), 'testkit-redis-tls-'));
-    const authority = await CertificateAuthority.create();
-    const files = await authority.writeFiles(folder, 'redis', { names: ['127.0.0.1', 'localhost'] });
-    return new Access(password, files, folder);
-  }
-
-  private constructor(password: string | undefined, files: CertificateFiles | undefined, folder: string | undefined) {
-    this.password = password;
-    this.#files = files;
-    this.#folder = folder;
-  }
-
-  /** What stands before the hosts of a URL. */
-  get login(): string {
-    return this.password === undefined ? '' : `:${encodeURIComponent(this.password)}@`;
-  }
-
-  start(server: Server, settings: readonly string[] = []): Promise<TestServer> {
-    const isSentinel = server !== redis && server !== redisClusterNode;
-    const parameters: Server['parameters'] = (port, dataDir) => [
-      ...server.parameters(port, dataDir),
-      ...settings,
-      ...this.#tlsSettings(port),
-      ...(this.password === undefined || isSentinel
-        ? []
-        : ['--requirepass', this.password, '--masterauth', this.password]),
-    ];
-    const ping = (_host: string, port: number) =>
-      this.#cli(port, ['PING'], isSentinel).then((text) => {
-        if (!text.includes('PONG')) throw new Error(text);
-      });
-    return startServerProcess({ ...server, parameters, ping });
-  }
-
-  #tlsSettings(port: number): readonly string[] {
-    if (this.#files === undefined) return [];
-    const { certFile, keyFile, caFile } = this.#files;
-    const files = ['--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-ca-cert-file', caFile];
-    const others = ['--tls-replication', 'yes', '--tls-cluster', 'yes'];
-    // The last port that is given counts.
-    return ['--port', '0', '--tls-port', String(port), ...files, ...others];
-  }
-
-  ask(server: TestServer, ...command: readonly string[]): Promise<string> {
-    return this.#cli(server.port, command, command[0] === 'SENTINEL');
-  }
-
-  /** Asks all of them, of which some may stand still, for what the first one answers. */
-  askAny(servers: readonly TestServer[], ...command: readonly string[]): Promise<string> {
-    return Promise.any(servers.map((server) => this.ask(server, ...command)));
-  }
-
-  async #cli(port: number, command: readonly string[], isSentinel: boolean): Promise<string> {
+/** How servers are started and reached, and prove who they are. */
+async function openAccess({ hasTls = false, password }: RedisGroupOptions, stack: AsyncDisposableStack) {
+  const tls = hasTls ? await makeCertificates(stack) : undefined;
+  const cli = async (port: number, command: readonly string[], isSentinel: boolean, timeout = 5_000) => {
     const programs = await findPrograms(redis);
-    const parameters = ['-h', '127.0.0.1', '-p', String(port)];
-    if (this.password !== undefined && !isSentinel) parameters.push('--no-auth-warning', '-a', this.password);
-    if (this.#files !== undefined) {
-      const { certFile, keyFile, caFile } = this.#files;
-      parameters.push('--tls', '--cert', certFile, '--key', keyFile, '--cacert', caFile);
-    }
-    const { stdout } = await promisify(execFile)(join(programs.folder, 'redis-cli'), [...parameters, ...command], {
-      timeout: 5_000,
-      env: serverEnvironment(programs),
-    });
-    return stdout;
-  }
+    const login = password === undefined || isSentinel ? [] : ['--no-auth-warning', '-a', password];
+    const place = ['-h', '127.0.0.1', '-p', String(port), ...(tls?.clientSettings ?? [])];
+    return runProgram(programs, 'redis-cli', [...place, ...login, ...command], { timeout });
+  };
+  const ask: RedisGroup['ask'] = (server, ...command) => cli(server.port, command, command[0] === 'SENTINEL');
+  return {
+    ask,
+    /** Asks all of them, of which some may stand still, for what the first one answers. */
+    askAny: (servers: readonly TestServer[], ...command: readonly string[]) =>
+      Promise.any(servers.map((server) => ask(server, ...command))),
+    start(server: Server, settings: readonly string[] = []): Promise<TestServer> {
+      const isSentinel = server !== redis && server !== clusterNode;
+      const login = password === undefined || isSentinel ? [] : ['--requirepass', password, '--masterauth', password];
+      const parameters: Server['parameters'] = (port, dataDir) => [
+        ...server.parameters(port, dataDir),
+        ...settings,
+        // The last port that is given counts.
+        ...(tls === undefined ? [] : ['--port', '0', '--tls-port', String(port), ...tls.serverSettings]),
+        ...login,
+      ];
+      const ping = async (_host: string, port: number) => {
+        const text = await cli(port, ['PING'], isSentinel);
+        if (!text.includes('PONG')) throw new Error(text);
+      };
+      return startServerProcess({ ...server, parameters, ping });
+    },
+    /** Shares the slots out among the first half of the servers, of which each of the others follows one. */
+    async createCluster(servers: readonly TestServer[]): Promise<void> {
+      const [first = failed('none started')] = servers;
+      const addresses = servers.map(({ port }) => `127.0.0.1:${port}`);
+      const command = ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes'];
+      await cli(first.port, command, false, 60_000);
+    },
+    /** What REDIS_URL is set to, and the settings beside it. @param rest the hosts, and what follows them. */
+    settings(scheme: 'redis' | 'redis-sentinel' | 'redis-cluster', hosts: readonly TestServer[], rest = '') {
+      const login = password === undefined ? '' : `:${encodeURIComponent(password)}@`;
+      const places = hosts.map(({ port }) => `127.0.0.1:${port}`).join(',');
+      const withTls = tls === undefined ? scheme : scheme.replace('redis', 'rediss');
+      return { url: `${withTls}://${login}${places}${rest}`, env: tls?.env ?? {} };
+    },
+  };
+}
 
-  group(
-    plainUrl: string,
-    parts: Pick<RedisGroup, 'servers' | 'masterOf'> & Partial<Pick<RedisGroup, 'sentinels'>>,
-    stack: AsyncDisposableStack,
-  ): RedisGroup {
-    const files = this.#files;
-    const env = files && {
-      REDIS_CA_FILE: files.caFile,
-      REDIS_CERT_FILE: files.certFile,
-      REDIS_KEY_FILE: files.keyFile,
-    };
-    return {
-      sentinels: [],
-      ...parts,
-      url: files === undefined ? plainUrl : plainUrl.replace('redis', 'rediss'),
-      env: env ?? {},
-      ask: (server, ...command) => this.ask(server, ...command),
-      [Symbol.asyncDispose]: () => stack.disposeAsync(),
-    };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true });
-  }
+/** Certificates of 127.0.0.1, in a folder that is removed with the stack, and how each side is given them. */
+async function makeCertificates(stack: AsyncDisposableStack) {
+  const folder = await mkdtemp(join(tmpdir(), 'testkit-redis-tls-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const authority = await CertificateAuthority.create();
+  const names = ['127.0.0.1', 'localhost'];
+  const { certFile, keyFile, caFile } = await authority.writeFiles(folder, 'redis', { names });
+  const files = ['--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-ca-cert-file', caFile];
+  return {
+    serverSettings: [...files, '--tls-replication', 'yes', '--tls-cluster', 'yes'],
+    clientSettings: ['--tls', '--cert', certFile, '--key', keyFile, '--cacert', caFile],
+    env: { REDIS_CA_FILE: caFile, REDIS_CERT_FILE: certFile, REDIS_KEY_FILE: keyFile },
+  };
 }
 
 /** Asks until the answer is as expected. */

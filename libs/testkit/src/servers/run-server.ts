@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { type ExecFileOptions, execFile } from 'node:child_process';
 import { chown, mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,15 +49,13 @@ export interface ServerImage {
 export async function startServer(server: Server, port?: number): Promise<TestServer> {
   const { image } = server;
   if (image === undefined) return startServerProcess(server, port);
-  const problem = await engineProblem();
-  if (problem === undefined) {
-    try {
-      return await startContainer(server, image, port);
-    } catch (thrown) {
-      return startServerProcess(server, port, [`a container of ${image.name}: ${textOf(thrown)}`]);
-    }
+  try {
+    dockerEngine ??= findDockerEngine();
+    await dockerEngine;
+    return await startContainer(server, image, port);
+  } catch (thrown) {
+    return startServerProcess(server, port, [`a container of ${image.name}: ${textOf(thrown)}`]);
   }
-  return startServerProcess(server, port, [`a container of ${image.name}: no Docker engine answers (${problem})`]);
 }
 
 /** Starts a server as a child process, with a temporary folder of its own. */
@@ -108,7 +106,7 @@ async function startOnPort(server: Server, programs: Programs, port: number): Pr
 }
 
 /** The environment of a server: nothing of the caller's but what programs need to run. */
-export function serverEnvironment({ libraryFolders }: Programs): NodeJS.ProcessEnv {
+function serverEnvironment({ libraryFolders }: Programs): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,
     LC_ALL: 'C',
@@ -117,12 +115,24 @@ export function serverEnvironment({ libraryFolders }: Programs): NodeJS.ProcessE
   };
 }
 
-let problem: Promise<string | undefined> | undefined;
+/** Runs a program that came with a server to its end, and answers what it printed. */
+export async function runProgram(
+  programs: Programs,
+  name: string,
+  parameters: readonly string[],
+  options: Pick<ExecFileOptions, 'cwd' | 'timeout' | 'uid' | 'gid'>,
+): Promise<string> {
+  const env = serverEnvironment(programs);
+  const { stdout } = await promisify(execFile)(join(programs.folder, name), parameters, { ...options, env });
+  return String(stdout);
+}
 
-/** Why no container can be started here; undefined when a Docker engine answers. */
-function engineProblem(): Promise<string | undefined> {
-  problem ??= promisify(execFile)('docker', ['info'], { timeout: 3_000 }).then(() => undefined, textOf);
-  return problem;
+let dockerEngine: Promise<void> | undefined;
+
+async function findDockerEngine(): Promise<void> {
+  await promisify(execFile)('docker', ['info'], { timeout: 3_000 }).catch((thrown) => {
+    throw new Error(`no Docker engine answers (${textOf(thrown)})`);
+  });
 }
 
 /** Starts a server in a container that ends with this process. */

@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmod, chown, copyFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { type Programs, reportProgress } from './find-programs.ts';
 import { freePorts } from './ports.ts';
-import { type Server, serverEnvironment, startServer, startServerProcess, type TestServer } from './run-server.ts';
+import { runProgram, type Server, startServer, startServerProcess, type TestServer } from './run-server.ts';
 
 export interface ServerOptions {
   /** A port of 127.0.0.1. Default: a free one. */
@@ -28,22 +26,9 @@ export const redis: Server = {
   ping: (host, port) => sendAndExpect(host, port, 'PING\r\n', '+PONG'),
 };
 
-/** Starts a Redis of the caller's own. @param cluster makes it a node of a cluster, which has no slots yet. */
-export function startRedis({ port, cluster = false }: ServerOptions & { cluster?: boolean } = {}): Promise<TestServer> {
-  return startServer(cluster ? redisClusterNode : redis, port);
-}
-
-export const redisClusterNode: Server = {
-  ...redis,
-  parameters: (port, dataDir) => {
-    const settings = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1', '--cluster-port'];
-    return [...redis.parameters(port, dataDir), ...settings, String(busPortOf(port))];
-  },
-};
-
-/** Nodes of a cluster talk to each other on a port of their own, which would be beyond the last one for many a free port. */
-export function busPortOf(port: number): number {
-  return port > 45_000 ? port - 10_000 : port + 10_000;
+/** Starts a Redis of the caller's own. */
+export function startRedis({ port }: ServerOptions = {}): Promise<TestServer> {
+  return startServer(redis, port);
 }
 
 export const nats: Server = {
@@ -114,7 +99,7 @@ export async function startNatsCluster(options: Omit<NatsOptions, 'port'> = {}):
 }
 
 /** Postgres and PgBouncer refuse to run as root. The number of "nobody" is free of rights on every system. */
-export const unprivilegedUid = process.getuid?.() === 0 ? 65_534 : undefined;
+export const unprivileged = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 /** Every suite of a run shares one server. */
 const postgresSettings = settings('max_connections=300', 'jit=off');
@@ -136,7 +121,7 @@ export function postgres(durable = false): Server {
     urlVariable: 'DATABASE_URL',
     // "Fast" shutdown. SIGTERM would wait until every client has left.
     stopSignal: 'SIGINT',
-    uid: unprivilegedUid,
+    uid: unprivileged.uid,
     image: {
       name: 'postgres:17',
       port: 5432,
@@ -153,12 +138,8 @@ export function postgres(durable = false): Server {
 async function initialisePostgres(programs: Programs, dataDir: string): Promise<void> {
   reportProgress('initialising a Postgres data folder (initdb)');
   const options = ['--username=postgres', '--auth=trust', '--encoding=UTF8', '--no-locale', '--no-sync'];
-  await promisify(execFile)(join(programs.folder, 'initdb'), [...options, '--no-instructions', dataDir], {
-    timeout: 120_000,
-    cwd: dataDir,
-    env: serverEnvironment(programs),
-    ...(unprivilegedUid === undefined ? {} : { uid: unprivilegedUid, gid: unprivilegedUid }),
-  });
+  const parameters = [...options, '--no-instructions', dataDir];
+  await runProgram(programs, 'initdb', parameters, { ...unprivileged, cwd: dataDir, timeout: 120_000 });
 }
 
 export interface PostgresOptions extends ServerOptions {
@@ -179,7 +160,7 @@ export function startPostgres({ port, durable, tls }: PostgresOptions = {}): Pro
       for (const [file, copy] of Object.entries({ [tls.certFile]: 'server.crt', [tls.keyFile]: 'server.key' })) {
         await copyFile(file, join(dataDir, copy));
         await chmod(join(dataDir, copy), 0o600);
-        if (unprivilegedUid !== undefined) await chown(join(dataDir, copy), unprivilegedUid, unprivilegedUid);
+        if (unprivileged.uid !== undefined) await chown(join(dataDir, copy), unprivileged.uid, unprivileged.gid);
       }
     },
     parameters: (own, dataDir) => [...server.parameters(own, dataDir), ...settings('ssl=on')],
@@ -215,7 +196,7 @@ export function startPgBouncer({ postgresUrl, serverConnections = 10 }: PgBounce
     programs: ['pgbouncer'],
     packages: ['pgbouncer'],
     stopSignal: 'SIGINT',
-    uid: unprivilegedUid,
+    uid: unprivileged.uid,
     prepare: (_programs, dataDir, port) =>
       writeFile(join(dataDir, 'pgbouncer.ini'), [...lines, `listen_port = ${port}`, ''].join('\n')),
     parameters: (_port, dataDir) => [join(dataDir, 'pgbouncer.ini')],
@@ -225,12 +206,16 @@ export function startPgBouncer({ postgresUrl, serverConnections = 10 }: PgBounce
 }
 
 /** Resolves when a Postgres, or what stands in front of one, answers a query. */
-async function selectOne(host: string, port: number): Promise<void> {
-  const client = new Client({ host, port, user: 'postgres', database: 'postgres', connectionTimeoutMillis: 5_000 });
+function selectOne(host: string, port: number): Promise<void> {
+  return runStatement(`postgresql://postgres@${host}:${port}/postgres`, 'SELECT 1', 5_000);
+}
+
+export async function runStatement(url: string, statement: string, connectTimeoutMs: number): Promise<void> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs });
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await client.query('SELECT 1');
+    await client.query(statement);
   } finally {
     await client.end();
   }

@@ -8,9 +8,15 @@ import { Encryption } from '@gateway/pool-broker/credentials/encryption';
 import { type RotationProgress, rotateKeys } from '@gateway/pool-broker/credentials/rotate-keys';
 import { type Account, AccountSchema, AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { connectClient } from '@gateway/rpc/connect-client';
 import { Command, Option } from 'commander';
-import { callOptions, findGateway, knowsTheDatabase, openControlPlane, openStoredAccounts } from '../control-plane.ts';
+import {
+  adminClients,
+  callOptions,
+  findGateway,
+  knowsTheDatabase,
+  openControlPlane,
+  openStoredAccounts,
+} from '../control-plane.ts';
 import { servedBy } from '../failures.ts';
 import { type Columns, enumWord, formatRecords, note, print, timeText } from '../output.ts';
 import { accountId, commaList, wholeNumber } from './flags.ts';
@@ -121,7 +127,7 @@ async function readStored(env: Environment) {
 export async function enableAccount(env: Environment, id: string): Promise<void> {
   const isStored = knowsTheDatabase(env) && (await setStoredState(env, id, 'active'));
   const url = await findGateway(env);
-  const gateway = url === undefined ? undefined : connectClient(PoolBrokerService, url);
+  const gateway = url === undefined ? undefined : adminClients(env)(PoolBrokerService, url);
   const isKnown = (await gateway?.enableAccount({ accountId: id }, callOptions))?.known ?? false;
   if (!isStored && !isKnown) {
     throw new ConfigError([`There is no account ${id}, neither in the database nor in a running gateway.`]);

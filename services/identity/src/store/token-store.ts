@@ -75,15 +75,14 @@ export class TokenStore {
 
   /** The token, revoked at `nowMs` or earlier; undefined when there is none of that id. */
   async revoke(tokenId: string, nowMs: number): Promise<Token | undefined> {
-    await this.#change(tokenId, { revoked_at_ms: nowMs }, { atMs: nowMs, action: 'token.revoked', details: {} });
-    return await this.findById(tokenId);
+    const audit = { atMs: nowMs, action: 'token.revoked', details: {} } as const;
+    return (await this.#change(tokenId, { revoked_at_ms: nowMs }, audit)) ?? (await this.findById(tokenId));
   }
 
   /** The token with its new limits; undefined when no valid service token has that id. */
   async setLimits(tokenId: string, limits: TokenLimits, nowMs: number): Promise<Token | undefined> {
     const audit = { atMs: nowMs, action: 'token.limits_set', details: { ...limits } } as const;
-    const isChanged = await this.#change(tokenId, toLimitColumns(limits), audit, 'service');
-    return isChanged ? await this.findById(tokenId) : undefined;
+    return await this.#change(tokenId, toLimitColumns(limits), audit, 'service');
   }
 
   /** The number of the latest change. */
@@ -114,25 +113,20 @@ export class TokenStore {
     return this.#database.selectFrom('tokens').select(tokenColumns);
   }
 
-  /** Whether there was such a token, not revoked before. */
-  async #change(
-    tokenId: string,
-    columns: Updateable<TokensTable>,
-    audit: AuditRecord,
-    kind?: StoredTokenKind,
-  ): Promise<boolean> {
+  /** The changed token; undefined when there is no such one that was not revoked before. */
+  async #change(tokenId: string, columns: Updateable<TokensTable>, audit: AuditRecord, kind?: StoredTokenKind) {
     return await this.#database.transaction().execute(async (transaction) => {
       const change_sequence = await nextSequence(transaction);
-      const { numUpdatedRows } = await transaction
+      const changed = await transaction
         .updateTable('tokens')
         .set({ ...columns, change_sequence })
         .where('token_id', '=', tokenId)
         .where('revoked_at_ms', 'is', null)
         .$if(kind !== undefined, (query) => query.where('kind', '=', kind ?? 'service'))
-        .executeTakeFirstOrThrow();
-      if (numUpdatedRows === 0n) return false;
-      await recordAudit(transaction, tokenId, audit);
-      return true;
+        .returning(tokenColumns)
+        .executeTakeFirst();
+      if (changed !== undefined) await recordAudit(transaction, tokenId, audit);
+      return changed;
     });
   }
 }

@@ -7,11 +7,10 @@ import { ManualClock } from '@gateway/time';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type PlainCheck as Check, PlainStore } from '../../test/plain-store.ts';
-import { openEmbeddedLimitStore } from './embedded-limit-store.ts';
+import { EmbeddedLimitStore } from './embedded-limit-store.ts';
 
 const startMs = Date.parse('2026-11-22T10:00:00.000Z');
 const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-const config = { memoryMaxKeys: 1_000 };
 
 describe('the embedded limit store', () => {
   let folder: string;
@@ -26,7 +25,7 @@ describe('the embedded limit store', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   const open = async (resources: AsyncDisposableStack) =>
-    new PlainStore(await openEmbeddedLimitStore({ config, path, runtime, clock }, resources));
+    new PlainStore(resources.use(new EmbeddedLimitStore({ path, maxKeys: 1_000, runtime, clock })));
   /** Does some work with the store that finds what the one before it left. */
   const withStore = async <T>(work: (store: PlainStore) => T | Promise<T>): Promise<T> => {
     await using resources = new AsyncDisposableStack();

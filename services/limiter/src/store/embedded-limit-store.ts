@@ -7,17 +7,16 @@ import {
   type Admission,
   type Check,
   type Decision,
-  type LimitStore,
   MemoryLimitStore,
   type OwnAdmission,
   WINDOW_MS,
 } from '@gateway/limits';
+import type { Logger } from '@gateway/telemetry';
 import { type Clock, systemClock } from '@gateway/time';
-import type { LimiterConfig } from '../config.ts';
 import { createLimiterMetrics, reasonOf } from '../metrics.ts';
 
 export interface EmbeddedLimitStoreOptions {
-  readonly config: Pick<LimiterConfig, 'memoryMaxKeys'>;
+  readonly maxKeys: number;
   /** The file of the last minute's admissions. No other process may have it open. */
   readonly path: string;
   readonly runtime: ServiceRuntime;
@@ -29,57 +28,42 @@ export interface EmbeddedLimitStoreOptions {
  * to the operating system before its request is answered; nothing waits for the disk. So a process that is killed and started again
  * knows them all, after a loss of power the last ones may be missing, and a file that is damaged is made anew.
  */
-export async function openEmbeddedLimitStore(
-  { config, path, runtime, clock = systemClock }: EmbeddedLimitStoreOptions,
-  resources: AsyncDisposableStack,
-): Promise<LimitStore> {
-  const file = resources.use(new AdmissionFile(path, clock, runtime));
-  return new EmbeddedLimitStore(file, clock, config.memoryMaxKeys);
-}
-
-class EmbeddedLimitStore extends MemoryLimitStore {
-  readonly #file: AdmissionFile;
-
-  constructor(file: AdmissionFile, clock: Clock, maxKeys: number) {
-    super({ clock, maxKeys, onAdmitted: (admission) => file.add(admission) });
-    this.#file = file;
-    this.record(file.admissions());
-  }
-
-  override async admit(check: Check): Promise<Decision> {
-    const decision = await super.admit(check);
-    await this.#file.written;
-    return decision;
-  }
-}
-
-class AdmissionFile implements Disposable {
+export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   readonly #clock: Clock;
-  readonly #runtime: ServiceRuntime;
+  readonly #logger: Logger;
   readonly #notKept: ReturnType<typeof createLimiterMetrics>['admissionsNotKept'];
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
   /** Admissions of this turn of the event loop: they are written by one transaction. */
   #unwritten: Admission[] = [];
+  /** When all of them are written. Never rejects. */
   #written: Promise<void> | undefined;
   #nextCleaningMs = 0;
   #hasFailed = false;
 
-  constructor(path: string, clock: Clock, runtime: ServiceRuntime) {
+  constructor({ path, maxKeys, runtime, clock = systemClock }: EmbeddedLimitStoreOptions) {
+    super({ clock, maxKeys, onAdmitted: (admission) => this.#add(admission) });
     this.#clock = clock;
-    this.#runtime = runtime;
+    this.#logger = runtime.logger;
     this.#notKept = createLimiterMetrics(runtime.metrics).admissionsNotKept;
     this.#database = openOrRemake(path);
     this.#insert = this.#database.prepare('INSERT OR REPLACE INTO admissions VALUES (?, ?, ?)');
+    this.record(this.#admissions());
   }
 
-  /** When all that was added is written. Never rejects. */
-  get written(): Promise<void> | undefined {
-    return this.#written;
+  override async admit(check: Check): Promise<Decision> {
+    const decision = await super.admit(check);
+    await this.#written;
+    return decision;
+  }
+
+  [Symbol.dispose](): void {
+    this.#write();
+    this.#database.close();
   }
 
   /** What was admitted in the last minute, the oldest first. */
-  admissions(): readonly OwnAdmission[] {
+  #admissions(): readonly OwnAdmission[] {
     this.#clean();
     // A request that was admitted again after its minute has an older entry too, as long as the clock was set back.
     const sql = 'SELECT key, request_id, max(entered_ms) AS entered FROM admissions GROUP BY 1, 2 ORDER BY 3';
@@ -89,14 +73,9 @@ class AdmissionFile implements Disposable {
     return rows.map((row) => ({ key: `${row.key}`, requestId: `${row.request_id}`, ageMs: ageOf(row.entered) }));
   }
 
-  add(admission: Admission): void {
+  #add(admission: Admission): void {
     this.#unwritten.push(admission);
     this.#written ??= endOfTurn().then(() => this.#write());
-  }
-
-  [Symbol.dispose](): void {
-    this.#write();
-    this.#database.close();
   }
 
   #write(): void {
@@ -119,7 +98,7 @@ class AdmissionFile implements Disposable {
   #noteFailure(thrown: unknown, admissions: number): void {
     this.#notKept.inc(admissions);
     const reason = { reason: reasonOf(thrown) };
-    if (!this.#hasFailed) this.#runtime.logger.warn(reason, 'admissions can not be kept: a restart would forget them');
+    if (!this.#hasFailed) this.#logger.warn(reason, 'admissions can not be kept: a restart would forget them');
     this.#hasFailed = true;
   }
 

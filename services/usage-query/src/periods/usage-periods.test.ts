@@ -1,3 +1,4 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type DailyUsage, daysOfPeriods, usagePeriods } from './usage-periods.ts';
@@ -22,8 +23,8 @@ describe('usage periods', () => {
 
   it('begin at local midnight, across a change of the clock too', () => {
     const { today, lastSevenDays } = usagePeriods([], at('2026-10-28T12:00:00Z'));
-    expect(new Date(today.sinceMs).toISOString()).toBe('2026-10-27T23:00:00.000Z');
-    expect(new Date(lastSevenDays.sinceMs).toISOString()).toBe('2026-10-21T22:00:00.000Z');
+    expect(new Date(timestampMs(today.since)).toISOString()).toBe('2026-10-27T23:00:00.000Z');
+    expect(new Date(timestampMs(lastSevenDays.since)).toISOString()).toBe('2026-10-21T22:00:00.000Z');
   });
 
   it.each([
@@ -37,8 +38,8 @@ describe('usage periods', () => {
     ['the first day after that week', '2026-11-01T12:00:00Z', '2026-10-31T23:00:00Z', '2026-10-25T23:00:00Z'],
   ])('begin at local midnight on %s', (_what, now, todaySince, weekSince) => {
     const { today, lastSevenDays } = usagePeriods([], at(now));
-    expect(today.sinceMs).toBe(at(todaySince));
-    expect(lastSevenDays.sinceMs).toBe(at(weekSince));
+    expect(timestampMs(today.since)).toBe(at(todaySince));
+    expect(timestampMs(lastSevenDays.since)).toBe(at(weekSince));
   });
 
   it.each([
@@ -64,9 +65,9 @@ describe('usage periods', () => {
       fc.property(instants, (nowMs) => {
         const { today, lastSevenDays } = usagePeriods([], nowMs);
         const [date = ''] = clock.format(nowMs).split(' ');
-        expect(clock.format(today.sinceMs)).toBe(`${date} 00:00:00`);
+        expect(clock.format(timestampMs(today.since))).toBe(`${date} 00:00:00`);
         const sixDaysBefore = new Date(at(`${date}T00:00:00Z`) - 6 * 86_400_000).toISOString().slice(0, 10);
-        expect(clock.format(lastSevenDays.sinceMs)).toBe(`${sixDaysBefore} 00:00:00`);
+        expect(clock.format(timestampMs(lastSevenDays.since))).toBe(`${sixDaysBefore} 00:00:00`);
         expect(daysOfPeriods(nowMs)).toEqual({ first: sixDaysBefore, today: date });
       }),
     );

@@ -1,14 +1,11 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { UsageTotals as UsageTotalsMessage } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { addLocalDays, type LocalDay, localDayOf, startOfLocalDayMs } from '@gateway/time';
 
-/** As they travel. Input includes cached tokens. */
-export interface UsageTotals {
-  readonly requests: bigint;
-  readonly inputTokens: bigint;
-  readonly cachedTokens: bigint;
-  readonly outputTokens: bigint;
-}
+/** Input includes cached tokens. */
+export type UsageTotals = Omit<UsageTotalsMessage, '$typeName' | '$unknown'>;
 
-export interface ModelUsage {
+interface ModelUsage {
   readonly provider: string;
   readonly model: string;
   readonly totals: UsageTotals;
@@ -19,28 +16,14 @@ export interface DailyUsage extends ModelUsage {
   readonly localDay: LocalDay;
 }
 
-export interface UsagePeriod {
-  /** The local midnight at which it began. */
-  readonly sinceMs: number;
-  readonly totals: UsageTotals;
-  /** Largest total first; equal ones in the order of provider and model. */
-  readonly byModel: readonly ModelUsage[];
-}
-
-/** Today, and the seven local days that end with it. @see spec "Usage object" */
-export interface UsagePeriods {
-  readonly today: UsagePeriod;
-  readonly lastSevenDays: UsagePeriod;
-}
-
 /** The local days that the periods cover at a moment, first and last. */
 export function daysOfPeriods(nowMs: number): { readonly first: LocalDay; readonly today: LocalDay } {
   const today = localDayOf(nowMs);
   return { first: addLocalDays(today, -6), today };
 }
 
-/** Sums the days of one token up to both periods. Days outside of them do not count. */
-export function usagePeriods(days: readonly DailyUsage[], nowMs: number): UsagePeriods {
+/** Sums the days of one token up to both periods. Days outside of them do not count. @see spec "Usage object" */
+export function usagePeriods(days: readonly DailyUsage[], nowMs: number) {
   const { first, today } = daysOfPeriods(nowMs);
   return { today: periodOf(days, today, today), lastSevenDays: periodOf(days, first, today) };
 }
@@ -54,27 +37,27 @@ export function sumOf(a: UsageTotals, b: UsageTotals): UsageTotals {
   };
 }
 
-function periodOf(days: readonly DailyUsage[], first: LocalDay, last: LocalDay): UsagePeriod {
+function periodOf(days: readonly DailyUsage[], first: LocalDay, last: LocalDay) {
   const within = days.filter(({ localDay }) => localDay >= first && localDay <= last);
+  const byModel = Map.groupBy(within, ({ provider, model }) => JSON.stringify([provider, model]));
+  const usages = [...byModel.values()].map((ofModel) => {
+    const { provider = '', model = '' } = ofModel[0] ?? {};
+    return { provider, model, totals: totalsOf(ofModel) };
+  });
   return {
-    sinceMs: startOfLocalDayMs(first),
-    totals: within.map(({ totals }) => totals).reduce(sumOf, nothing),
-    byModel: modelUsages(within).sort(largestFirst),
+    /** The local midnight at which it began. */
+    since: timestampFromMs(startOfLocalDayMs(first)),
+    totals: totalsOf(within),
+    byModel: usages.sort(largestFirst),
   };
 }
 
-const nothing: UsageTotals = { requests: 0n, inputTokens: 0n, cachedTokens: 0n, outputTokens: 0n };
-
-function modelUsages(days: readonly DailyUsage[]): ModelUsage[] {
-  const byModel = Map.groupBy(days, ({ provider, model }) => JSON.stringify([provider, model]));
-  return [...byModel.values()].flatMap((ofModel) => {
-    const [first] = ofModel;
-    if (first === undefined) return [];
-    const totals = ofModel.map((day) => day.totals).reduce(sumOf, nothing);
-    return { provider: first.provider, model: first.model, totals };
-  });
+function totalsOf(days: readonly DailyUsage[]): UsageTotals {
+  const nothing = { requests: 0n, inputTokens: 0n, cachedTokens: 0n, outputTokens: 0n };
+  return days.map(({ totals }) => totals).reduce(sumOf, nothing);
 }
 
+/** Equal ones in the order of provider and model. */
 function largestFirst(a: ModelUsage, b: ModelUsage): number {
   return -compare(totalTokens(a), totalTokens(b)) || compare(a.provider, b.provider) || compare(a.model, b.model);
 }

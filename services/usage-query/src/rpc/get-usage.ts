@@ -1,17 +1,10 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayDatabase } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
-import type { GetUsageRequest, UsagePeriodSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import type { GetUsageRequest } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Clock } from '@gateway/time';
-import { daysOfPeriods, type UsagePeriod, usagePeriods } from '../periods/usage-periods.ts';
+import type { LedgerProgress } from '@gateway/usage-stream';
+import { daysOfPeriods, usagePeriods } from '../periods/usage-periods.ts';
 import { toTotals } from './messages.ts';
-
-/** How far the ledger has come with what is published. */
-export interface LedgerProgress {
-  /** Resolves when all that was published before the call is in the ledger. @throws when it is not in time, or not known. */
-  untilRecorded(timeoutMs: number): Promise<void>;
-}
 
 export interface UsageParts {
   readonly database: GatewayDatabase;
@@ -19,7 +12,7 @@ export interface UsageParts {
   /** How long is waited for the ledger. */
   readonly waitMs: number;
   /** Absent where usage goes straight to the ledger. */
-  readonly progress?: LedgerProgress;
+  readonly progress?: Pick<LedgerProgress, 'untilRecorded'>;
   readonly onLate: (fault: unknown) => void;
 }
 
@@ -41,10 +34,5 @@ export async function getUsage(
     .where('local_day', '<=', today)
     .execute();
   const days = rows.map((row) => ({ ...row, localDay: row.local_day, totals: toTotals(row) }));
-  const { today: ofToday, lastSevenDays } = usagePeriods(days, nowMs);
-  return { today: toPeriodMessage(ofToday), lastSevenDays: toPeriodMessage(lastSevenDays) };
-}
-
-function toPeriodMessage({ sinceMs, totals, byModel }: UsagePeriod): MessageInitShape<typeof UsagePeriodSchema> {
-  return { since: timestampFromMs(sinceMs), totals, byModel: [...byModel] };
+  return usagePeriods(days, nowMs);
 }
