@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { Clock } from '@gateway/time';
 import type { Admission } from './admission/admit.ts';
 import type { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
 import type { Leases } from './attempts/leases.ts';
-import type { AuthHeader, Principal } from './authentication/authenticate.ts';
+import type { AuthHeader } from './authentication/authenticate.ts';
 import type { BodyLimits, BodyRules } from './body/read-body.ts';
 import type { EdgeRouterConfig } from './config.ts';
 import { chatCompletions } from './endpoints/chat-completions.ts';
@@ -26,11 +27,9 @@ export interface Route {
   readonly authHeader: AuthHeader;
   /** What a request costs its token. Undefined: nothing, it takes no slot. */
   readonly cost: CostKind | undefined;
-  /** Whether answers carry `x-ratelimit-*`. */
-  readonly sendsRateLimitHeaders: boolean;
+  /** Whether it asks a model: then its answers carry `x-ratelimit-*`, and its requests are in the request log. */
+  readonly asksModel: boolean;
   readonly body: BodyLimits;
-  /** Whether its requests are in the request log: those that ask a model. */
-  readonly isLogged: boolean;
   readonly endpoint: Endpoint;
 }
 
@@ -45,7 +44,7 @@ export interface AdmittedRequest {
   readonly signal: AbortSignal;
   /** Records for operators what becomes of the request. */
   readonly trace: RequestLogEntry;
-  readonly principal: Principal;
+  readonly token: Token;
   readonly admission: Admission;
   /** What the endpoint takes for a body. */
   readonly bodyRules: BodyRules;
@@ -70,16 +69,14 @@ const generation = {
   method: 'post',
   cost: CostKind.REQUEST_AND_TOKENS,
   authHeader: 'authorization',
-  sendsRateLimitHeaders: true,
-  isLogged: true,
+  asksModel: true,
 } as const;
 const reading = {
   method: 'get',
   errorDialect: 'chat',
   authHeader: 'authorization',
-  sendsRateLimitHeaders: false,
+  asksModel: false,
   body: { limitBytes: 0, acceptsCompression: false },
-  isLogged: false,
 } as const;
 const ofMessages = {
   ...generation,

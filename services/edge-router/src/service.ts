@@ -10,7 +10,7 @@ import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
 import { Leases } from './attempts/leases.ts';
-import { TokenCache, toPrincipal, watchTokenChanges } from './authentication/authenticate.ts';
+import { TokenCache, watchTokenChanges } from './authentication/authenticate.ts';
 import type { EdgeRouterConfig } from './config.ts';
 import { createEvents, createOutboxEvents } from './events.ts';
 import { createApp } from './http/app.ts';
@@ -68,10 +68,7 @@ export async function createEdgeRouterService(
   );
   const leases = stack.use(new Leases({ broker: peers.broker, timeoutMs: rpcTimeoutMs, events }));
   const tokens = new TokenCache({
-    resolve: async (tokenSha256) => {
-      const { token } = await peers.identity.resolve({ tokenSha256 }, { timeoutMs: rpcTimeoutMs });
-      return token && toPrincipal(token);
-    },
+    resolve: async (tokenSha256) => (await peers.identity.resolve({ tokenSha256 }, { timeoutMs: rpcTimeoutMs })).token,
     clock,
     freshMs: config.tokenCacheMs,
     onStale: (fault) => events.faulted('identity', fault),

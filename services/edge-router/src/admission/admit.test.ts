@@ -1,24 +1,22 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Check, Decision } from '@gateway/limits';
+import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { CostKind, LimitName, LimitStatusSchema, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
-import type { Principal } from '../authentication/authenticate.ts';
 import { admit } from './admit.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const clock = new ManualClock(noonMs);
-const principal: Principal = {
+const token = create(TokenSchema, {
   tokenId: 't',
-  caller: 'c',
-  kind: 'service',
-  label: 'ci',
-  limits: { requestsPerMinute: 5, tokensPerDay: 0 },
-};
+  kind: TokenKind.SERVICE,
+  limits: { requestsPerMinute: 5, tokensPerDay: 0n },
+});
 
 /** Admits a request as a limiter decides, and answers what that was asked. */
-async function admitAs(decision: Decision, asker = principal) {
+async function admitAs(decision: Decision, asker = token) {
   const asked: Check[] = [];
   const limiter = {
     admit: async (check: Check) => {
@@ -58,8 +56,13 @@ describe('the admission of a request', () => {
     });
   });
 
+  it('asks nothing for a personal token, whatever its row says', async () => {
+    const { asked } = await admitAs({}, create(TokenSchema, { ...token, kind: TokenKind.PERSONAL }));
+    expect(asked).toEqual([]);
+  });
+
   it('asks nothing for a token without limits', async () => {
-    const { asked, admission } = await admitAs({}, { ...principal, limits: {} as Principal['limits'] });
+    const { asked, admission } = await admitAs({}, create(TokenSchema, { tokenId: 't', limits: {} }));
     expect(asked).toEqual([]);
     expect(admission).toEqual({ admittedAtMs: noonMs, localDay: '2026-11-20', headers: {} });
   });

@@ -1,16 +1,10 @@
 import { create } from '@bufbuild/protobuf';
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
-import {
-  type CostKind,
-  LimitName,
-  type LimitStatus,
-  LimitsSchema,
-  type Refusal,
-} from '@gateway/proto/limiter/v1/limit_pb.js';
+import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { type CostKind, LimitName, type LimitStatus, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { AdmitRequestSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Clock, localDayOf } from '@gateway/time';
-import type { Principal } from '../authentication/authenticate.ts';
 import type { OutageTolerantLimiter } from './outage-tolerant-limiter.ts';
 
 export interface Admission {
@@ -22,8 +16,9 @@ export interface Admission {
 }
 
 /** Whether a request is held to limits at all: personal tokens never ask the limiter. */
-export function isLimited({ limits }: Principal): boolean {
-  return limits.requestsPerMinute !== undefined || limits.tokensPerDay !== undefined;
+export function isLimited({ kind, limits }: Token): boolean {
+  if (kind === TokenKind.PERSONAL) return false;
+  return limits?.requestsPerMinute !== undefined || limits?.tokensPerDay !== undefined;
 }
 
 /**
@@ -32,15 +27,15 @@ export function isLimited({ limits }: Principal): boolean {
  */
 export async function admit(
   requestId: string,
-  principal: Principal,
+  token: Token,
   costKind: CostKind | undefined,
   { limiter, clock }: { readonly limiter: Pick<OutageTolerantLimiter, 'admit'>; readonly clock: Clock },
 ): Promise<Admission & { readonly refusal?: GatewayError }> {
   const admittedAtMs = clock.nowMs();
-  if (costKind === undefined || !isLimited(principal)) {
+  if (costKind === undefined || !isLimited(token)) {
     return { admittedAtMs, localDay: localDayOf(admittedAtMs), headers: {} };
   }
-  const check = create(AdmitRequestSchema, { ...limiterTerms(principal), requestId, costKind });
+  const check = create(AdmitRequestSchema, { ...limiterTerms(token), requestId, costKind });
   const { status, refusal } = await limiter.admit(check);
   const localDay = status?.localDay || localDayOf(admittedAtMs);
   const admission = { admittedAtMs, localDay, headers: rateLimitHeaders(status, clock.nowMs()) };
@@ -56,14 +51,8 @@ function refusalError({ limit, retryAt }: Refusal): GatewayError {
 }
 
 /** The key under which the limiter knows a token, and its limits. */
-export function limiterTerms(principal: Principal) {
-  const { requestsPerMinute, tokensPerDay } = principal.limits;
-  const budget = tokensPerDay === undefined ? undefined : BigInt(tokensPerDay);
-  return { key: limiterKey(principal), limits: create(LimitsSchema, { requestsPerMinute, tokensPerDay: budget }) };
-}
-
-export function limiterKey({ tokenId }: Principal): string {
-  return `token:${tokenId}`;
+export function limiterTerms({ tokenId, limits }: Token) {
+  return { key: `token:${tokenId}`, ...(limits && { limits }) };
 }
 
 /** The `x-ratelimit-*` headers of a request: a pair's three are absent when its limit is not set. @see spec "Rate-limit headers" */

@@ -13,7 +13,7 @@ import { GrpcServer, openChannel } from '@gateway/rpc/grpc';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { requestFrames } from '../endpoints/generate.ts';
 import { RequestLogEntry } from '../usage/request-log.ts';
-import { attemptUntilAnswering } from './attempt-loop.ts';
+import { AttemptLoop } from './attempt-loop.ts';
 import { Leases } from './leases.ts';
 
 const lease = create(LeaseSchema, { leaseId: 'l', accountId: 'a', format: ProviderFormat.RESPONSES, model: 'm' });
@@ -68,14 +68,13 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
     }),
   );
   const head = create(ExecuteHeadSchema, { lease, dialect: Dialect.RESPONSES });
-  const end = await attemptUntilAnswering(
+  const end = await new AttemptLoop(
     {
       requestId: 'r',
       model: 'm',
       formats: [ProviderFormat.RESPONSES],
       affinityKey: '',
       caller: '',
-      allowCandidateFailover: false,
       signal: new AbortController().signal,
       trace: new RequestLogEntry({ requestId: 'r', endpoint: '/v1/responses', receivedAtMs: 0 }),
       execute: (_lease, signal) =>
@@ -86,7 +85,7 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       leases: new Leases({ broker, timeoutMs: 1_000, events: { reportGivenUp: refuse, faulted: refuse } }),
       config: { rpcTimeoutMs: 1_000 },
     },
-  );
+  ).run();
   if (end.kind === 'answering') onTestFinished(() => void end.frames.return(undefined));
   return { end, leases: () => leases, reported };
 }

@@ -23,7 +23,7 @@ import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rp
 import { describe, expect, it } from 'vitest';
 import { requestFrames } from '../endpoints/generate.ts';
 import { RequestLogEntry } from '../usage/request-log.ts';
-import { type AttemptPlan, attemptUntilAnswering } from './attempt-loop.ts';
+import { AttemptLoop, type AttemptPlan } from './attempt-loop.ts';
 import { Leases } from './leases.ts';
 
 type Frame = MessageInitShape<typeof ExecuteResponseSchema>;
@@ -123,7 +123,7 @@ function setUp(
     onAttemptFailed: () => void recorded.push('failed'),
   };
   const run = () =>
-    attemptUntilAnswering(
+    new AttemptLoop(
       {
         requestId: 'r',
         model: 'gateway/sterk',
@@ -131,7 +131,6 @@ function setUp(
         affinityKey: 'k',
         caller: 'c',
         faultOf,
-        allowCandidateFailover: true,
         signal: client.signal,
         trace,
         recorder,
@@ -141,7 +140,7 @@ function setUp(
         },
       },
       { broker: brokerClient, leases, config: { rpcTimeoutMs: 1_000 } },
-    );
+    ).run();
   const answer = async () => {
     const end = await run();
     if (end.kind === 'failed') throw end.error;
@@ -161,7 +160,7 @@ function setUp(
   };
 }
 
-describe('attemptUntilAnswering', () => {
+describe('AttemptLoop', () => {
   it('moves to the next account after a limited one, and reports it to the broker', async () => {
     const { run, asked } = setUp([lease('a'), lease('b')], { a: [limited], b: [answering] });
     const { lease: taken, frames } = await run();

@@ -29,12 +29,11 @@ import type { Leases } from './leases.ts';
 export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal' | 'trace'> {
   /** A class id or a provider's model id. */
   readonly model: string;
-  /** Formats that the endpoint can speak. */
+  /** Formats that the endpoint can speak. With several of them a class may move on to a candidate of another one. */
   readonly formats: readonly ProviderFormat[];
   readonly affinityKey: string;
   /** The token's opaque key: the broker shares a pool that runs short among callers. */
   readonly caller: string;
-  readonly allowCandidateFailover: boolean;
   /** What is wrong with the request for every adapter: it goes before any other failure. Absent: only adapters can say. */
   readonly faultOf?: (() => GatewayError | undefined) | undefined;
   /** Sends the request with a lease. */
@@ -69,19 +68,14 @@ export interface AttemptPeers {
   readonly config: Pick<EdgeRouterConfig, 'rpcTimeoutMs'>;
 }
 
-/**
- * The only loop over attempts: asks the broker for an account, tries it, and goes on until an answer has begun or the
- * broker has nothing left. The broker decides order and number; after the first content there is no other attempt.
- * Throws what an adapter finds wrong with the request, where no other candidate may be tried.
- */
-export function attemptUntilAnswering(plan: AttemptPlan, peers: AttemptPeers): Promise<AttemptsEnd> {
-  return new AttemptLoop(plan, peers).run();
-}
-
 /** No request makes more attempts than this, whatever the broker offers. */
 const attemptCeiling = 50;
 
-class AttemptLoop {
+/**
+ * The only loop over attempts: asks the broker for an account, tries it, and goes on until an answer has begun or the
+ * broker has nothing left. The broker decides order and number; after the first content there is no other attempt.
+ */
+export class AttemptLoop {
   readonly #plan: AttemptPlan;
   readonly #peers: AttemptPeers;
   readonly #attempts: Attempt[] = [];
@@ -97,6 +91,7 @@ class AttemptLoop {
     this.#formats = plan.formats;
   }
 
+  /** Throws what an adapter finds wrong with the request, where no other candidate may be tried. */
   async run(): Promise<AttemptsEnd> {
     const { trace, faultOf } = this.#plan;
     while (this.#attempts.length < attemptCeiling && this.#formats.length > 0) {
@@ -126,9 +121,10 @@ class AttemptLoop {
    * is given back.
    */
   async #acquire(): Promise<Lease | GatewayError> {
-    const { requestId, model, affinityKey, caller, allowCandidateFailover, signal, trace } = this.#plan;
+    const { requestId, model, affinityKey, caller, signal, trace } = this.#plan;
     const { broker, config } = this.#peers;
     const [formats, attempts] = [[...this.#formats], [...this.#attempts]];
+    const allowCandidateFailover = this.#plan.formats.length > 1;
     const request = { requestId, model, affinityKey, caller, allowCandidateFailover, formats, attempts };
     trace.onAsking();
     try {
@@ -160,7 +156,7 @@ class AttemptLoop {
    * the lease is free.
    */
   async #attempt(lease: Lease): Promise<Answering | ExecuteOutcome | undefined> {
-    const { allowCandidateFailover, faultOf, signal, recorder } = this.#plan;
+    const { formats, faultOf, signal, recorder } = this.#plan;
     const isAway = (thrown: unknown): thrown is RpcError => thrown instanceof RpcError && !signal.aborted;
     try {
       return await this.#untilHead(lease).catch((thrown) => {
@@ -174,7 +170,7 @@ class AttemptLoop {
       const isRefused = isRefusal(thrown);
       this.#note(lease, cancelledOutcome, isRefused ? AttemptGivenUp.NOT_EXPRESSIBLE : givenUpBy(thrown, signal));
       const fault = isRefused ? faultOf?.() : undefined;
-      if (isAdapterAway || (isRefused && fault === undefined && allowCandidateFailover)) {
+      if (isAdapterAway || (isRefused && fault === undefined && formats.length > 1)) {
         if (isRefused) this.#refusal ??= thrown;
         this.#formats = this.#formats.filter((format) => format !== lease.format);
         return undefined;

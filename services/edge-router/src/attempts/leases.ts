@@ -89,9 +89,9 @@ export class Leases implements Disposable {
     for (const [report, { untilMs, fault }] of this.#unreported) {
       const isTooLate = performance.now() >= untilMs;
       if (isTooLate) events.reportGivenUp(fault, report.requestId);
-      const isDone = isTooLate || (await broker.report(report, { timeoutMs }).then(isTaken, isNotTaken));
+      const [taken] = isTooLate ? [] : await Promise.allSettled([broker.report(report, { timeoutMs })]);
       this.#unreported.delete(report);
-      if (isDone) continue;
+      if (taken?.status !== 'rejected') continue;
       // Behind the others: one that no broker can take must not keep them waiting.
       this.#unreported.set(report, { untilMs, fault });
       break;
@@ -99,9 +99,6 @@ export class Leases implements Disposable {
     this.#isReporting = false;
   }
 }
-
-const isTaken = () => true;
-const isNotTaken = () => false;
 
 /** Less than the two minutes for which brokers remember what has ended: a report that was taken must not come again later. */
 const reportForMs = 30_000;

@@ -2,22 +2,11 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
-import { type IdentityService, type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { IdentityService, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
 import { LRUCache } from 'lru-cache';
-
-/** Who is calling. */
-export interface Principal {
-  readonly tokenId: string;
-  /** What the broker knows a token by: the same for every request of it, and nothing can be read from it. */
-  readonly caller: string;
-  readonly kind: 'service' | 'personal';
-  readonly label: string;
-  /** Both absent for personal tokens. */
-  readonly limits: { readonly requestsPerMinute: number | undefined; readonly tokensPerDay: number | undefined };
-}
 
 export type AuthHeader = 'authorization' | 'x-api-key';
 
@@ -26,14 +15,14 @@ export async function authenticate(
   { headersDistinct: headers }: Pick<IncomingMessage, 'headersDistinct'>,
   ownHeader: AuthHeader,
   tokens: TokenCache,
-): Promise<Principal> {
+): Promise<Token> {
   const otherHeader = ownHeader === 'authorization' ? 'x-api-key' : 'authorization';
   // The other kind when the endpoint's own is missing or malformed: current SDKs mix them. @see spec "Authentication"
   const text = tokenIn(headers, ownHeader) ?? tokenIn(headers, otherHeader);
   if (text === undefined || parseTokenText(text) === undefined) throw unauthorized('Missing or malformed token.');
-  const principal = await tokens.resolve(tokenSha256(text));
-  if (principal === undefined) throw unauthorized('The token is unknown or revoked.');
-  return principal;
+  const token = await tokens.resolve(tokenSha256(text));
+  if (token === undefined) throw unauthorized('The token is unknown or revoked.');
+  return token;
 }
 
 /** A header that is given twice is refused: two proxies could read it differently. */
@@ -49,19 +38,7 @@ function unauthorized(message: string): GatewayError {
   return new GatewayError('unauthorized', message);
 }
 
-export function toPrincipal({ tokenId, kind, label, limits }: Token): Principal {
-  const isService = kind === TokenKind.SERVICE;
-  const { requestsPerMinute, tokensPerDay } = (isService ? limits : undefined) ?? {};
-  return {
-    tokenId,
-    caller: callerKey(tokenId),
-    kind: isService ? 'service' : 'personal',
-    label,
-    limits: { requestsPerMinute, tokensPerDay: tokensPerDay === undefined ? undefined : Number(tokensPerDay) },
-  };
-}
-
-/** A token's opaque key for services that distinguish callers and need not know who they are. */
+/** A token's opaque key for services that distinguish callers: the same for each request of it, and nothing can be read from it. */
 export function callerKey(tokenId: string): string {
   return hash('sha256', `caller\n${tokenId}`, 'base64url').slice(0, keyLength);
 }
@@ -71,7 +48,7 @@ const keyLength = 20;
 
 export interface TokenCacheOptions {
   /** Asks the source of truth; undefined for an unknown or revoked token. */
-  readonly resolve: (tokenSha256: Buffer) => Promise<Principal | undefined>;
+  readonly resolve: (tokenSha256: Buffer) => Promise<Token | undefined>;
   readonly clock: Clock;
   /** How long a known token is believed without asking again. */
   readonly freshMs: number;
@@ -86,10 +63,10 @@ export interface TokenCacheOptions {
 export class TokenCache {
   readonly #options: TokenCacheOptions;
   /** Those that are no longer fresh are kept: while the source is away, a known token beats a refusal. */
-  readonly #known = new LRUCache<string, { readonly principal: Principal; freshUntilMs: number }>({ max: 100_000 });
+  readonly #known = new LRUCache<string, { readonly token: Token; freshUntilMs: number }>({ max: 100_000 });
   /** How long a token is taken for unknown. Bounded: guessing floods must not fill the memory. */
   readonly #unknownUntilMs = new LRUCache<string, number>({ max: 10_000 });
-  readonly #lookups = new Map<string, Promise<Principal | undefined>>();
+  readonly #lookups = new Map<string, Promise<Token | undefined>>();
   /** How often tokens have changed. */
   #changes = 0;
 
@@ -97,12 +74,12 @@ export class TokenCache {
     this.#options = options;
   }
 
-  /** The principal of a token, or undefined when it is unknown or revoked. Throws when the source can't say. */
-  async resolve(tokenSha256: Buffer): Promise<Principal | undefined> {
+  /** The token with this digest; undefined when it is unknown or revoked. Throws when the source can't say. */
+  async resolve(tokenSha256: Buffer): Promise<Token | undefined> {
     const key = tokenSha256.toString('latin1');
     const nowMs = this.#options.clock.nowMs();
     const known = this.#known.get(key);
-    if (known !== undefined && nowMs < known.freshUntilMs) return known.principal;
+    if (known !== undefined && nowMs < known.freshUntilMs) return known.token;
     if (nowMs < (this.#unknownUntilMs.get(key) ?? 0)) return undefined;
     const lookup = this.#lookups.get(key) ?? this.#lookUp(key, tokenSha256).finally(() => this.#lookups.delete(key));
     this.#lookups.set(key, lookup);
@@ -114,31 +91,31 @@ export class TokenCache {
     this.#changes += 1;
     const changed = tokenIds && new Set(tokenIds);
     for (const known of this.#known.values()) {
-      if (changed?.has(known.principal.tokenId) ?? true) known.freshUntilMs = 0;
+      if (changed?.has(known.token.tokenId) ?? true) known.freshUntilMs = 0;
     }
   }
 
-  async #lookUp(key: string, tokenSha256: Buffer): Promise<Principal | undefined> {
+  async #lookUp(key: string, tokenSha256: Buffer): Promise<Token | undefined> {
     const { resolve, clock, freshMs, onStale } = this.#options;
     try {
       for (;;) {
         const changesBefore = this.#changes;
-        const principal = await resolve(tokenSha256);
-        if (principal === undefined) {
+        const token = await resolve(tokenSha256);
+        if (token === undefined) {
           this.#known.delete(key);
           this.#unknownUntilMs.set(key, clock.nowMs() + unknownFreshMs);
           return undefined;
         }
         // The source may have read the token before it changed: then it is asked again.
         const isFresh = this.#changes === changesBefore;
-        this.#known.set(key, { principal, freshUntilMs: isFresh ? clock.nowMs() + freshMs : 0 });
-        if (isFresh) return principal;
+        this.#known.set(key, { token, freshUntilMs: isFresh ? clock.nowMs() + freshMs : 0 });
+        if (isFresh) return token;
       }
     } catch (fault) {
       const lastKnown = this.#known.get(key);
       if (lastKnown === undefined) throw fault;
       onStale?.(fault);
-      return lastKnown.principal;
+      return lastKnown.token;
     }
   }
 }

@@ -1,18 +1,13 @@
+import { create } from '@bufbuild/protobuf';
+import { type Token, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
-import type { Principal } from './authenticate.ts';
 import { TokenCache } from './authenticate.ts';
 
 const key = Buffer.from('some digest');
-const principal: Principal = {
-  tokenId: 't1',
-  caller: 'c',
-  kind: 'service',
-  label: 'ci',
-  limits: { requestsPerMinute: 60, tokensPerDay: undefined },
-};
+const token = create(TokenSchema, { tokenId: 't1', label: 'ci', limits: { requestsPerMinute: 60 } });
 
-function setUp(answers: (Principal | undefined | Error)[]) {
+function setUp(answers: (Token | undefined | Error)[]) {
   const clock = new ManualClock(1_000_000);
   let asked = 0;
   const cache = new TokenCache({
@@ -29,10 +24,10 @@ function setUp(answers: (Principal | undefined | Error)[]) {
 
 describe('TokenCache', () => {
   it('asks once for a known token within its time, and again after it', async () => {
-    const { clock, cache, asked } = setUp([principal]);
-    expect(await cache.resolve(key)).toBe(principal);
+    const { clock, cache, asked } = setUp([token]);
+    expect(await cache.resolve(key)).toBe(token);
     clock.advanceMs(29_999);
-    expect(await cache.resolve(key)).toBe(principal);
+    expect(await cache.resolve(key)).toBe(token);
     expect(asked()).toBe(1);
     clock.advanceMs(1);
     await cache.resolve(key);
@@ -40,46 +35,46 @@ describe('TokenCache', () => {
   });
 
   it('asks once for requests that come together', async () => {
-    const { cache, asked } = setUp([principal]);
+    const { cache, asked } = setUp([token]);
     await Promise.all([cache.resolve(key), cache.resolve(key), cache.resolve(key)]);
     expect(asked()).toBe(1);
   });
 
   it('remembers an unknown token for five seconds', async () => {
-    const { clock, cache, asked } = setUp([undefined, principal]);
+    const { clock, cache, asked } = setUp([undefined, token]);
     expect(await cache.resolve(key)).toBeUndefined();
     clock.advanceMs(4_999);
     expect(await cache.resolve(key)).toBeUndefined();
     expect(asked()).toBe(1);
     clock.advanceMs(1);
-    expect(await cache.resolve(key)).toBe(principal);
+    expect(await cache.resolve(key)).toBe(token);
   });
 
   it('asks at once for a token that changed', async () => {
-    const { cache } = setUp([principal, undefined]);
+    const { cache } = setUp([token, undefined]);
     await cache.resolve(key);
     cache.expire(['other']);
-    expect(await cache.resolve(key)).toBe(principal);
+    expect(await cache.resolve(key)).toBe(token);
     cache.expire(['t1']);
     expect(await cache.resolve(key)).toBeUndefined();
   });
 
   it('asks at once for every token when any may have changed', async () => {
-    const { cache } = setUp([principal, undefined]);
+    const { cache } = setUp([token, undefined]);
     await cache.resolve(key);
     cache.expire();
     expect(await cache.resolve(key)).toBeUndefined();
   });
 
   it('serves the last known answer while the source is away', async () => {
-    const { clock, cache } = setUp([principal, new Error('away')]);
+    const { clock, cache } = setUp([token, new Error('away')]);
     await cache.resolve(key);
     clock.advanceMs(3_600_000);
-    expect(await cache.resolve(key)).toBe(principal);
+    expect(await cache.resolve(key)).toBe(token);
   });
 
   it('never brings back a revoked token, not even while the source is away', async () => {
-    const { clock, cache } = setUp([principal, undefined, new Error('away')]);
+    const { clock, cache } = setUp([token, undefined, new Error('away')]);
     await cache.resolve(key);
     clock.advanceMs(30_000);
     expect(await cache.resolve(key)).toBeUndefined();
@@ -91,7 +86,7 @@ describe('TokenCache', () => {
     const { cache, answer, asked } = setUpWaiting();
     const before = cache.resolve(key);
     cache.expire(['t1']);
-    answer(principal);
+    answer(token);
     answer(undefined);
     expect(await before).toBeUndefined();
     expect(await cache.resolve(key)).toBeUndefined();
@@ -102,8 +97,8 @@ describe('TokenCache', () => {
     const { cache, answer } = setUpWaiting();
     const before = cache.resolve(key);
     cache.expire(['t1']);
-    const changed = { ...principal, limits: { requestsPerMinute: 5, tokensPerDay: undefined } };
-    answer(principal);
+    const changed = create(TokenSchema, { tokenId: 't1', label: 'ci', limits: { requestsPerMinute: 5 } });
+    answer(token);
     answer(changed);
     expect(await before).toBe(changed);
     expect(await cache.resolve(key)).toBe(changed);
@@ -113,7 +108,7 @@ describe('TokenCache', () => {
     const { cache, answer } = setUpWaiting();
     const before = cache.resolve(key);
     cache.expire();
-    answer(principal);
+    answer(token);
     answer(undefined);
     expect(await before).toBeUndefined();
   });
@@ -122,19 +117,19 @@ describe('TokenCache', () => {
     const { cache, answer } = setUpWaiting();
     const before = cache.resolve(key);
     cache.expire(['other']);
-    answer(principal);
-    answer(principal);
-    expect(await before).toBe(principal);
-    expect(await cache.resolve(key)).toBe(principal);
+    answer(token);
+    answer(token);
+    expect(await before).toBe(token);
+    expect(await cache.resolve(key)).toBe(token);
   });
 
   it('serves what it learned before the change while the source can not be asked again, and asks with the next', async () => {
     const { cache, answer, asked } = setUpWaiting();
     const before = cache.resolve(key);
     cache.expire(['t1']);
-    answer(principal);
+    answer(token);
     answer(new Error('away'));
-    expect(await before).toBe(principal);
+    expect(await before).toBe(token);
     const next = cache.resolve(key);
     answer(undefined);
     expect(await next).toBeUndefined();
@@ -144,9 +139,9 @@ describe('TokenCache', () => {
 
 /** A cache whose questions wait until `answer` is called; answers are given in the order of the questions. */
 function setUpWaiting() {
-  const answers: PromiseWithResolvers<Principal | undefined>[] = [];
+  const answers: PromiseWithResolvers<Token | undefined>[] = [];
   const nth = (index: number) => {
-    answers[index] ??= Promise.withResolvers<Principal | undefined>();
+    answers[index] ??= Promise.withResolvers<Token | undefined>();
     return answers[index];
   };
   let asked = 0;
@@ -156,7 +151,7 @@ function setUpWaiting() {
     freshMs: 30_000,
     resolve: () => nth(asked++).promise,
   });
-  const answer = (given: Principal | undefined | Error) => {
+  const answer = (given: Token | undefined | Error) => {
     const { resolve, reject } = nth(answered++);
     if (given instanceof Error) reject(given);
     else resolve(given);

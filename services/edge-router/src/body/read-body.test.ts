@@ -47,7 +47,7 @@ describe('readBody', () => {
       } catch (thrown) {
         const error = toGatewayError(thrown);
         outcomes.push(error.code);
-        sendError(request, response, { error, dialect: 'chat', nowMs: 0 });
+        sendError(response, error, 'chat');
       }
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -12,6 +12,7 @@ import {
 import { GatewayError } from '@gateway/errors';
 import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { EventLoopYield } from '@gateway/time';
+import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import type { BodyAllocation } from './body-memory.ts';
 
@@ -24,7 +25,8 @@ export interface BodyLimits {
 
 /** How the body of one request is read. */
 export interface BodyRules extends BodyLimits {
-  readonly pace: UploadPace;
+  /** How fast a client must send: the longest time without a byte, and the least bytes per second over each window. */
+  readonly pace: EdgeRouterConfig['uploadPace'];
   /** Where its bytes are accounted while they are in memory. */
   readonly allocation: BodyAllocation;
 }
@@ -175,15 +177,6 @@ function isEncoding(name: string): name is Encoding {
   return Object.hasOwn(decoders, name);
 }
 
-/** How fast a client must send its body. */
-export interface UploadPace {
-  /** Longest time without a byte. */
-  readonly idleMs: number;
-  /** Least bytes per second, on average over each `windowMs`. */
-  readonly leastBytesPerSecond: number;
-  readonly windowMs: number;
-}
-
 /**
  * The bytes of a request as they come. Throws what breaks the upload: the client, an abort of `signal`, or with status 408 a pace
  * below `pace`, which is measured only while a reader waits for bytes. The request itself is never destroyed, as an iterator of
@@ -191,7 +184,7 @@ export interface UploadPace {
  */
 export async function* receiveUpload(
   request: IncomingMessage,
-  pace: UploadPace,
+  pace: BodyRules['pace'],
   signal?: AbortSignal,
 ): AsyncGenerator<Buffer> {
   let failure: unknown = faults.get(request);
@@ -243,7 +236,7 @@ export async function* receiveUpload(
   }
 }
 
-function tooSlow({ leastBytesPerSecond }: UploadPace): HttpFault {
+function tooSlow({ leastBytesPerSecond }: BodyRules['pace']): HttpFault {
   return new HttpFault(408, `The body came slower than ${leastBytesPerSecond} bytes per second.`);
 }
 

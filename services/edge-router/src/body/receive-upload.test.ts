@@ -4,12 +4,12 @@ import { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
 import { describe, expect, it } from 'vitest';
-import { breakUpload, receiveUpload, type UploadPace } from './read-body.ts';
+import { type BodyRules, breakUpload, receiveUpload } from './read-body.ts';
 
-const patience: UploadPace = { idleMs: 10_000, leastBytesPerSecond: 4_096, windowMs: 60_000 };
+const patience: BodyRules['pace'] = { idleMs: 10_000, leastBytesPerSecond: 4_096, windowMs: 60_000 };
 const never = new AbortController().signal;
 
-function open(pace: Partial<UploadPace> = {}, signal = never) {
+function open(pace: Partial<BodyRules['pace']> = {}, signal = never) {
   const request = new IncomingMessage(new Socket());
   const upload = receiveUpload(request, { ...patience, ...pace }, signal);
   return { request, upload };

@@ -20,8 +20,7 @@ export async function chatCompletions(request: AdmittedRequest, peers: EndpointP
     model,
     dialect: Dialect.CHAT_COMPLETIONS,
     formats: [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES],
-    affinityKey: affinityKey(request.principal.tokenId, request.request.headers, promptCacheKey),
-    allowCandidateFailover: true,
+    affinityKey: affinityKey(request.token.tokenId, request.request.headers, promptCacheKey),
     forwardHeaders: {},
     faultOf: () => chatFault(body),
   });

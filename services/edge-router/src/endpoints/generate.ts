@@ -5,21 +5,15 @@ import { Dialect, type ExecuteHead, ExecuteHeadSchema } from '@gateway/proto/ada
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
-import {
-  type AttemptPlan,
-  type AttemptsEnd,
-  type AttemptsFailed,
-  attemptUntilAnswering,
-} from '../attempts/attempt-loop.ts';
-import { relayAnswer } from '../relay/relay-answer.ts';
+import { AttemptLoop, type AttemptPlan, type AttemptsEnd, type AttemptsFailed } from '../attempts/attempt-loop.ts';
+import { callerKey } from '../authentication/authenticate.ts';
+import { AnswerRelay } from '../relay/relay-answer.ts';
 import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
 import { UsageRecorder } from '../usage/usage-recorder.ts';
 import type { Affinity } from './affinity.ts';
 
 /** A request for an answer of a model, in whatever dialect. */
-export interface Generation
-  extends Affinity,
-    Pick<AttemptPlan, 'model' | 'formats' | 'allowCandidateFailover' | 'faultOf'> {
+export interface Generation extends Affinity, Pick<AttemptPlan, 'model' | 'formats' | 'faultOf'> {
   readonly body: JsonBody;
   readonly dialect: Dialect;
   readonly forwardHeaders: Record<string, string>;
@@ -35,11 +29,11 @@ export interface Generation
  * returns what it returns, so that a body is not in memory for as long as its answer streams.
  */
 export function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
-  const { requestId, principal, admission, route, signal, trace } = request;
+  const { requestId, token, admission, route, signal, trace } = request;
   const { body, model, dialect, affinityKey, answerKeysOf, forwardHeaders, onFailed, ...plan } = generation;
   trace.onModel(model);
   const recorder = new UsageRecorder(
-    { requestId, principal, admission, endpoint: route.path, bodyBytes: body.source.length },
+    { requestId, token, admission, endpoint: route.path, bodyBytes: body.source.length },
     peers,
   );
   // Adapters that splice the body need not look for its members again; a chat request is parsed as a whole anyway.
@@ -51,12 +45,14 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
     const timeoutMs = Math.max(1, Math.ceil(peers.config.maxStreamMs - trace.elapsedMs));
     return adapterOf(lease, peers).execute(requestFrames(head, body.source), { signal: callSignal, timeoutMs });
   };
-  const { caller } = principal;
-  const attempts = attemptUntilAnswering(
-    { ...plan, requestId, model, affinityKey, caller, signal, execute, recorder, trace },
-    peers,
-  );
-  return deliver(attempts, request, peers, { affinityKey, answerKeysOf, onFailed, recorder });
+  const caller = callerKey(token.tokenId);
+  const attempts = { ...plan, requestId, model, affinityKey, caller, signal, execute, recorder, trace };
+  return deliver(new AttemptLoop(attempts, peers).run(), request, peers, {
+    affinityKey,
+    answerKeysOf,
+    onFailed,
+    recorder,
+  });
 }
 
 const maxPassedOnMembers = 100;
@@ -80,7 +76,8 @@ async function deliver(
     // There is no further attempt that would need the body.
     bodyRules.allocation[Symbol.dispose]();
     const dialect = route.errorDialect;
-    await relayAnswer({ ...affinity, requestId, response, signal, trace, dialect, answer, recorder }, peers);
+    const relay = { ...affinity, requestId, response, signal, trace, dialect, answer, recorder };
+    await new AnswerRelay(relay, peers).run();
   } catch (thrown) {
     // Changes nothing when the relay has settled; else no answer was sent, and tokens are owed when it was not the provider who ended it.
     if (signal.aborted) await recorder.end(Outcome.ABORTED);

@@ -10,7 +10,8 @@ import {
 import { AttemptResult, type Lease, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { mayBeShown } from '../attempts/attempt-errors.ts';
-import { type AttemptsFailed, attemptOutcome, attemptUntilAnswering } from '../attempts/attempt-loop.ts';
+import { AttemptLoop, type AttemptsFailed, attemptOutcome } from '../attempts/attempt-loop.ts';
+import { callerKey } from '../authentication/authenticate.ts';
 import { readBody } from '../body/read-body.ts';
 import { sendJson } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
@@ -23,7 +24,7 @@ import { adapterOf, generate, requestFrames } from './generate.ts';
  * another provider. @see spec "POST /v1/messages"
  */
 export async function messages(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { tokenId } = request.principal;
+  const { tokenId } = request.token;
   // Encrypted reasoning in a Messages request.
   const body = await readBody(request.request, request.bodyRules, 'signature');
   const model = requiredModel(body);
@@ -37,7 +38,6 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
     model,
     dialect: Dialect.MESSAGES,
     formats: [ProviderFormat.MESSAGES],
-    allowCandidateFailover: false,
     forwardHeaders: messagesHeaders(request.request),
     onFailed: (failed) => {
       throw messagesError(failed);
@@ -92,7 +92,7 @@ function asSubscription(error: GatewayError): GatewayError {
  * no request in the ledger. @see spec "POST /v1/messages/count_tokens"
  */
 export async function countTokens(context: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { requestId, principal, request, response, signal, trace } = context;
+  const { requestId, token, request, response, signal, trace } = context;
   const body = await readBody(request, context.bodyRules);
   const model = requiredModel(body);
   requireArray(body, 'messages', 'messages');
@@ -109,20 +109,20 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
     const answer = hasSucceeded ? { head: {}, usage: { inputTokens } } : {};
     yield create(ExecuteResponseSchema, { outcome: outcome ?? {}, ...answer });
   }
-  const answer = await attemptUntilAnswering(
+  const attempts = new AttemptLoop(
     {
       requestId,
       model,
       formats: [ProviderFormat.MESSAGES],
-      affinityKey: affinityKey(principal.tokenId, request.headers, undefined),
-      caller: principal.caller,
-      allowCandidateFailover: false,
+      affinityKey: affinityKey(token.tokenId, request.headers, undefined),
+      caller: callerKey(token.tokenId),
       signal,
       execute,
       trace,
     },
     peers,
-  ).finally(() => peers.leases.end(requestId));
+  );
+  const answer = await attempts.run().finally(() => peers.leases.end(requestId));
   if (answer.kind === 'failed') throw messagesError(answer);
   await answer.frames.return(undefined);
   const outcome = attemptOutcome(AttemptResult.SUCCEEDED);

@@ -16,7 +16,7 @@ import { generate } from './generate.ts';
  * nothing was sent; other errors of the provider come back unchanged. @see spec "POST /v1/responses"
  */
 export async function responses(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { tokenId } = request.principal;
+  const { tokenId } = request.token;
   // Encrypted reasoning in a Responses request.
   const body = await readBody(request.request, request.bodyRules, 'encrypted_content');
   const model = requiredModel(body);
@@ -30,7 +30,6 @@ export async function responses(request: AdmittedRequest, peers: EndpointPeers):
     model,
     dialect: Dialect.RESPONSES,
     formats: [ProviderFormat.RESPONSES],
-    allowCandidateFailover: false,
     forwardHeaders: codexHeaders(request.request),
     onFailed: passOn,
   });

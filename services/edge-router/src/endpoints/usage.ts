@@ -1,4 +1,5 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { UsagePeriod, UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { LOCAL_TIME_ZONE } from '@gateway/time';
@@ -10,14 +11,14 @@ import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
 const queryTimeoutMs = 5_000;
 
 /** Usage and limits of the calling token, and of no other. @see spec "GET /v1/usage" */
-export async function usage({ response, principal }: AdmittedRequest, peers: EndpointPeers): Promise<void> {
+export async function usage({ response, token }: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const [used, status] = await Promise.all([
-    peers.usageQuery.getUsage({ tokenId: principal.tokenId }, { timeoutMs: queryTimeoutMs }),
-    isLimited(principal) ? peers.limiter.peek(limiterTerms(principal)) : undefined,
+    peers.usageQuery.getUsage({ tokenId: token.tokenId }, { timeoutMs: queryTimeoutMs }),
+    isLimited(token) ? peers.limiter.peek(limiterTerms(token)) : undefined,
   ]);
   sendJson(response, 200, {
     object: 'usage',
-    token: { kind: principal.kind, label: principal.label },
+    token: { kind: token.kind === TokenKind.SERVICE ? 'service' : 'personal', label: token.label },
     timezone: LOCAL_TIME_ZONE,
     today: periodObject(used.today),
     last7Days: periodObject(used.lastSevenDays),

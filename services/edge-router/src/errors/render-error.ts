@@ -3,22 +3,13 @@ import { GatewayError, type GatewayErrorCode } from '@gateway/errors';
 /** In whose words an endpoint reports its errors. @see spec "Errors" */
 export type ErrorDialect = 'chat' | 'messages' | 'responses';
 
-export interface RenderedError {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
 /** The one place where errors become HTTP: status, headers and body in the endpoint's shape. @see spec "Errors" */
-export function renderError(error: GatewayError, dialect: ErrorDialect, nowMs: number): RenderedError {
+export function renderError(error: GatewayError, dialect: ErrorDialect, nowMs: number) {
   const status = statusOf(error);
   const body = dialect === 'messages' ? messagesBody(error, status) : { error: chatFields(error, dialect) };
   const own = error instanceof HttpFault ? error.headers : retryHeaders(error, status, nowMs);
-  return {
-    status,
-    headers: { 'content-type': 'application/json; charset=utf-8', ...own },
-    body: JSON.stringify(body),
-  };
+  const headers: Record<string, string> = { 'content-type': 'application/json; charset=utf-8', ...own };
+  return { status, headers, body: JSON.stringify(body) };
 }
 
 /** What a client has seen of a Responses stream. Undefined: not seen. */

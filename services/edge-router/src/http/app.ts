@@ -27,16 +27,14 @@ export function createApp(routes: readonly Route[], peers: AppPeers): RequestLis
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const route of routes) {
     const path = router.route(route.path);
-    path[route.method]((request, response) => serve(route, request, response, peers, bodies));
-    path.all((request, response) =>
-      sendError(request, response, { error: methodFault(route, request), dialect: route.errorDialect, nowMs: 0 }),
-    );
+    path[route.method]((_request, response) => serve(route, response, peers, bodies));
+    path.all((request, response) => sendError(response, methodFault(route, request), route.errorDialect));
   }
   // The router alone, without an app, which would change the prototypes of each request and response. It needs what Node gives.
   const dispatch = router as unknown as (...args: [...Parameters<RequestListener>, (thrown?: unknown) => void]) => void;
   return (request, response) => {
     dispatch(request, response, (thrown = new GatewayError('not_found', 'There is no such endpoint.')) =>
-      sendError(request, response, { error: toGatewayError(thrown), dialect: 'chat', nowMs: 0 }),
+      sendError(response, toGatewayError(thrown), 'chat'),
     );
   };
 }
@@ -45,13 +43,8 @@ export function createApp(routes: readonly Route[], peers: AppPeers): RequestLis
 const bodyWaitMs = 5_000;
 
 /** Each request takes the same steps: authenticate, admit, answer. A failure of any step is rendered here. */
-async function serve(
-  route: Route,
-  request: IncomingMessage,
-  response: ServerResponse,
-  peers: AppPeers,
-  bodies: BodyMemory,
-): Promise<void> {
+async function serve(route: Route, response: ServerResponse, peers: AppPeers, bodies: BodyMemory): Promise<void> {
+  const request = response.req;
   const { events, clock, config, requestLog } = peers;
   if (route.errorDialect === 'messages') nameForMessages(response);
   events.requestStarted();
@@ -63,30 +56,27 @@ async function serve(
     receivedAtMs: clock.nowMs(),
     slowMs: config.traceSlowMs,
   });
-  const signal = clientSignal(request, response);
+  const signal = clientSignal(response);
   let allocation: BodyAllocation | undefined;
   let errorCode: GatewayErrorCode | undefined;
   try {
-    const principal = await authenticate(request, route.authHeader, peers.tokens);
-    trace.onAuthenticated(principal.tokenId);
+    const token = await authenticate(request, route.authHeader, peers.tokens);
+    trace.onAuthenticated(token.tokenId);
     // Before the body is read: a bad request takes a slot too.
-    const { refusal, ...admission } = await admit(requestId, principal, route.cost, peers);
-    if (route.sendsRateLimitHeaders) response.setHeaders(new Map(Object.entries(admission.headers)));
+    const { refusal, ...admission } = await admit(requestId, token, route.cost, peers);
+    if (route.asksModel) response.setHeaders(new Map(Object.entries(admission.headers)));
     if (refusal !== undefined) throw refusal;
     trace.onAdmitted();
-    allocation = bodies.open(principal.tokenId, signal);
+    allocation = bodies.open(token.tokenId, signal);
     const bodyRules = { ...route.body, pace: config.uploadPace, allocation };
-    await route.endpoint(
-      { requestId, route, request, response, signal, trace, principal, admission, bodyRules },
-      peers,
-    );
+    await route.endpoint({ requestId, route, request, response, signal, trace, token, admission, bodyRules }, peers);
   } catch (thrown) {
     const error = toGatewayError(thrown);
     if (!signal.aborted) {
       errorCode = error.code;
       if (errorCode === 'internal_error') events.requestFaulted(requestId, route.path, error);
     }
-    sendError(request, response, { error, dialect: route.errorDialect, nowMs: clock.nowMs() });
+    sendError(response, error, route.errorDialect, clock.nowMs());
   }
   await sentOrLeft(response, signal);
   allocation?.[Symbol.dispose]();
@@ -94,7 +84,7 @@ async function serve(
   if (clientLeft && hasStalled(request.socket)) trace.onClientStalled();
   const status = clientLeft ? 499 : response.statusCode;
   trace.onEnded({ status, errorCode, clientLeft, waitedForRoomMs: allocation?.waitedMs ?? 0 });
-  if (route.isLogged) requestLog.add(trace);
+  if (route.asksModel) requestLog.add(trace);
   events.requestEnded(trace.message);
 }
 

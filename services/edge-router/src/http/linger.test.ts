@@ -9,10 +9,10 @@ describe('endAfterUpload', () => {
   afterEach(() => server.close().closeAllConnections());
 
   async function serve(limits: LingerLimits): Promise<RawClient> {
-    server = createServer((request, response) => {
+    server = createServer((_request, response) => {
       response.shouldKeepAlive = false;
       response.writeHead(413, { 'content-length': 2 });
-      endAfterUpload(request, response, 'no', limits);
+      endAfterUpload(response, 'no', limits);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return new RawClient((server.address() as AddressInfo).port);

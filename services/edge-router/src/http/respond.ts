@@ -27,18 +27,14 @@ export function sendJson(response: ServerResponse, status: number, value: unknow
 }
 
 /** Sends an error in the endpoint's shape. Does nothing for an answer that has begun: its stream ends it itself. */
-export function sendError(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { error, dialect, nowMs }: { readonly error: GatewayError; readonly dialect: ErrorDialect; readonly nowMs: number },
-): void {
+export function sendError(response: ServerResponse, error: GatewayError, dialect: ErrorDialect, nowMs = 0): void {
   if (response.headersSent || response.destroyed) return;
   const { status, headers, body } = renderError(error, dialect, nowMs);
   if (dialect === 'messages') nameForMessages(response);
   // What is left of the request stands where the next one would begin.
-  if (!isReceived(request)) response.shouldKeepAlive = false;
+  if (!isReceived(response.req)) response.shouldKeepAlive = false;
   writeHead(response, status, { ...headers, 'content-length': Buffer.byteLength(body) });
-  if (isUploading(request)) endAfterUpload(request, response, body);
+  if (isUploading(response.req)) endAfterUpload(response, body);
   else response.end(body);
 }
 
@@ -51,12 +47,7 @@ export type LingerLimits = Readonly<typeof usualLimits>;
  * would reset the connection, and the client would lose the answer.
  * @see https://www.rfc-editor.org/rfc/rfc9112#section-9.6
  */
-export function endAfterUpload(
-  request: IncomingMessage,
-  response: ServerResponse,
-  body: string,
-  limits: LingerLimits = usualLimits,
-): void {
+export function endAfterUpload(response: ServerResponse, body: string, limits: LingerLimits = usualLimits): void {
   response.write(body);
   let bytesLeft = limits.bytes;
   const end = () => {
@@ -66,13 +57,13 @@ export function endAfterUpload(
   };
   const total = setTimeout(end, limits.totalMs);
   const pause = setTimeout(end, limits.pauseMs);
-  request.once('end', end).once('close', end).on('error', end);
-  request.on('data', (chunk: Buffer) => {
+  response.req.once('end', end).once('close', end).on('error', end);
+  response.req.on('data', (chunk: Buffer) => {
     pause.refresh();
     bytesLeft -= chunk.length;
     if (bytesLeft < 0) end();
   });
-  request.resume();
+  response.req.resume();
 }
 
 /** Every answer names the request by the id that the log and the ledger know. Always ours: one of a client or a provider is another thing. */
@@ -105,7 +96,8 @@ export function clientRequestIdOf({ headers }: IncomingMessage): string {
 const maxClientIdLength = 128;
 
 /** Aborts when the client of a request leaves: its connection closes before the answer is out. */
-export function clientSignal({ socket: connection }: IncomingMessage, response: ServerResponse): AbortSignal {
+export function clientSignal(response: ServerResponse): AbortSignal {
+  const connection = response.req.socket;
   const controller = new AbortController();
   const onClose = () => {
     connection.off('close', onClose);

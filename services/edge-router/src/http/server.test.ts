@@ -58,7 +58,7 @@ describe('HttpServer', () => {
     } catch (thrown) {
       handled.push(`${path} failed`);
       const dialect = path === '/messages' ? 'messages' : 'chat';
-      sendError(request, response, { error: toGatewayError(thrown), dialect, nowMs: 0 });
+      sendError(response, toGatewayError(thrown), dialect);
     }
   }
 

@@ -94,7 +94,7 @@ export class HttpServer {
     // Node drops what comes in one packet with a request to upgrade, also when nothing is upgraded.
     if (this.#draining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     const fault = syntaxFault(request);
-    if (fault !== undefined) return refuse(request, response, new HttpFault(400, fault));
+    if (fault !== undefined) return refuse(response, new HttpFault(400, fault));
     handle(request, response);
   }
 
@@ -128,24 +128,23 @@ export class HttpServer {
   }
 }
 
-function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
-  refuse(request, response, new HttpFault(417, 'The only expectation that is met is 100-continue.'));
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  refuse(response, new HttpFault(417, 'The only expectation that is met is 100-continue.'));
 }
 
 /** In the chat shape: no endpoint is known. */
-function refuse(request: IncomingMessage, response: ServerResponse, error: HttpFault): void {
+function refuse(response: ServerResponse, error: HttpFault): void {
   response.shouldKeepAlive = false;
-  sendError(request, response, { error, dialect: 'chat', nowMs: 0 });
+  sendError(response, error, 'chat');
 }
 
 /** An answer where Node has no request to answer. Does nothing when the connection is closing already. */
 function endWithAnswer(connection: Duplex, fault: HttpFault): void {
   if (!connection.writable || !(connection instanceof Socket)) return;
-  const request = new IncomingMessage(connection);
-  const response = new ServerResponse(request);
+  const response = new ServerResponse(new IncomingMessage(connection));
   assignRequestId(response);
   response.assignSocket(connection);
-  refuse(request, response, fault);
+  refuse(response, fault);
   connection.end();
   const timer = setTimeout(() => connection.destroy(), lingerMs);
   connection.once('close', () => clearTimeout(timer));

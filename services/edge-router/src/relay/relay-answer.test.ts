@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { create } from '@bufbuild/protobuf';
 import { AttemptResult, LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
@@ -11,7 +11,7 @@ import { answerFrames } from '../attempts/attempt-loop.ts';
 import { clientSignal } from '../http/respond.ts';
 import { RequestLogEntry } from '../usage/request-log.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
-import { relayAnswer } from './relay-answer.ts';
+import { AnswerRelay } from './relay-answer.ts';
 
 const text = (value: string) => Buffer.from(value);
 const streamHead = { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' } };
@@ -21,7 +21,7 @@ const broken = {
   error: { code: 'providers_unavailable', message: 'The answer broke off.' },
 };
 
-describe('relayAnswer', () => {
+describe('AnswerRelay', () => {
   let server: Server;
   let url: string;
   let frames: readonly ScriptedFrame[];
@@ -30,7 +30,7 @@ describe('relayAnswer', () => {
   let events: string[];
 
   beforeAll(async () => {
-    server = createServer((request, response) => void relay(request, response));
+    server = createServer((_request, response) => void relay(response));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
@@ -40,8 +40,8 @@ describe('relayAnswer', () => {
     together = false;
   });
 
-  async function relay(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const signal = clientSignal(request, response);
+  async function relay(response: ServerResponse): Promise<void> {
+    const signal = clientSignal(response);
     call = new ScriptedCall(frames, { together });
     const rest = answerFrames(call.frames, call.controller, signal, true);
     const first = (await rest.next()).value;
@@ -55,7 +55,7 @@ describe('relayAnswer', () => {
       },
       onUsage: ({ outputTokens }) => events.push(`used ${outputTokens}`),
     };
-    await relayAnswer(
+    const answering = new AnswerRelay(
       {
         requestId: 'r1',
         response,
@@ -76,6 +76,7 @@ describe('relayAnswer', () => {
         config: { heartbeatMs: 40 },
       },
     );
+    await answering.run();
   }
 
   /** How many frames were taken, once no more are. */

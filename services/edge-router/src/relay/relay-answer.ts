@@ -21,7 +21,7 @@ export interface Relay extends Affinity, Pick<AdmittedRequest, 'requestId' | 're
   readonly recorder: Pick<UsageRecorder, 'onUsage' | 'end'>;
 }
 
-export interface RelayPeers {
+interface RelayPeers {
   readonly leases: Pick<Leases, 'report'>;
   readonly clock: Clock;
   readonly config: Pick<EdgeRouterConfig, 'heartbeatMs'>;
@@ -31,11 +31,7 @@ export interface RelayPeers {
  * Carries an answer that has begun to the client, frame by frame. The request is settled before the last byte goes out: a client
  * that has read the end finds it counted. An answer that breaks off ends with one error event and nothing after it.
  */
-export function relayAnswer(relay: Relay, peers: RelayPeers): Promise<void> {
-  return new AnswerRelay(relay, peers).run();
-}
-
-class AnswerRelay {
+export class AnswerRelay {
   readonly #relay: Relay;
   readonly #peers: RelayPeers;
   /** Undefined while it has not been written. */

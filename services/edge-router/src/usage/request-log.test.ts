@@ -1,4 +1,5 @@
-import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { create } from '@bufbuild/protobuf';
+import { AttemptOutcomeSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   AttemptGivenUp,
   NoAccountCause,
@@ -14,7 +15,7 @@ import { isPlainSuccess, RequestLog, toLogFields } from './request-log.ts';
 const { RATE_LIMITED, REJECTED, SERVER_ERROR, CANCELLED } = AttemptResult;
 const read = () => new LoggedRequest().read();
 const givenUp = (request: LoggedRequest, why: AttemptGivenUp) => {
-  request.entry.onAttemptEnded({ result: CANCELLED }, why);
+  request.entry.onAttemptEnded(create(AttemptOutcomeSchema, { result: CANCELLED }), why);
   return request;
 };
 const answering = () => {

@@ -62,17 +62,12 @@ type LoggedRequest = Pick<RequestLogged, 'requestId' | 'endpoint'> & {
   readonly slowMs?: number;
 };
 
-/** The broker learns more of an attempt's end. */
-export type AttemptEnd = Partial<Pick<AttemptOutcome, 'result' | 'upstreamStatus' | 'retryAt'>>;
-
 export interface RequestEnd {
   /** The HTTP status that was sent, or would have been. */
   readonly status: number;
-  /** The error that the client got before anything of an answer; undefined when there was none. */
+  /** The error that the client got before anything of an answer. */
   readonly errorCode: GatewayErrorCode | undefined;
-  /** The client left before the end. */
   readonly clientLeft: boolean;
-  /** How long the request waited for room for its body, in milliseconds. */
   readonly waitedForRoomMs: number;
 }
 
@@ -95,7 +90,6 @@ export class RequestLogEntry {
     this.#startedAt = monotonicMs();
   }
 
-  /** Milliseconds since the request was received. */
   get elapsedMs(): number {
     return this.#monotonicMs() - this.#startedAt;
   }
@@ -115,12 +109,11 @@ export class RequestLogEntry {
     this.message.model = Buffer.from(model.slice(0, longestModel)).toString();
   }
 
-  /** The broker is asked for an account. */
   onAsking(): void {
     this.#acquireStarted = this.#now();
   }
 
-  /** The broker has answered: an attempt begins, or there is no account. */
+  /** An attempt begins, or there is no account. */
   onAcquired({ result, reason, skipped }: AcquireResponse): void {
     if (result.case !== 'lease') {
       const retryAt = result.case === 'exhausted' ? result.value.retryAt : undefined;
@@ -133,7 +126,6 @@ export class RequestLogEntry {
     this.message.moved = this.message.attempts.length > 1;
   }
 
-  /** The broker could not be reached. */
   onBrokerAway(): void {
     this.#noAccount({ cause: NoAccountCause.BROKER_AWAY });
   }
@@ -149,14 +141,10 @@ export class RequestLogEntry {
   }
 
   /** The first call for an attempt counts. */
-  onAttemptEnded(
-    { result = AttemptResult.UNSPECIFIED, upstreamStatus = 0, retryAt }: AttemptEnd,
-    givenUp = AttemptGivenUp.UNSPECIFIED,
-  ): void {
+  onAttemptEnded({ result, upstreamStatus, retryAt }: AttemptOutcome, givenUp = AttemptGivenUp.UNSPECIFIED): void {
     const attempt = this.#attempt;
     if (attempt === undefined || attempt.ended !== undefined) return;
-    Object.assign(attempt, { ended: this.#now(), result, upstreamStatus, givenUp });
-    if (retryAt !== undefined) attempt.retryAt = retryAt;
+    Object.assign(attempt, { ended: this.#now(), result, upstreamStatus, retryAt, givenUp });
   }
 
   /** The client was cut off because it took nothing, whether or not the attempt had ended well. */

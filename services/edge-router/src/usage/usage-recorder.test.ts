@@ -1,17 +1,19 @@
 import { create } from '@bufbuild/protobuf';
 import type { Settlement } from '@gateway/limits';
 import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
-import type { Principal } from '../authentication/authenticate.ts';
 import { type RecorderPeers, UsageRecorder } from './usage-recorder.ts';
 
 const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt-5.5' });
 const usage = (inputTokens: bigint, outputTokens: bigint, estimated = false) =>
   create(UsageSchema, { inputTokens, outputTokens, estimated });
 
-function setUp(limits: Principal['limits'] = { requestsPerMinute: 1, tokensPerDay: 100 }) {
+function setUp(
+  limits: { requestsPerMinute: number; tokensPerDay?: bigint } = { requestsPerMinute: 1, tokensPerDay: 100n },
+) {
   const lines: string[] = [];
   const finals: UsageRecorded[] = [];
   const charges: Settlement[] = [];
@@ -33,9 +35,9 @@ function setUp(limits: Principal['limits'] = { requestsPerMinute: 1, tokensPerDa
       },
     },
   } satisfies RecorderPeers;
-  const principal: Principal = { tokenId: 't1', caller: 'c', kind: 'service', label: 'ci', limits };
+  const token = create(TokenSchema, { tokenId: 't1', label: 'ci', limits });
   const admission = { admittedAtMs: 1_000, localDay: '2026-11-20', headers: {} };
-  const request = { requestId: 'r1', principal, admission, endpoint: '/v1/chat/completions', bodyBytes: 401 };
+  const request = { requestId: 'r1', token, admission, endpoint: '/v1/chat/completions', bodyBytes: 401 };
   return { recorder: new UsageRecorder(request, peers), lines, finals, charges };
 }
 
@@ -69,7 +71,7 @@ describe('UsageRecorder', () => {
   });
 
   it('charges nothing to a token without a day budget', async () => {
-    const { recorder, finals, charges } = setUp({ requestsPerMinute: 5, tokensPerDay: undefined });
+    const { recorder, finals, charges } = setUp({ requestsPerMinute: 5 });
     recorder.onLease(lease);
     recorder.onUsage(usage(1n, 1n));
     await recorder.end(Outcome.COMPLETED);

@@ -3,9 +3,9 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Usage, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { type Admission, limiterKey } from '../admission/admit.ts';
+import { limiterTerms } from '../admission/admit.ts';
 import type { OutageTolerantLimiter } from '../admission/outage-tolerant-limiter.ts';
-import type { Principal } from '../authentication/authenticate.ts';
+import type { AdmittedRequest } from '../routes.ts';
 import type { Outbox } from './outbox.ts';
 
 export interface RecorderPeers {
@@ -13,10 +13,7 @@ export interface RecorderPeers {
   readonly limiter: Pick<OutageTolerantLimiter, 'charge'>;
 }
 
-export interface RecordedRequest {
-  readonly requestId: string;
-  readonly principal: Principal;
-  readonly admission: Admission;
+interface RecordedRequest extends Pick<AdmittedRequest, 'requestId' | 'token' | 'admission'> {
   /** The endpoint's path. */
   readonly endpoint: string;
   /** Size of the client's body: the input is estimated from it until a provider or an adapter has counted. */
@@ -50,10 +47,10 @@ export class UsageRecorder {
   constructor(request: RecordedRequest, peers: RecorderPeers) {
     this.#request = request;
     this.#peers = peers;
-    const { requestId, principal, admission, endpoint } = request;
+    const { requestId, token, admission, endpoint } = request;
     this.#event = create(UsageRecordedSchema, {
       requestId,
-      tokenId: principal.tokenId,
+      tokenId: token.tokenId,
       admittedAt: timestampFromMs(admission.admittedAtMs),
       localDay: admission.localDay,
       endpoint,
@@ -122,10 +119,15 @@ export class UsageRecorder {
   }
 
   #charge(): Promise<void> | undefined {
-    const { principal, requestId, admission } = this.#request;
-    if (principal.limits.tokensPerDay === undefined) return undefined;
+    const { token, requestId, admission } = this.#request;
+    if (token.limits?.tokensPerDay === undefined) return undefined;
     const tokens = Number(this.#event.inputTokens + this.#event.outputTokens);
-    return this.#peers.limiter.charge({ key: limiterKey(principal), requestId, localDay: admission.localDay, tokens });
+    return this.#peers.limiter.charge({
+      key: limiterTerms(token).key,
+      requestId,
+      localDay: admission.localDay,
+      tokens,
+    });
   }
 
   #take({ inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated }: Usage): void {

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptOutcomeSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type AcquireResponse, AcquireResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type RequestEnd, RequestLogEntry } from '../request-log.ts';
@@ -47,7 +47,7 @@ export class LoggedRequest {
   }
 
   fail(result: AttemptResult, upstreamStatus = 0): this {
-    this.entry.onAttemptEnded({ result, upstreamStatus });
+    this.entry.onAttemptEnded(create(AttemptOutcomeSchema, { result, upstreamStatus }));
     return this;
   }
 
