@@ -1,13 +1,12 @@
-import { type Environment, EnvReader } from '@gateway/config';
+import { type Environment, readSettings } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import type { ServiceFactory } from '@gateway/lifecycle/run-service';
 import { peerChannels } from '@gateway/lifecycle/transport';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client, ServiceRoute } from '@gateway/rpc';
-import type { Logger } from '@gateway/telemetry';
 import { type Clock, systemClock } from '@gateway/time';
 import { type AdapterConfig, adapterConfigFrom } from './adapter-config.ts';
-import { type AdapterMetrics, adapterMetrics } from './adapter-metrics.ts';
+import { adapterMetrics } from './adapter-metrics.ts';
 import { CredentialCache } from './credentials/credential-cache.ts';
 import { ModelListReporter } from './models/model-list-reporter.ts';
 import type { ProviderFormat } from './provider-format.ts';
@@ -43,42 +42,27 @@ export function adapterFactory(
   };
 }
 
-export interface AdapterContextOptions {
+/** What an adapter's handlers work with. Disposing it closes every connection to providers, and ends its threads. */
+export type AdapterContext = ReturnType<typeof createAdapterContext>;
+
+export function createAdapterContext(options: {
   readonly format: ProviderFormat;
   readonly config: AdapterConfig;
   readonly runtime: ServiceRuntime;
   readonly credentials: AdapterPeers['credentials'];
   readonly clock?: Clock;
-}
-
-/** What an adapter's handlers work with. Disposing it closes every connection to providers, and ends its threads. */
-export interface AdapterContext extends AsyncDisposable {
-  readonly format: ProviderFormat;
-  readonly config: AdapterConfig;
-  readonly clock: Clock;
-  readonly credentials: CredentialCache;
-  readonly upstream: UpstreamClient;
-  /** Undefined when large requests are translated on the event loop. */
-  readonly translations: TranslationPool | undefined;
-  readonly metrics: AdapterMetrics;
-  readonly logger: Logger;
-}
-
-export function createAdapterContext(options: AdapterContextOptions): AdapterContext {
+}) {
   const { format, config, runtime, credentials, clock = systemClock } = options;
   const metrics = adapterMetrics(runtime.metrics, format.id);
   const owned = new AsyncDisposableStack();
   const { translationWorkers: workers, translationMaxBytes: maxBytes } = config;
   const module = workers === 0 ? undefined : format.translationWorker;
   return {
-    format,
-    config,
-    clock,
+    ...{ format, config, clock, metrics, logger: runtime.logger },
     credentials: new CredentialCache(credentials, clock),
     upstream: owned.use(new UpstreamClient(config, metrics)),
+    /** Undefined when large requests are translated on the event loop. */
     translations: module && owned.use(new TranslationPool({ module, workers, maxBytes })),
-    metrics,
-    logger: runtime.logger,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -89,7 +73,7 @@ export function createAdapterContext(options: AdapterContextOptions): AdapterCon
  */
 export function createAdapterFromEnvironment(createService: CreateAdapter): ServiceFactory {
   return async (env, runtime) => {
-    const { config, poolBrokerUrl, credentialUrl } = readSettings(env);
+    const { config, poolBrokerUrl, credentialUrl } = checkAdapterSettings(env);
     const owned = new AsyncDisposableStack();
     const openChannel = await peerChannels(runtime, owned);
     const peers: AdapterPeers = {
@@ -101,22 +85,15 @@ export function createAdapterFromEnvironment(createService: CreateAdapter): Serv
   };
 }
 
-/** Throws ConfigError with every problem in the settings of an adapter that is a process of its own. */
-export function checkAdapterSettings(env: Environment): void {
-  readSettings(env);
-}
-
-/** Both the adapter's settings and those of a process of its own, so that all problems are reported at once. */
-function readSettings(env: Environment) {
-  const reader = new EnvReader(env);
-  const why = 'The pool broker knows the accounts that requests are sent with.';
-  const poolBrokerUrl = reader.peerUrl('POOL_BROKER_URL', why, 'http://pool-broker:50051');
-  const credentialUrl = reader.peerUrl(
-    'CREDENTIAL_URL',
-    'Secrets of accounts have a port of their own there.',
-    'http://pool-broker:50052',
-  );
-  const config = adapterConfigFrom(reader);
-  reader.done();
-  return { config, poolBrokerUrl, credentialUrl };
+/** @throws ConfigError with every problem in the settings of an adapter that is a process of its own. */
+export function checkAdapterSettings(env: Environment) {
+  return readSettings(env, (reader) => {
+    const why = 'The pool broker knows the accounts that requests are sent with.';
+    const whySecrets = 'Secrets of accounts have a port of their own there.';
+    return {
+      poolBrokerUrl: reader.peerUrl('POOL_BROKER_URL', why, 'http://pool-broker:50051'),
+      credentialUrl: reader.peerUrl('CREDENTIAL_URL', whySecrets, 'http://pool-broker:50052'),
+      config: adapterConfigFrom(reader),
+    };
+  });
 }

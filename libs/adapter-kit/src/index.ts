@@ -8,5 +8,5 @@ export type * from './provider-format.ts';
 export { countTokens } from './rpc/count-tokens.ts';
 export { execute } from './rpc/execute.ts';
 export { listModels } from './rpc/list-models.ts';
-export type * from './translation/translation.ts';
+export * from './translation/translation.ts';
 export type { UpstreamHead } from './upstream/upstream-exchange.ts';

@@ -255,6 +255,11 @@ function readResponseFormat(request: Fields) {
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
 export type ReasoningEffort = (typeof reasoningEfforts)[number];
 
+/** The effort that a lease names for its class; undefined for none and for words that are no effort. */
+export function readDefaultEffort(text: string): ReasoningEffort | undefined {
+  return reasoningEfforts.find((effort) => effort === text);
+}
+
 const aFormatType = oneOf(['text', 'json_object', 'json_schema']);
 const aReasoningEffort = oneOf(reasoningEfforts);
 

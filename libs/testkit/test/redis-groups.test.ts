@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { startLoneRedis, startRedisCluster, startRedisSentinels } from '../src/servers/redis-groups.ts';
+import type { TestServer } from '../src/servers/run-server.ts';
 
 it('a Redis with TLS and a password answers nobody else', async () => {
   await using group = await startLoneRedis({ hasTls: true, password: 'p@ss' });
@@ -14,6 +15,8 @@ it('Sentinels name a master that replicas follow', async () => {
 
 it('a cluster has three masters, each of a third of all keys', async () => {
   await using group = await startRedisCluster({ hasTls: true, password: 'p@ss' });
-  const masters = await Promise.all(Array.from({ length: 50 }, (_, n) => group.masterOf(`key ${n}`)));
-  expect(new Set(masters)).toEqual(new Set(group.servers.slice(0, 3)));
+  const masters = new Set<TestServer>();
+  // One after the other: hundreds of clients at once starve the servers, which then take each other for dead.
+  for (let n = 0; n < 50; n += 1) masters.add(await group.masterOf(`key ${n}`));
+  expect(masters).toEqual(new Set(group.servers.slice(0, 3)));
 });

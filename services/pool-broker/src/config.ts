@@ -15,14 +15,10 @@ import { defaultRedisCommandTimeoutMs } from './store/pool-store.ts';
 
 /** What a broker needs to know, wherever it runs. */
 export interface PoolBrokerConfig {
-  /** GATEWAY_CONFIG: path of gateway.yaml. Default: both providers, with OPENAI_API_KEY and ANTHROPIC_API_KEY as accounts. */
   readonly gateway: GatewayConfig;
-  /** Default: the defaults of its settings, and no key. */
-  readonly credentials?: CredentialConfig;
+  /** How credentials are kept and refreshed. Default: the defaults of its settings, and no key. */
+  readonly credentials?: ReturnType<typeof readCredentialConfig>;
 }
-
-/** How credentials are kept and refreshed, wherever the broker runs. */
-export type CredentialConfig = ReturnType<typeof credentialConfigOf>;
 
 /** Throws ConfigError with every problem, "no account" among them. */
 export function readPoolBrokerConfig(env: Environment) {
@@ -44,7 +40,7 @@ export function readGatewayConfig(env: Environment): GatewayConfig {
 }
 
 /** Throws ConfigError with every problem. */
-export function readCredentialConfig(env: Environment): CredentialConfig {
+export function readCredentialConfig(env: Environment) {
   return readSettings(env, credentialConfigOf);
 }
 

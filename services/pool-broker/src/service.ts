@@ -9,12 +9,11 @@ import { ActiveConfiguration, checkChange } from './configuration/active-configu
 import { followGatewayFile } from './configuration/follow-gateway-file.ts';
 import { AccountCredentials } from './credentials/account-credentials.ts';
 import { AccountDirectory, followAccounts, readAccounts } from './credentials/account-directory.ts';
-import { credentialEvents } from './credentials/credential-events.ts';
 import { MemoryGrantStore } from './credentials/grants.ts';
 import { tokenEndpoint } from './credentials/token-endpoint.ts';
 import type { RefreshContext } from './credentials/token-refresher.ts';
 import { afterRenewal } from './health/account-health.ts';
-import { brokerMetrics, reloadMetrics } from './metrics.ts';
+import { brokerMetrics, credentialEvents, reloadMetrics } from './metrics.ts';
 import { credentialRoute, poolBrokerRoute } from './routes.ts';
 import { RetryBudget } from './selection/acquire-lease.ts';
 import type { Broker } from './selection/broker.ts';

@@ -1,3 +1,4 @@
+import { toErrorDetail } from '@gateway/errors';
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-service.ts';
 import { withLaterQuotas } from '../header-values.ts';
@@ -6,7 +7,7 @@ import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchan
 import { UpstreamError } from '../upstream/upstream-exchange.ts';
 import { AnswerFrames, type ExecuteFrame } from './answer-frames.ts';
 import { openAnswer } from './open-answer.ts';
-import { answerToPassOn, failedOutcome, failureOfExchange, succeededOutcome, unavailable } from './outcome.ts';
+import { answerToPassOn, failedAttempt, failureOfExchange, type Outcome, toWindow, unavailable } from './outcome.ts';
 
 /** A request that is ready to be sent. */
 export interface AttemptedRequest {
@@ -133,11 +134,12 @@ class Attempt implements Disposable {
     const { ending, encryptedReasoning = '' } = answer;
     const failure = ending?.kind === 'failed' ? ending.failure : undefined;
     this.#end(failure?.result ?? AttemptResult.SUCCEEDED);
-    const details = this.#outcomeDetails();
+    const succeeded = { result: AttemptResult.SUCCEEDED, upstreamStatus: this.#head?.status ?? 0 };
+    const error = failure && toErrorDetail(unavailable(failure.error));
     const outcome =
       failure === undefined
-        ? succeededOutcome(this.#head?.status ?? 0, encryptedReasoning, details)
-        : failedOutcome(failure, unavailable(failure.error), { ...details, answerComplete: true });
+        ? this.#outcomeOf(succeeded, { encryptedReasoning })
+        : this.#outcomeOf(failedAttempt(failure), { error, answerComplete: true });
     yield* this.#frames.whole(answer, outcome);
   }
 
@@ -149,14 +151,16 @@ class Attempt implements Disposable {
     if (usage !== undefined) yield usage;
     this.#end(failure.result);
     this.#exchange?.[Symbol.dispose]();
-    const details = this.#outcomeDetails();
+    const attempt = failedAttempt(failure);
     if (this.#frames.hasHead) {
       // These words are ours, and say what to do.
-      const error = isTooLarge ? failure.error : unavailable(failure.error);
-      yield* this.#frames.broken(answer, failedOutcome(failure, error, details));
+      const error = toErrorDetail(isTooLarge ? failure.error : unavailable(failure.error));
+      yield* this.#frames.broken(answer, this.#outcomeOf(attempt, { error }));
     } else {
+      // For the client, should no other attempt be made.
+      const error = toErrorDetail(failure.error);
       const upstreamAnswer = this.#request.passesErrorsOn ? answerToPassOn(failure) : undefined;
-      yield { outcome: failedOutcome(failure, failure.error, { ...details, upstreamAnswer }) };
+      yield { outcome: this.#outcomeOf(attempt, { error, upstreamAnswer }) };
     }
   }
 
@@ -228,9 +232,13 @@ class Attempt implements Disposable {
     throw thrown;
   }
 
-  #outcomeDetails() {
-    const quotas = withLaterQuotas(this.#quotas, this.#call.answer.quotas ?? []);
-    return { quotas, amended: this.#amended, answerBegan: this.#exchange !== undefined };
+  #outcomeOf(
+    attempt: Partial<ReturnType<typeof failedAttempt>>,
+    details: Omit<Outcome, 'attempt' | '$typeName'>,
+  ): Outcome {
+    const windows = withLaterQuotas(this.#quotas, this.#call.answer.quotas ?? []).map(toWindow);
+    const answerBegan = this.#exchange !== undefined;
+    return { attempt: { ...attempt, windows, answerBegan }, amended: this.#amended, ...details };
   }
 
   #end(result: AttemptResult): void {

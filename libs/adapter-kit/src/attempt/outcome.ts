@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { GatewayError, toErrorDetail } from '@gateway/errors';
+import { GatewayError } from '@gateway/errors';
 import type { ExecuteOutcomeSchema, UpstreamAnswerSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult, type QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { answerTooLarge } from '../failure/upstream-failure.ts';
@@ -10,41 +10,10 @@ import type { UpstreamError, UpstreamErrorKind } from '../upstream/upstream-exch
 /** How an attempt ended. */
 export type Outcome = MessageInitShape<typeof ExecuteOutcomeSchema>;
 
-export interface OutcomeDetails {
-  /** What the answer says of the account's quotas. */
-  readonly quotas: readonly QuotaWindow[];
-  /** The provider had begun to answer with success. */
-  readonly answerBegan: boolean;
-  /** What the provider complained of before it was sent the request without; empty when it took it as it was. */
-  readonly amended: string;
-}
-
-export function succeededOutcome(
-  upstreamStatus: number,
-  encryptedReasoning: string,
-  { quotas, answerBegan, amended }: OutcomeDetails,
-): Outcome {
-  const windows = quotas.map(toWindow);
-  const attempt = { result: AttemptResult.SUCCEEDED, upstreamStatus, windows, answerBegan };
-  return { attempt, encryptedReasoning, amended };
-}
-
-export interface FailureDetails extends Partial<OutcomeDetails> {
-  readonly upstreamAnswer?: MessageInitShape<typeof UpstreamAnswerSchema> | undefined;
-  /** The client's answer is whole all the same: the provider's own last event says that it failed. */
-  readonly answerComplete?: boolean;
-}
-
-/** `error` is for the client, should no other attempt be made; or `upstreamAnswer`, where the dialect passes errors on. */
-export function failedOutcome(
-  { result, retryAtMs, modelScoped, problem, upstreamStatus }: UpstreamFailure,
-  error: GatewayError,
-  { quotas = [], answerBegan = false, ...details }: FailureDetails = {},
-): Outcome {
+/** What a failed attempt says of its account. */
+export function failedAttempt({ result, retryAtMs, modelScoped, problem, upstreamStatus }: UpstreamFailure) {
   const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
-  const windows = quotas.map(toWindow);
-  const attempt = { result, retryAt, modelScoped, problem, upstreamStatus, windows, answerBegan };
-  return { attempt, error: toErrorDetail(error), ...details };
+  return { result, retryAt, modelScoped, problem, upstreamStatus };
 }
 
 /**
@@ -79,7 +48,7 @@ export function unavailable(cause: unknown): GatewayError {
  * credential, since a client would take its token for invalid, and a page that something on the way has put in the provider's
  * place.
  */
-export function answerToPassOn(failure: UpstreamFailure): FailureDetails['upstreamAnswer'] {
+export function answerToPassOn(failure: UpstreamFailure): MessageInitShape<typeof UpstreamAnswerSchema> | undefined {
   const { answer } = failure;
   if (answer === undefined || isKeptBack(failure, answer)) return undefined;
   const { status, contentType, body } = answer;
@@ -98,7 +67,11 @@ function isPage({ contentType, body }: ProviderAnswer): boolean {
   return /\bhtml\b/i.test(contentType) || /^\s*</.test(Buffer.from(body.subarray(0, 100)).toString());
 }
 
-function toWindow({ resetsAtMs, lengthSeconds, ...window }: QuotaWindow): MessageInitShape<typeof QuotaWindowSchema> {
+export function toWindow({
+  resetsAtMs,
+  lengthSeconds,
+  ...window
+}: QuotaWindow): MessageInitShape<typeof QuotaWindowSchema> {
   return {
     ...window,
     resetsAt: resetsAtMs === undefined ? undefined : timestampFromMs(resetsAtMs),

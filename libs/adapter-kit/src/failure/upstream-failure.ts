@@ -2,31 +2,6 @@ import { GatewayError } from '@gateway/errors';
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { UpstreamErrorAnswer, UpstreamFailure } from '../provider-format.ts';
 
-/** What a provider's error means for the request, for the account and for who else could serve it. */
-export type ErrorMeaning =
-  | 'limited'
-  | 'model_limited'
-  | 'refused_account'
-  /** Refused for good: the credential was revoked. */
-  | 'revoked_credential'
-  /** Refused for good: the account, its workspace or its organization is disabled. */
-  | 'disabled_account'
-  | 'overloaded'
-  | 'server_error'
-  | 'network'
-  | 'timeout'
-  | Rejection;
-
-/** Why no account would take this request. */
-export type Rejection =
-  | 'rejected'
-  | 'too_large'
-  | 'context_too_long'
-  | 'bad_image'
-  | 'against_policy'
-  | 'unreadable_reasoning'
-  | 'unknown_model';
-
 export interface FailureFacts {
   readonly meaning: ErrorMeaning;
   /** HTTP status; 0 when the failure came inside a stream. */
@@ -40,14 +15,15 @@ export interface FailureFacts {
 /** A failed attempt in the gateway's own words: the provider's text is never among them. */
 export function toUpstreamFailure(facts: FailureFacts): UpstreamFailure {
   const { meaning } = facts;
-  const result = isRejection(meaning) ? AttemptResult.REJECTED : results[meaning];
+  const { result, problem = AccountProblem.UNSPECIFIED } = consequences[meaning];
   const retryAtMs = waits.has(result) ? facts.retryAtMs : undefined;
   return {
     result,
     meaning,
     retryAtMs,
     modelScoped: meaning === 'model_limited',
-    problem: problemOf(facts),
+    // A request that the provider had begun to answer proves that it knew the account: the next one will show.
+    problem: facts.upstreamStatus === 0 ? AccountProblem.UNSPECIFIED : problem,
     upstreamStatus: facts.upstreamStatus,
     error: toGatewayError({ ...facts, retryAtMs }),
   };
@@ -75,40 +51,60 @@ export function answerTooLarge(): UpstreamFailure {
 const answerTooLargeText =
   'The answer is larger than the gateway can hold at once, and was given up. Answers to requests with "stream": true have no such limit.';
 
-const results: Readonly<Record<Exclude<ErrorMeaning, Rejection>, AttemptResult>> = {
-  limited: AttemptResult.RATE_LIMITED,
-  model_limited: AttemptResult.RATE_LIMITED,
-  refused_account: AttemptResult.UNAUTHORIZED,
-  revoked_credential: AttemptResult.UNAUTHORIZED,
-  disabled_account: AttemptResult.UNAUTHORIZED,
-  overloaded: AttemptResult.OVERLOADED,
-  server_error: AttemptResult.SERVER_ERROR,
-  network: AttemptResult.NETWORK_ERROR,
-  timeout: AttemptResult.TIMEOUT,
-};
-
-/** A request that the provider had begun to answer proves that it knew the account: the next one will show. */
-function problemOf({ meaning, upstreamStatus }: FailureFacts): AccountProblem {
-  return upstreamStatus === 0 ? AccountProblem.UNSPECIFIED : (problems.get(meaning) ?? AccountProblem.UNSPECIFIED);
+/** What follows from an error for the account, and, where no account would take the request, what its client is told. */
+interface Consequence {
+  readonly result: AttemptResult;
+  /** Refused for good: why it is out of service until a person acts. */
+  readonly problem?: AccountProblem;
+  readonly rejection?: string;
 }
 
-const problems: ReadonlyMap<ErrorMeaning, AccountProblem> = new Map<ErrorMeaning, AccountProblem>([
-  ['revoked_credential', AccountProblem.CREDENTIAL_REVOKED],
-  ['disabled_account', AccountProblem.ACCOUNT_DISABLED],
-]);
+const rejected = (reason: string): Consequence => ({
+  result: AttemptResult.REJECTED,
+  rejection: `The provider rejected the request${reason}.`,
+});
+
+const { UNAUTHORIZED } = AttemptResult;
+const { CREDENTIAL_REVOKED, ACCOUNT_DISABLED } = AccountProblem;
+
+const byMeaning = {
+  limited: { result: AttemptResult.RATE_LIMITED },
+  model_limited: { result: AttemptResult.RATE_LIMITED },
+  refused_account: { result: UNAUTHORIZED },
+  revoked_credential: { result: UNAUTHORIZED, problem: CREDENTIAL_REVOKED },
+  /** The account, its workspace or its organization. */
+  disabled_account: { result: UNAUTHORIZED, problem: ACCOUNT_DISABLED },
+  overloaded: { result: AttemptResult.OVERLOADED },
+  server_error: { result: AttemptResult.SERVER_ERROR },
+  network: { result: AttemptResult.NETWORK_ERROR },
+  timeout: { result: AttemptResult.TIMEOUT },
+  rejected: rejected(''),
+  too_large: rejected(': it is too large'),
+  context_too_long: rejected(": the conversation is longer than the model's context window"),
+  bad_image: rejected(': it could not use an image of it'),
+  against_policy: rejected(': it is against the policies of the provider'),
+  unreadable_reasoning: rejected(': it could not read the encrypted reasoning in it'),
+  unknown_model: { result: AttemptResult.REJECTED, rejection: 'The provider does not offer this model.' },
+} satisfies Record<string, Consequence>;
+
+/** What a provider's error means for the request, for the account and for who else could serve it. */
+export type ErrorMeaning = keyof typeof byMeaning;
+
+const consequences: Readonly<Record<ErrorMeaning, Consequence>> = byMeaning;
 
 /** Results that a provider's "come back at" belongs to. */
 const waits: ReadonlySet<AttemptResult> = new Set([AttemptResult.RATE_LIMITED, AttemptResult.OVERLOADED]);
 
 function toGatewayError({ meaning, upstreamStatus, upstreamCode, retryAtMs }: FailureFacts): GatewayError {
   const details = { upstreamStatus: upstreamStatus === 0 ? undefined : upstreamStatus, upstreamCode };
-  if (meaning === 'unknown_model') return new GatewayError('model_not_found', rejectionTexts[meaning], details);
-  if (isRejection(meaning)) {
+  const { result, rejection } = consequences[meaning];
+  if (rejection !== undefined) {
+    if (meaning === 'unknown_model') return new GatewayError('model_not_found', rejection, details);
     const status = upstreamStatus === 0 && meaning === 'too_large' ? 413 : upstreamStatus;
     const shown = rejectionStatuses.includes(status) ? status : 400;
-    return new GatewayError('upstream_rejected', rejectionTexts[meaning], { ...details, upstreamStatus: shown });
+    return new GatewayError('upstream_rejected', rejection, { ...details, upstreamStatus: shown });
   }
-  if (results[meaning] === AttemptResult.RATE_LIMITED) {
+  if (result === AttemptResult.RATE_LIMITED) {
     const text = 'Every account that could serve the request is rate limited.';
     return new GatewayError('pool_exhausted', text, { ...details, retryAtMs });
   }
@@ -117,20 +113,6 @@ function toGatewayError({ meaning, upstreamStatus, upstreamCode, retryAtMs }: Fa
 
 /** The statuses that a rejection has for clients; any other is a 400. @see spec "Codes" */
 const rejectionStatuses: readonly number[] = [400, 413, 422];
-
-const rejectionTexts: Readonly<Record<Rejection, string>> = {
-  rejected: 'The provider rejected the request.',
-  too_large: 'The provider rejected the request: it is too large.',
-  context_too_long: "The provider rejected the request: the conversation is longer than the model's context window.",
-  bad_image: 'The provider rejected the request: it could not use an image of it.',
-  against_policy: 'The provider rejected the request: it is against the policies of the provider.',
-  unreadable_reasoning: 'The provider rejected the request: it could not read the encrypted reasoning in it.',
-  unknown_model: 'The provider does not offer this model.',
-};
-
-function isRejection(meaning: ErrorMeaning): meaning is Rejection {
-  return meaning in rejectionTexts;
-}
 
 /** What an error status of a provider means, then the meanings that a known code of the error may give it instead. */
 export type StatusRule = readonly [meaning: ErrorMeaning, ...orByCode: ErrorMeaning[]];

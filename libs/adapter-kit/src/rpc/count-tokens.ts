@@ -1,11 +1,11 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { GatewayError } from '@gateway/errors';
+import { GatewayError, toErrorDetail } from '@gateway/errors';
 import type { AdapterService, CountTokensResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-service.ts';
 import { openAnswer } from '../attempt/open-answer.ts';
-import { failedOutcome, failureOfExchange, plainFailure } from '../attempt/outcome.ts';
+import { failedAttempt, failureOfExchange, plainFailure } from '../attempt/outcome.ts';
 import type { ClientRequest, TokenCounter, UpstreamFailure } from '../provider-format.ts';
 import { readWholeBody, UpstreamError } from '../upstream/upstream-exchange.ts';
 import { readClientRequest, toClientRequest } from './execute.ts';
@@ -61,7 +61,9 @@ function readCount(counter: TokenCounter, body: Buffer, upstreamStatus: number):
 }
 
 function toResponse(counted: Counted): MessageInitShape<typeof CountTokensResponseSchema> {
-  if (counted.failure !== undefined) return { outcome: failedOutcome(counted.failure, counted.failure.error) };
+  const { failure } = counted;
+  if (failure !== undefined)
+    return { outcome: { attempt: failedAttempt(failure), error: toErrorDetail(failure.error) } };
   const { inputTokens, upstreamStatus } = counted;
   return {
     inputTokens: BigInt(inputTokens),

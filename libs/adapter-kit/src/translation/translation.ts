@@ -1,6 +1,48 @@
-import type { ChatAnswerOptions } from '@gateway/chat';
+import {
+  type ChatAnswer,
+  type ChatAnswerOptions,
+  type ChatRequest,
+  createChatAnswer,
+  parseChatRequest,
+} from '@gateway/chat';
 import type { GatewayErrorCode } from '@gateway/errors';
-import type { ClientRequest } from '../provider-format.ts';
+import { toWellFormedJson } from '@gateway/json';
+import type { AnswerReader, ClientRequest, Translator } from '../provider-format.ts';
+
+/** How chat completions are spoken to a provider of one format. No header of the client goes along: none is of its dialect. */
+export interface ChatFormat {
+  readonly path: string;
+  /** Members that are undefined are not sent. Throws `invalid_request` or `unsupported_content`. */
+  toProviderRequest(request: ChatRequest, context: TranslationContext): object;
+  readAnswer(answer: ChatAnswer, options: ChatReaderOptions): AnswerReader;
+}
+
+export interface ChatReaderOptions extends Pick<ClientRequest, 'nowMs' | 'maxAnswerBytes'> {
+  /** True when the client asked for a JSON answer. */
+  readonly wantsJson: boolean;
+}
+
+/** Translates chat completions. `translate` is the work on the whole body, which may be done in another thread. */
+export function chatTranslatorOf({ path, toProviderRequest, readAnswer }: ChatFormat) {
+  const translate: TranslateChat = (body, context) => {
+    const request = parseChatRequest(body);
+    const { stream, includeUsage, responseFormat } = request;
+    return {
+      body: toWellFormedJson(toProviderRequest(request, context)),
+      answer: { stream, includeUsage, wantsJson: responseFormat.type !== 'text' },
+    };
+  };
+  const toCall: NonNullable<Translator['toCall']> = (request, translated) => {
+    const { requestId: id, lease, nowMs, maxAnswerBytes } = request;
+    const { wantsJson, ...wanted } = translated.answer;
+    const created = Math.floor(nowMs / 1_000);
+    const answer = createChatAnswer({ id, created, model: lease.model, ...wanted, maxBytes: maxAnswerBytes });
+    const reader = readAnswer(answer, { wantsJson, nowMs, maxAnswerBytes });
+    return { path, headers: {}, body: translated.body, answer: reader };
+  };
+  const prepare = (request: ClientRequest) => toCall(request, translate(request.body.whole(), request));
+  return { prepare, toCall, translate };
+}
 
 /** What a translation is made from, besides the body. Plain data: it may go to another thread. */
 export type TranslationContext = Pick<ClientRequest, 'affinityKey'> & {
@@ -10,12 +52,8 @@ export type TranslationContext = Pick<ClientRequest, 'affinityKey'> & {
 /** A chat request as a provider takes it. Plain data. */
 export interface TranslatedChat<Body = string> {
   readonly body: Body;
-  readonly answer: ChatAnswerPlan;
-}
-
-/** What the client wants of its answer. */
-export interface ChatAnswerPlan extends Pick<ChatAnswerOptions, 'stream' | 'includeUsage'> {
-  readonly wantsJson: boolean;
+  /** What the client wants of its answer. */
+  readonly answer: Pick<ChatAnswerOptions, 'stream' | 'includeUsage'> & Pick<ChatReaderOptions, 'wantsJson'>;
 }
 
 /** The same as a worker gives it. */

@@ -1,4 +1,4 @@
 import { translationWorker } from '@gateway/adapter-kit/translation-worker';
-import { translateChat } from './chat-translator.ts';
+import { chatTranslator } from './chat-translator.ts';
 
-export const translate = translationWorker(translateChat);
+export const translate = translationWorker(chatTranslator.translate);

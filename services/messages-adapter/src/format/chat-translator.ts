@@ -1,39 +1,20 @@
-import type { ClientRequest, PreparedCall, TranslatedChat, TranslationContext, Translator } from '@gateway/adapter-kit';
-import { type ChatRequest, createChatAnswer, parseChatRequest } from '@gateway/chat';
-import { toWellFormedJson } from '@gateway/json';
+import { chatTranslatorOf } from '@gateway/adapter-kit';
+import { type ChatRequest, readDefaultEffort } from '@gateway/chat';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { convertMessages } from './convert-messages.ts';
 import { convertResponseFormat } from './convert-response-format.ts';
 import { convertTools } from './convert-tools.ts';
 import { EventReader } from './event-reader.ts';
-import { mapReasoningEffort, readDefaultEffort } from './map-reasoning-effort.ts';
+import { mapReasoningEffort } from './map-reasoning-effort.ts';
 import { maxTokensFor, modelFamilyOf, withTraits } from './model-families.ts';
 import type { MessagesRequest, OutputConfig } from './provider-request.ts';
 
 /** Chat completions spoken to a Messages provider. The provider always streams; a client that doesn't gets the whole. */
-export const chatTranslator: Translator = {
-  prepare: (request: ClientRequest) => toCall(request, translateChat(request.body.whole(), request)),
-  toCall,
-};
-
-/** A chat request as a Messages provider takes it. Throws what is wrong with it. */
-export function translateChat(body: Uint8Array, { lease }: TranslationContext): TranslatedChat {
-  const request = parseChatRequest(body);
-  const { stream, includeUsage, responseFormat } = request;
-  return {
-    body: toWellFormedJson(toProviderRequest(request, lease)),
-    answer: { stream, includeUsage, wantsJson: responseFormat.type !== 'text' },
-  };
-}
-
-function toCall(...[request, translated]: Parameters<NonNullable<Translator['toCall']>>): PreparedCall {
-  const { requestId, lease, nowMs, maxAnswerBytes } = request;
-  const { stream, includeUsage } = translated.answer;
-  const created = Math.floor(nowMs / 1_000);
-  const identity = { id: requestId, created, model: lease.model };
-  const answer = createChatAnswer({ ...identity, stream, includeUsage, maxBytes: maxAnswerBytes });
-  return { path: '/messages', headers: {}, body: translated.body, answer: new EventReader(answer, maxAnswerBytes) };
-}
+export const chatTranslator = chatTranslatorOf({
+  path: '/messages',
+  toProviderRequest: (request, { lease }) => toProviderRequest(request, lease),
+  readAnswer: (answer, { maxAnswerBytes }) => new EventReader(answer, maxAnswerBytes),
+});
 
 /**
  * The Messages request for a chat request. Sampling parameters never go along: current models refuse them.

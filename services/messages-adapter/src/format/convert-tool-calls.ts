@@ -22,11 +22,10 @@ export class ConversationToolIds {
 
   /** The id for a call. */
   call(clientId: string): string {
-    const calls = this.#callsOf.get(clientId) ?? { ids: [], answered: 0 };
+    const calls = this.#callsOf.getOrInsertComputed(clientId, () => ({ ids: [], answered: 0 }));
     const id = this.#unusedId(clientId, calls.ids.length);
     this.#taken.add(id);
     calls.ids.push(id);
-    this.#callsOf.set(clientId, calls);
     this.#unanswered += 1;
     return id;
   }

@@ -1,6 +1,6 @@
-import { type ReasoningEffort, reasoningEfforts } from '@gateway/chat';
+import { type ReasoningEffort, readDefaultEffort, reasoningEfforts } from '@gateway/chat';
 import { describe, expect, it } from 'vitest';
-import { mapReasoningEffort, readDefaultEffort } from './map-reasoning-effort.ts';
+import { mapReasoningEffort } from './map-reasoning-effort.ts';
 import { modelFamilyOf } from './model-families.ts';
 
 const adaptive = { type: 'adaptive', display: 'summarized' };

@@ -1,4 +1,4 @@
-import { type ReasoningEffort, reasoningEfforts } from '@gateway/chat';
+import type { ReasoningEffort } from '@gateway/chat';
 import { LeastThinking, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import type { ModelFamily } from './model-families.ts';
 import type { EffortLevel, Thinking } from './provider-request.ts';
@@ -29,11 +29,6 @@ export function mapReasoningEffort(request: ReasoningRequest): ReasoningSettings
   if (effort === undefined) return { thinking: thinkingByDefault(request) };
   if (effort === 'none') return leastReasoning(family);
   return { thinking: thinkingFor(request, effort), effort: nearestLevel(levelOf[effort], family.effortLevels) };
-}
-
-/** The effort that a lease names for its class; undefined for none and for words that are no effort. */
-export function readDefaultEffort(text: string): ReasoningEffort | undefined {
-  return reasoningEfforts.find((effort) => effort === text);
 }
 
 type ThinkingEffort = Exclude<ReasoningEffort, 'none'>;

@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import type { ProviderFormat } from '@gateway/adapter-kit';
+import type { ProviderFormat, Translator } from '@gateway/adapter-kit';
 import { GatewayError } from '@gateway/errors';
 import { asObject, asString, type JsonObject } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -14,7 +14,7 @@ import { relayTranslator, tokenCounter } from './relay-translator.ts';
 export const messagesFormat: ProviderFormat = {
   id: ProviderFormatId.MESSAGES,
   translationWorker: new URL('./chat-translation-worker.ts', import.meta.url),
-  translators: new Map([
+  translators: new Map<Dialect, Translator>([
     [Dialect.CHAT_COMPLETIONS, chatTranslator],
     [Dialect.MESSAGES, relayTranslator],
   ]),

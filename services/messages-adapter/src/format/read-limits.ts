@@ -23,8 +23,7 @@ const unified = 'anthropic-ratelimit-unified';
 
 /** The windows that the headers name a status or an amount of: `5h`, `7d`, or of one model family, `7d_opus`. */
 function usageWindows({ headers, nowMs }: QuotaAnswer): readonly QuotaWindow[] {
-  const named = Object.keys(headers).flatMap((name) => windowHeader.exec(name)?.[1] ?? []);
-  return [...new Set(named)].flatMap((name) => {
+  return windowNames(headers).flatMap((name) => {
     const usedFraction = usedFractionOf(name, headers);
     if (usedFraction === undefined) return [];
     const [length = '', family] = name.split('_', 2);
@@ -40,7 +39,10 @@ function usageWindows({ headers, nowMs }: QuotaAnswer): readonly QuotaWindow[] {
   });
 }
 
-const windowHeader = /^anthropic-ratelimit-unified-(\d+[hd](?:_\w+)?)-(?:status|utilization)$/;
+function windowNames(headers: Headers): readonly string[] {
+  const windowHeader = /^anthropic-ratelimit-unified-(\d+[hd](?:_\w+)?)-(?:status|utilization)$/;
+  return [...new Set(Object.keys(headers).flatMap((name) => windowHeader.exec(name)?.[1] ?? []))];
+}
 
 /**
  * A window that refuses is used up, however it is rounded, unless the subscription as a whole lets requests pass. Without an
@@ -117,17 +119,11 @@ export function readRateLimit(answer: AnswerHead): RateLimit {
 function rejectedWindows(headers: Headers): readonly string[] {
   const overall = headers[`${unified}-status`];
   if (overall !== undefined && overall !== 'rejected') return [];
-  const named = Object.keys(headers)
-    .filter((name) => headers[name] === 'rejected')
-    .map((name) => /^anthropic-ratelimit-unified-(\d+[hd](?:_\w+)?)-status$/.exec(name)?.[1])
-    .filter((window) => window !== undefined);
+  const named = windowNames(headers).filter((name) => headers[`${unified}-${name}-status`] === 'rejected');
   if (named.length > 0 || overall === undefined) return named;
-  return [claimedWindow(headers[`${unified}-representative-claim`] ?? '')];
-}
-
-/** The window behind `five_hour`, `seven_day` or `seven_day_opus`. */
-function claimedWindow(claim: string): string {
-  return claim.replace('five_hour', '5h').replace('seven_day', '7d');
+  // `five_hour`, `seven_day` or `seven_day_opus`.
+  const claim = headers[`${unified}-representative-claim`] ?? '';
+  return [claim.replace('five_hour', '5h').replace('seven_day', '7d')];
 }
 
 /** A window of the whole account outweighs one of a model family, which the next answer names again. */

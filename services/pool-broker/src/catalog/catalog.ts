@@ -26,7 +26,7 @@ export class Catalog {
   readonly #removedPools: Removed<PoolConfig>;
   readonly #store: PoolStore;
   readonly #clock: Clock;
-  readonly #reports = new Map<string, KnownReport>();
+  readonly #reports = new Map<string, ModelReport>();
   readonly #changes = new EventEmitter().setMaxListeners(0);
 
   constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
@@ -123,14 +123,17 @@ export class Catalog {
     const known = this.#reports.get(report.pool);
     if (known !== undefined && known.reportedAtMs > report.reportedAtMs) return;
     const models = report.models ?? known?.models;
-    const ids = new Set(models?.flatMap(({ id }) => [id, splitSnapshotDate(id).undated]));
     const isSame = known?.reportedAtMs === report.reportedAtMs;
-    this.#reports.set(report.pool, withRefresh({ ...report, models, ids }, isSame ? (known.refreshMs ?? 0) : 0));
+    this.#reports.set(report.pool, withRefresh({ ...report, models }, isSame ? (known.refreshMs ?? 0) : 0));
   }
 
   /** A current list is believed first, then the configuration, then what we knew or may guess of pools whose list is not current. */
   #poolOf(model: string, pools: readonly PoolConfig[]): PoolConfig | undefined {
-    const lists = ({ name }: PoolConfig) => this.#reports.get(name)?.ids.has(model);
+    // Providers take a dated model by its undated id too, which their lists may leave out.
+    const lists = ({ name }: PoolConfig) =>
+      this.#reports.get(name)?.models?.some(({ id }) => {
+        return id === model || (id.startsWith(model) && splitSnapshotDate(id).undated === model);
+      });
     const isUsed = ({ name }: PoolConfig) =>
       this.#gateway.classes.some(({ candidates }) =>
         candidates.some((candidate) => candidate.pool === name && candidate.model === model),
@@ -152,12 +155,7 @@ export class Catalog {
   }
 }
 
-interface KnownReport extends ModelReport {
-  /** Of its models. Providers take a dated model by its undated id too, which their lists may leave out: both are here. */
-  readonly ids: ReadonlySet<string>;
-}
-
-function withRefresh(report: KnownReport, refreshMs: number): KnownReport {
+function withRefresh(report: ModelReport, refreshMs: number): ModelReport {
   return { ...report, refreshMs: Math.max(refreshMs, report.refreshMs ?? 0) };
 }
 

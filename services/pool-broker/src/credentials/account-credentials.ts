@@ -60,10 +60,7 @@ export class AccountCredentials {
   }
 
   #tokensOf(account: OAuthAccount): AccessTokens {
-    const id = grantIdOf(account);
-    const tokens = this.#tokens.get(id) ?? new AccessTokens(account, this.#context);
-    this.#tokens.set(id, tokens);
-    return tokens;
+    return this.#tokens.getOrInsertComputed(grantIdOf(account), () => new AccessTokens(account, this.#context));
   }
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '@gateway/time';
-import type { CredentialEvents } from './credential-events.ts';
+import type { CredentialEvents } from '../metrics.ts';
 import { DecryptionError } from './encryption.ts';
 import type { Grant, GrantStore, OAuthAccount } from './grants.ts';
 import type { NewTokens, TokenEndpoint } from './token-endpoint.ts';

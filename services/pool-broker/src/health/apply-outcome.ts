@@ -54,13 +54,11 @@ function isNewsOn(cooldown: Cooldown, attempt: EndedAttempt): boolean {
 function afterRateLimit(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
   const { nowMs: sinceMs, outcome } = attempt;
   const { scope: model, retryAtMs, window } = limitOf(outcome, attempt.model, sinceMs);
-  const { rateLimitCooldownMs: firstMs, rateLimitCooldownMaxMs: maxMs, givenCooldownMaxMs } = rules.settings;
-  const ended = endProbe(health, attempt);
-  if (retryAtMs === undefined)
-    return withGuess(ended, { model, reason: 'rate_limited', firstMs, maxMs }, attempt, rules);
-  // An end that the provider named is believed to the millisecond, as far ahead as the settings allow.
-  const untilMs = Math.min(retryAtMs, sinceMs + givenCooldownMaxMs);
   const reason = 'rate_limited';
+  const ended = endProbe(health, attempt);
+  if (retryAtMs === undefined) return withGuess(ended, { model, reason }, attempt, rules);
+  // An end that the provider named is believed to the millisecond, as far ahead as the settings allow.
+  const untilMs = Math.min(retryAtMs, sinceMs + rules.settings.givenCooldownMaxMs);
   return withCooldown(ended, { model, reason, sinceMs, untilMs, givenByProvider: true, repeats: 0, window }, rules);
 }
 
@@ -72,8 +70,7 @@ function afterRefusal(health: AccountHealth, attempt: EndedAttempt, rules: Healt
     const isKnownProblem = ended.problem?.credentialId === credentialId;
     return isKnownProblem ? ended : { ...ended, problem: { kind: outcome.problem, sinceMs, credentialId } };
   }
-  const { unauthorizedCooldownMs: firstMs, unauthorizedCooldownMaxMs: maxMs } = rules.settings;
-  return withGuess(ended, { model: '', reason: 'unauthorized', firstMs, maxMs }, attempt, rules);
+  return withGuess(ended, { model: '', reason: 'unauthorized' }, attempt, rules);
 }
 
 /**
@@ -81,14 +78,13 @@ function afterRefusal(health: AccountHealth, attempt: EndedAttempt, rules: Healt
  * nothing: the account may be the only one, and answers.
  */
 function afterError(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
-  const { errorThreshold, errorCooldownMs: firstMs, errorCooldownMaxMs: maxMs } = rules.settings;
   const { result, answerBegan } = attempt.outcome;
   const wasProbe = health.cooldowns.some((cooldown) => causeOf(cooldown) === 'errors' && isProbedBy(cooldown, attempt));
   const counted = withAttemptCounted(endProbe(health, attempt), true, attempt.nowMs);
-  const isTooMuch = counted.errorAverage >= errorThreshold && answerBegan !== true;
+  const isTooMuch = counted.errorAverage >= rules.settings.errorThreshold && answerBegan !== true;
   if (!wasProbe && !isTooMuch) return counted;
   const reason = result === 'timeout' ? result : 'server_error';
-  return withGuess(counted, { model: '', reason, firstMs, maxMs }, attempt, rules);
+  return withGuess(counted, { model: '', reason }, attempt, rules);
 }
 
 /** Counts one more attempt. A single failure weighs a quarter, so that it takes three in a row to pass one half. */

@@ -10,12 +10,10 @@ export interface HealthRules {
 
 type CooldownKind = Pick<Cooldown, 'model' | 'reason'>;
 
-type Durations = Readonly<Record<'firstMs' | 'maxMs', number>>;
-
 /** A cooldown of a duration that we make up: it doubles while it proves too short, and is stretched at random. */
 export function withGuess(
   health: AccountHealth,
-  { model, reason, firstMs, maxMs }: CooldownKind & Durations,
+  { model, reason }: CooldownKind,
   { leasedAtMs, nowMs }: { readonly leasedAtMs: number | undefined; readonly nowMs: number },
   rules: HealthRules,
 ): AccountHealth {
@@ -23,12 +21,19 @@ export function withGuess(
   // Requests that were under way together fail together: that is one event, not many.
   if (previous !== undefined && isRunning(previous, nowMs) && (leasedAtMs ?? nowMs) <= previous.sinceMs) return health;
   const repeats = previous === undefined || nowMs >= forgottenAtMs(previous) ? 1 : previous.repeats + 1;
-  const untilMs = nowMs + guessedMs(repeats, { firstMs, maxMs }, rules);
+  const untilMs = nowMs + guessedMs(reason, repeats, rules);
   return withCooldown(health, { model, reason, sinceMs: nowMs, untilMs, givenByProvider: false, repeats }, rules);
 }
 
 /** A duration that doubles with each repeat, stretched at random so that what began together does not end together. */
-export function guessedMs(repeats: number, { firstMs, maxMs }: Durations, rules: HealthRules): number {
+export function guessedMs(reason: Cooldown['reason'], repeats: number, rules: HealthRules): number {
+  const { settings } = rules;
+  const [firstMs, maxMs] = {
+    limit: [settings.rateLimitCooldownMs, settings.rateLimitCooldownMaxMs] as const,
+    refusal: [settings.unauthorizedCooldownMs, settings.unauthorizedCooldownMaxMs] as const,
+    errors: [settings.errorCooldownMs, settings.errorCooldownMaxMs] as const,
+    provider: [settings.poolPauseMs, settings.poolPauseMaxMs] as const,
+  }[causeOf({ reason })];
   return stretchedMs(Math.min(firstMs * 2 ** Math.min(repeats - 1, 30), Math.max(firstMs, maxMs)), rules);
 }
 

@@ -113,9 +113,8 @@ function withPause(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRu
   if (pause !== undefined && !wasProbe && leasedAtMs <= pause.sinceMs) return incident;
   if (!wasProbe && !isOfPool(incident, attempt, rules)) return incident;
   const repeats = (pause?.repeats ?? 0) + 1;
-  const { poolPauseMs: firstMs, poolPauseMaxMs: maxMs } = rules.settings;
-  const guessMs = guessedMs(repeats, { firstMs, maxMs }, rules);
-  const untilMs = nowMs + Math.max(guessMs, Math.min(maxMs, (attempt.outcome.retryAtMs ?? nowMs) - nowMs));
+  const givenMs = Math.min(rules.settings.poolPauseMaxMs, (attempt.outcome.retryAtMs ?? nowMs) - nowMs);
+  const untilMs = nowMs + Math.max(guessedMs(reason, repeats, rules), givenMs);
   return { ...incident, pause: { model, reason, sinceMs: nowMs, untilMs, givenByProvider: false, repeats } };
 }
 

@@ -4,7 +4,7 @@ import { type Account, servesModel } from '../accounts/account.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import { type AccountView, asInService, eligibilityOf } from '../health/eligibility.ts';
 import type { Broker } from './broker.ts';
-import type { CandidateView } from './select-account.ts';
+import { type CandidateView, drawByShare } from './select-account.ts';
 
 /** Who asks, as far as it decides what they may have. Empty texts: no session, no share is counted. */
 export interface Asking {
@@ -78,14 +78,11 @@ const samplesOfPool = new WeakMap<readonly Account[], LRUCache<string, ModelAcco
 /** The accounts that may serve a model, of which a request looks at a few. One that was found limited is not drawn for a second. */
 class ModelAccounts {
   readonly serving: readonly Account[];
-  readonly #sums: readonly number[];
   /** When to look again at accounts that were found limited, in that order. */
   readonly #limited = new Map<Account, number>();
 
   constructor(accounts: readonly Account[], model: string) {
     this.serving = accounts.filter((account) => account.state === 'active' && servesModel(account, model));
-    let sum = 0;
-    this.#sums = this.serving.map(({ weight }) => (sum += weight));
   }
 
   get usableShare(): number {
@@ -101,7 +98,7 @@ class ModelAccounts {
     const next = affinityKey === '' ? random : numbersOf(affinityKey);
     const usable = new Set<Account>();
     for (let draws = 0; draws < maxDraws && usable.size < sampleSize; draws++) {
-      const account = this.#at(next());
+      const account = drawByShare(this.serving, ({ weight }) => weight, next());
       if (account !== undefined && !this.#limited.has(account)) usable.add(account);
     }
     return [...due, ...(usable.size > 0 ? usable : this.#someUsable(next()))];
@@ -110,18 +107,6 @@ class ModelAccounts {
   note(account: Account, isLimited: boolean, nowMs: number): void {
     this.#limited.delete(account);
     if (isLimited) this.#limited.set(account, nowMs + lookAgainMs);
-  }
-
-  /** The account at a place from 0 to below 1, of which each has its share by weight. */
-  #at(place: number): Account | undefined {
-    const sought = place * (this.#sums.at(-1) ?? 0);
-    let [from, to] = [0, this.#sums.length - 1];
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      if ((this.#sums[middle] ?? 0) > sought) to = middle;
-      else from = middle + 1;
-    }
-    return this.serving[from];
   }
 
   /** Where most accounts are limited the draws may all miss the others. */

@@ -215,12 +215,17 @@ function drawLeastBusy(
   });
   const least = Math.min(...rated.map(({ load }) => load));
   const leastBusy = rated.filter(({ load }) => load === least);
-  let place = random() * leastBusy.reduce((sum, { share }) => sum + share, 0);
-  const drawn = leastBusy.find(({ share }) => {
-    place -= share;
-    return place < 0;
+  return drawByShare(leastBusy, ({ share }) => share, random())?.each;
+}
+
+/** What stands at a place from 0 to below 1, of which each has its share. */
+export function drawByShare<T>(from: readonly T[], shareOf: (each: T) => number, place: number): T | undefined {
+  let left = place * from.reduce((sum, each) => sum + shareOf(each), 0);
+  const drawn = from.find((each) => {
+    left -= shareOf(each);
+    return left < 0;
   });
-  return (drawn ?? leastBusy.at(-1))?.each;
+  return drawn ?? from.at(-1);
 }
 
 /** Rendezvous hashing by weight: every replica picks the same account, and adding or removing one moves only the keys that prefer it. */

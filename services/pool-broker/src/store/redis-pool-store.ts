@@ -1,4 +1,4 @@
-import { connectTimeoutMs, openRedis, type RedisSettings, runScript, scriptOf, within } from '@gateway/redis';
+import { connectTimeoutMs, openRedis, type RedisOptions, runScript, scriptOf, within } from '@gateway/redis';
 import type { Clock } from '@gateway/time';
 import type { Cluster, Redis } from 'ioredis';
 import type { z } from 'zod';
@@ -8,13 +8,10 @@ import { forgottenIncidentAtMs, noIncidents, type PoolHealth, poolHealthSchema }
 import type { Change, LeaseRenewal, NewLease, PoolRequest, PoolStore } from './pool-store.ts';
 import { maxCallers, type ShareQuestion, type SinceQuestion } from './pool-store.ts';
 
-export interface RedisPoolStoreOptions {
-  readonly settings: RedisSettings;
+export interface RedisPoolStoreOptions extends Pick<RedisOptions, 'settings' | 'onFault'> {
   /** How long one command may take. */
   readonly commandTimeoutMs: number;
   readonly clock: Clock;
-  /** Receives the reason why connections fail. */
-  readonly onFault?: (reason: string) => void;
   /** Before every key, so that suites can share a server. Default "pool:". */
   readonly keyPrefix?: string;
 }

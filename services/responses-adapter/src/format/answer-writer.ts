@@ -102,11 +102,7 @@ export class MessageWriter {
   }
 
   #message(outputIndex: number, phase?: string): Message {
-    const known = this.#messages.get(outputIndex);
-    if (known !== undefined) return known;
-    const message: Message = { phase, parts: new Map(), withheld: '' };
-    this.#messages.set(outputIndex, message);
-    return message;
+    return this.#messages.getOrInsertComputed(outputIndex, () => ({ phase, parts: new Map(), withheld: '' }));
   }
 
   #write(message: Message, part: MessagePart): void {
@@ -213,11 +209,7 @@ export class CallWriter {
   }
 
   #call(outputIndex: number): Call {
-    const known = this.#calls.get(outputIndex);
-    if (known !== undefined) return known;
-    const call: Call = { index: undefined, id: undefined, arguments: '' };
-    this.#calls.set(outputIndex, call);
-    return call;
+    return this.#calls.getOrInsertComputed(outputIndex, () => ({ index: undefined, id: undefined, arguments: '' }));
   }
 
   #freeIndex(): number {

@@ -1,4 +1,4 @@
-import { brokenStream, ChatAnswerReader, type QuotaWindow } from '@gateway/adapter-kit';
+import { brokenStream, ChatAnswerReader, type ChatReaderOptions, type QuotaWindow } from '@gateway/adapter-kit';
 import { type ChatAnswer, type ReportedUsage, wholeUsage } from '@gateway/chat';
 import { asArray, asCount, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import type { SseEvent } from '@gateway/sse';
@@ -6,15 +6,6 @@ import { CallWriter, type MessagePart, MessageWriter, mapFinishReason, readItem,
 import { convertUsage } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { EventLimits } from './read-limits.ts';
-
-export interface EventReaderOptions {
-  /** True when the client asked for a JSON answer. */
-  readonly wantsJson: boolean;
-  /** Epoch milliseconds from which resets that are durations count. */
-  readonly nowMs: number;
-  /** The largest answer that the provider's last event may repeat. */
-  readonly maxAnswerBytes: number;
-}
 
 /** The first and the last event repeat the request's instructions and tools, which have up to 16 MiB as JSON. */
 const maxRepeatedRequestBytes = 32 * 1024 * 1024;
@@ -34,7 +25,7 @@ export class EventReader extends ChatAnswerReader {
   /** What the provider reported last. */
   reportedUsage: ReportedUsage | undefined;
 
-  constructor(answer: ChatAnswer, { wantsJson, nowMs, maxAnswerBytes }: EventReaderOptions) {
+  constructor(answer: ChatAnswer, { wantsJson, nowMs, maxAnswerBytes }: ChatReaderOptions) {
     super(answer, maxRepeatedRequestBytes + maxAnswerBytes);
     this.#messages = new MessageWriter(answer, wantsJson);
     this.#calls = new CallWriter(answer);

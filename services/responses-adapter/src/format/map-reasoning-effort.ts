@@ -1,4 +1,4 @@
-import { type ReasoningEffort, reasoningEfforts } from '@gateway/chat';
+import type { ReasoningEffort } from '@gateway/chat';
 import type { ModelTraits } from '@gateway/proto/pool/v1/account_pb.js';
 import { effortsOf } from './model-families.ts';
 import { type WireEffort, wireEfforts } from './provider-request.ts';
@@ -16,11 +16,6 @@ export function mapReasoningEffort(
   if (wanted === undefined) return undefined;
   // `ultra` is a client's word for the strongest one.
   return nearestEffort(wanted === 'ultra' ? 'max' : wanted, effortsOf(model, traits));
-}
-
-/** A class's default effort as the lease has it; undefined for a text that is no effort. */
-export function readDefaultEffort(text: string): ReasoningEffort | undefined {
-  return reasoningEfforts.find((effort) => effort === text);
 }
 
 function nearestEffort(wanted: WireEffort, accepted: readonly string[]): WireEffort | undefined {

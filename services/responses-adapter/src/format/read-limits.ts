@@ -96,13 +96,12 @@ function keyLimits({ headers, model, nowMs }: QuotaAnswer): readonly QuotaWindow
     const limit = positive(numberIn(headers, `x-ratelimit-limit-${name}`));
     const remaining = numberIn(headers, `x-ratelimit-remaining-${name}`);
     if (limit === undefined || remaining === undefined) return [];
-    const resetMs = durationMs(headers[`x-ratelimit-reset-${name}`] ?? '');
     return [
       {
         name,
         models: model,
         usedFraction: Math.max(0, 1 - remaining / limit),
-        resetsAtMs: resetMs === undefined ? undefined : toFutureMs(nowMs + resetMs, nowMs),
+        resetsAtMs: limitResetMs(name, { headers, nowMs }),
         lengthSeconds: undefined,
       },
     ];
@@ -125,8 +124,7 @@ export class EventLimits {
 
   /** When the last of the used-up windows resets that hold for the whole account; undefined when none is used up. */
   get exhaustedUntilMs(): number | undefined {
-    const usedUp = this.windows.filter(({ models, usedFraction }) => models === '' && usedFraction >= 1);
-    return latestMs(usedUp.map(({ resetsAtMs }) => resetsAtMs));
+    return latestResetMs(this.windows.filter(({ models }) => models === ''));
   }
 
   /** Takes a `codex.rate_limits` event. */
@@ -141,30 +139,30 @@ export class EventLimits {
  * @see https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers
  */
 export function readRetryAt(answer: AnswerHead, errorResetsAtMs: number | undefined): number | undefined {
-  return readRetryAfterMs(answer) ?? errorResetsAtMs ?? usedUpWindowsResetMs(answer) ?? exhaustedLimitsResetMs(answer);
+  return (
+    readRetryAfterMs(answer) ?? errorResetsAtMs ?? latestResetMs(usageWindows(answer)) ?? exhaustedLimitsResetMs(answer)
+  );
 }
 
 /** When the last of a subscription's used-up windows resets that hold for the whole account; undefined when none is used up. */
 export function exhaustedWindowsResetMs(answer: AnswerHead): number | undefined {
-  return latestMs(usedUpWindows(answer).flatMap(({ models, resetsAtMs }) => (models === '' ? [resetsAtMs] : [])));
+  return latestResetMs(usageWindows(answer).filter(({ models }) => models === ''));
 }
 
-/** The same, with the windows of model families. */
-function usedUpWindowsResetMs(answer: AnswerHead): number | undefined {
-  return latestMs(usedUpWindows(answer).map(({ resetsAtMs }) => resetsAtMs));
-}
-
-function usedUpWindows(answer: AnswerHead) {
-  return usageWindows(answer).filter(({ usedFraction }) => usedFraction >= 1);
+function latestResetMs(windows: readonly QuotaWindow[]): number | undefined {
+  return latestMs(windows.filter(({ usedFraction }) => usedFraction >= 1).map(({ resetsAtMs }) => resetsAtMs));
 }
 
 /** A limit with something left is not the one that was hit. */
-function exhaustedLimitsResetMs({ headers, nowMs }: AnswerHead): number | undefined {
-  const resets = ['requests', 'tokens']
-    .filter((limit) => (numberIn(headers, `x-ratelimit-remaining-${limit}`) ?? 0) <= 0)
-    .map((limit) => durationMs(headers[`x-ratelimit-reset-${limit}`] ?? ''))
-    .map((resetMs) => (resetMs === undefined ? undefined : toFutureMs(nowMs + resetMs, nowMs)));
-  return latestMs(resets);
+function exhaustedLimitsResetMs(answer: AnswerHead): number | undefined {
+  const limits = ['requests', 'tokens'];
+  const usedUp = limits.filter((limit) => (numberIn(answer.headers, `x-ratelimit-remaining-${limit}`) ?? 0) <= 0);
+  return latestMs(usedUp.map((limit) => limitResetMs(limit, answer)));
+}
+
+function limitResetMs(limit: string, { headers, nowMs }: AnswerHead): number | undefined {
+  const resetMs = durationMs(headers[`x-ratelimit-reset-${limit}`] ?? '');
+  return resetMs === undefined ? undefined : toFutureMs(nowMs + resetMs, nowMs);
 }
 
 /** A duration as Go writes it: `12ms`, `1s`, `6m0s`, `7h49m35s`. */

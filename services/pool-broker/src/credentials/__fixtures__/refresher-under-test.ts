@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { type OAuthCredential, Secret } from '@gateway/config';
 import { ManualClock } from '@gateway/time';
 import { expect } from 'vitest';
-import type { CredentialEvents } from '../credential-events.ts';
+import type { CredentialEvents } from '../../metrics.ts';
 import { type GrantStore, MemoryGrantStore, type OAuthAccount } from '../grants.ts';
 import type { TokenAnswer } from '../token-endpoint.ts';
 import { type RefreshContext, TokenRefresher } from '../token-refresher.ts';
