@@ -8,6 +8,7 @@ import type { Tls } from '@gateway/rpc/grpc';
 import { readBuild } from '@gateway/telemetry';
 import { type AdminNames, adminRefusal, certificateRefusal } from './admin-access.ts';
 import type { ServiceRuntime } from './service.ts';
+import { faultLog } from './transport.ts';
 
 export interface AdminServerOptions extends AdminNames, ServiceRuntime {
   /** 0 picks a free port. */
@@ -54,7 +55,7 @@ export async function listenAdmin(options: AdminServerOptions): Promise<AdminSer
 function serverOf(tls: Tls | undefined, listener: RequestListener) {
   if (tls === undefined) return createServer(listener);
   const server = createTlsServer({ ...tls.certificates, requestCert: true, rejectUnauthorized: false }, listener);
-  tls.onChange((certificates) => server.setSecureContext(certificates));
+  tls.renew(server);
   return server;
 }
 
@@ -68,10 +69,8 @@ function answersOf({ logger, metrics, notReady, routes, ...names }: AdminServerO
     help: 'Requests to the admin port that were refused for the host name or the web page they came by, or for want of a certificate that allows them.',
     labels: ['reason'],
   });
-  const onFault = (method: string, fault: unknown, requestId?: string) =>
-    logger.error({ method, requestId, err: fault }, 'a call failed by a fault of ours');
   const rpc = connectNodeAdapter({
-    routes: (router) => addConnectRoutes(router, routes, onFault),
+    routes: (router) => addConnectRoutes(router, routes, faultLog(logger)),
     acceptCompression: [],
   });
   return async (path: string, request: IncomingMessage, response: ServerResponse) => {

@@ -8,7 +8,7 @@ import { endFailedStart } from './failed-process.ts';
 import { checkExposure, readProcessConfig } from './process-config.ts';
 import type { Service, ServiceRuntime } from './service.ts';
 import { StopSignal } from './stop-signal.ts';
-import { openTls, refusalLog } from './transport.ts';
+import { faultLog, openTls, refusalLog } from './transport.ts';
 import { warnOfUnreachableBackends } from './unreachable-backends.ts';
 
 /** Reads its own settings from `env` (throwing ConfigError) and builds the service with its network peers. */
@@ -99,13 +99,10 @@ async function listenGrpc(
   runtime: ServiceRuntime,
   stack: AsyncDisposableStack,
 ): Promise<readonly GrpcServer[]> {
-  const { logger, tls } = runtime;
-  const onFault = (method: string, fault: unknown, requestId?: string) =>
-    logger.error({ method, requestId, err: fault }, 'a call failed by a fault of ours');
-  const onRefused = refusalLog(runtime);
+  const options = { host, tls: runtime.tls, onFault: faultLog(runtime.logger), onRefused: refusalLog(runtime) };
   const listen = async (port: number, served: readonly ServiceRoute[]) => {
     if (served.length === 0) return [];
-    const server = await GrpcServer.listen({ host, port, routes: served, tls, onFault, onRefused });
+    const server = await GrpcServer.listen({ ...options, port, routes: served });
     stack.defer(() => server.stop(0));
     return [server];
   };

@@ -1,4 +1,5 @@
 import { ConfigError, type Environment, EnvReader, readTlsFiles } from '@gateway/config';
+import type { OnFault } from '@gateway/rpc';
 import type { Channel, OnRefused, Refusal, Tls } from '@gateway/rpc/grpc';
 import type { Logger } from '@gateway/telemetry';
 import { LRUCache } from 'lru-cache';
@@ -29,6 +30,12 @@ export async function peerChannels({ logger, tls }: ServiceRuntime, stack: Async
       logger.warn({ peer: service, address, reason: message }, 'a service can not be reached');
     return stack.use(openChannel(url, { service, tls, onUnreachable }));
   };
+}
+
+/** Logs calls that fail by a fault of ours. */
+export function faultLog(logger: Logger): OnFault {
+  return (method, fault, requestId) =>
+    logger.error({ method, requestId, err: fault }, 'a call failed by a fault of ours');
 }
 
 /** Logs and counts what a server does not let in. What repeats is logged once a minute. */

@@ -3,7 +3,7 @@ import { GatewayError } from '@gateway/errors';
 import { AdapterService, type ExecuteRequest } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LimiterService, PeekResponseSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { directClient } from './direct-client.ts';
+import { directClient } from './client.ts';
 import { GrpcServer } from './grpc/server.ts';
 import { type Channel, openChannel } from './multiplex/channel.ts';
 import { type CallContext, type Client, type ServiceRoute, serviceRoute } from './service-types.ts';

@@ -1,9 +1,8 @@
-import type { DescMethod } from '@bufbuild/protobuf';
 import { ConnectError, type ConnectRouter, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
 import { fromErrorDetail, type GatewayError, toErrorDetail, toGatewayError } from '@gateway/errors';
 import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
-import { codeOf, isFault, type OnFault, RpcError, requestIdOf, rpcStatusOf } from './errors.ts';
-import { handlerOf } from './methods.ts';
+import { codeOf, type OnFault, RpcError, rpcStatusOf } from './errors.ts';
+import { answer, answersOnce, firstOf, type ServedMethod, servedMethod } from './methods.ts';
 import type { ServiceRoute } from './service-types.ts';
 
 /**
@@ -11,9 +10,12 @@ import type { ServiceRoute } from './service-types.ts';
  * on `/<package>.<Service>/<Method>`. For operators; services call each other over gRPC.
  */
 export function addConnectRoutes(router: ConnectRouter, routes: readonly ServiceRoute[], onFault?: OnFault): void {
-  for (const route of routes) {
-    const handlers = route.service.methods.map((method) => [method.localName, connectHandler(method, route, onFault)]);
-    router.service(route.service, Object.fromEntries(handlers) as ServiceImpl<typeof route.service>);
+  for (const { service, handlers } of routes) {
+    const calls = service.methods.map((method) => [
+      method.localName,
+      connectHandler(servedMethod(method, handlers), onFault),
+    ]);
+    router.service(service, Object.fromEntries(calls) as ServiceImpl<typeof service>);
   }
 }
 
@@ -26,30 +28,17 @@ export function fromConnectError(thrown: unknown): GatewayError | RpcError {
   return new RpcError(rpcStatusOf(error.code), error.rawMessage, { cause: thrown });
 }
 
-function connectHandler(method: DescMethod, route: ServiceRoute, onFault: OnFault | undefined) {
-  const handler = handlerOf(method, route.handlers);
-  const failure = (thrown: unknown, request: object, { signal }: HandlerContext) => {
-    // The caller went away, or its deadline passed: what became of its call does not matter any more.
-    if (signal.aborted) return ConnectError.from(signal.reason);
-    if (isFault(thrown)) onFault?.(method.toString(), thrown, requestIdOf(request));
-    return toConnectError(thrown);
-  };
-  if (handler.answersOnce) {
-    return async (request: object, context: HandlerContext) => {
-      try {
-        return await handler.handle(request, context);
-      } catch (thrown) {
-        throw failure(thrown, request, context);
-      }
-    };
-  }
-  return async function* (request: object, context: HandlerContext) {
+function connectHandler(served: ServedMethod, onFault: OnFault | undefined) {
+  async function* responses(request: object, { signal }: HandlerContext) {
     try {
-      yield* handler.handle(request, context);
+      yield* answer(served, request, { signal }, onFault);
     } catch (thrown) {
-      throw failure(thrown, request, context);
+      // Connect's own reason says whether the caller went away or its deadline passed.
+      throw signal.aborted ? ConnectError.from(signal.reason) : toConnectError(thrown);
     }
-  };
+  }
+  if (!answersOnce(served.method)) return responses;
+  return (request: object, context: HandlerContext) => firstOf(responses(request, context));
 }
 
 function toConnectError(thrown: unknown): ConnectError {

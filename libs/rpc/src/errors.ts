@@ -4,8 +4,7 @@ import { fromErrorDetail, GatewayError, type GatewayErrorCode, toErrorDetail, to
 import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
 import type { Failure } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 
-const rpcStatuses = ['unavailable', 'deadline_exceeded', 'cancelled', 'permission_denied', 'internal'] as const;
-export type RpcStatus = (typeof rpcStatuses)[number];
+export type RpcStatus = keyof typeof codes;
 type CallFailure = Pick<Failure, 'status' | 'message' | 'detail'>;
 
 /**
@@ -44,7 +43,8 @@ export function codeOf(error: GatewayError | RpcError): Code {
 
 /** What a number of that table says of a call that failed on its way. */
 export function rpcStatusOf(code: number): RpcStatus {
-  return rpcStatuses.find((status) => codes[status] === code) ?? 'internal';
+  const statuses = Object.keys(codes) as RpcStatus[];
+  return statuses.find((status) => codes[status] === code) ?? 'internal';
 }
 
 /** Receives every failure of a handler that is a fault of ours, with the request's id where the call's one request has it. */
@@ -62,13 +62,13 @@ export function requestIdOf(request: object | undefined): string | undefined {
   return typeof request.requestId === 'string' && request.requestId !== '' ? request.requestId : undefined;
 }
 
-const codes: Readonly<Record<RpcStatus, Code>> = {
+const codes = {
   unavailable: Code.Unavailable,
   deadline_exceeded: Code.DeadlineExceeded,
   cancelled: Code.Canceled,
   permission_denied: Code.PermissionDenied,
   internal: Code.Internal,
-};
+} as const;
 
 const codesOfErrors: Readonly<Record<GatewayErrorCode, Code>> = {
   invalid_request: Code.InvalidArgument,

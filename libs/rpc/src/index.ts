@@ -1,5 +1,5 @@
 export { callTable, mayCall, mayReadMetrics, metricsReaders, openToAll, serviceNamesIn } from './call-table.ts';
-export { directClient, directClientOf } from './direct-client.ts';
+export { directClient, directClientOf } from './client.ts';
 export type { OnFault, RpcStatus } from './errors.ts';
 export { RpcError } from './errors.ts';
 export type { CallContext, CallOptions, Client, Handlers, ServiceRoute } from './service-types.ts';

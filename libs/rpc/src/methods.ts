@@ -1,38 +1,62 @@
 import { create, type DescMessage, type DescMethod, type Message, toBinary } from '@bufbuild/protobuf';
-import { RpcError } from './errors.ts';
-import type { CallContext, ServiceRoute, UntypedHandlers } from './service-types.ts';
-
-/** A handler by how it answers. It takes a message, or an iterable of messages, as its method's kind says. */
-export type MethodHandler =
-  | { readonly answersOnce: true; readonly handle: SingleHandler }
-  | { readonly answersOnce: false; readonly handle: StreamHandler };
-
-export type SingleHandler = (request: object, context: CallContext) => Promise<object> | object;
-export type StreamHandler = (request: object, context: CallContext) => AsyncIterable<object>;
-
-/** The handler of a method. Throws when there is none. */
-export function handlerOf(method: DescMethod, handlers: UntypedHandlers): MethodHandler {
-  const handle = handlers[method.localName];
-  if (handle === undefined) throw new Error(`${method.toString()} has no handler`);
-  // The compiler has checked the handlers against the contract, see `serviceRoute`.
-  return { answersOnce: answersOnce(method), handle } as MethodHandler;
-}
+import { Call } from './call.ts';
+import { isFault, type OnFault, RpcError, requestIdOf } from './errors.ts';
+import type { CallOptions, ServiceRoute, UntypedHandler, UntypedHandlers } from './service-types.ts';
 
 export interface ServedMethod {
   readonly method: DescMethod;
-  readonly handler: MethodHandler;
+  /** Takes a message, or an iterable of messages, as its method's kind says, and gives a promise or an iterable. */
+  readonly handle: UntypedHandler;
+}
+
+/** Throws when the method has no handler. */
+export function servedMethod(method: DescMethod, handlers: UntypedHandlers): ServedMethod {
+  const handle = handlers[method.localName];
+  if (handle === undefined) throw new Error(`${method.toString()} has no handler`);
+  return { method, handle };
 }
 
 /** The methods of routes, by their paths. */
 export function servedMethods(routes: readonly ServiceRoute[]): ReadonlyMap<string, ServedMethod> {
   const methods = routes.flatMap(({ service, handlers }) =>
-    service.methods.map((method) => ({ method, handler: handlerOf(method, handlers) })),
+    service.methods.map((method) => servedMethod(method, handlers)),
   );
   return new Map(methods.map((served) => [pathOf(served.method), served]));
 }
 
+/**
+ * A call on the side of the server, whatever carries it: here it begins and ends.
+ * @param request a message, or an iterable of messages
+ * @param toResponse makes what the carrier sends of the fields that the handler gives.
+ */
+export function answer<T = Message>(
+  { method, handle }: ServedMethod,
+  request: object,
+  options: CallOptions,
+  onFault?: OnFault,
+  toResponse: (schema: DescMessage, fields: object) => T = toMessage as typeof toResponse,
+): Call<T> {
+  return new Call(options, async function* (context) {
+    try {
+      const answered = handle(request, context);
+      if (!isStream(answered)) yield toResponse(method.output, await answered);
+      else for await (const fields of answered) yield toResponse(method.output, fields);
+    } catch (thrown) {
+      // What becomes of a call that is over does not matter any more.
+      if (isFault(thrown) && !context.signal.aborted) onFault?.(method.toString(), thrown, requestIdOf(request));
+      throw thrown;
+    }
+  });
+}
+
+/** Whether a method answers with one message. */
 export function answersOnce({ methodKind }: DescMethod): boolean {
   return methodKind === 'unary' || methodKind === 'client_streaming';
+}
+
+/** Whether a method takes one message. */
+export function asksOnce({ methodKind }: DescMethod): boolean {
+  return methodKind === 'unary' || methodKind === 'server_streaming';
 }
 
 /** `/package.Service/Method` */
@@ -56,10 +80,23 @@ export function encoded(schema: DescMessage, fields: object): Uint8Array {
 /** Largest message between services. Bodies travel in messages far below it. */
 export const maxMessageBytes = 8 * 1024 * 1024;
 
-export function isStream(messages: object): messages is AsyncIterable<object> {
-  return Symbol.asyncIterator in messages;
+/** One message, or each of several, as `map` makes it. */
+export function mapped<S extends object, T>(
+  source: S | AsyncIterable<S>,
+  map: (message: S) => T,
+): T | AsyncIterable<T> {
+  return isStream(source) ? mappedAll(source, map) : map(source);
 }
 
-export async function* mapped<S, T>(source: AsyncIterable<S>, map: (item: S) => T): AsyncGenerator<T, undefined> {
+async function* mappedAll<S, T>(source: AsyncIterable<S>, map: (item: S) => T): AsyncGenerator<T, undefined> {
   for await (const item of source) yield map(item);
+}
+
+export async function firstOf<T>(messages: AsyncIterable<T>): Promise<T | undefined> {
+  for await (const message of messages) return message;
+  return undefined;
+}
+
+function isStream<S extends object>(messages: S | AsyncIterable<S>): messages is AsyncIterable<S> {
+  return Symbol.asyncIterator in messages;
 }

@@ -54,7 +54,7 @@ export interface ServiceRoute<S extends DescService = DescService> {
 export type UntypedHandlers = Readonly<Record<string, UntypedHandler>>;
 
 /** Written as a method: its caller has the request from the descriptor, which no type can follow any more. */
-type UntypedHandler = { handle(request: object, context: CallContext): object }['handle'];
+export type UntypedHandler = { handle(request: object, context: CallContext): object }['handle'];
 
 /** Pairs a service with its handlers, which the compiler checks against the contract. */
 export function serviceRoute<S extends DescService>(service: S, handlers: Handlers<S>): ServiceRoute<S> {

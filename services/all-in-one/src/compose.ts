@@ -7,6 +7,7 @@ import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import type { EdgeRouterService } from '@gateway/edge-router/service';
 import { createIdentityService } from '@gateway/identity/service';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
+import { faultLog } from '@gateway/lifecycle/transport';
 import { createWorkerPool } from '@gateway/lifecycle/worker-pool';
 import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter/config';
 import { createLimiterService } from '@gateway/limiter/service';
@@ -151,9 +152,7 @@ async function createFrontWorkers({ env, config, runtime, stack }: Wiring, route
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const address = `unix:${join(folder, 'primary')}`;
-  const onFault = (method: string, fault: unknown) =>
-    runtime.logger.error({ method, err: fault }, 'a call failed by a fault of ours');
-  const server = await GrpcServer.listen({ host: address, port: 0, routes, onFault });
+  const server = await GrpcServer.listen({ host: address, port: 0, routes, onFault: faultLog(runtime.logger) });
   stack.defer(() => server.stop(0));
   const { host, port } = readEdgeRouterConfig(env);
   const program = join(import.meta.dirname, 'front-worker.ts');

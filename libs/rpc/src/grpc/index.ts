@@ -1,9 +1,7 @@
 // Apart from the package's index, so that one process without a network never loads gRPC.
 export type { Channel, ChannelOptions } from '../multiplex/channel.ts';
 export { openChannel } from '../multiplex/channel.ts';
-export type { OnRefused, Refusal } from './caller-check.ts';
 export { grpcDefinition } from './definition.ts';
-export type { GrpcServerOptions } from './server.ts';
+export type { OnRefused, Refusal } from './server.ts';
 export { GrpcServer } from './server.ts';
-export type { Certificates, TlsFiles } from './tls.ts';
 export { Tls } from './tls.ts';

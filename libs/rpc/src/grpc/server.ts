@@ -1,29 +1,25 @@
-import { type EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { createServer, type Server as Listener, type Socket } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import type { DescMethod } from '@bufbuild/protobuf';
 import { MultiplexService, type OpenRequest, type OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import {
+  type handleBidiStreamingCall,
   Metadata,
   Server,
   ServerCredentials,
   type ServerDuplexStream,
-  type ServerReadableStream,
-  type ServerUnaryCall,
-  type ServerWritableStream,
-  type sendUnaryData,
-  type UntypedServiceImplementation,
+  ServerInterceptingCall,
+  type ServerInterceptor,
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
-import { CallScope } from '../call-scope.ts';
-import { isFault, type OnFault, requestIdOf, toCallFailure } from '../errors.ts';
-import { handlerOf, type MethodHandler, type SingleHandler, type StreamHandler, servedMethods } from '../methods.ts';
+import { mayCall, serviceNamesIn } from '../call-table.ts';
+import { type OnFault, RpcError, toCallFailure } from '../errors.ts';
+import { answer, asksOnce, firstOf, pathOf, type ServedMethod, servedMethods } from '../methods.ts';
 import { ServerSession } from '../multiplex/server-session.ts';
 import type { ServiceRoute } from '../service-types.ts';
-import { CallerCheck, type OnRefused } from './caller-check.ts';
-import { grpcDefinition, serverOptions } from './definition.ts';
+import { grpcMethod, serverOptions } from './definition.ts';
 import { addReflection } from './reflection.ts';
-import type { Tls } from './tls.ts';
+import type { OnRefusedConnection, Tls } from './tls.ts';
 
 export interface GrpcServerOptions {
   /** A host; or `unix:/path` of a socket, which only those reach who may enter its folder. */
@@ -38,6 +34,13 @@ export interface GrpcServerOptions {
   readonly onRefused?: OnRefused | undefined;
 }
 
+/** What was not let in. */
+export type Refusal =
+  /** A call. `caller`: the names in its certificate. */
+  { readonly path: string; readonly caller: readonly string[] } | Parameters<OnRefusedConnection>[0];
+
+export type OnRefused = (refusal: Refusal) => void;
+
 /** Trailer that carries a gateway.error.v1.ErrorDetail in binary form. */
 export const errorDetailTrailer = 'gateway-error-bin';
 
@@ -46,6 +49,7 @@ export const errorDetailTrailer = 'gateway-error-bin';
  * over one long-lived stream instead; the handlers see no difference.
  */
 export class GrpcServer {
+  readonly #options: GrpcServerOptions;
   readonly #server: Server;
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
   /** The streams of calls, and when each has ended. */
@@ -64,23 +68,25 @@ export class GrpcServer {
   }
 
   private constructor(options: GrpcServerOptions) {
-    const { routes, onFault, tls, onRefused } = options;
-    const check = tls && new CallerCheck(onRefused);
-    this.#server = new Server({ ...serverOptions, interceptors: check === undefined ? [] : [check.interceptor] });
+    const { routes, onFault, tls } = options;
+    this.#options = options;
+    this.#server = new Server({ ...serverOptions, interceptors: tls === undefined ? [] : [this.#checkCaller] });
     this.#health.addToServer(this.#server);
-    const services = routes.map(({ service }) => service);
-    addReflection(this.#server, services);
-    for (const route of routes) this.#server.addService(grpcDefinition(route.service), implement(route, onFault));
+    addReflection(
+      this.#server,
+      routes.map(({ service }) => service),
+    );
     const methods = servedMethods(routes);
-    this.#server.addService(grpcDefinition(MultiplexService), {
-      open: (stream: MultiplexedStream) => {
-        const session = new ServerSession(stream, { methods, onFault, check: check?.ofStream(stream) });
-        const ended = serveCalls(stream, session).finally(() => this.#sessions.delete(session));
-        this.#sessions.set(session, ended);
-        if (this.#isStopping) session.goAway();
-      },
+    for (const served of methods.values()) {
+      this.#register(served.method, (stream) => this.#answerCall(stream, served));
+    }
+    this.#register(MultiplexService.method.open, (stream: MultiplexedStream) => {
+      const session = new ServerSession(stream, { methods, onFault, check: (path) => this.#check(stream, path) });
+      const ended = serveCalls(stream, session).finally(() => this.#sessions.delete(session));
+      this.#sessions.set(session, ended);
+      if (this.#isStopping) session.goAway();
     });
-    this.#listener = this.#createListener(options).on('connection', (connection: Socket) => {
+    this.#listener = this.#createListener().on('connection', (connection: Socket) => {
       this.#connections.add(connection);
       connection.once('close', () => this.#connections.delete(connection));
     });
@@ -116,40 +122,69 @@ export class GrpcServer {
   }
 
   /** Listening is not left to grpc-js, which does not say why a handshake failed, and can't end it without closing connections. */
-  #createListener({ tls, onRefused }: GrpcServerOptions): Listener {
+  #createListener(): Listener {
+    const { tls, onRefused } = this.#options;
     const injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
-    if (tls === undefined) return createServer((socket) => injector.injectConnection(socket));
-    const refuse = (socket: TLSSocket, problem: string) => {
-      onRefused?.({ address: addressOf(socket), problem });
-      socket.destroy();
-    };
-    // With `rejectUnauthorized` Node would not say why either. Nothing is read of a connection that is not authorized.
-    const options = {
-      ...tls.certificates,
-      ...{ requestCert: true, rejectUnauthorized: false, ALPNProtocols: ['h2'], handshakeTimeout: 10_000 },
-    };
-    const listener = createTlsServer(options, (socket) => {
-      // A connection that breaks ends its session, which says so to its calls.
-      socket.on('error', () => undefined);
-      // One whose handshake ends after the listener was closed would be cut off with its first calls.
+    const accept = (socket: Socket): void => {
+      // A connection whose handshake ends after the listener was closed would be cut off with its first calls.
       if (this.#isStopping) socket.destroy();
-      else if (socket.authorized) injector.injectConnection(socket);
-      else refuse(socket, problemOf(socket));
-    });
-    listener.on('tlsClientError', ({ message }, socket) => refuse(socket, message));
-    tls.onChange((certificates) => listener.setSecureContext(certificates));
-    return listener;
+      else injector.injectConnection(socket);
+    };
+    return tls === undefined ? createServer(accept) : tls.createServer(accept, onRefused);
   }
-}
 
-/** Why a peer's certificate is not taken. */
-function problemOf(socket: TLSSocket): string {
-  const isMissing = socket.getPeerX509Certificate() === undefined;
-  return isMissing ? 'it has no certificate' : `its certificate is not valid: ${socket.authorizationError}`;
-}
+  /** To a server, a method of any kind takes a stream of requests and gives one of responses. */
+  #register<I extends object, O extends object>(method: DescMethod, handle: handleBidiStreamingCall<I, O>): void {
+    const { path, requestDeserialize, responseSerialize } = grpcMethod(method);
+    // The descriptor says which message it is.
+    const deserialize = requestDeserialize as (bytes: Buffer) => I;
+    this.#server.register(path, handle, responseSerialize, deserialize, 'bidi');
+  }
 
-function addressOf({ remoteAddress, remotePort }: TLSSocket): string | undefined {
-  return remoteAddress && `${remoteAddress}:${remotePort}`;
+  /** A call that has a stream of its own, as other gRPC clients make it. */
+  async #answerCall(stream: ServerDuplexStream<object, object>, served: ServedMethod): Promise<void> {
+    const cancelled = new AbortController();
+    // grpc-js reports a call's deadline and cancellation as one event.
+    if (stream.cancelled) cancelled.abort();
+    else stream.once('cancelled', () => cancelled.abort());
+    const { signal } = cancelled;
+    try {
+      // Having read the last one must not close the side on which answers go out.
+      const requests: AsyncIterable<object> = stream.iterator({ destroyOnReturn: false });
+      const request = asksOnce(served.method) ? await firstOf(requests) : requests;
+      if (request === undefined) throw new RpcError('internal', 'The call came without a message.');
+      for await (const response of answer(served, request, { signal }, this.#options.onFault)) {
+        if (!stream.write(response)) await once(stream, 'drain', { signal });
+      }
+      stream.end();
+    } catch (thrown) {
+      if (!signal.aborted) stream.emit('error', toServiceError(thrown));
+    }
+  }
+
+  /** For calls that have a stream of their own, also of methods that are not served. Those on a shared stream are checked one by one. */
+  readonly #checkCaller: ServerInterceptor = ({ path }, call) =>
+    new ServerInterceptingCall(call, {
+      start: (next) => {
+        const isForAll = path.startsWith('/grpc.') || path === pathOf(MultiplexService.method.open);
+        try {
+          if (!isForAll) this.#check(call, path);
+        } catch (thrown) {
+          return call.sendStatus(toServiceError(thrown));
+        }
+        next();
+      },
+    });
+
+  /** Throws when, with TLS, the call table does not give the path to the caller. */
+  #check(stream: Pick<ServerDuplexStream<object, object>, 'getAuthContext'>, path: string): void {
+    const { tls, onRefused } = this.#options;
+    if (tls === undefined) return;
+    const caller = serviceNamesIn(stream.getAuthContext()?.sslPeerCertificate?.subjectaltname);
+    if (mayCall(caller, path)) return;
+    onRefused?.({ path, caller });
+    throw new RpcError('permission_denied', `${caller.join(', ') || 'A caller without a name'} may not call ${path}.`);
+  }
 }
 
 type MultiplexedStream = ServerDuplexStream<OpenRequest, OpenResponse>;
@@ -166,73 +201,6 @@ async function serveCalls(stream: MultiplexedStream, session: ServerSession): Pr
     // Where the stream is lost this has no effect. The calls on it have been cancelled.
     if (!stream.cancelled) stream.emit('error', toServiceError(thrown));
   }
-}
-
-function implement({ service, handlers }: ServiceRoute, onFault: OnFault | undefined): UntypedServiceImplementation {
-  const methods = service.methods.map((method) => [
-    method.localName,
-    implementMethod(method, handlerOf(method, handlers), onFault),
-  ]);
-  return Object.fromEntries(methods);
-}
-
-function implementMethod(method: DescMethod, handler: MethodHandler, onFault: OnFault | undefined) {
-  const fail = (thrown: unknown, request?: object) => {
-    if (isFault(thrown)) onFault?.(method.toString(), thrown, requestIdOf(request));
-    return toServiceError(thrown);
-  };
-  if (handler.answersOnce) {
-    return (call: SingleAnswerCall, callback: sendUnaryData<object>) =>
-      answerOnce(call, callback, handler.handle, fail);
-  }
-  return (call: StreamedAnswerCall) => answerMany(call, handler.handle, fail);
-}
-
-type SingleAnswerCall = ServerUnaryCall<object, object> | ServerReadableStream<object, object>;
-type StreamedAnswerCall = ServerWritableStream<object, object> | ServerDuplexStream<object, object>;
-type Fail = (thrown: unknown, request?: object) => ReturnType<typeof toServiceError>;
-
-async function answerOnce(
-  call: SingleAnswerCall,
-  callback: sendUnaryData<object>,
-  handle: SingleHandler,
-  fail: Fail,
-): Promise<void> {
-  using scope = scopeOf(call);
-  const request = requestOf(call);
-  try {
-    callback(null, await handle(request, scope));
-  } catch (thrown) {
-    callback(fail(thrown, request));
-  }
-}
-
-async function answerMany(call: StreamedAnswerCall, handle: StreamHandler, fail: Fail): Promise<void> {
-  using scope = scopeOf(call);
-  const request = requestOf(call);
-  try {
-    for await (const response of handle(request, scope)) {
-      if (scope.signal.aborted) return;
-      if (!call.write(response)) await once(call, 'drain', { signal: scope.signal });
-    }
-    call.end();
-  } catch (thrown) {
-    if (!scope.signal.aborted) call.emit('error', fail(thrown, request));
-  }
-}
-
-/** The caller's message, or its messages: having read the last one must not close the side on which answers go out. */
-function requestOf(call: SingleAnswerCall | StreamedAnswerCall): object {
-  return 'request' in call ? call.request : call.iterator({ destroyOnReturn: false });
-}
-
-/** grpc-js reports a call's deadline and cancellation as one event. */
-function scopeOf(call: SingleAnswerCall | StreamedAnswerCall): CallScope {
-  const scope = new CallScope();
-  const emitter: EventEmitter = call;
-  if (call.cancelled) scope.cancel();
-  else emitter.once('cancelled', scope.cancel);
-  return scope;
 }
 
 /** A failure of a handler as gRPC knows it: a status, a text for people, and the detail in a trailer. */

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, createServer, type Server, type TLSSocket } from 'node:tls';
 import { type ChannelCredentials, credentials } from '@grpc/grpc-js';
 import { identityCheck } from '../call-table.ts';
 
@@ -27,13 +27,16 @@ export interface Certificates {
   readonly ca: Buffer;
 }
 
+/** Receives a connection that is not taken, as its handshake failed. */
+export type OnRefusedConnection = (refusal: { readonly address: string | undefined; readonly problem: string }) => void;
+
 /**
  * What a process proves itself with, and knows its peers by. Files that change are used for new connections; open ones
  * go on as they are.
  */
 export class Tls implements Disposable {
   readonly #options: TlsOptions;
-  readonly #listeners = new Set<(certificates: Certificates) => void>();
+  readonly #servers = new Set<Pick<Server, 'setSecureContext'>>();
   readonly #timer: NodeJS.Timeout;
   #certificates: Certificates;
 
@@ -48,15 +51,41 @@ export class Tls implements Disposable {
     return this.#certificates;
   }
 
-  /** For servers: what they are to use from now on. */
-  onChange(listener: (certificates: Certificates) => void): void {
-    this.#listeners.add(listener);
-  }
-
   /** For one connection. The peer must have a certificate that speaks for `service`, by whatever name or address it is reached. */
   channelCredentials(service: string): ChannelCredentials {
     const verification = { checkServerIdentity: identityCheck(service) };
     return credentials.createFromSecureContext(createSecureContext(this.#certificates), verification);
+  }
+
+  /** A server of HTTP/2 connections from peers with a valid certificate. Nothing is read of other connections. */
+  createServer(accept: (socket: TLSSocket) => void, onRefused?: OnRefusedConnection): Server {
+    const refuse = (socket: TLSSocket, problem: string) => {
+      const { remoteAddress, remotePort } = socket;
+      onRefused?.({ address: remoteAddress && `${remoteAddress}:${remotePort}`, problem });
+      socket.destroy();
+    };
+    const server = createServer({
+      ...this.#certificates,
+      requestCert: true,
+      // Otherwise Node would not say why a certificate is not taken.
+      rejectUnauthorized: false,
+      ALPNProtocols: ['h2'],
+      handshakeTimeout: 10_000,
+    });
+    server.on('secureConnection', (socket) => {
+      // A connection that breaks ends its session, which says so to its calls.
+      socket.on('error', () => undefined);
+      if (socket.authorized) accept(socket);
+      else refuse(socket, problemOf(socket));
+    });
+    server.on('tlsClientError', ({ message }, socket) => refuse(socket, message));
+    this.renew(server);
+    return server;
+  }
+
+  /** Keeps a server's certificates as the files have them. */
+  renew(server: Pick<Server, 'setSecureContext'>): void {
+    this.#servers.add(server);
   }
 
   [Symbol.dispose](): void {
@@ -69,7 +98,7 @@ export class Tls implements Disposable {
       const { cert, key, ca } = this.#certificates;
       if (read.cert.equals(cert) && read.key.equals(key) && read.ca.equals(ca)) return;
       this.#certificates = read;
-      for (const listener of this.#listeners) listener(read);
+      for (const server of this.#servers) server.setSecureContext(read);
     } catch (thrown) {
       // Files that are being replaced may not fit together for a moment.
       this.#options.onUnusable?.(thrown as Error);
@@ -77,19 +106,25 @@ export class Tls implements Disposable {
   }
 }
 
-/** @throws when a file can't be read, or key and certificate do not belong together. */
-function readCertificates({ certFile, keyFile, caFile }: TlsFiles): Certificates {
-  const cert = read(certFile, (bytes) => new X509Certificate(bytes));
-  const key = read(keyFile, createPrivateKey);
-  const ca = read(caFile, (bytes) => new X509Certificate(bytes));
-  if (!cert.parsed.checkPrivateKey(key.parsed)) throw new Error(`${keyFile} is not the key of ${certFile}`);
-  return { cert: cert.bytes, key: key.bytes, ca: ca.bytes };
+/** Why a peer's certificate is not taken. */
+function problemOf(socket: TLSSocket): string {
+  const isMissing = socket.getPeerX509Certificate() === undefined;
+  return isMissing ? 'it has no certificate' : `its certificate is not valid: ${socket.authorizationError}`;
 }
 
-function read<T>(file: string, parse: (bytes: Buffer) => T): { readonly bytes: Buffer; readonly parsed: T } {
+/** @throws when a file can't be read, or key and certificate do not belong together. */
+function readCertificates({ certFile, keyFile, caFile }: TlsFiles): Certificates {
+  const [cert, certificate] = read(certFile, (bytes) => new X509Certificate(bytes));
+  const [key, privateKey] = read(keyFile, createPrivateKey);
+  const [ca] = read(caFile, (bytes) => new X509Certificate(bytes));
+  if (!certificate.checkPrivateKey(privateKey)) throw new Error(`${keyFile} is not the key of ${certFile}`);
+  return { cert, key, ca };
+}
+
+function read<T>(file: string, parse: (bytes: Buffer) => T): readonly [Buffer, T] {
   try {
     const bytes = readFileSync(file);
-    return { bytes, parsed: parse(bytes) };
+    return [bytes, parse(bytes)];
   } catch (cause) {
     throw new Error(`${file} can't be used: ${cause instanceof Error ? cause.message : cause}`, { cause });
   }

@@ -45,20 +45,18 @@ export class BatchWriter {
     if (this.#isEnding) this.#stream.end();
   }
 
-  /** As many frames as make a batch; a long message is one by itself. */
+  /** As many frames as make a batch, which one long message may exceed. */
   #nextBatch(): readonly Frame[] {
     let bytes = 0;
-    const end = this.#waiting.findIndex((frame, index) => {
-      bytes += frameBytes(frame);
-      return index > 0 && bytes > maxBatchBytes;
+    const last = this.#waiting.findIndex(({ content }) => {
+      // Frames have more in them than messages.
+      bytes += 32;
+      if (content.case === 'message') bytes += content.value.length;
+      if (content.case === 'start') bytes += content.value.request?.length ?? 0;
+      return bytes >= minBatchBytes;
     });
-    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
+    return this.#waiting.splice(0, last < 0 ? this.#waiting.length : last + 1);
   }
 }
 
-const maxBatchBytes = 256 * 1024;
-
-function frameBytes({ content }: Frame): number {
-  if (content.case === 'message') return content.value.length;
-  return content.case === 'start' ? (content.value.request?.length ?? 0) : 0;
-}
+const minBatchBytes = 256 * 1024;

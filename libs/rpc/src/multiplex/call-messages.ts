@@ -23,11 +23,11 @@ export class CallMessages implements AsyncIterable<Uint8Array> {
   #creditBytes = windowBytes;
   #waitingBytes = 0;
   #takenBytes = 0;
-  #wakeSender: (() => void) | undefined;
-  #wakeReader: (() => void) | undefined;
   #isClosed = false;
   #hasReceivedAll = false;
   #failure: unknown;
+  /** Resolves with the next change of what is above. */
+  #change = Promise.withResolvers<void>();
 
   constructor(callId: number, writer: BatchWriter) {
     this.#callId = callId;
@@ -38,34 +38,36 @@ export class CallMessages implements AsyncIterable<Uint8Array> {
     this.#writer.send(frameOf(this.#callId, content, isLast));
   }
 
-  /** Sends all messages and their end. Stops early, without an end, when the call is closed. */
-  async sendAll(messages: AsyncIterable<Uint8Array>): Promise<void> {
-    for await (const message of messages) {
-      if (this.#isClosed) return;
-      this.#creditBytes -= costOf(message);
-      this.send({ case: 'message', value: message });
-      while (this.#creditBytes <= 0 && !this.#isClosed) {
-        await new Promise<void>((resolve) => {
-          this.#wakeSender = resolve;
-        });
-      }
-    }
-    if (!this.#isClosed) this.send({ case: undefined }, true);
+  /** Resolves when the next message may follow, and when the call is closed. */
+  async sendMessage(message: Uint8Array, isLast = false): Promise<void> {
+    this.#creditBytes -= costOf(message);
+    this.send({ case: 'message', value: message }, isLast);
+    while (this.#creditBytes <= 0 && !this.#isClosed && !isLast) await this.#change.promise;
+  }
+
+  sendEnd(): void {
+    this.send({ case: undefined }, true);
   }
 
   /** Takes a frame of the peer. False when the peer goes beyond its credit by more than one message. */
   onFrame({ content, isLast }: Frame): boolean {
-    if (content.case === 'creditBytes') this.#addCredit(content.value);
-    if (content.case === 'message' && !this.#receive(content.value)) return false;
-    if (isLast) this.#endReceived();
+    if (content.case === 'creditBytes') this.#creditBytes += content.value;
+    if (content.case === 'message' && !this.#hasReceivedAll) {
+      if (this.#waitingBytes > windowBytes) return false;
+      this.#waitingBytes += costOf(content.value);
+      this.#received.push(content.value);
+    }
+    this.#hasReceivedAll ||= isLast;
+    this.#announce();
     return true;
   }
 
   /** The call is over. A failure is thrown to the reader, after the messages before it. */
   close(failure?: unknown): void {
     this.#isClosed = true;
-    this.#wakeSender?.();
-    this.#endReceived(failure);
+    if (!this.#hasReceivedAll) this.#failure = failure;
+    this.#hasReceivedAll = true;
+    this.#announce();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, undefined> {
@@ -74,34 +76,10 @@ export class CallMessages implements AsyncIterable<Uint8Array> {
       if (message !== undefined) {
         this.#grantCredit(message);
         yield message;
-      } else if (!this.#hasReceivedAll) {
-        await new Promise<void>((resolve) => {
-          this.#wakeReader = resolve;
-        });
-      } else if (this.#failure !== undefined) throw this.#failure;
+      } else if (!this.#hasReceivedAll) await this.#change.promise;
+      else if (this.#failure !== undefined) throw this.#failure;
       else return undefined;
     }
-  }
-
-  #addCredit(bytes: number): void {
-    this.#creditBytes += bytes;
-    if (this.#creditBytes > 0) this.#wakeSender?.();
-  }
-
-  #receive(message: Uint8Array): boolean {
-    if (this.#hasReceivedAll) return true;
-    if (this.#waitingBytes > windowBytes) return false;
-    this.#waitingBytes += costOf(message);
-    this.#received.push(message);
-    this.#wakeReader?.();
-    return true;
-  }
-
-  #endReceived(failure?: unknown): void {
-    if (this.#hasReceivedAll) return;
-    this.#hasReceivedAll = true;
-    this.#failure = failure;
-    this.#wakeReader?.();
   }
 
   /** In large steps: a grant is a frame. */
@@ -111,6 +89,11 @@ export class CallMessages implements AsyncIterable<Uint8Array> {
     if (this.#takenBytes < windowBytes / 2 || this.#hasReceivedAll) return;
     this.send({ case: 'creditBytes', value: this.#takenBytes });
     this.#takenBytes = 0;
+  }
+
+  #announce(): void {
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
   }
 }
 

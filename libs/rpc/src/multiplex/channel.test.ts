@@ -242,9 +242,10 @@ describe('a replica that is a process of its own', () => {
     const client = clientOf(port);
     const held = client.unary({ value: Buffer.from('hold') });
     await client.unary({});
+    const exited = once(child, 'exit');
     child.kill('SIGKILL');
     await expect(held).rejects.toMatchObject({ status: 'unavailable' });
-    await once(child, 'exit');
+    await exited;
     await expect(client.unary({})).rejects.toMatchObject({ status: 'unavailable' });
     await started(port);
     await expect.poll(() => text(client.unary({})).catch(() => ''), { timeout: 10_000 }).toBe('process');

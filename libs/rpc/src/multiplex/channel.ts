@@ -10,12 +10,12 @@ import {
   type ChannelOptions as GrpcOptions,
   Metadata,
 } from '@grpc/grpc-js';
-import { ResponseStream } from '../call-scope.ts';
-import { RpcError } from '../errors.ts';
+import { Call } from '../call.ts';
+import { clientBy } from '../client.ts';
 import { clientOptions, grpcMethod } from '../grpc/definition.ts';
 import type { Tls } from '../grpc/tls.ts';
-import { answersOnce, encoded, isStream, mapped, pathOf } from '../methods.ts';
-import type { CallOptions, Client } from '../service-types.ts';
+import { encoded, mapped, pathOf } from '../methods.ts';
+import type { CallContext, CallOptions, Client } from '../service-types.ts';
 import { ClientSession } from './client-session.ts';
 import { Replicas } from './replicas.ts';
 
@@ -69,22 +69,9 @@ type ReadyReplicas = Pick<Replicas, 'pick' | 'untilReady'>;
 
 /** A client whose calls go to sessions of `replicas`. */
 export function clientOf<S extends DescService>(service: S, replicas: ReadyReplicas): Client<S> {
-  const calls = service.methods.map((method) => {
-    const toResponse = (bytes: Uint8Array): Message => fromBinary(method.output, bytes);
-    const stream = (request: object, options: CallOptions = {}) =>
-      new ResponseStream(
-        options,
-        ({ signal }) => responses(replicas, method, request, { ...options, signal }),
-        toResponse,
-      );
-    const single = async (request: object, options?: CallOptions) => {
-      for await (const response of stream(request, options)) return response;
-      throw new RpcError('internal', 'The service answered without a message.');
-    };
-    return [method.localName, answersOnce(method) ? single : stream];
+  return clientBy(service, (method) => (request, options) => {
+    return new Call(options, ({ signal }) => responses(replicas, method, request, { ...options, signal }));
   });
-  // Each entry follows the descriptor's kind, which is what Client<S> is derived from.
-  return Object.fromEntries(calls) as Client<S>;
 }
 
 /** @param request a message, or an iterable of messages */
@@ -92,16 +79,16 @@ async function* responses(
   replicas: ReadyReplicas,
   method: DescMethod,
   request: object,
-  { signal, timeoutMs }: CallOptions & { readonly signal: AbortSignal },
-): AsyncGenerator<Uint8Array, undefined> {
+  { signal, timeoutMs }: CallOptions & CallContext,
+): AsyncGenerator<Message, undefined> {
   let session = replicas.pick();
   for (; session === undefined; session = replicas.pick()) {
     await replicas.untilReady();
     signal.throwIfAborted();
   }
-  const encode = (fields: object) => encoded(method.input, fields);
-  const bytes = isStream(request) ? mapped(request, encode) : encode(request);
-  yield* session.start({ path: pathOf(method), timeoutMs, request: bytes, signal });
+  const bytes = mapped(request, (fields) => encoded(method.input, fields));
+  const messages = session.start({ path: pathOf(method), timeoutMs, request: bytes, signal });
+  for await (const message of messages) yield fromBinary(method.output, message);
 }
 
 /** Those for the next connection: with TLS, what proves this process may have changed. */

@@ -51,11 +51,7 @@ export class ClientSession {
     signal.addEventListener('abort', () => this.#cancel(id, signal.reason), { once: true });
     const single = request instanceof Uint8Array ? request : undefined;
     messages.send({ case: 'start', value: { path, timeoutMs: wireMs(timeoutMs), request: single } });
-    if (!(request instanceof Uint8Array)) {
-      messages.sendAll(request).catch((cause: unknown) => {
-        this.#cancel(id, new RpcError('cancelled', 'The source of the requests failed.', { cause }));
-      });
-    }
+    if (!(request instanceof Uint8Array)) void this.#sendAll(id, messages, request);
     return messages;
   }
 
@@ -77,6 +73,19 @@ export class ClientSession {
     this.#closing.resolve();
     const lost = new RpcError('unavailable', 'The connection to the service was lost.', { cause });
     for (const id of [...this.#calls.keys()]) this.#end(id, lost);
+  }
+
+  /** Stops when the call has ended. */
+  async #sendAll(id: number, messages: CallMessages, requests: AsyncIterable<Uint8Array>): Promise<void> {
+    try {
+      for await (const message of requests) {
+        if (!this.#calls.has(id)) return;
+        await messages.sendMessage(message);
+      }
+      if (this.#calls.has(id)) messages.sendEnd();
+    } catch (cause) {
+      this.#cancel(id, new RpcError('cancelled', 'The source of the requests failed.', { cause }));
+    }
   }
 
   #onFrame(frame: Frame): void {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { directClient } from '../direct-client.ts';
+import { directClient } from '../client.ts';
 import { servedMethods } from '../methods.ts';
 import { MemoryStream } from './__fixtures__/memory-stream.ts';
 import { type Outcome, type Plan, plan, playRoute, run } from './__fixtures__/plans.ts';

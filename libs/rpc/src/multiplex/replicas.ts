@@ -22,12 +22,12 @@ export interface ReplicasOptions {
  */
 export class Replicas implements Disposable {
   readonly #options: ReplicasOptions;
-  readonly #closed = new AbortController();
   readonly #replicas = new Map<string, Replica>();
   /** Resolves with the next change of any replica. */
   #change = Promise.withResolvers<void>();
-  #resolving: Promise<void> | undefined;
-  #hasResolved = false;
+  #firstLookup: Promise<void> | undefined;
+  #lookups: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
@@ -35,7 +35,7 @@ export class Replicas implements Disposable {
 
   /** The session for a call that is made now: the less busy of two at random. Undefined when none is ready. */
   pick(): ClientSession | undefined {
-    const sessions = this.#all().flatMap(({ session }) => session ?? []);
+    const sessions = [...this.#replicas.values()].flatMap(({ session }) => session ?? []);
     const at = Math.floor(Math.random() * sessions.length);
     const first = sessions[at];
     // Any other one.
@@ -46,11 +46,14 @@ export class Replicas implements Disposable {
 
   /** Resolves when a session may be ready. Rejects with `unavailable` when no replica can be reached. */
   async untilReady(): Promise<void> {
-    this.#resolving ??= this.#keepResolving();
+    this.#lookups ??= setInterval(() => this.#lookUp(), this.#options.resolveIntervalMs).unref();
+    this.#firstLookup ??= this.#lookUp();
+    await this.#firstLookup;
     for (;;) {
-      if (this.#closed.signal.aborted) throw new RpcError('unavailable', 'The channel is closed.');
-      if (this.#all().some(({ session }) => session !== undefined)) return;
-      if (this.#hasResolved && !this.#all().some(({ isConnecting }) => isConnecting)) {
+      if (this.#isClosed) throw new RpcError('unavailable', 'The channel is closed.');
+      const replicas = [...this.#replicas.values()];
+      if (replicas.some(({ session }) => session !== undefined)) return;
+      if (!replicas.some(({ isConnecting }) => isConnecting)) {
         throw new RpcError('unavailable', `No replica of ${this.#options.name} can be reached.`);
       }
       await this.#change.promise;
@@ -59,26 +62,15 @@ export class Replicas implements Disposable {
 
   /** Running calls end; no new ones are made. */
   [Symbol.dispose](): void {
-    this.#closed.abort();
+    this.#isClosed = true;
+    clearInterval(this.#lookups);
     this.#follow([]);
-    this.#announce();
   }
 
-  #all(): readonly Replica[] {
-    return [...this.#replicas.values()];
-  }
-
-  async #keepResolving(): Promise<void> {
-    const { signal } = this.#closed;
-    while (!signal.aborted) {
-      // A name service that is away changes nothing.
-      const addresses = await this.#options.resolve().catch(() => [...this.#replicas.keys()]);
-      if (signal.aborted) return;
-      this.#follow(addresses);
-      this.#hasResolved = true;
-      this.#announce();
-      await sleep(this.#options.resolveIntervalMs, undefined, { signal, ref: false }).catch(() => undefined);
-    }
+  async #lookUp(): Promise<void> {
+    // A name service that is away changes nothing.
+    const addresses = await this.#options.resolve().catch(() => undefined);
+    if (addresses !== undefined && !this.#isClosed) this.#follow(addresses);
   }
 
   #follow(addresses: readonly string[]): void {
@@ -94,6 +86,7 @@ export class Replicas implements Disposable {
       this.#replicas.set(address, replica);
       void this.#keepConnected(address, replica);
     }
+    this.#announce();
   }
 
   async #keepConnected(address: string, replica: Replica): Promise<void> {

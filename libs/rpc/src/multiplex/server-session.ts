@@ -1,9 +1,9 @@
-import { fromBinary } from '@bufbuild/protobuf';
+import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
 import type { Frame, OpenRequest, Start } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
-import { CallScope } from '../call-scope.ts';
-import { isFault, type OnFault, RpcError, requestIdOf, toCallFailure } from '../errors.ts';
-import { encoded, mapped, type ServedMethod } from '../methods.ts';
+import type { Call } from '../call.ts';
+import { type OnFault, RpcError, toCallFailure } from '../errors.ts';
+import { answer, answersOnce, encoded, mapped, type ServedMethod } from '../methods.ts';
 import { type BatchStream, BatchWriter } from './batch-writer.ts';
 import { CallMessages, frameOf } from './call-messages.ts';
 
@@ -12,6 +12,12 @@ export interface ServerSessionOptions {
   /** Throws when the caller may not call a path. */
   readonly check?: ((path: string) => void) | undefined;
   readonly onFault?: OnFault | undefined;
+}
+
+interface ServerCall {
+  readonly messages: CallMessages;
+  readonly call: Call<Uint8Array>;
+  readonly ended: Promise<void>;
 }
 
 /** The calls of one client, all on one stream. */
@@ -42,7 +48,7 @@ export class ServerSession {
 
   /** The client is gone: the handlers of its calls end by their signals. */
   cancel(): void {
-    for (const { scope } of this.#calls.values()) scope.cancel();
+    for (const { call } of this.#calls.values()) call.cancel();
   }
 
   /** Asks the client to start no more calls here, and to end the stream with the calls that run. */
@@ -51,11 +57,11 @@ export class ServerSession {
   }
 
   #onFrame(frame: Frame): void {
-    const { callId, content } = frame;
-    if (content.case === 'start') return this.#start(callId, content.value);
-    const call = this.#calls.get(callId);
-    if (content.case === 'cancel') call?.scope.cancel();
-    else if (call?.messages.onFrame(frame) === false)
+    const { callId: id, content } = frame;
+    const open = this.#calls.get(id);
+    if (content.case === 'start') this.#start(id, content.value);
+    else if (content.case === 'cancel') open?.call.cancel();
+    else if (open?.messages.onFrame(frame) === false)
       throw new RpcError('internal', 'The client sent more than it may.');
   }
 
@@ -69,46 +75,31 @@ export class ServerSession {
       const message = `The server does not implement the method ${path}`;
       return messages.send({ case: 'failure', value: { status: Code.Unimplemented, message } });
     }
+    const { method } = served;
     try {
       check?.(path);
+      const input = mapped<Uint8Array, object>(request ?? messages, (bytes) => fromBinary(method.input, bytes));
+      const options = { timeoutMs: timeoutMs === 0 ? undefined : timeoutMs };
+      const call = answer(served, input, options, onFault, encoded);
+      const ended = sendAnswer(call, messages, method).finally(() => this.#calls.delete(id));
+      this.#calls.set(id, { messages, call, ended });
     } catch (thrown) {
-      return messages.send({ case: 'failure', value: toCallFailure(thrown) });
+      messages.send({ case: 'failure', value: toCallFailure(thrown) });
     }
-    const scope = new CallScope({ timeoutMs: timeoutMs === 0 ? undefined : timeoutMs });
-    scope.signal.addEventListener('abort', () => messages.close(scope.signal.reason), { once: true });
-    const ended = answer(served, request, messages, scope, onFault).finally(() => this.#calls.delete(id));
-    this.#calls.set(id, { messages, scope, ended });
   }
 }
 
-interface ServerCall {
-  readonly messages: CallMessages;
-  readonly scope: CallScope;
-  readonly ended: Promise<void>;
-}
-
-/** Calls the handler and sends what it answers. Never rejects. `request`: the only one of a method that takes one. */
-async function answer(
-  { method, handler }: ServedMethod,
-  request: Uint8Array | undefined,
-  messages: CallMessages,
-  callScope: CallScope,
-  onFault: OnFault | undefined,
-): Promise<void> {
-  using scope = callScope;
-  const decode = (bytes: Uint8Array): object => fromBinary(method.input, bytes);
-  const encode = (response: object) => encoded(method.output, response);
-  let input: object | undefined;
+/** Never rejects. */
+async function sendAnswer(call: Call<Uint8Array>, messages: CallMessages, method: DescMethod): Promise<void> {
+  const isOnly = answersOnce(method);
   try {
-    input = request === undefined ? mapped(messages, decode) : decode(request);
-    if (handler.answersOnce) {
-      const response = await scope.race(Promise.resolve(handler.handle(input, scope)));
-      messages.send({ case: 'message', value: encode(response) }, true);
-    } else {
-      await messages.sendAll(mapped(handler.handle(input, scope), encode));
+    // A unary call never waits for messages.
+    if (method.methodKind !== 'unary') {
+      call.signal.addEventListener('abort', () => messages.close(call.signal.reason), { once: true });
     }
+    for await (const response of call) await messages.sendMessage(response, isOnly);
+    if (!isOnly) messages.sendEnd();
   } catch (thrown) {
-    if (isFault(thrown)) onFault?.(method.toString(), thrown, requestIdOf(input));
     messages.send({ case: 'failure', value: toCallFailure(thrown) });
   }
 }

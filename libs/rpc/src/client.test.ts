@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/errors';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { describe, expect, it } from 'vitest';
-import { directClient } from './direct-client.ts';
+import { directClient } from './client.ts';
 import { type CallContext, serviceRoute } from './service-types.ts';
 
 let lastContext: CallContext | undefined;
