@@ -11,7 +11,7 @@ export interface FreshAnswer {
 }
 
 export interface RunningAnswer {
-  /** Resolves when its first bytes are there. */
+  /** Resolves when its first bytes are there, or when it has ended without any. */
   readonly began: Promise<void>;
   /** Never rejects. Without any answer its status is 0. */
   readonly answer: Promise<FreshAnswer>;
@@ -44,7 +44,7 @@ function askAfresh({ baseUrl }: Gateway, method: string, path: string, token: st
     asked.on('response', (response) => void readAll(response, began.resolve).then(resolve));
     asked.end(body);
   });
-  return { began: began.promise, answer };
+  return { began: Promise.race([began.promise, answer.then(() => undefined)]), answer };
 }
 
 async function readAll(response: IncomingMessage, onFirst: () => void): Promise<FreshAnswer> {
