@@ -5,7 +5,7 @@ import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { ServiceRoute } from '@gateway/rpc';
 import { addConnectRoutes } from '@gateway/rpc/connect';
 import type { Tls } from '@gateway/rpc/grpc';
-import { readBuild } from '@gateway/telemetry';
+import { expositionType, readBuild } from '@gateway/telemetry';
 import { type AdminNames, adminRefusal, certificateRefusal } from './admin-access.ts';
 import type { ServiceRuntime } from './service.ts';
 import { faultLog } from './transport.ts';
@@ -83,7 +83,8 @@ function answersOf({ logger, metrics, notReady, routes, ...names }: AdminServerO
     const refusal = (isMetrics ? undefined : adminRefusal(request.headers, names)) ?? certificateRefusal(request, path);
     if (refusal === undefined) {
       if (!isMetrics) return rpc(request, response);
-      return send(response, 200, await metrics.exposition(), metrics.registry.contentType);
+      const type = expositionType(request.headers.accept);
+      return send(response, 200, await metrics.exposition(type), type);
     }
     const { reason, text } = refusal;
     refusals.inc({ reason });
