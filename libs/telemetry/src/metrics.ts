@@ -53,8 +53,18 @@ export class Metrics {
     return this.#once(name, () => new Counter({ name, help, labelNames: [...labels], registers: [this.registry] }));
   }
 
-  gauge<L extends string = never>({ name, help, labels = [] }: MetricOptions<L>): Gauge<L> {
-    return this.#once(name, () => new Gauge({ name, help, labelNames: [...labels], registers: [this.registry] }));
+  /** @param read gives the value of a gauge without labels, each time that it is shown. */
+  gauge<L extends string = never>({
+    name,
+    help,
+    labels = [],
+    read,
+  }: MetricOptions<L> & { readonly read?: () => number }): Gauge<L> {
+    const options = { name, help, labelNames: [...labels], registers: [this.registry] };
+    const collect = function (this: Gauge<L>) {
+      if (read !== undefined) this.set(read());
+    };
+    return this.#once(name, () => new Gauge({ ...options, collect }));
   }
 
   histogram<L extends string = never>({
