@@ -5,8 +5,9 @@ import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { ServiceRoute } from '@gateway/rpc';
 import { addConnectRoutes } from '@gateway/rpc/connect';
 import type { Tls } from '@gateway/rpc/grpc';
-import { readBuild } from '@gateway/telemetry';
+import { expositionType } from '@gateway/telemetry';
 import { type AdminNames, adminRefusal, certificateRefusal } from './admin-access.ts';
+import { processGauges } from './process-gauges.ts';
 import type { ServiceRuntime } from './service.ts';
 import { faultLog } from './transport.ts';
 
@@ -21,14 +22,17 @@ export interface AdminServerOptions extends AdminNames, ServiceRuntime {
 
 export interface AdminServer extends AsyncDisposable {
   readonly port: number;
+  /** From now on the process is not ready: it stops. */
+  announceDrain(): void;
 }
 
 /** The operators' port: `/livez`, `/readyz`, `/metrics`, and RPCs over the Connect protocol. Never to be made public. */
 export async function listenAdmin(options: AdminServerOptions): Promise<AdminServer> {
-  const { logger, metrics } = options;
-  const info = { name: 'gateway_build_info', help: 'Always 1; the labels say which build runs.' };
-  metrics.gauge({ ...info, labels: ['version', 'revision'] }).set({ ...readBuild() }, 1);
-  const answer = answersOf(options);
+  const { logger } = options;
+  const { draining } = processGauges(options);
+  let isDraining = false;
+  const notReady = async () => (isDraining ? 'stopping' : options.notReady());
+  const answer = answersOf({ ...options, notReady });
   const server = serverOf(options.tls, async (request, response) => {
     const path = pathOf(request);
     try {
@@ -44,6 +48,10 @@ export async function listenAdmin(options: AdminServerOptions): Promise<AdminSer
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
+    announceDrain() {
+      isDraining = true;
+      draining.set(1);
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -83,7 +91,8 @@ function answersOf({ logger, metrics, notReady, routes, ...names }: AdminServerO
     const refusal = (isMetrics ? undefined : adminRefusal(request.headers, names)) ?? certificateRefusal(request, path);
     if (refusal === undefined) {
       if (!isMetrics) return rpc(request, response);
-      return send(response, 200, await metrics.exposition(), metrics.registry.contentType);
+      const type = expositionType(request.headers.accept);
+      return send(response, 200, await metrics.exposition(type), type);
     }
     const { reason, text } = refusal;
     refusals.inc({ reason });

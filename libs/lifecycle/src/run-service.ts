@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type BackendSetting, checkAll, checkPorts, type Environment } from '@gateway/config';
 import type { ServiceRoute } from '@gateway/rpc';
 import { GrpcServer } from '@gateway/rpc/grpc';
-import { createLogger, Metrics, versionText } from '@gateway/telemetry';
+import { createLogger, Metrics, startTracing, versionText } from '@gateway/telemetry';
 import { listenAdmin } from './admin-server.ts';
 import { endFailedStart } from './failed-process.ts';
 import { checkExposure, readProcessConfig } from './process-config.ts';
@@ -57,13 +57,14 @@ async function serveUntilStopped(
 ): Promise<void> {
   const config = readProcessConfig(env);
   const logger = createLogger(name, config.logLevel);
-  const metrics = new Metrics();
+  const metrics = Metrics.ofProcess();
   using tls = await openTls(env, logger);
   const runtime: ServiceRuntime = { logger, metrics, tls };
-  let stopping = false;
 
   warnOfUnreachableBackends(env, backends, logger);
   await using stack = new AsyncDisposableStack();
+  // Ends last, with the spans of all else.
+  stack.use(await startTracing({ service: name, logger, metrics }, env));
   const service = stack.use(await createService(env, runtime));
   await service.start();
   const grpc = await listenGrpc(service, config, runtime, stack);
@@ -74,7 +75,7 @@ async function serveUntilStopped(
       port: config.adminPort,
       allowedHosts: config.adminAllowedHosts,
       routes: service.adminRoutes ?? service.routes,
-      notReady: async () => (stopping ? 'stopping' : service.notReady()),
+      notReady: () => service.notReady(),
     }),
   );
   using stop = new StopSignal();
@@ -82,7 +83,7 @@ async function serveUntilStopped(
   logger.info({ grpcPorts: grpc.map(({ port }) => port), adminPort: admin.port, tls: tls !== undefined }, 'started');
 
   const signal = await stop.received;
-  stopping = true;
+  admin.announceDrain();
   logger.info({ signal }, 'draining');
   for (const server of grpc) server.setServing(false);
   service.announceDrain?.();

@@ -35,7 +35,7 @@ export async function peerChannels({ logger, tls }: ServiceRuntime, stack: Async
 /** Logs calls that fail by a fault of ours. */
 export function faultLog(logger: Logger): OnFault {
   return (method, fault, requestId) =>
-    logger.error({ method, requestId, err: fault }, 'a call failed by a fault of ours');
+    logger.error({ method, request_id: requestId, err: fault }, 'a call failed by a fault of ours');
 }
 
 /** Logs and counts what a server does not let in. What repeats is logged once a minute. */

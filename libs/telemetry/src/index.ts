@@ -1,9 +1,10 @@
-export type { Counter, Gauge, Histogram } from 'prom-client';
+export type { Counter, Gauge } from 'prom-client';
+export { type Backend, backendUp } from './backend-up.ts';
 export { readBuild, versionText } from './build.ts';
 export type { Logger, LogLevel } from './logger.ts';
 export { createLogger, logLevels } from './logger.ts';
-export type { MetricsSnapshot, WorkerMetrics } from './metrics.ts';
-export { durationBucketsSeconds, Metrics } from './metrics.ts';
+export type { Histogram, MetricsSnapshot, WorkerMetrics } from './metrics.ts';
+export { durationBucketsSeconds, expositionType, Metrics } from './metrics.ts';
 export {
   type Attributes,
   activeSpan,

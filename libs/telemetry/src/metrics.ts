@@ -1,13 +1,17 @@
 import {
-  AggregatorRegistry,
   Counter,
+  collectDefaultMetrics,
   Gauge,
-  Histogram,
+  type LabelValues,
   type Metric,
   type MetricObjectWithValues,
   type MetricValue,
+  type OpenMetricsContentType,
+  type PrometheusContentType,
+  Histogram as PromHistogram,
   Registry,
 } from 'prom-client';
+import { activeSpan, exemplarOf } from './tracing.ts';
 
 /** The metrics of one process as data, which another process can show. */
 export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[];
@@ -26,17 +30,41 @@ interface MetricOptions<L extends string> {
   readonly labels?: readonly L[];
 }
 
+/** Observations name the sampled trace in which they are made: an exemplar. Outside of its span: `withSpan(span, () => histogram.observe(…))`. */
+export interface Histogram<L extends string = never> {
+  observe(value: number): void;
+  observe(labels: LabelValues<L>, value: number): void;
+}
+
 /** The metrics of one process. Asking twice for a name gives the same metric, so that services can share a process. */
 export class Metrics {
-  readonly registry = new Registry();
+  readonly registry = registryOf(Registry.OPENMETRICS_CONTENT_TYPE);
   readonly #workers: (() => Promise<readonly WorkerMetrics[]>)[] = [];
+  readonly #histograms = new Map<string, Histogram<string>>();
+
+  /** With what Node says of the process: `process_*`, `nodejs_*`. Once in a process. */
+  static ofProcess(): Metrics {
+    const metrics = new Metrics();
+    collectDefaultMetrics({ register: metrics.registry });
+    return metrics;
+  }
 
   counter<L extends string = never>({ name, help, labels = [] }: MetricOptions<L>): Counter<L> {
     return this.#once(name, () => new Counter({ name, help, labelNames: [...labels], registers: [this.registry] }));
   }
 
-  gauge<L extends string = never>({ name, help, labels = [] }: MetricOptions<L>): Gauge<L> {
-    return this.#once(name, () => new Gauge({ name, help, labelNames: [...labels], registers: [this.registry] }));
+  /** @param read gives the value of a gauge without labels, each time that it is shown. */
+  gauge<L extends string = never>({
+    name,
+    help,
+    labels = [],
+    read,
+  }: MetricOptions<L> & { readonly read?: () => number }): Gauge<L> {
+    const options = { name, help, labelNames: [...labels], registers: [this.registry] };
+    const collect = function (this: Gauge<L>) {
+      if (read !== undefined) this.set(read());
+    };
+    return this.#once(name, () => new Gauge({ ...options, collect }));
   }
 
   histogram<L extends string = never>({
@@ -45,15 +73,21 @@ export class Metrics {
     labels = [],
     buckets,
   }: MetricOptions<L> & { readonly buckets: readonly number[] }): Histogram<L> {
-    const options = { name, help, labelNames: [...labels], buckets: [...buckets], registers: [this.registry] };
-    return this.#once(name, () => new Histogram(options));
+    const known = this.#histograms.get(name);
+    if (known !== undefined) return known;
+    const registers = [this.registry];
+    const options = { name, help, labelNames: [...labels], buckets: [...buckets], registers, enableExemplars: true };
+    const made = exemplary(new PromHistogram<string>(options));
+    this.#histograms.set(name, made);
+    return made;
   }
 
   /** The text that Prometheus reads: of this process, and of the workers that are included. */
-  async exposition(): Promise<string> {
+  async exposition(contentType: ExpositionType = Registry.PROMETHEUS_CONTENT_TYPE): Promise<string> {
     const workers = (await Promise.all(this.#workers.map((read) => read()))).flat();
-    if (workers.length === 0) return this.registry.metrics();
-    return AggregatorRegistry.aggregate([await this.snapshot(), ...workers.map(labelled)]).metrics();
+    const page = registryOf(contentType);
+    for (const metric of merged([await this.snapshot(), ...workers.map(labelled)])) page.registerMetric(metric);
+    return page.metrics();
   }
 
   snapshot(): Promise<MetricsSnapshot> {
@@ -69,6 +103,41 @@ export class Metrics {
     // A name is registered with one kind only; a second kind under it would be a mistake of ours.
     return (this.registry.getSingleMetric(name) as M | undefined) ?? make();
   }
+}
+
+export type ExpositionType = PrometheusContentType | OpenMetricsContentType;
+
+/** The format that a reader asks for by its Accept header: OpenMetrics, which alone has exemplars, or the older one. */
+export function expositionType(accept = ''): ExpositionType {
+  return accept.includes('application/openmetrics-text')
+    ? Registry.OPENMETRICS_CONTENT_TYPE
+    : Registry.PROMETHEUS_CONTENT_TYPE;
+}
+
+function registryOf(contentType: ExpositionType): Registry<ExpositionType> {
+  const registry = new Registry<ExpositionType>();
+  registry.setContentType(contentType);
+  return registry;
+}
+
+function exemplary(histogram: PromHistogram<string>): Histogram<string> {
+  return {
+    observe(...observed: readonly [number] | readonly [LabelValues<string>, number]) {
+      const [labels, value] = observed.length === 1 ? [{}, observed[0]] : observed;
+      histogram.observe({ labels, value, exemplarLabels: exemplarOf(activeSpan()) });
+    },
+  };
+}
+
+/** One metric for each name, as a registry takes it. prom-client's own aggregation drops exemplars, and some metrics. */
+function merged(snapshots: readonly MetricsSnapshot[]): readonly Metric[] {
+  const byName = Map.groupBy(snapshots.flat(), ({ name }) => name);
+  return [...byName.values()].map((same) => {
+    const values = same.flatMap((each) => each.values);
+    // A registry reads a metric by `get()`, and takes `_total` from the name of a counter before that.
+    const metric = { ...same[0], values, get: () => metric };
+    return metric as unknown as Metric;
+  });
 }
 
 function labelled({ worker, metrics }: WorkerMetrics): MetricsSnapshot {

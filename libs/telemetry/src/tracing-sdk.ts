@@ -17,9 +17,7 @@ import {
 import { readBuild } from './build.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
-import type { TracingOptions } from './tracing.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment, TracingOptions } from './tracing.ts';
 
 /** OpenTelemetry's SDK as its variables set it up: a module of its own, so that a gateway without an endpoint does not load it. */
 export function startSdk({ service, logger, metrics }: TracingOptions, env: Environment): AsyncDisposable {

@@ -7,6 +7,6 @@ const { logLevel, drainTimeoutMs } = readAllInOneConfig(process.env);
 const [, , address = ''] = process.argv;
 using primary = openChannel(address);
 
-await runWorker({ name: 'The gateway', logLevel, drainTimeoutMs }, (runtime) =>
+await runWorker({ name: 'The gateway', service: 'gateway', logLevel, drainTimeoutMs }, (runtime) =>
   createFront(process.env, (service) => primary.client(service), runtime),
 );

@@ -6,7 +6,7 @@ import { readLimiterConfig, readStandAloneLimiterConfig } from '@gateway/limiter
 import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
 import { readCredentialConfig, readGatewayConfig } from '@gateway/pool-broker/config';
 import { readResponsesAdapterConfig } from '@gateway/responses-adapter/config';
-import { createLogger, Metrics } from '@gateway/telemetry';
+import { createLogger, Metrics, startTracing } from '@gateway/telemetry';
 import { readUsageIngestConfig, readUsageStreamConfig } from '@gateway/usage-ingest/config';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { composeGateway } from './compose.ts';
@@ -49,11 +49,13 @@ async function checkSettings(env: Environment): Promise<void> {
 async function serveUntilStopped(env: Environment): Promise<void> {
   const config = readAllInOneConfig(env);
   const logger = createLogger('gateway', config.logLevel);
+  const metrics = Metrics.ofProcess();
   using tls = await openTls(env, logger);
-  const runtime = { logger, metrics: new Metrics(), tls };
-  let stopping = false;
+  const runtime = { logger, metrics, tls };
 
   await using stack = new AsyncDisposableStack();
+  // Ends last, with the spans of all else.
+  stack.use(await startTracing({ service: 'gateway', logger, metrics }, env));
   const data = await DataFolder.open(env);
   const isDatabaseShared = readDatabaseUrl(env) !== undefined;
   // There is something that two gateways on one folder would each have for themselves.
@@ -68,7 +70,7 @@ async function serveUntilStopped(env: Environment): Promise<void> {
       port: config.adminPort,
       allowedHosts: config.adminAllowedHosts,
       routes: gateway.adminRoutes,
-      notReady: async () => (stopping ? 'stopping' : gateway.notReady()),
+      notReady: () => gateway.notReady(),
     }),
   );
   using stop = new StopSignal();
@@ -86,6 +88,6 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   );
 
   await stop.received;
-  stopping = true;
+  admin.announceDrain();
   await edge.drain?.(config.drainTimeoutMs);
 }

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import { createLogger, type LogLevel, Metrics, type MetricsSnapshot } from '@gateway/telemetry';
+import { createLogger, type LogLevel, Metrics, type MetricsSnapshot, startTracing } from '@gateway/telemetry';
 import { startFailureText } from '../failed-process.ts';
 import type { Service, ServiceRuntime } from '../service.ts';
 
@@ -19,8 +19,10 @@ export type FromWorker =
   | { readonly kind: 'metrics'; readonly metrics: MetricsSnapshot };
 
 interface WorkerOptions {
-  /** Names the service in logs and errors. */
+  /** Names the service in errors. */
   readonly name: string;
+  /** Names it in logs and traces. Default: as in errors. */
+  readonly service?: string;
   readonly logLevel: LogLevel;
   /** How long running work may take to end when this process alone gets SIGTERM. */
   readonly drainTimeoutMs: number;
@@ -28,10 +30,10 @@ interface WorkerOptions {
 
 /** Runs a service as one worker of a pool, until the supervisor says to drain. Without a supervisor, Node's cluster ends it at once. */
 export async function runWorker(
-  { name, logLevel, drainTimeoutMs }: WorkerOptions,
+  { name, service: ofService = name, logLevel, drainTimeoutMs }: WorkerOptions,
   createService: (runtime: ServiceRuntime) => Promise<Service>,
 ): Promise<void> {
-  const runtime = { logger: createLogger(name, logLevel), metrics: new Metrics() };
+  const runtime = { logger: createLogger(ofService, logLevel), metrics: Metrics.ofProcess() };
   const drain = Promise.withResolvers<number>();
   let announceDrain: (() => void) | undefined;
   // The terminal's Ctrl-C reaches all processes: the supervisor says what follows from it.
@@ -44,7 +46,10 @@ export async function runWorker(
   });
   let isServing = false;
   try {
-    await using service = await createService(runtime);
+    await using stack = new AsyncDisposableStack();
+    // Ends last, with the spans of all else.
+    stack.use(await startTracing({ service: ofService, ...runtime }));
+    const service = stack.use(await createService(runtime));
     await service.start();
     isServing = true;
     announceDrain = () => service.announceDrain?.();

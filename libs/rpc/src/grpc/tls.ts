@@ -51,6 +51,11 @@ export class Tls implements Disposable {
     return this.#certificates;
   }
 
+  /** When this process' certificate ends. */
+  get notAfter(): Date {
+    return new X509Certificate(this.#certificates.cert).validToDate;
+  }
+
   /** For one connection. The peer must have a certificate that speaks for `service`, by whatever name or address it is reached. */
   channelCredentials(service: string): ChannelCredentials {
     const verification = { checkServerIdentity: identityCheck(service) };

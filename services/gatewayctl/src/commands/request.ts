@@ -71,7 +71,7 @@ function requestIdIn(text: string): string {
   const found = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/.exec(text.toLowerCase());
   if (found !== null) return found[0];
   throw new Error(
-    `${JSON.stringify(text)} has no request's id in it. Ids stand in the header x-request-id of every answer, in the edge's log as requestId, and in the id of a chat completion; find others with: gatewayctl request list`,
+    `${JSON.stringify(text)} has no request's id in it. Ids stand in the header x-request-id of every answer, in log lines as request_id, and in the id of a chat completion; find others with: gatewayctl request list`,
   );
 }
 
