@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type OtlpAnswer, OtlpReceiver } from '@gateway/testkit/otlp-receiver';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics.ts';
+import { type OtlpAnswer, OtlpReceiver } from './testing/otlp-receiver.ts';
 import {
   activeSpan,
   activeTraceparent,
