@@ -100,7 +100,8 @@ async function listenGrpc(
   runtime: ServiceRuntime,
   stack: AsyncDisposableStack,
 ): Promise<readonly GrpcServer[]> {
-  const options = { host, tls: runtime.tls, onFault: faultLog(runtime.logger), onRefused: refusalLog(runtime) };
+  const { logger, metrics, tls } = runtime;
+  const options = { host, tls, metrics, onFault: faultLog(logger), onRefused: refusalLog(runtime) };
   const listen = async (port: number, served: readonly ServiceRoute[]) => {
     if (served.length === 0) return [];
     const server = await GrpcServer.listen({ ...options, port, routes: served });

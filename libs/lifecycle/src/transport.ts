@@ -22,13 +22,13 @@ export async function openTls(env: Environment, logger: Logger): Promise<Tls | u
 }
 
 /** Opens channels to other services, which `stack` closes: over TLS where this process has it. */
-export async function peerChannels({ logger, tls }: ServiceRuntime, stack: AsyncDisposableStack) {
+export async function peerChannels({ logger, metrics, tls }: ServiceRuntime, stack: AsyncDisposableStack) {
   // Loaded here, so that a process without a network never loads gRPC.
   const { openChannel } = await import('@gateway/rpc/grpc');
   return (service: string, url: string): Channel => {
     const onUnreachable = (address: string, { message }: Error) =>
       logger.warn({ peer: service, address, reason: message }, 'a service can not be reached');
-    return stack.use(openChannel(url, { service, tls, onUnreachable }));
+    return stack.use(openChannel(url, { service, tls, metrics, onUnreachable }));
   };
 }
 

@@ -12,6 +12,7 @@ export {
   exemplarOf,
   failSpan,
   inSpan,
+  outsideTraces,
   type Span,
   SpanKind,
   type SpanSettings,

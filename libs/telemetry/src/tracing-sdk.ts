@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { context, createNoopMeter, type MeterProvider, propagation, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -21,9 +22,15 @@ import type { Environment, TracingOptions } from './tracing.ts';
 
 /** OpenTelemetry's SDK as its variables set it up: a module of its own, so that a gateway without an endpoint does not load it. */
 export function startSdk({ service, logger, metrics }: TracingOptions, env: Environment): AsyncDisposable {
+  checkExporter(env, logger);
   const spans = countersOf(metrics);
+  const timeoutMillis = numberOf(
+    env,
+    'OTEL_EXPORTER_OTLP_TRACES_TIMEOUT',
+    numberOf(env, 'OTEL_EXPORTER_OTLP_TIMEOUT', 3_000),
+  );
   const processor = new BatchSpanProcessor({
-    exporter: counted(new OTLPTraceExporter(), spans, logger),
+    exporter: counted(new OTLPTraceExporter({ timeoutMillis }), spans, logger),
     maxQueueSize: numberOf(env, 'OTEL_BSP_MAX_QUEUE_SIZE', 2_048),
     maxExportBatchSize: numberOf(env, 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 512),
     scheduledDelayMillis: numberOf(env, 'OTEL_BSP_SCHEDULE_DELAY', 5_000),
@@ -41,12 +48,30 @@ export function startSdk({ service, logger, metrics }: TracingOptions, env: Envi
   trace.setGlobalTracerProvider(provider);
   return {
     async [Symbol.asyncDispose]() {
-      await provider
-        .shutdown()
-        .catch(({ message }: Error) => logger.warn({ reason: message }, 'the last spans were not sent'));
+      const tooLate = sleep(stopMs, undefined, { ref: false });
+      await Promise.race([provider.shutdown(), tooLate]).catch(({ message }: Error) =>
+        logger.warn({ reason: message }, 'the last spans were not sent'),
+      );
       for (const api of [context, propagation, trace]) api.disable();
     },
   };
+}
+
+/** A stop waits no longer for an endpoint, whatever its timeout is. */
+const stopMs = 4_000;
+
+/** The exporter would fall back to its defaults without a word. @throws when the endpoint can't be one */
+function checkExporter(env: Environment, logger: Logger): void {
+  const names = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'] as const;
+  for (const name of names) {
+    const { [name]: url } = env;
+    if (!url || /^https?:$/.test(URL.parse(url)?.protocol ?? '')) continue;
+    throw new Error(`${name} must be a URL, not "${url}". For example: ${name}=http://collector:4318`);
+  }
+  const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL;
+  if (protocol && protocol !== 'http/protobuf') {
+    logger.warn({ protocol }, 'OTEL_EXPORTER_OTLP_PROTOCOL is not followed: spans are sent as http/protobuf');
+  }
 }
 
 type SpanCounters = ReturnType<typeof countersOf>;
@@ -98,7 +123,9 @@ function queueObserver(onDropped: () => void): MeterProvider {
 /** OTEL_TRACES_SAMPLER and its argument. What a caller has decided holds, unless the name lacks `parentbased_`. */
 function samplerOf(env: Environment): Sampler {
   const name = env.OTEL_TRACES_SAMPLER || 'parentbased_always_on';
-  const root = rootSampler(name.replace('parentbased_', ''), numberOf(env, 'OTEL_TRACES_SAMPLER_ARG', 1));
+  const ratio = Number(env.OTEL_TRACES_SAMPLER_ARG || 1);
+  if (!(ratio >= 0 && ratio <= 1)) throw new Error('OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1.');
+  const root = rootSampler(name.replace('parentbased_', ''), ratio);
   return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
 }
 

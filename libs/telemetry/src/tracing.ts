@@ -2,10 +2,13 @@ import {
   type Attributes,
   type Context,
   context,
+  INVALID_SPAN_CONTEXT,
+  isSpanContextValid,
   type Link,
   propagation,
   ROOT_CONTEXT,
   type Span,
+  type SpanContext,
   SpanKind,
   SpanStatusCode,
   trace,
@@ -63,12 +66,17 @@ export async function inSpan<T>(name: string, settings: SpanSettings, work: (spa
   }
 }
 
-/** A span that its caller ends. */
+/**
+ * A span that its caller ends. Traces begin where a request or message comes in: an internal or client span outside of a trace, such
+ * as one of background work, is not recorded.
+ */
 export function startSpan(
   name: string,
   { kind = SpanKind.INTERNAL, attributes, traceparent, links }: SpanSettings = {},
 ): Span {
   const parent = traceparent === undefined ? context.active() : contextOf(traceparent);
+  const isPart = kind === SpanKind.INTERNAL || kind === SpanKind.CLIENT;
+  if (isPart && traceIn(parent) === undefined) return noSpan;
   return tracer().startSpan(
     name,
     { kind, ...(attributes && { attributes }), links: (links ?? []).flatMap(linkOf) },
@@ -81,11 +89,16 @@ export function withSpan<T>(span: Span, work: () => T): T {
   return context.with(trace.setSpan(context.active(), span), work);
 }
 
-/** A failure says its code or its name: texts may hold what clients sent. */
+/** A failure says its code or its name: texts may hold what clients sent. @param thrown an error, or what it is called */
 export function failSpan(span: Span, thrown: unknown): void {
   if (!span.isRecording()) return;
   const type = errorTypeOf(thrown);
   span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR, message: type });
+}
+
+/** Runs `work` outside of the trace that is active here: for what goes on after the request that happened to begin it. */
+export function outsideTraces<T>(work: () => T): T {
+  return context.with(ROOT_CONTEXT, work);
 }
 
 /** The span that is active here, for attributes and events. One that is not recorded takes them and keeps nothing. */
@@ -108,13 +121,20 @@ export function traceparentOf(span: Span): string | undefined {
 
 /** What log lines say of the span that is active here. */
 export function traceFields(): { readonly trace_id: string; readonly span_id: string } | undefined {
-  const active = trace.getActiveSpan()?.spanContext();
+  const active = traceIn(context.active());
   return active && { trace_id: active.traceId, span_id: active.spanId };
 }
 
 /** The label of an exemplar: the trace of what was measured. Undefined when that is not sampled. */
 export function exemplarOf(span: Span | undefined): { readonly trace_id: string } | undefined {
   return span?.isRecording() ? { trace_id: span.spanContext().traceId } : undefined;
+}
+
+const noSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+
+function traceIn(context: Context): SpanContext | undefined {
+  const found = trace.getSpanContext(context);
+  return found && isSpanContextValid(found) ? found : undefined;
 }
 
 function tracer() {
@@ -131,6 +151,7 @@ function linkOf(traceparent: string): readonly Link[] {
 }
 
 function errorTypeOf(thrown: unknown): string {
+  if (typeof thrown === 'string') return thrown;
   if (!(thrown instanceof Error)) return typeof thrown;
   const code = 'code' in thrown ? thrown.code : undefined;
   return typeof code === 'string' ? code : thrown.name;

@@ -152,7 +152,8 @@ async function createFrontWorkers({ env, config, runtime, stack }: Wiring, route
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const address = `unix:${join(folder, 'primary')}`;
-  const server = await GrpcServer.listen({ host: address, port: 0, routes, onFault: faultLog(runtime.logger) });
+  const { logger, metrics } = runtime;
+  const server = await GrpcServer.listen({ host: address, port: 0, routes, metrics, onFault: faultLog(logger) });
   stack.defer(() => server.stop(0));
   const { host, port } = readEdgeRouterConfig(env);
   const program = join(import.meta.dirname, 'front-worker.ts');

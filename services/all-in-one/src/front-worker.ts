@@ -5,8 +5,9 @@ import { createFront } from './front.ts';
 
 const { logLevel, drainTimeoutMs } = readAllInOneConfig(process.env);
 const [, , address = ''] = process.argv;
-using primary = openChannel(address);
+using stack = new DisposableStack();
 
-await runWorker({ name: 'The gateway', service: 'gateway', logLevel, drainTimeoutMs }, (runtime) =>
-  createFront(process.env, (service) => primary.client(service), runtime),
-);
+await runWorker({ name: 'The gateway', service: 'gateway', logLevel, drainTimeoutMs }, (runtime) => {
+  const primary = stack.use(openChannel(address, { metrics: runtime.metrics }));
+  return createFront(process.env, (service) => primary.client(service), runtime);
+});

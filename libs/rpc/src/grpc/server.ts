@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server as Listener, type Socket } from 'node:net';
 import type { DescMethod } from '@bufbuild/protobuf';
 import { MultiplexService, type OpenRequest, type OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import type { Metrics } from '@gateway/telemetry';
 import {
   type handleBidiStreamingCall,
   Metadata,
@@ -16,6 +17,7 @@ import { mayCall, serviceNamesIn } from '../call-table.ts';
 import { type OnFault, RpcError, toCallFailure } from '../errors.ts';
 import { answer, asksOnce, firstOf, pathOf, type ServedMethod, servedMethods } from '../methods.ts';
 import { ServerSession } from '../multiplex/server-session.ts';
+import { CallObserver } from '../observed-calls.ts';
 import type { ServiceRoute } from '../service-types.ts';
 import { grpcMethod, serverOptions } from './definition.ts';
 import { addReflection } from './reflection.ts';
@@ -28,6 +30,8 @@ export interface GrpcServerOptions {
   readonly port: number;
   readonly routes: readonly ServiceRoute[];
   readonly onFault?: OnFault | undefined;
+  /** Where calls are counted. */
+  readonly metrics?: Metrics | undefined;
   /** Takes encrypted connections of peers with a certificate, and calls that the call table gives them. Default: any, in the clear. */
   readonly tls?: Tls | undefined;
   /** Receives what is not let in, with TLS: connections, and calls that the table does not give their caller. */
@@ -50,6 +54,7 @@ export const errorDetailTrailer = 'gateway-error-bin';
  */
 export class GrpcServer {
   readonly #options: GrpcServerOptions;
+  readonly #observer: CallObserver;
   readonly #server: Server;
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
   /** The streams of calls, and when each has ended. */
@@ -70,6 +75,8 @@ export class GrpcServer {
   private constructor(options: GrpcServerOptions) {
     const { routes, onFault, tls } = options;
     this.#options = options;
+    const observer = new CallObserver('server', options.metrics);
+    this.#observer = observer;
     this.#server = new Server({ ...serverOptions, interceptors: tls === undefined ? [] : [this.#checkCaller] });
     this.#health.addToServer(this.#server);
     addReflection(
@@ -81,7 +88,8 @@ export class GrpcServer {
       this.#register(served.method, (stream) => this.#answerCall(stream, served));
     }
     this.#register(MultiplexService.method.open, (stream: MultiplexedStream) => {
-      const session = new ServerSession(stream, { methods, onFault, check: (path) => this.#check(stream, path) });
+      const check = (path: string) => this.#check(stream, path);
+      const session = new ServerSession(stream, { methods, onFault, check, observer });
       const ended = serveCalls(stream, session).finally(() => this.#sessions.delete(session));
       this.#sessions.set(session, ended);
       if (this.#isStopping) session.goAway();
@@ -153,7 +161,9 @@ export class GrpcServer {
       const requests: AsyncIterable<object> = stream.iterator({ destroyOnReturn: false });
       const request = asksOnce(served.method) ? await firstOf(requests) : requests;
       if (request === undefined) throw new RpcError('internal', 'The call came without a message.');
-      for await (const response of answer(served, request, { signal }, this.#options.onFault)) {
+      const call = answer(served, request, { signal }, this.#options.onFault);
+      const [traceparent] = stream.metadata.get('traceparent');
+      for await (const response of this.#observer.observe(served.method, call, traceparent?.toString())) {
         if (!stream.write(response)) await once(stream, 'drain', { signal });
       }
       stream.end();

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { type DescMethod, type DescService, fromBinary, type Message } from '@bufbuild/protobuf';
 import { MultiplexService, type OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import { activeTraceparent, type Metrics } from '@gateway/telemetry';
 import {
   type ChannelCredentials,
   credentials,
@@ -15,6 +16,7 @@ import { clientBy } from '../client.ts';
 import { clientOptions, grpcMethod } from '../grpc/definition.ts';
 import type { Tls } from '../grpc/tls.ts';
 import { encoded, mapped, pathOf } from '../methods.ts';
+import { CallObserver } from '../observed-calls.ts';
 import type { CallContext, CallOptions, Client } from '../service-types.ts';
 import { ClientSession } from './client-session.ts';
 import { Replicas } from './replicas.ts';
@@ -35,6 +37,8 @@ export interface ChannelOptions {
   readonly tls?: Tls | undefined;
   /** A replica can't be reached, for this reason since now. It is tried again. */
   readonly onUnreachable?: ((address: string, problem: Error) => void) | undefined;
+  /** Where calls are counted. */
+  readonly metrics?: Metrics | undefined;
   /** In place of our own settings of grpc-js. */
   readonly grpc?: GrpcOptions | undefined;
 }
@@ -59,8 +63,9 @@ export function openChannel(url: string, options: ChannelOptions = {}): Channel 
     resolveIntervalMs: options.resolveIntervalMs ?? 5_000,
     firstBackoffMs: 25,
   });
+  const observer = new CallObserver('client', options.metrics);
   return {
-    client: (service) => clientOf(service, replicas),
+    client: (service) => clientOf(service, replicas, observer),
     [Symbol.dispose]: () => replicas[Symbol.dispose](),
   };
 }
@@ -68,9 +73,14 @@ export function openChannel(url: string, options: ChannelOptions = {}): Channel 
 type ReadyReplicas = Pick<Replicas, 'pick' | 'untilReady'>;
 
 /** A client whose calls go to sessions of `replicas`. */
-export function clientOf<S extends DescService>(service: S, replicas: ReadyReplicas): Client<S> {
+export function clientOf<S extends DescService>(
+  service: S,
+  replicas: ReadyReplicas,
+  observer = new CallObserver('client'),
+): Client<S> {
   return clientBy(service, (method) => (request, options) => {
-    return new Call(options, ({ signal }) => responses(replicas, method, request, { ...options, signal }));
+    const call = new Call(options, ({ signal }) => responses(replicas, method, request, { ...options, signal }));
+    return observer.observe(method, call);
   });
 }
 
@@ -87,7 +97,8 @@ async function* responses(
     signal.throwIfAborted();
   }
   const bytes = mapped(request, (fields) => encoded(method.input, fields));
-  const messages = session.start({ path: pathOf(method), timeoutMs, request: bytes, signal });
+  const traceparent = activeTraceparent();
+  const messages = session.start({ path: pathOf(method), timeoutMs, traceparent, request: bytes, signal });
   for await (const message of messages) yield fromBinary(method.output, message);
 }
 

@@ -15,6 +15,8 @@ export interface NewCall {
   /** Ends the call, and must be aborted when its caller has left it. */
   readonly signal: AbortSignal;
   readonly timeoutMs?: number | undefined;
+  /** The trace that it is part of. */
+  readonly traceparent?: string | undefined;
   /** The only request, or those of a method that takes many. A source that throws cancels the call. */
   readonly request: Uint8Array | AsyncIterable<Uint8Array>;
 }
@@ -44,13 +46,13 @@ export class ClientSession {
   }
 
   /** Starts a call, and gives its responses. */
-  start({ path, timeoutMs, request, signal }: NewCall): AsyncIterable<Uint8Array> {
+  start({ path, timeoutMs, traceparent = '', request, signal }: NewCall): AsyncIterable<Uint8Array> {
     const id = ++this.#lastCallId;
     const messages = new CallMessages(id, this.#writer);
     this.#calls.set(id, messages);
     signal.addEventListener('abort', () => this.#cancel(id, signal.reason), { once: true });
     const single = request instanceof Uint8Array ? request : undefined;
-    messages.send({ case: 'start', value: { path, timeoutMs: wireMs(timeoutMs), request: single } });
+    messages.send({ case: 'start', value: { path, timeoutMs: wireMs(timeoutMs), traceparent, request: single } });
     if (!(request instanceof Uint8Array)) void this.#sendAll(id, messages, request);
     return messages;
   }

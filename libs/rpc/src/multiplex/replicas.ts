@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { outsideTraces } from '@gateway/telemetry';
 import { RpcError } from '../errors.ts';
 import type { ClientSession } from './client-session.ts';
 
@@ -46,8 +47,11 @@ export class Replicas implements Disposable {
 
   /** Resolves when a session may be ready. Rejects with `unavailable` when no replica can be reached. */
   async untilReady(): Promise<void> {
-    this.#lookups ??= setInterval(() => this.#lookUp(), this.#options.resolveIntervalMs).unref();
-    this.#firstLookup ??= this.#lookUp();
+    // They go on after the call that happens to begin them.
+    outsideTraces(() => {
+      this.#lookups ??= setInterval(() => this.#lookUp(), this.#options.resolveIntervalMs).unref();
+      this.#firstLookup ??= this.#lookUp();
+    });
     await this.#firstLookup;
     for (;;) {
       if (this.#isClosed) throw new RpcError('unavailable', 'The channel is closed.');

@@ -4,6 +4,7 @@ import type { Frame, OpenRequest, Start } from '@gateway/proto/rpc/v1/multiplex_
 import type { Call } from '../call.ts';
 import { type OnFault, RpcError, toCallFailure } from '../errors.ts';
 import { answer, answersOnce, encoded, mapped, type ServedMethod } from '../methods.ts';
+import { CallObserver } from '../observed-calls.ts';
 import { type BatchStream, BatchWriter } from './batch-writer.ts';
 import { CallMessages, frameOf } from './call-messages.ts';
 
@@ -12,6 +13,7 @@ export interface ServerSessionOptions {
   /** Throws when the caller may not call a path. */
   readonly check?: ((path: string) => void) | undefined;
   readonly onFault?: OnFault | undefined;
+  readonly observer?: CallObserver;
 }
 
 interface ServerCall {
@@ -65,11 +67,11 @@ export class ServerSession {
       throw new RpcError('internal', 'The client sent more than it may.');
   }
 
-  #start(id: number, { path, timeoutMs, request }: Start): void {
+  #start(id: number, { path, timeoutMs, request, traceparent }: Start): void {
     if (id <= this.#lastCallId) throw new RpcError('internal', 'An id of a call was used twice.');
     this.#lastCallId = id;
     const messages = new CallMessages(id, this.#writer);
-    const { methods, check, onFault } = this.#options;
+    const { methods, check, onFault, observer = new CallObserver('server') } = this.#options;
     const served = methods.get(path);
     if (served === undefined) {
       const message = `The server does not implement the method ${path}`;
@@ -81,7 +83,12 @@ export class ServerSession {
       const input = mapped<Uint8Array, object>(request ?? messages, (bytes) => fromBinary(method.input, bytes));
       const options = { timeoutMs: timeoutMs === 0 ? undefined : timeoutMs };
       const call = answer(served, input, options, onFault, encoded);
-      const ended = sendAnswer(call, messages, method).finally(() => this.#calls.delete(id));
+      const observed = observer.observe(method, call, traceparent);
+      if (method.methodKind !== 'unary') {
+        // A unary call never waits for messages.
+        call.signal.addEventListener('abort', () => messages.close(call.signal.reason), { once: true });
+      }
+      const ended = sendAnswer(observed, messages, method).finally(() => this.#calls.delete(id));
       this.#calls.set(id, { messages, call, ended });
     } catch (thrown) {
       messages.send({ case: 'failure', value: toCallFailure(thrown) });
@@ -90,13 +97,9 @@ export class ServerSession {
 }
 
 /** Never rejects. */
-async function sendAnswer(call: Call<Uint8Array>, messages: CallMessages, method: DescMethod): Promise<void> {
+async function sendAnswer(call: AsyncIterable<Uint8Array>, messages: CallMessages, method: DescMethod): Promise<void> {
   const isOnly = answersOnce(method);
   try {
-    // A unary call never waits for messages.
-    if (method.methodKind !== 'unary') {
-      call.signal.addEventListener('abort', () => messages.close(call.signal.reason), { once: true });
-    }
     for await (const response of call) await messages.sendMessage(response, isOnly);
     if (!isOnly) messages.sendEnd();
   } catch (thrown) {

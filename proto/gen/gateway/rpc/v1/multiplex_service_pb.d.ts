@@ -142,6 +142,13 @@ export declare type Start = Message<"gateway.rpc.v1.Start"> & {
    * @generated from field: optional bytes request = 3;
    */
   request?: Uint8Array | undefined;
+
+  /**
+   * The trace that the call is part of, as W3C Trace Context writes it. Empty: none.
+   *
+   * @generated from field: string traceparent = 4;
+   */
+  traceparent: string;
 };
 
 /**

@@ -1,0 +1,154 @@
+import type { DescMethod } from '@bufbuild/protobuf';
+import { toGatewayError } from '@gateway/errors';
+import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import {
+  activeSpan,
+  failSpan,
+  type Gauge,
+  type Histogram,
+  type Metrics,
+  type Span,
+  SpanKind,
+  startSpan,
+  withSpan,
+} from '@gateway/telemetry';
+import { status } from '@grpc/grpc-js';
+import { codeOf, RpcError } from './errors.ts';
+import { answersOnce, pathOf } from './methods.ts';
+
+/**
+ * Measures the calls that one side sees go over the network, each by itself and on shared streams alike, and gives a span to those
+ * that are part of a trace. Direct calls are plain functions: they are not measured, and their trace goes on by itself.
+ *
+ * @see https://opentelemetry.io/docs/specs/semconv/rpc/
+ */
+export class CallObserver {
+  readonly side: 'client' | 'server';
+  readonly durations: Histogram<DurationLabel> | undefined;
+  readonly inFlight: Gauge<'rpc_method'> | undefined;
+
+  constructor(side: 'client' | 'server', metrics?: Metrics) {
+    this.side = side;
+    this.durations = metrics?.histogram({
+      name: `rpc_${side}_call_duration_seconds`,
+      help:
+        side === 'client' ? 'Calls to other services, until their end.' : 'Calls that were served, until their end.',
+      labels: ['rpc_system_name', 'rpc_method', 'rpc_response_status_code', 'error_type'],
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+    });
+    if (side === 'client') return;
+    this.inFlight = metrics?.gauge({
+      name: 'gateway_rpc_server_calls_in_flight',
+      help: 'Calls that are served now.',
+      labels: ['rpc_method'],
+    });
+  }
+
+  /** The same call. @param traceparent what a server was sent with it */
+  observe<T>(method: DescMethod, call: Responses<T>, traceparent?: string): Responses<T> {
+    return new ObservedCall(this, method, call, traceparent);
+  }
+}
+
+type DurationLabel = 'rpc_system_name' | 'rpc_method' | 'rpc_response_status_code' | 'error_type';
+type Responses<T> = AsyncIterableIterator<T, undefined>;
+
+/** Begins with the first `next()` and ends with the call, or when it is left. */
+class ObservedCall<T> implements AsyncIterableIterator<T, undefined> {
+  readonly #observer: CallObserver;
+  readonly #method: DescMethod;
+  readonly #name: string;
+  readonly #call: Responses<T>;
+  readonly #traceparent: string | undefined;
+  #startMs: number | undefined;
+  #span: Span | undefined;
+  #hasAnswered = false;
+  #hasEnded = false;
+
+  constructor(observer: CallObserver, method: DescMethod, call: Responses<T>, traceparent: string | undefined) {
+    this.#observer = observer;
+    this.#method = method;
+    this.#name = pathOf(method).slice(1);
+    this.#call = call;
+    this.#traceparent = traceparent;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<T, undefined>> {
+    if (this.#startMs === undefined) this.#begin();
+    try {
+      const result = await this.#within(() => this.#call.next());
+      if (result.done) this.#end('OK');
+      else this.#hasAnswered = true;
+      return result;
+    } catch (thrown) {
+      this.#end(statusOf(thrown));
+      throw thrown;
+    }
+  }
+
+  async return(): Promise<IteratorResult<T, undefined>> {
+    // A caller leaves a call that has one answer as soon as it has that.
+    this.#end(this.#hasAnswered && answersOnce(this.#method) ? 'OK' : 'CANCELLED');
+    await this.#call.return?.();
+    return { done: true, value: undefined };
+  }
+
+  #begin(): void {
+    this.#startMs = performance.now();
+    this.#observer.inFlight?.inc({ rpc_method: this.#name });
+    this.#span = this.#startSpan();
+  }
+
+  #startSpan(): Span | undefined {
+    const { side } = this.#observer;
+    // Calls go on with a trace, and begin none.
+    if (side === 'server' ? !this.#traceparent : activeSpan() === undefined) return undefined;
+    // It lasts as long as its client.
+    if (this.#method === LimiterService.method.admitStream) return undefined;
+    return startSpan(this.#name, {
+      kind: side === 'client' ? SpanKind.CLIENT : SpanKind.SERVER,
+      attributes: { 'rpc.system.name': 'grpc', 'rpc.method': this.#name },
+      traceparent: this.#traceparent,
+    });
+  }
+
+  #within<R>(work: () => R): R {
+    return this.#span === undefined ? work() : withSpan(this.#span, work);
+  }
+
+  #end(code: string): void {
+    if (this.#hasEnded || this.#startMs === undefined) return;
+    this.#hasEnded = true;
+    const rpc_method = this.#name;
+    const error_type = code === 'OK' ? '' : code;
+    const labels = { rpc_system_name: 'grpc', rpc_method, rpc_response_status_code: code, error_type };
+    const seconds = (performance.now() - this.#startMs) / 1_000;
+    this.#within(() => this.#observer.durations?.observe(labels, seconds));
+    this.#observer.inFlight?.dec({ rpc_method });
+    this.#span?.setAttribute('rpc.response.status_code', code);
+    if (this.#span && isFailure(code, this.#observer.side)) failSpan(this.#span, code);
+    this.#span?.end();
+  }
+}
+
+function statusOf(thrown: unknown): string {
+  return status[codeOf(thrown instanceof RpcError ? thrown : toGatewayError(thrown))] ?? 'UNKNOWN';
+}
+
+/** What a server answers to a caller's mistake, or after the caller left, is no failure of the server. */
+function isFailure(code: string, side: 'client' | 'server'): boolean {
+  return side === 'client' ? code !== 'OK' : failuresOfServers.has(code);
+}
+
+const failuresOfServers = new Set([
+  'UNKNOWN',
+  'DEADLINE_EXCEEDED',
+  'UNIMPLEMENTED',
+  'INTERNAL',
+  'UNAVAILABLE',
+  'DATA_LOSS',
+]);
