@@ -34,6 +34,20 @@ export const poolAlerts: readonly Alert[] = [
         ],
       },
       {
+        title: 'is silent while one replica alone sees the end, and about a forecast that comes and goes',
+        series: {
+          'gateway_pool_exhaustion_seconds{instance="a",pool="responses"}': gauge([600, 40]),
+          'gateway_pool_exhaustion_seconds{instance="b",pool="responses"}': gauge([3_600, 40]),
+          'gateway_pool_exhaustion_seconds{instance="a",pool="messages"}': gauge(
+            [600, 10],
+            [3_600, 1],
+            [600, 9],
+            [3_600, 20],
+          ),
+        },
+        moments: ['9m', '10m', '15m', '20m', '39m'].map((at) => ({ at, firing: [] })),
+      },
+      {
         title: 'ends when no end is in sight any more',
         series: {
           'gateway_pool_exhaustion_seconds{pool="responses"}': `${gauge([600, 20])} stale`,

@@ -15,7 +15,7 @@ export const servicesAndRuntime: DashboardDescription = {
       panels: [
         {
           kind: 'lines',
-          title: 'Up',
+          title: 'Processes that answer',
           description: 'Processes of each service that answer Prometheus.',
           unit: 'none',
           width: 8,
