@@ -12,8 +12,7 @@ export interface Recording {
 }
 
 /** The windows of the burn rates, and that of the objectives themselves. */
-export const windows = ['5m', '30m', '1h', '2h', '6h', '1d', '3d'] as const;
-export const objectiveWindow = '30d';
+const windows = ['5m', '30m', '1h', '2h', '6h', '1d', '3d', '30d'] as const;
 
 /**
  * For each objective the rate of all and of what was bad, and their ratio over each window. Long windows add up the recorded
@@ -25,11 +24,6 @@ export const recordings: readonly RuleGroup<Recording>[] = [
     name: 'gateway-objectives',
     interval: `${recordingIntervalSeconds}s`,
     rules: objectives.flatMap((objective) => [...rates(objective), ...windows.map((each) => ratio(objective, each))]),
-  },
-  {
-    name: 'gateway-objectives-30d',
-    interval: '5m',
-    rules: objectives.map((objective) => ratio(objective, objectiveWindow)),
   },
 ];
 
