@@ -4,50 +4,85 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
-// Fails when proto/gen is not what `npm run generate` would write: generates into a temporary folder and compares.
+// Fails when generated files are not what `npm run generate` would write: generates into temporary folders and compares.
 
-const root = join(import.meta.dirname, '../..');
-const fresh = await mkdtemp(join(tmpdir(), 'generated-'));
-try {
-  await generateInto(fresh);
-  const differences = differencesBetween(await filesIn(join(root, 'proto/gen')), await filesIn(join(fresh, 'gen')));
-  report(differences);
-} catch (thrown) {
-  process.stderr.write(`proto/gen can't be checked: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
-  process.exitCode = 1;
-} finally {
-  await rm(fresh, { recursive: true });
+/** Files that a program writes. */
+interface Generated {
+  /** Where they are kept. */
+  readonly folder: string;
+  /** Which of the folder's files they are. */
+  readonly files: string;
+  /** Writes them; gives the folder that holds them then. */
+  readonly generateInto: (folder: string) => Promise<string>;
 }
 
-function report(differences: readonly string[]): void {
+const root = join(import.meta.dirname, '../..');
+const programs = join(root, 'node_modules/.bin');
+const execute = promisify(execFile);
+
+const generated: readonly Generated[] = [
+  {
+    folder: 'proto/gen',
+    files: '**/*.*',
+    async generateInto(folder) {
+      await execute(join(programs, 'buf'), ['generate', '--output', folder], {
+        cwd: join(root, 'proto'),
+        env: { ...process.env, PATH: `${programs}${delimiter}${process.env.PATH ?? ''}` },
+      });
+      return join(folder, 'gen');
+    },
+  },
+  { folder: 'deploy/kubernetes', files: '**/*.{yaml,json}', generateInto: byProgram('kubernetes') },
+  {
+    folder: 'deploy/observability',
+    files: '{kustomization.yaml,{grafana,prometheus,kubernetes}/**/*.{yaml,json}}',
+    generateInto: byProgram('observability'),
+  },
+];
+
+for (const each of generated) await check(each);
+
+async function check({ folder, files, generateInto }: Generated): Promise<void> {
+  const fresh = await mkdtemp(join(tmpdir(), 'generated-'));
+  try {
+    const written = await generateInto(fresh);
+    report(folder, differencesBetween(await filesIn(join(root, folder), files), await filesIn(written, files)));
+  } catch (thrown) {
+    process.stderr.write(`${folder} can't be checked: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+    process.exitCode = 1;
+  } finally {
+    await rm(fresh, { recursive: true });
+  }
+}
+
+function report(folder: string, differences: readonly string[]): void {
   if (differences.length === 0) {
-    process.stdout.write('proto/gen is what buf generates.\n');
+    process.stdout.write(`${folder} is what is generated.\n`);
     return;
   }
-  const lines = ['proto/gen is not what buf generates from proto/. Run `npm run generate`.', ...differences];
+  const lines = [`${folder} is not what is generated. Run \`npm run generate\`.`, ...differences];
   process.stderr.write(`${lines.join('\n  - ')}\n`);
   process.exitCode = 1;
 }
 
-async function generateInto(folder: string): Promise<void> {
-  const programs = join(root, 'node_modules/.bin');
-  await promisify(execFile)(join(programs, 'buf'), ['generate', '--output', folder], {
-    cwd: join(root, 'proto'),
-    env: { ...process.env, PATH: `${programs}${delimiter}${process.env.PATH ?? ''}` },
-  });
+function byProgram(name: string): Generated['generateInto'] {
+  return async (folder) => {
+    await execute(process.execPath, [join(import.meta.dirname, name, 'generate.ts'), '--output', folder]);
+    return folder;
+  };
 }
 
 function differencesBetween(kept: ReadonlyMap<string, string>, fresh: ReadonlyMap<string, string>): readonly string[] {
   const paths = [...new Set([...kept.keys(), ...fresh.keys()])].toSorted();
   return paths.flatMap((path) => {
     if (!kept.has(path)) return [`${path} is missing`];
-    if (!fresh.has(path)) return [`${path} has no contract any more`];
+    if (!fresh.has(path)) return [`${path} is not generated any more`];
     return kept.get(path) === fresh.get(path) ? [] : [`${path} differs`];
   });
 }
 
-async function filesIn(folder: string): Promise<ReadonlyMap<string, string>> {
-  const entries = await Array.fromAsync(glob('**/*.*', { cwd: folder, withFileTypes: true }));
+async function filesIn(folder: string, files: string): Promise<ReadonlyMap<string, string>> {
+  const entries = await Array.fromAsync(glob(files, { cwd: folder, withFileTypes: true }));
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   const texts = await Promise.all(
     paths.map(async (path) => [path.slice(folder.length + 1), await readFile(path, 'utf8')] as const),

@@ -1,3 +1,6 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { checkAdapterSettings } from '@gateway/adapter-kit';
 import { readDatabaseUrl } from '@gateway/all-in-one/gateway-database';
 import { defaultGatewayConfig, type Environment, readSettings } from '@gateway/config';
@@ -10,6 +13,8 @@ import { serviceNames } from '@gateway/testkit';
 import { readUsageIngestProcessConfig } from '@gateway/usage-ingest/config';
 import { readUsageQueryProcessConfig } from '@gateway/usage-query/config';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
 import { environmentOf, readCompose } from './compose-file.ts';
 
 type Read = (env: Environment) => unknown;
@@ -28,6 +33,14 @@ const readers: Readonly<Record<string, readonly Read[]>> = {
   migrate: [readDatabaseUrl],
   gatewayctl: [readDatabaseUrl, readCredentialConfig, readAdminUrl],
 };
+
+/** What is started with the profile `observability`. */
+const observers = ['prometheus', 'grafana', 'collector'];
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const prometheusFile = 'deploy/observability/prometheus/prometheus.yaml';
+const scrapeConfigSchema = z.object({
+  scrape_configs: z.array(z.object({ job_name: z.string(), static_configs: z.array(z.unknown()) })),
+});
 
 const compose = readCompose();
 const services = Object.entries(compose.services);
@@ -50,7 +63,9 @@ describe('docker-compose.yml', () => {
       },
     });
     for (const read of readers[name] ?? []) read(recording);
-    expect(Object.keys(env).filter((setting) => !asked.has(setting))).toEqual([]);
+    const unknown = Object.keys(env).filter((setting) => !asked.has(setting));
+    // OpenTelemetry reads its own.
+    expect(unknown.filter((setting) => !setting.startsWith('OTEL_'))).toEqual([]);
   });
 
   it('lets the broker keep accounts in the database', () => {
@@ -80,10 +95,27 @@ describe('docker-compose.yml', () => {
   it('lets those out to providers and token endpoints who ask there, and nobody else', () => {
     const isOutside = (network: string) => compose.networks[network]?.internal !== true;
     const out = services.filter(([, { networks }]) => networks.some(isOutside)).map(([name]) => name);
-    expect(out.toSorted()).toEqual(
+    expect(out.filter((name) => !observers.includes(name)).toSorted()).toEqual(
       ['edge-router', 'messages-adapter', 'pool-broker', 'responses-adapter', 'simulator'].toSorted(),
     );
-    expect(services.filter(([, { ports }]) => ports.length > 0).map(([name]) => name)).toEqual(['edge-router']);
+    const published = services.filter(([, { ports }]) => ports.length > 0);
+    const toTheWorld = published.filter(([, { ports }]) => ports.some((port) => !port.startsWith('127.0.0.1:')));
+    expect(toTheWorld.map(([name]) => name)).toEqual(['edge-router']);
+    expect(published.map(([name]) => name).toSorted()).toEqual(['edge-router', 'grafana', 'prometheus']);
+  });
+
+  it('starts what watches it only when it is asked for', () => {
+    const asked = services.filter(([, { profiles }]) => profiles.includes('observability')).map(([name]) => name);
+    expect(asked.toSorted()).toEqual(observers.toSorted());
+    const scraped = scrapeConfigSchema.parse(parse(readFileSync(join(root, prometheusFile), 'utf8'))).scrape_configs;
+    expect(scraped.map(({ job_name }) => job_name).toSorted()).toEqual([...serviceNames].toSorted());
+    for (const { job_name, static_configs } of scraped) {
+      expect(static_configs).toEqual([{ targets: [`${job_name}:${service(job_name).environment.ADMIN_PORT}`] }]);
+      expect(service(job_name).networks).toContain('telemetry');
+    }
+    expect(service('prometheus').networks).toContain('telemetry');
+    const mounted = observers.flatMap((name) => service(name).volumes.map((text) => text.split(':', 1)[0] ?? ''));
+    expect(mounted.filter((path) => path.startsWith('.') && !existsSync(join(root, path)))).toEqual([]);
   });
 
   it('builds one image, once, for all services', () => {
@@ -93,9 +125,18 @@ describe('docker-compose.yml', () => {
 
   it('pins what others have built by a full version', () => {
     const others = services.filter(([name]) => !ours.some(([own]) => own === name)).map(([, { image }]) => image);
-    expect(others.map((image) => image.replace(/:.*/, '')).toSorted()).toEqual(['nats', 'postgres', 'redis']);
+    expect(others.map((image) => image.replace(/:.*/, '')).toSorted()).toEqual(
+      [
+        'grafana/grafana',
+        'nats',
+        'otel/opentelemetry-collector-contrib',
+        'postgres',
+        'prom/prometheus',
+        'redis',
+      ].toSorted(),
+    );
     // Postgres has two numbers.
-    expect(others.filter((image) => !/:\d+\.\d+(\.\d+)?(-\w+)?$/.test(image))).toEqual([]);
+    expect(others.filter((image) => !/:v?\d+\.\d+(\.\d+)?(-\w+)?$/.test(image))).toEqual([]);
   });
 
   it('waits for a stop as long as a service may take for it', () => {

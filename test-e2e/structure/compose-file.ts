@@ -18,6 +18,7 @@ const serviceSchema = z
         z.preprocess((value) => value ?? '', z.string()),
       )
       .default({}),
+    profiles: z.array(z.string()).default([]),
     networks: z.array(z.string()).default(['default']),
     depends_on: z.record(z.string(), z.unknown()).default({}),
     volumes: z.array(z.string()).default([]),

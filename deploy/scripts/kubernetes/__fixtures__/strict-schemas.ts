@@ -1,5 +1,6 @@
 import { Certificate, Issuer } from '@kubernetes-models/cert-manager/cert-manager.io/v1';
 import { HTTPRoute } from '@kubernetes-models/gateway-api/gateway.networking.k8s.io/v1';
+import { PodMonitor, PrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
 import { Deployment, StatefulSet } from 'kubernetes-models/apps/v1';
 import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
 import { Job } from 'kubernetes-models/batch/v1';
@@ -7,10 +8,10 @@ import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { ConfigMap, Pod, Secret, Service } from 'kubernetes-models/v1';
 
-/** Kinds with the compiled schemas of Kubernetes' own API description, and of the two extensions that are used. */
+/** Kinds with the compiled schemas of Kubernetes' own API description, and of the extensions that are used. */
 const models = [
   ...[Deployment, StatefulSet, HorizontalPodAutoscaler, Job, Ingress, NetworkPolicy, PodDisruptionBudget],
-  ...[ConfigMap, Pod, Secret, Service, Certificate, Issuer, HTTPRoute],
+  ...[ConfigMap, Pod, Secret, Service, Certificate, Issuer, HTTPRoute, PodMonitor, PrometheusRule],
 ];
 
 /**

@@ -1,0 +1,45 @@
+import { parser } from '@prometheus-io/lezer-promql';
+
+/** A series that an expression asks for. */
+export interface Selector {
+  readonly metric: string;
+  /** Labels that it is chosen by, or that what is around it is grouped by. */
+  readonly labels: readonly string[];
+}
+
+/** What an expression asks for. @throws Error at a place that is no PromQL. */
+export function selectorsIn(expr: string): readonly Selector[] {
+  const found: Selector[] = [];
+  /** The labels of the aggregations that the place is in, the innermost last. */
+  const around: string[][] = [];
+  let current: { metric: string; labels: string[] } | undefined;
+  parser.parse(expr).iterate({
+    enter({ name, type, from, to, node }) {
+      if (type.isError) throw new Error(`no PromQL at character ${from}: ${expr}`);
+      const text = expr.slice(from, to);
+      if (name === 'AggregateExpr') around.push(groupingLabels(node, expr));
+      if (name === 'VectorSelector') current = { metric: '', labels: [] };
+      if (name === 'Identifier' && current !== undefined) current.metric = text;
+      if (name === 'LabelName' && current !== undefined) current.labels.push(text);
+    },
+    leave({ name }) {
+      if (name === 'AggregateExpr') around.pop();
+      if (name !== 'VectorSelector' || current === undefined) return;
+      found.push({ metric: current.metric, labels: [...current.labels, ...around.flat()] });
+      current = undefined;
+    },
+  });
+  return found;
+}
+
+/** An expression of a dashboard as Grafana sends it when all is chosen. */
+export function withoutVariables(expr: string): string {
+  return expr.replaceAll('$__rate_interval', '5m').replaceAll(/\$(namespace|job|instance|model|pool)\b/g, '.*');
+}
+
+type Node = ReturnType<ReturnType<typeof parser.parse>['resolve']>;
+
+function groupingLabels(aggregation: Node, expr: string): string[] {
+  const labels = aggregation.getChild('AggregateModifier')?.getChild('GroupingLabels')?.getChildren('LabelName') ?? [];
+  return labels.map(({ from, to }) => expr.slice(from, to));
+}

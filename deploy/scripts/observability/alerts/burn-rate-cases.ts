@@ -1,0 +1,206 @@
+import type { AlertCase } from './alert.ts';
+import { counter } from './series.ts';
+
+/** Minutes. */
+const hour = 60;
+const day = 24 * hour;
+
+const failing = (share: string) => `${share} of requests are answered with 5xx; 0.1 % may be. Clients see errors now.`;
+const failed = (share: string) => `${share} of requests were answered with 5xx over a day or three; 0.1 % may be.`;
+const late = (share: string) => `${share} of streamed answers begin later than after 5 s; 5 % may. Clients wait now.`;
+const wasLate = (share: string) =>
+  `${share} of streamed answers began later than after 5 s over a day or three; 5 % may.`;
+
+export const availabilityFast: readonly AlertCase[] = [
+  {
+    title: 'fires when one request in forty fails for most of an hour, and ends five minutes after the last failure',
+    pace: '5m',
+    series: requests([1000, 0, 6 * hour], [975, 25, hour], [1000, 0, hour]),
+    moments: [
+      { at: '6h30m', firing: [] },
+      { at: '6h45m', firing: [{ description: failing('1.731%') }] },
+      { at: '7h10m', firing: [] },
+    ],
+  },
+  {
+    title: 'fires when one request in a hundred fails for hours, and ends when half an hour was good',
+    pace: '5m',
+    series: requests([1000, 0, 6 * hour], [990, 10, 5 * hour], [1000, 0, hour]),
+    moments: [
+      { at: '9h', firing: [] },
+      { at: '10h', firing: [{ description: failing('0.6575%') }] },
+      { at: '11h45m', firing: [] },
+    ],
+  },
+  {
+    title: 'is silent while one request in two hundred fails for hours',
+    pace: '5m',
+    series: requests([995, 5, 10 * hour]),
+    moments: [
+      { at: '2h', firing: [] },
+      { at: '9h', firing: [] },
+    ],
+  },
+  {
+    title: 'is silent until ten requests have failed, however few there are',
+    series: requests([0, 0, 10], [0, 1, 9], [0, 0, 20], [0, 1, 2], [0, 0, hour]),
+    moments: [
+      { at: '20m', firing: [] },
+      { at: '35m', firing: [] },
+      { at: '44m', firing: [{ description: failing('100%') }] },
+    ],
+  },
+  {
+    title: 'is silent about refusals, clients that left, and paths that are no endpoints',
+    series: {
+      [requestsWith('200')]: counter([100, 2 * hour]),
+      [requestsWith('429')]: counter([50, 2 * hour]),
+      [requestsWith('499')]: counter([50, 2 * hour]),
+      [requestsWith('500', 'other')]: counter([50, 2 * hour]),
+    },
+    moments: [{ at: '1h50m', firing: [] }],
+  },
+  {
+    title: 'tells gateways of one cluster apart',
+    series: {
+      [requestsWith('200', '/v1/messages', 'staging')]: counter([900, 2 * hour]),
+      [requestsWith('500', '/v1/messages', 'staging')]: counter([100, 2 * hour]),
+      [requestsWith('200', '/v1/messages', 'production')]: counter([1000, 2 * hour]),
+    },
+    moments: [{ at: '1h', firing: [{ labels: { namespace: 'staging' }, description: failing('10%') }] }],
+  },
+];
+
+export const availabilitySlow: readonly AlertCase[] = [
+  {
+    title: 'fires when seven requests in a thousand fail for most of a busy day, and ends when two hours were good',
+    pace: '30m',
+    series: requests([3000, 0, 2 * day], [993, 7, 20 * hour], [1000, 0, 4 * hour]),
+    moments: [
+      { at: '2d1h', firing: [] },
+      { at: '2d20h', firing: [{ description: failed('0.4179%') }] },
+      { at: '2d23h', firing: [] },
+    ],
+  },
+  {
+    title: 'fires when eight hours of three days failed one time in a hundred, and ends when six hours were good',
+    pace: '30m',
+    series: requests([1000, 0, 2 * day], [990, 10, 8 * hour], [1000, 0, 16 * hour]),
+    moments: [
+      { at: '2d4h', firing: [] },
+      { at: '2d11h', firing: [{ description: failed('0.1356%') }] },
+      { at: '2d14h30m', firing: [] },
+    ],
+  },
+  {
+    title: 'is silent while nine requests in ten thousand fail for three days',
+    pace: '30m',
+    series: requests([9_991, 9, 3 * day]),
+    moments: [
+      { at: '1d', firing: [] },
+      { at: '2d23h', firing: [] },
+    ],
+  },
+];
+
+export const firstTokenFast: readonly AlertCase[] = [
+  {
+    title: 'fires when four streams in five begin late for most of an hour, and ends soon after the last one',
+    pace: '5m',
+    series: streams('5', [100, 0, 6 * hour], [20, 80, hour], [100, 0, hour]),
+    moments: [
+      { at: '6h45m', firing: [] },
+      { at: '7h', firing: [{ description: late('73.85%') }] },
+      { at: '7h10m', firing: [] },
+    ],
+  },
+  {
+    title: 'fires when two streams in five begin late for most of six hours',
+    pace: '5m',
+    series: streams('5.0', [100, 0, 6 * hour], [60, 40, 6 * hour], [100, 0, hour]),
+    moments: [
+      { at: '10h', firing: [] },
+      { at: '11h', firing: [{ description: late('32.88%') }] },
+      { at: '12h40m', firing: [] },
+    ],
+  },
+  {
+    title: 'is silent while one stream in four begins late',
+    pace: '5m',
+    series: streams('5', [75, 25, 10 * hour]),
+    moments: [{ at: '9h', firing: [] }],
+  },
+  {
+    title: 'is silent until ten streams were late',
+    series: streams('5', [0, 0, 10], [0, 1, 9], [0, 0, 20], [0, 1, 2], [0, 0, hour]),
+    moments: [
+      { at: '20m', firing: [] },
+      { at: '44m', firing: [{ description: late('100%') }] },
+    ],
+  },
+];
+
+export const firstTokenSlow: readonly AlertCase[] = [
+  {
+    title: 'fires when three streams in ten begin late for most of a day',
+    pace: '30m',
+    series: streams('5', [300, 0, 2 * day], [70, 30, 20 * hour], [100, 0, 4 * hour]),
+    moments: [
+      { at: '2d1h', firing: [] },
+      { at: '2d20h', firing: [{ description: wasLate('17.91%') }] },
+      { at: '2d23h', firing: [] },
+    ],
+  },
+  {
+    title: 'fires when eight hours of three days were late every second time',
+    pace: '30m',
+    series: streams('5', [100, 0, 2 * day], [50, 50, 8 * hour], [100, 0, 16 * hour]),
+    moments: [
+      { at: '2d4h', firing: [] },
+      { at: '2d11h', firing: [{ description: wasLate('6.78%') }] },
+      { at: '2d14h30m', firing: [] },
+    ],
+  },
+  {
+    title: 'is silent while one stream in twenty-five begins late for three days',
+    pace: '30m',
+    series: streams('5', [96, 4, 3 * day]),
+    moments: [{ at: '2d23h', firing: [] }],
+  },
+];
+
+type Pace = readonly [good: number, bad: number, minutes: number];
+
+function requests(...paces: readonly Pace[]): Readonly<Record<string, string>> {
+  return {
+    [requestsWith('200')]: counter(...paces.map(([good, , minutes]) => [good, minutes] as const)),
+    [requestsWith('503')]: counter(...paces.map(([, bad, minutes]) => [bad, minutes] as const)),
+  };
+}
+
+function requestsWith(status: string, route = '/v1/chat/completions', namespace?: string): string {
+  const labels = {
+    job: 'edge-router',
+    instance: 'edge-router:9090',
+    ...(namespace !== undefined && { namespace }),
+    http_request_method: 'POST',
+    http_route: route,
+    http_response_status_code: status,
+  };
+  return `http_server_request_duration_seconds_count{${Object.entries(labels)
+    .map(([name, value]) => `${name}="${value}"`)
+    .join(',')}}`;
+}
+
+/** @param bound how Prometheus writes the bound of five seconds. */
+function streams(bound: string, ...paces: readonly Pace[]): Readonly<Record<string, string>> {
+  const name = 'gen_ai_server_time_to_first_token_seconds';
+  const within = counter(...paces.map(([good, , minutes]) => [good, minutes] as const));
+  const all = counter(...paces.map(([good, bad, minutes]) => [good + bad, minutes] as const));
+  return {
+    [`${name}_bucket{instance="edge-router:9090",le="2.5"}`]: counter([0, 1]),
+    [`${name}_bucket{instance="edge-router:9090",le="${bound}"}`]: within,
+    [`${name}_bucket{instance="edge-router:9090",le="+Inf"}`]: all,
+    [`${name}_count{instance="edge-router:9090"}`]: all,
+  };
+}

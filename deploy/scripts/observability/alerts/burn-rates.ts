@@ -1,0 +1,75 @@
+import type { Alert } from './alert.ts';
+import { availabilityFast, availabilitySlow, firstTokenFast, firstTokenSlow } from './burn-rate-cases.ts';
+import { availability, firstToken, type Objective, recordingIntervalSeconds } from './objectives.ts';
+
+/** How fast the budget of 30 days is used up, over a long window that shows it matters and a short one that shows it goes on. */
+interface Burn {
+  readonly factor: number;
+  readonly long: string;
+  readonly short: string;
+}
+
+const fast: readonly Burn[] = [
+  { factor: 14.4, long: '1h', short: '5m' },
+  { factor: 6, long: '6h', short: '30m' },
+];
+const slow: readonly Burn[] = [
+  { factor: 3, long: '1d', short: '2h' },
+  { factor: 1, long: '3d', short: '6h' },
+];
+
+/** At night one failure of two requests is half of all: fewer than ten within the long window wake nobody. */
+const tooFewBad = 9.5;
+
+export const burnRateAlerts: readonly Alert[] = [
+  {
+    name: 'GatewayAvailabilityBurnsFast',
+    severity: 'page',
+    expr: burns(availability, fast),
+    summary: 'Requests fail so often that the error budget of 30 days is used up within days',
+    description:
+      '{{ $value | humanizePercentage }} of requests are answered with 5xx; 0.1 % may be. Clients see errors now.',
+    cases: availabilityFast,
+  },
+  {
+    name: 'GatewayAvailabilityBurnsSlow',
+    severity: 'ticket',
+    expr: burns(availability, slow),
+    summary: 'Requests fail a little more often than the error budget of 30 days allows',
+    description:
+      '{{ $value | humanizePercentage }} of requests were answered with 5xx over a day or three; 0.1 % may be.',
+    cases: availabilitySlow,
+  },
+  {
+    name: 'GatewayFirstTokenBurnsFast',
+    severity: 'page',
+    expr: burns(firstToken, fast),
+    summary: 'Streamed answers begin so late that the budget of 30 days is used up within days',
+    description:
+      '{{ $value | humanizePercentage }} of streamed answers begin later than after 5 s; 5 % may. Clients wait now.',
+    cases: firstTokenFast,
+  },
+  {
+    name: 'GatewayFirstTokenBurnsSlow',
+    severity: 'ticket',
+    expr: burns(firstToken, slow),
+    summary: 'Streamed answers begin late a little more often than the budget of 30 days allows',
+    description:
+      '{{ $value | humanizePercentage }} of streamed answers began later than after 5 s over a day or three; 5 % may.',
+    cases: firstTokenSlow,
+  },
+];
+
+/** A recorded rate stands for the time until the next one. */
+function burns({ bad, budget }: Objective, rates: readonly Burn[]): string {
+  return rates
+    .map(({ factor, long, short }) => {
+      const threshold = Number((factor * budget).toPrecision(6));
+      return [
+        `(gateway:${bad}:ratio${long} > ${threshold}`,
+        `and gateway:${bad}:ratio${short} > ${threshold}`,
+        `and sum_over_time(gateway:${bad}:rate5m[${long}]) * ${recordingIntervalSeconds} > ${tooFewBad})`,
+      ].join(' ');
+    })
+    .join(' or ');
+}

@@ -1,0 +1,101 @@
+import type { Alert } from './alert.ts';
+import { counter, gauge } from './series.ts';
+
+export const limitAlerts: readonly Alert[] = [
+  {
+    name: 'GatewayLimiterDegraded',
+    severity: 'page',
+    expr: [
+      'sum by (namespace) (rate(gateway_limiter_degraded_total[2m])) > 0',
+      'or sum by (namespace) (rate(gateway_edge_local_admissions_total[2m])) > 0',
+      'or max by (namespace) (gateway_limiter_store_away) == 1',
+    ].join(' '),
+    for: '1m',
+    keepFiringFor: '5m',
+    summary: 'Limits are shared out by estimate: the limiter or its Redis does not answer',
+    description:
+      'Each replica admits its share of every limit, for LIMITER_LOCAL_MAX_SECONDS (300) at most; after that requests are refused.',
+    cases: [
+      {
+        title: 'fires when limiters decide without Redis, and ends five minutes after they last did',
+        series: { 'gateway_limiter_degraded_total{instance="a"}': counter([0, 10], [30, 5], [0, 30]) },
+        moments: [
+          { at: '11m', firing: [] },
+          { at: '12m', firing: [{}] },
+          { at: '20m', firing: [{}] },
+          { at: '22m', firing: [] },
+        ],
+      },
+      {
+        title: 'fires when edges decide without the limiter',
+        series: { 'gateway_edge_local_admissions_total{instance="a"}': counter([0, 10], [1, 5], [0, 30]) },
+        moments: [
+          { at: '9m', firing: [] },
+          { at: '12m', firing: [{}] },
+          { at: '25m', firing: [] },
+        ],
+      },
+      {
+        title: 'fires when Redis is away without any requests',
+        series: { 'gateway_limiter_store_away{instance="a"}': gauge([0, 10], [1, 5], [0, 30]) },
+        moments: [
+          { at: '10m', firing: [] },
+          { at: '11m', firing: [{}] },
+          { at: '30m', firing: [] },
+        ],
+      },
+      {
+        title: 'is silent about what is over at once, and about counters of an earlier outage',
+        series: {
+          'gateway_limiter_store_away{instance="a"}': gauge([0, 10], [1, 1], [0, 30]),
+          'gateway_limiter_degraded_total{instance="a"}': gauge([17, 40]),
+          'gateway_edge_local_admissions_total{instance="a"}': gauge([17, 40]),
+        },
+        moments: ['9m', '10m', '11m', '12m', '30m'].map((at) => ({ at, firing: [] })),
+      },
+    ],
+  },
+  {
+    name: 'GatewayLedgerAndRedisDiffer',
+    severity: 'ticket',
+    expr: [
+      'sum by (namespace) (increase(gateway_limiter_day_corrections_total[1h])) > 0',
+      'or sum by (namespace) (increase(gateway_limiter_dropped_settles_total[1h])) > 0',
+    ].join(' '),
+    summary: 'Counters of the day in Redis differed from the ledger',
+    description:
+      'Within an hour {{ $value | humanize }} differences were found and put right, or settles were dropped. Meanwhile tokens per day were too generous or too strict.',
+    cases: [
+      {
+        title: 'fires when a counter was put right, and ends an hour later',
+        series: { 'gateway_limiter_day_corrections_total{instance="a"}': counter([0, 60], [1, 1], [0, 90]) },
+        moments: [
+          { at: '60m', firing: [] },
+          { at: '62m', firing: [{ description: differ('1') }] },
+          { at: '1h55m', firing: [{ description: differ('1') }] },
+          { at: '2h5m', firing: [] },
+        ],
+      },
+      {
+        title: 'fires when settles were dropped',
+        series: { 'gateway_limiter_dropped_settles_total{instance="a"}': counter([0, 60], [120, 1], [0, 90]) },
+        moments: [{ at: '1h30m', firing: [{ description: differ('120') }] }],
+      },
+      {
+        title: 'is silent about differences of long ago, and about a limiter that starts anew',
+        series: {
+          'gateway_limiter_day_corrections_total{instance="a"}': gauge([3, 90], [0, 90]),
+          'gateway_limiter_dropped_settles_total{instance="a"}': gauge([9, 90], [0, 90]),
+        },
+        moments: [
+          { at: '10m', firing: [] },
+          { at: '92m', firing: [] },
+        ],
+      },
+    ],
+  },
+];
+
+function differ(count: string): string {
+  return `Within an hour ${count} differences were found and put right, or settles were dropped. Meanwhile tokens per day were too generous or too strict.`;
+}

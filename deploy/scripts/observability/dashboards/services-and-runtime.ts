@@ -1,0 +1,311 @@
+import { jobs } from '../alerts/processes.ts';
+import { chosen, type DashboardDescription } from './dashboard.ts';
+import { gauge, increase, quantile, rate } from './expressions.ts';
+
+const status = 'rpc_response_status_code';
+
+export const servicesAndRuntime: DashboardDescription = {
+  file: 'services-and-runtime.json',
+  uid: 'gateway-services',
+  title: 'Services and runtime',
+  description: 'The processes: calls between them, their stores, memory, processor, event loop and certificates.',
+  rows: [
+    {
+      title: 'Processes',
+      panels: [
+        {
+          kind: 'lines',
+          title: 'Processes that answer',
+          description: 'Processes of each service that answer Prometheus.',
+          unit: 'none',
+          width: 8,
+          targets: [{ expr: gauge('sum', 'up', ['job'], `job=~"${jobs.join('|')}"`), legend: '{{job}}' }],
+          alerts: ['GatewayTargetDown'],
+        },
+        {
+          kind: 'table',
+          title: 'Builds',
+          description: 'Which builds run: two of them during an upgrade.',
+          unit: 'none',
+          width: 8,
+          targets: [{ expr: `count by (job, version, revision) (gateway_build_info{${chosen}})`, legend: '' }],
+        },
+        {
+          kind: 'lines',
+          title: 'Starts and stops',
+          description: 'Starts of processes, workers that were replaced, and processes that drain.',
+          unit: 'none',
+          width: 8,
+          targets: [
+            {
+              expr: `sum by (job) (changes(process_start_time_seconds{${chosen}}[$__rate_interval]))`,
+              legend: 'starts of {{job}}',
+            },
+            { expr: increase('gateway_worker_losses_total'), legend: 'workers replaced' },
+            { expr: gauge('sum', 'gateway_draining', ['job']), legend: '{{job}} draining' },
+          ],
+        },
+        {
+          kind: 'lines',
+          title: 'Workers',
+          description: 'Worker processes that serve, where there are any.',
+          unit: 'none',
+          width: 8,
+          targets: [{ expr: gauge('sum', 'gateway_workers_serving', ['instance']), legend: '{{instance}}' }],
+        },
+        {
+          kind: 'lines',
+          title: 'Certificates end in',
+          description: 'With TLS: what is left of the certificate of each service.',
+          unit: 's',
+          width: 8,
+          targets: [
+            {
+              expr: `${gauge('min', 'gateway_certificate_not_after_timestamp_seconds', ['job'])} - time()`,
+              legend: '{{job}}',
+            },
+          ],
+          thresholds: { warn: 604_800, bad: 86_400 },
+          alerts: ['GatewayCertificateExpires'],
+        },
+        {
+          kind: 'lines',
+          title: 'Refused callers',
+          description: 'Calls without a certificate that allows them, and requests to admin ports under a wrong name.',
+          unit: 'none',
+          width: 8,
+          targets: [
+            { expr: increase('gateway_rpc_refusals_total', ['job', 'reason']), legend: '{{job}} {{reason}}' },
+            { expr: increase('gateway_admin_refusals_total', ['job', 'reason']), legend: '{{job}} admin {{reason}}' },
+          ],
+        },
+      ],
+    },
+    {
+      title: 'Calls between services',
+      panels: [
+        {
+          kind: 'stacked',
+          title: 'Calls',
+          description: 'By method. In one process there are none: they are function calls.',
+          unit: 'reqps',
+          width: 8,
+          targets: [{ expr: rate('rpc_server_call_duration_seconds_count', ['rpc_method']), legend: '{{rpc_method}}' }],
+        },
+        {
+          kind: 'lines',
+          title: 'Failed calls',
+          description: 'As callers see them, by method and status.',
+          unit: 'reqps',
+          width: 8,
+          targets: [
+            {
+              expr: rate('rpc_client_call_duration_seconds_count', ['rpc_method', status], `${status}!="OK"`),
+              legend: `{{rpc_method}} {{${status}}}`,
+            },
+          ],
+        },
+        {
+          kind: 'lines',
+          title: 'Being answered',
+          description: 'Calls under way at the servers.',
+          unit: 'none',
+          width: 8,
+          targets: [
+            { expr: gauge('sum', 'gateway_rpc_server_calls_in_flight', ['rpc_method']), legend: '{{rpc_method}}' },
+          ],
+        },
+        {
+          kind: 'lines',
+          title: 'Time at the server (p95)',
+          description: 'Streams of answers last as long as the model writes.',
+          unit: 's',
+          width: 12,
+          targets: [
+            { expr: quantile(0.95, 'rpc_server_call_duration_seconds', ['rpc_method']), legend: '{{rpc_method}}' },
+          ],
+        },
+        {
+          kind: 'lines',
+          title: 'Time at the caller (p95)',
+          description: 'What it is longer than at the server is the network and waiting.',
+          unit: 's',
+          width: 12,
+          targets: [
+            { expr: quantile(0.95, 'rpc_client_call_duration_seconds', ['rpc_method']), legend: '{{rpc_method}}' },
+          ],
+        },
+      ],
+    },
+    {
+      title: 'Stores',
+      panels: [
+        {
+          kind: 'lines',
+          title: 'Processes that do not reach a store',
+          description: 'By store; 0 is the good state.',
+          unit: 'none',
+          width: 8,
+          targets: [{ expr: `sum by (backend) (1 - gateway_backend_up{${chosen}})`, legend: '{{backend}}' }],
+          thresholds: { warn: 1, bad: 2 },
+          alerts: ['GatewayDatabaseAway', 'GatewayRedisAway', 'GatewayNatsAway'],
+        },
+        {
+          kind: 'lines',
+          title: 'Databases (p95)',
+          description: 'By system and operation.',
+          unit: 's',
+          width: 8,
+          targets: [
+            {
+              expr: quantile(0.95, 'db_client_operation_duration_seconds', ['db_system_name', 'db_operation_name']),
+              legend: '{{db_system_name}} {{db_operation_name}}',
+            },
+          ],
+          alerts: ['GatewayDatabaseAway', 'GatewayRedisAway'],
+        },
+        {
+          kind: 'lines',
+          title: 'Failed operations of databases',
+          description: 'By system, operation and error.',
+          unit: 'none',
+          width: 8,
+          targets: [
+            {
+              expr: increase(
+                'db_client_operation_duration_seconds_count',
+                ['db_system_name', 'db_operation_name', 'error_type'],
+                'error_type!=""',
+              ),
+              legend: '{{db_system_name}} {{db_operation_name}} {{error_type}}',
+            },
+          ],
+          alerts: ['GatewayDatabaseAway', 'GatewayRedisAway'],
+        },
+      ],
+    },
+    {
+      title: 'Runtime',
+      panels: [
+        {
+          kind: 'lines',
+          title: 'Event loop, delay (p99)',
+          description: 'What else a process does waits so long.',
+          unit: 's',
+          width: 8,
+          targets: [
+            {
+              expr: gauge('max', 'nodejs_eventloop_lag_p99_seconds', ['job', 'instance']),
+              legend: '{{job}} {{instance}}',
+            },
+          ],
+          thresholds: { warn: 0.1, bad: 0.25 },
+          alerts: ['GatewayEventLoopBlocked'],
+        },
+        {
+          kind: 'lines',
+          title: 'Event loop, longest delay',
+          description: 'Since the scrape before.',
+          unit: 's',
+          width: 8,
+          targets: [{ expr: gauge('max', 'nodejs_eventloop_lag_max_seconds', ['job']), legend: '{{job}}' }],
+          alerts: ['GatewayEventLoopBlocked'],
+        },
+        {
+          kind: 'lines',
+          title: 'Processor',
+          description: 'Cores in use. A process of Node uses one and a little more.',
+          unit: 'none',
+          width: 8,
+          targets: [{ expr: rate('process_cpu_seconds_total', ['job', 'instance']), legend: '{{job}} {{instance}}' }],
+          alerts: ['GatewayEventLoopBlocked'],
+        },
+        {
+          kind: 'lines',
+          title: 'Memory',
+          description: 'Resident memory of each process.',
+          unit: 'bytes',
+          width: 8,
+          targets: [
+            {
+              expr: gauge('sum', 'process_resident_memory_bytes', ['job', 'instance']),
+              legend: '{{job}} {{instance}}',
+            },
+          ],
+        },
+        {
+          kind: 'lines',
+          title: 'Heap',
+          description: 'What is used of the heap, and memory outside of it that objects hold.',
+          unit: 'bytes',
+          width: 8,
+          targets: [
+            { expr: gauge('sum', 'nodejs_heap_size_used_bytes', ['job']), legend: '{{job}} used' },
+            { expr: gauge('sum', 'nodejs_heap_size_total_bytes', ['job']), legend: '{{job}} total' },
+            { expr: gauge('sum', 'nodejs_external_memory_bytes', ['job']), legend: '{{job}} outside' },
+          ],
+        },
+        {
+          kind: 'lines',
+          title: 'Garbage collection',
+          description: 'Share of the time that is spent on it, by kind.',
+          unit: 'percentunit',
+          width: 8,
+          targets: [{ expr: rate('nodejs_gc_duration_seconds_sum', ['job', 'kind']), legend: '{{job}} {{kind}}' }],
+          alerts: ['GatewayEventLoopBlocked'],
+        },
+        {
+          kind: 'lines',
+          title: 'Open files and sockets',
+          description: 'Share of what each process may open.',
+          unit: 'percentunit',
+          width: 8,
+          targets: [
+            {
+              expr: `max by (job) (process_open_fds{${chosen}} / process_max_fds{${chosen}})`,
+              legend: '{{job}}',
+            },
+          ],
+          thresholds: { warn: 0.7, bad: 0.9 },
+          max: 1,
+        },
+        {
+          kind: 'lines',
+          title: 'Request bodies',
+          description: 'Memory that bodies hold, of what they may hold, and uploads that wait for room.',
+          unit: 'bytes',
+          width: 8,
+          targets: [
+            { expr: gauge('sum', 'gateway_body_memory_bytes', ['instance']), legend: '{{instance}} held' },
+            { expr: gauge('sum', 'gateway_body_memory_limit_bytes', ['instance']), legend: '{{instance}} at most' },
+          ],
+        },
+        {
+          kind: 'lines',
+          title: 'Clients and edges in trouble',
+          description:
+            'Uploads that wait for room, clients that were cut off, and failures behind the edge that clients did not see.',
+          unit: 'none',
+          width: 8,
+          targets: [
+            { expr: gauge('sum', 'gateway_body_waiting_uploads'), legend: 'waiting uploads' },
+            { expr: increase('gateway_edge_stalled_clients_total'), legend: 'stalled clients' },
+            { expr: increase('gateway_edge_attempt_reports_given_up_total'), legend: 'reports given up' },
+            { expr: increase('gateway_edge_faults_total', ['part']), legend: 'fault: {{part}}' },
+          ],
+        },
+        {
+          kind: 'lines',
+          title: 'Traces',
+          description: 'Spans that the collector took, and those that were dropped. Requests never wait for either.',
+          unit: 'none',
+          width: 24,
+          targets: [
+            { expr: increase('gateway_trace_spans_exported_total'), legend: 'exported' },
+            { expr: increase('gateway_trace_spans_dropped_total', ['reason']), legend: 'dropped: {{reason}}' },
+          ],
+        },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,20 @@
+import { glob, mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { observabilityFiles } from './observability-files.ts';
+
+// Writes deploy/observability: rules of Prometheus with their tests, dashboards of Grafana, and configuration that goes with
+// them. Files that nothing writes any more are removed. `--output <folder>` writes elsewhere, `--runbooks <address>` says where
+// people read the runbooks.
+
+const { values } = parseArgs({ options: { output: { type: 'string' }, runbooks: { type: 'string' } } });
+const folder = resolve(values.output ?? join(import.meta.dirname, '../../observability'));
+const files = observabilityFiles(values.runbooks);
+for await (const path of glob('{grafana,prometheus,kubernetes}/**/*.{yaml,json}', { cwd: folder })) {
+  if (!files.has(path)) await rm(join(folder, path));
+}
+for (const [path, text] of files) {
+  await mkdir(dirname(join(folder, path)), { recursive: true });
+  await writeFile(join(folder, path), text);
+}
+process.stdout.write(`${files.size} files in ${folder}\n`);
