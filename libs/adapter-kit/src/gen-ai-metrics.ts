@@ -22,13 +22,13 @@ export function genAiMetrics(metrics: Metrics, format: ProviderFormatId) {
     name: 'gen_ai_client_operation_duration_seconds',
     help: 'Time from sending a request to a provider to the end of its answer.',
     labels: [...callLabels, 'error_type'],
-    buckets: [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
+    buckets: durationBucketsSeconds,
   });
   const firstChunks = metrics.histogram({
     name: 'gen_ai_client_operation_time_to_first_chunk_seconds',
     help: 'Time from sending a request to a provider to the first content of its streamed answer.',
     labels: callLabels,
-    buckets: [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+    buckets: durationBucketsSeconds,
   });
   const usage = metrics.histogram({
     name: 'gen_ai_client_token_usage',
@@ -61,4 +61,5 @@ export function genAiMetrics(metrics: Metrics, format: ProviderFormatId) {
   };
 }
 
+const durationBucketsSeconds = Array.from({ length: 14 }, (_, power) => 2 ** power / 100);
 const callLabels = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;

@@ -81,6 +81,22 @@ describe('the metrics of calls to a provider', () => {
     expect(await usages()).toEqual([`${model},token_type=input 10`, `${model},token_type=output 4`]);
   });
 
+  it('have the buckets of the convention', async () => {
+    answerWith(wholeAnswer);
+    await ask();
+    const text = await adapter.metrics.exposition();
+    const bounds = (name: string) => [
+      ...new Set(
+        [...text.matchAll(new RegExp(`${name}_bucket\\{le="([^"]+)"`, 'g'))].map(([, bound]) => Number(bound)),
+      ),
+    ];
+    const seconds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+    expect(bounds('gen_ai_client_operation_duration_seconds')).toEqual([...seconds, Number.NaN]);
+    expect(bounds('gen_ai_client_operation_time_to_first_chunk_seconds')).toEqual([...seconds, Number.NaN]);
+    const counts = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864];
+    expect(bounds('gen_ai_client_token_usage')).toEqual([...counts, Number.NaN]);
+  });
+
   it('have no first chunk of an answer that comes whole', async () => {
     answerWith(wholeAnswer);
     await ask({ body: { stream: false } });
