@@ -94,6 +94,7 @@ class FakeAnswerReader implements AnswerReader {
   answerId: string | undefined;
   encryptedReasoning: string | undefined;
   finishReason: FinishReason | undefined;
+  readonly answeringModel: string;
   unknownEvents = 0;
   quotas: readonly QuotaWindow[] = [];
   ending: AnswerEnding | undefined;
@@ -101,6 +102,7 @@ class FakeAnswerReader implements AnswerReader {
 
   constructor(options: Parameters<typeof createChatAnswer>[0]) {
     this.#answer = createChatAnswer(options);
+    this.answeringModel = options.model;
   }
 
   get head() {

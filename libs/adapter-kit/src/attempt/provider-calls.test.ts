@@ -210,6 +210,7 @@ describe('the spans of calls to a provider', () => {
       'gen_ai.provider.name': 'anthropic',
       'gen_ai.request.model': 'model-x',
       'gen_ai.response.id': 'answer-1',
+      'gen_ai.response.model': 'model-x',
       'gen_ai.response.finish_reasons': ['stop'],
       'gen_ai.usage.input_tokens': 10,
       'gen_ai.usage.output_tokens': 4,
@@ -241,10 +242,11 @@ describe('the spans of calls to a provider', () => {
     expect(await spansOf(ask)).toMatchObject([{ failure: 'network_error' }]);
   });
 
-  it('do not have names that clients make up', async () => {
-    refuse();
+  it('do not have names that clients make up, also where the provider repeats them', async () => {
+    answerWith(wholeAnswer);
     const spans = await spansOf(() => ask({ lease: { model: 'made-up', modelUnlisted: true } }));
     expect(spans).toMatchObject([{ name: 'chat other', attributes: { 'gen_ai.request.model': 'other' } }]);
+    expect(JSON.stringify(spans)).not.toContain('made-up');
   });
 
   it('are there for counts of tokens, and for model lists that someone asked for', async () => {

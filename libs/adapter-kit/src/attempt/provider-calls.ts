@@ -39,7 +39,7 @@ export class ProviderCalls implements Disposable {
     lease?: Pick<Lease, 'model' | 'modelUnlisted'>,
   ) {
     this.#context = context;
-    this.#call = { operation, model: lease?.modelUnlisted ? 'other' : (lease?.model ?? '') };
+    this.#call = { operation, model: lease?.modelUnlisted ? unlisted : (lease?.model ?? '') };
   }
 
   /** A request is about to be sent. Gives the headers that carry the trace, where providers may have it. */
@@ -80,7 +80,7 @@ export class ProviderCalls implements Disposable {
       if (facts !== undefined) this.#countTokens(facts);
     });
     if (span === undefined) return;
-    if (span.isRecording() && facts !== undefined) span.setAttributes(attributesOf(facts));
+    if (span.isRecording() && facts !== undefined) span.setAttributes(this.#attributesOf(facts));
     if (errorType !== '') failSpan(span, errorType);
     span.end();
   }
@@ -104,6 +104,24 @@ export class ProviderCalls implements Disposable {
     });
   }
 
+  /** Estimates are left out. @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
+  #attributesOf({ usage, answer }: AnswerFacts): Attributes {
+    const { finishReason, answerId, answeringModel, reportedUsage } = answer;
+    return {
+      'gen_ai.response.id': answerId,
+      // Providers may repeat a name that a client made up.
+      'gen_ai.response.model': this.#call.model === unlisted ? undefined : answeringModel,
+      'gen_ai.response.finish_reasons': finishReason && [finishReason],
+      ...(!usage.estimated && {
+        'gen_ai.usage.input_tokens': usage.inputTokens,
+        'gen_ai.usage.output_tokens': usage.outputTokens,
+        'gen_ai.usage.cache_read.input_tokens': usage.cachedTokens,
+        'gen_ai.usage.cache_creation.input_tokens': reportedUsage?.cacheCreationTokens,
+        'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
+      }),
+    };
+  }
+
   #countTokens({ usage, answer }: AnswerFacts): void {
     const { genAi } = this.#context.metrics;
     const isReported = !usage.estimated;
@@ -114,6 +132,8 @@ export class ProviderCalls implements Disposable {
   }
 }
 
+const unlisted = 'other';
+
 /** How a failed call is named in metrics and spans: `rate_limited`, `timeout`. Empty after success. */
 export function toErrorType(result: AttemptResult): string {
   return result === AttemptResult.SUCCEEDED ? '' : AttemptResult[result].toLowerCase();
@@ -123,25 +143,6 @@ export function toErrorType(result: AttemptResult): string {
 function within(span: Span | undefined, observe: () => void): void {
   if (span?.isRecording()) withSpan(span, observe);
   else observe();
-}
-
-/** Estimates are left out. @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
-function attributesOf({ usage, answer }: AnswerFacts): Attributes {
-  const { finishReason, answerId, answeringModel, reportedUsage } = answer;
-  return {
-    'gen_ai.response.id': answerId,
-    'gen_ai.response.model': answeringModel,
-    'gen_ai.response.finish_reasons': finishReason && [finishReason],
-    ...(usage.estimated
-      ? {}
-      : {
-          'gen_ai.usage.input_tokens': usage.inputTokens,
-          'gen_ai.usage.output_tokens': usage.outputTokens,
-          'gen_ai.usage.cache_read.input_tokens': usage.cachedTokens,
-          'gen_ai.usage.cache_creation.input_tokens': reportedUsage?.cacheCreationTokens,
-          'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
-        }),
-  };
 }
 
 function secondsSince(startedMs: number): number {
