@@ -35,6 +35,8 @@ export function adapterConfigFrom(reader: EnvReader) {
     /** HTTP/2 with providers that offer it. */
     http2: reader.boolean('UPSTREAM_HTTP2', false),
     proxies: readProxies(reader),
+    /** Whether providers get the trace of a request, as `traceparent`. */
+    sendsTraceparent: reader.boolean('UPSTREAM_TRACEPARENT', false),
     /** Threads for requests that are large to translate. 0: they are translated on the event loop. */
     translationWorkers: reader.integer('TRANSLATION_WORKERS', 2, { min: 0, max: 64 }),
     /** How large a body is translated in a thread. */

@@ -1,6 +1,7 @@
 import { AttemptResult, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
 import { durationBucketsSeconds, type Metrics } from '@gateway/telemetry';
 import type { ErrorMeaning } from './failure/upstream-failure.ts';
+import { genAiMetrics } from './gen-ai-metrics.ts';
 
 /** What is counted of an adapter's calls to providers. */
 export type AdapterMetrics = ReturnType<typeof adapterMetrics>;
@@ -24,7 +25,7 @@ export function adapterMetrics(metrics: Metrics, formatId: ProviderFormatId) {
   });
   const firstByte = metrics.histogram({
     name: 'gateway_upstream_first_byte_seconds',
-    help: 'Time from sending a request to the head of the provider’s answer.',
+    help: 'Time from sending a request to the head of the provider’s answer. Model lists are not among them.',
     labels: ['format'],
     buckets: durationBucketsSeconds,
   });
@@ -37,6 +38,8 @@ export function adapterMetrics(metrics: Metrics, formatId: ProviderFormatId) {
   openStreams.inc({ format }, 0);
   unknownEvents.inc({ format }, 0);
   return {
+    /** The same calls by the GenAI conventions. */
+    genAi: genAiMetrics(metrics, formatId),
     attemptEnded: (result: AttemptResult) => attempts.inc({ format, result: AttemptResult[result].toLowerCase() }),
     requestAmended: (meaning: ErrorMeaning) => amended.inc({ format, meaning }),
     unknownEventsSkipped: (count: number) => unknownEvents.inc({ format }, count),

@@ -57,6 +57,7 @@ describe('the settings of an adapter', () => {
       maxPreambleBytes: 262_144,
       maxAnswerBytes: 33_554_432,
       http2: false,
+      sendsTraceparent: false,
       proxies: { httpsProxy: '', httpProxy: '', noProxy: ',localhost,127.0.0.1,::1' },
       translationWorkers: 2,
       translationWorkerMinBytes: 262_144,

@@ -1,4 +1,4 @@
-import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
+import { type ChatAnswer, type FinishReason, type ReportedUsage, wholeUsage } from '@gateway/chat';
 import { EventSplitter, readEvent, type SseEvent, SseOverflowError } from '@gateway/sse';
 import { answerTooLarge, brokenStream } from './failure/upstream-failure.ts';
 import type { AnswerEnding, AnswerReader, UpstreamFailure } from './provider-format.ts';
@@ -53,6 +53,8 @@ export abstract class ChatAnswerReader extends EventStreamReader {
   protected readonly answer: ChatAnswer;
   /** Events that were skipped because they are not known. */
   unknownEvents = 0;
+  finishReason: FinishReason | undefined;
+  answeringModel: string | undefined;
 
   constructor(answer: ChatAnswer, maxEventBytes: number) {
     super(maxEventBytes);
@@ -61,6 +63,13 @@ export abstract class ChatAnswerReader extends EventStreamReader {
 
   /** Writes what an event says to the answer. Not called after the ending. Never throws on what the provider sends. */
   protected abstract read(event: SseEvent): void;
+
+  /** Ends the answer as the provider has. */
+  protected finish(reason: FinishReason): void {
+    this.finishReason = reason;
+    this.answer.finish(reason, wholeUsage(this.reportedUsage));
+    this.ending = { kind: 'finished' };
+  }
 
   get head(): AnswerReader['head'] {
     return this.answer.head;

@@ -1,4 +1,4 @@
-import type { ReportedUsage } from '@gateway/chat';
+import type { FinishReason, ReportedUsage } from '@gateway/chat';
 import type { GatewayError } from '@gateway/errors';
 import type { BufferList, JsonMember } from '@gateway/json';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -103,6 +103,10 @@ export interface AnswerReader {
   readonly answerId?: string | undefined;
   /** The digest of the answer's last encrypted reasoning, for dialects whose clients send it back; read once, at the end. */
   readonly encryptedReasoning?: string | undefined;
+  /** Why the model stopped, in the words of chat; read at the end. Undefined when that is not known. */
+  readonly finishReason?: FinishReason | undefined;
+  /** The provider's name of the model that answers; read at the end. Undefined when it did not say. */
+  readonly answeringModel?: string | undefined;
   /** True once the answer has content: from now on no other attempt may be made. */
   readonly hasContent: boolean;
   /** How the answer ended; undefined while it goes on. */

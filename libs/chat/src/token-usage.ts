@@ -12,6 +12,8 @@ export interface TokenUsage {
 export interface ReportedUsage extends Omit<TokenUsage, 'inputTokens' | 'outputTokens'> {
   readonly inputTokens: number | undefined;
   readonly outputTokens: number | undefined;
+  /** Input tokens that the provider put into its cache, where it counts them; among the input. */
+  readonly cacheCreationTokens?: number | undefined;
 }
 
 /**

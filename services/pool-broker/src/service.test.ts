@@ -94,11 +94,13 @@ describe('acquiring an account', () => {
       format: ProviderFormat.RESPONSES,
       provider: 'provider_a',
       model: 'gpt-5.5',
+      modelUnlisted: false,
       defaultEffort: 'high',
     });
     expect((await request({ model: 'claude-9' })).lease).toMatchObject({
       provider: 'provider_b',
       model: 'claude-9',
+      modelUnlisted: true,
       defaultEffort: '',
     });
   });

@@ -83,6 +83,7 @@ export interface Sending extends CallOptions {
   readonly body?: object;
   readonly dialect?: Dialect;
   readonly forwardHeaders?: Record<string, string>;
+  readonly lease?: { readonly model: string; readonly modelUnlisted?: boolean };
 }
 
 /** Sends one request and gives the adapter's frames as they come, but for the one which says that it was sent. */
@@ -92,13 +93,14 @@ export async function* send(adapter: AdapterUnderTest, sending: Sending = {}): A
 
 /** Sends one request and gives all frames as they come. */
 export function sendForAllFrames({ client }: AdapterUnderTest, sending: Sending = {}): AsyncIterable<ExecuteResponse> {
-  const { body: _, dialect: __, forwardHeaders: ___, ...options } = sending;
+  const { body: _, dialect: __, forwardHeaders: ___, lease: ____, ...options } = sending;
   return client.execute(streamOf(framesOf(sending)), options);
 }
 
-function framesOf({ body = { stream: true }, dialect = Dialect.CHAT_COMPLETIONS, forwardHeaders = {} }: Sending) {
+function framesOf({ body = { stream: true }, dialect = Dialect.CHAT_COMPLETIONS, ...sending }: Sending) {
+  const { forwardHeaders = {}, lease: asked } = sending;
   const bytes = Buffer.from(JSON.stringify(body));
-  const lease = { leaseId: 'l', accountId: 'pool/a', pool: 'pool', model: 'model-x' };
+  const lease = { leaseId: 'l', accountId: 'pool/a', pool: 'pool', model: 'model-x', ...asked };
   return [
     { head: { requestId: 'r1', lease, dialect, forwardHeaders } },
     { body: bytes.subarray(0, 3) },

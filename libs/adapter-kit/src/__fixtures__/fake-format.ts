@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import { createChatAnswer, type TokenUsage } from '@gateway/chat';
+import { createChatAnswer, type FinishReason, type ReportedUsage, type TokenUsage } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
 import { BufferList } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -55,7 +55,7 @@ const results: ReadonlyMap<number, AttemptResult> = new Map([
 export const event = {
   text: (text: string) => sseEvent('text', text),
   think: (text: string) => sseEvent('think', text),
-  usage: (usage: TokenUsage) => sseEvent('usage', JSON.stringify(usage)),
+  usage: (usage: TokenUsage & Pick<ReportedUsage, 'cacheCreationTokens'>) => sseEvent('usage', JSON.stringify(usage)),
   id: (id: string) => sseEvent('id', id),
   reasoning: (digest: string) => sseEvent('reasoning', digest),
   quota: (usedFraction: number) => sseEvent('quota', `${usedFraction}`),
@@ -93,6 +93,8 @@ class FakeAnswerReader implements AnswerReader {
   #providerHeaders: UpstreamHead['headers'] = {};
   answerId: string | undefined;
   encryptedReasoning: string | undefined;
+  finishReason: FinishReason | undefined;
+  readonly answeringModel: string;
   unknownEvents = 0;
   quotas: readonly QuotaWindow[] = [];
   ending: AnswerEnding | undefined;
@@ -100,6 +102,7 @@ class FakeAnswerReader implements AnswerReader {
 
   constructor(options: Parameters<typeof createChatAnswer>[0]) {
     this.#answer = createChatAnswer(options);
+    this.answeringModel = options.model;
   }
 
   get head() {
@@ -145,7 +148,8 @@ class FakeAnswerReader implements AnswerReader {
     if (name === 'fail') this.ending = { kind: 'failed', failure: { ...overloaded, answer: answerOf(data) } };
     if (name === 'throw') throw new Error('a fault');
     if (name !== 'done') return;
-    this.#answer.finish('stop', this.reportedUsage);
+    this.finishReason = 'stop';
+    this.#answer.finish(this.finishReason, this.reportedUsage);
     this.ending = { kind: 'finished' };
   }
 }

@@ -5,9 +5,10 @@ import { withLaterQuotas } from '../header-values.ts';
 import type { PreparedCall, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
 import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { UpstreamError } from '../upstream/upstream-exchange.ts';
-import { AnswerFrames, type ExecuteFrame } from './answer-frames.ts';
+import { AnswerFrames, type ExecuteFrame, finalUsage, usageSoFar } from './answer-frames.ts';
 import { openAnswer } from './open-answer.ts';
 import { answerToPassOn, failedAttempt, failureOfExchange, type Outcome, toWindow, unavailable } from './outcome.ts';
+import { type AnswerFacts, ProviderCalls, toErrorType } from './provider-calls.ts';
 
 /** A request that is ready to be sent. */
 export interface AttemptedRequest {
@@ -62,6 +63,7 @@ class Attempt implements Disposable {
   readonly #request: AttemptedRequest;
   readonly #signal: AbortSignal;
   readonly #frames: AnswerFrames;
+  readonly #calls: ProviderCalls;
   #call: PreparedCall;
   /** From the head of an answer with success on, as are the next two. */
   #exchange: UpstreamExchange | undefined;
@@ -78,6 +80,7 @@ class Attempt implements Disposable {
     this.#signal = signal;
     this.#call = request.prepared;
     this.#frames = new AnswerFrames(request.estimatedTokens);
+    this.#calls = new ProviderCalls(context, 'chat', request.lease);
   }
 
   /** Sends the call, up to the head of its answer. */
@@ -87,6 +90,7 @@ class Attempt implements Disposable {
       const opened = yield* openAnswer(this.#context, this.#request, this.#call, {
         timeoutMs: this.#context.config.firstByteTimeoutMs,
         signal: this.#signal,
+        calls: this.#calls,
         sentFrame: this.#frames.sent(answer),
       });
       this.#quotas = opened.quotas;
@@ -113,6 +117,7 @@ class Attempt implements Disposable {
       const chunks = await this.#exchange?.read();
       this.#push(chunks);
       const { ending } = answer;
+      if (answer.hasContent && !this.#frames.hasHead && isEventStream(answer.head)) this.#calls.onContent();
       if (ending?.kind === 'failed' && !ending.isRelayed) return ending.failure;
       if (ending !== undefined) return 'whole';
       if (chunks === undefined) throw new UpstreamError('malformed', 'The answer ended early.');
@@ -133,7 +138,8 @@ class Attempt implements Disposable {
     const { answer } = this.#call;
     const { ending, encryptedReasoning = '' } = answer;
     const failure = ending?.kind === 'failed' ? ending.failure : undefined;
-    this.#end(failure?.result ?? AttemptResult.SUCCEEDED);
+    const usage = finalUsage(answer, this.#request.estimatedTokens);
+    this.#end(failure?.result ?? AttemptResult.SUCCEEDED, { answer, usage });
     const succeeded = { result: AttemptResult.SUCCEEDED, upstreamStatus: this.#head?.status ?? 0 };
     const error = failure && toErrorDetail(unavailable(failure.error));
     const outcome =
@@ -170,9 +176,10 @@ class Attempt implements Disposable {
   }
 
   /** The next answer is that of another call. */
-  *amend(call: PreparedCall, { meaning = 'rejected' }: UpstreamFailure): Generator<ExecuteFrame, undefined> {
+  *amend(call: PreparedCall, { result, meaning = 'rejected' }: UpstreamFailure): Generator<ExecuteFrame, undefined> {
     const { metrics, logger } = this.#context;
     const { requestId, lease } = this.#request;
+    this.#calls.end(toErrorType(result), this.#factsSoFar);
     metrics.requestAmended(meaning);
     logger.info({ requestId, pool: lease.pool, meaning }, 'sent again without what the provider refused');
     const usage = this.#frames.dueUsage(this.#call.answer);
@@ -241,14 +248,21 @@ class Attempt implements Disposable {
     return { attempt: { ...attempt, windows, answerBegan }, amended: this.#amended, ...details };
   }
 
-  #end(result: AttemptResult): void {
+  /** Undefined before the provider answers with success. */
+  get #factsSoFar(): AnswerFacts | undefined {
+    const { answer } = this.#call;
+    return this.#exchange && { answer, usage: usageSoFar(answer, this.#request.estimatedTokens) };
+  }
+
+  #end(result: AttemptResult, facts?: AnswerFacts): void {
     if (this.#result !== undefined) return;
     this.#result = result;
     this.#context.metrics.attemptEnded(result);
     this.#context.metrics.unknownEventsSkipped(this.#call.answer.unknownEvents ?? 0);
+    this.#calls.end(toErrorType(result), facts ?? this.#factsSoFar);
   }
 }
 
-function isEventStream({ headers }: UpstreamHead): boolean {
+function isEventStream({ headers }: Pick<UpstreamHead, 'headers'>): boolean {
   return headers['content-type']?.toLowerCase().startsWith('text/event-stream') ?? false;
 }

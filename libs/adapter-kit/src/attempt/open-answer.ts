@@ -5,6 +5,7 @@ import { type ProviderAccount, sameSecret } from '../credentials/credential-cach
 import type { ClientRequest, PreparedCall, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
 import { readBody, type UpstreamExchange, type UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { plainFailure, unavailable } from './outcome.ts';
+import { type ProviderCalls, toErrorType } from './provider-calls.ts';
 
 /** An answer with success, from its head on; or why there is none. Either with the quotas that the head reports. */
 export type OpenedAnswer = (
@@ -22,6 +23,8 @@ export interface OpenOptions<F> {
   /** How long the answer may take to begin. See `UpstreamExchange`. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** They are begun here; the last one is ended by the caller. */
+  readonly calls: ProviderCalls;
   /** The frame to yield each time the request leaves for the provider. */
   readonly sentFrame?: F;
 }
@@ -35,25 +38,38 @@ export async function* openAnswer<F = never>(
   context: AdapterContext,
   request: LeasedRequest,
   call: Call,
-  { timeoutMs, signal, sentFrame }: OpenOptions<F>,
+  { timeoutMs, signal, calls, sentFrame }: OpenOptions<F>,
 ): AsyncGenerator<F, OpenedAnswer> {
-  const { upstream, format, credentials } = context;
+  const { upstream, format, credentials, metrics } = context;
   const { path, body } = call;
   let account = await accountOf(context, request);
   if (account === undefined) {
     return { failure: plainFailure(AttemptResult.UNAUTHORIZED, 'the account has no credential'), quotas: [] };
   }
   for (let renewals = 0; ; renewals++) {
-    const headers = { ...jsonHeaders, ...format.headers, ...call.headers, ...account.secretHeader };
+    const ownHeaders = { ...jsonHeaders, ...format.headers, ...calls.begin(account) };
+    const headers = { ...ownHeaders, ...call.headers, ...account.secretHeader };
     using unread = new DisposableStack();
-    const exchange = unread.use(upstream.send({ account, method: 'POST', path, headers, body, timeoutMs, signal }));
+    const sending = {
+      account,
+      method: 'POST',
+      path,
+      headers,
+      body,
+      timeoutMs,
+      signal,
+      onHead: metrics.answerBegan,
+    } as const;
+    const exchange = unread.use(upstream.send(sending));
     await exchange.sent();
     if (sentFrame !== undefined) yield sentFrame;
     const head = await exchange.head();
+    calls.onHead(head.status);
     const opened = await toOpened(context, request, exchange, head);
     if (opened.failure === undefined) unread.move();
     // Some providers refuse a revoked token with another status, and say so in the body alone.
     if (head.status !== 401 && (renewals > 0 || !isRevoked(opened))) return opened;
+    calls.end(toErrorType(opened.failure?.result ?? AttemptResult.UNAUTHORIZED));
     credentials.drop(account);
     const refused: ProviderAccount = account;
     // The same secret, when what took its place can't be asked for.

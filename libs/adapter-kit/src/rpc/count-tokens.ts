@@ -4,8 +4,9 @@ import type { AdapterService, CountTokensResponseSchema } from '@gateway/proto/a
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-service.ts';
-import { openAnswer } from '../attempt/open-answer.ts';
+import { type OpenOptions, openAnswer } from '../attempt/open-answer.ts';
 import { failedAttempt, failureOfExchange, plainFailure } from '../attempt/outcome.ts';
+import { ProviderCalls, toErrorType } from '../attempt/provider-calls.ts';
 import type { ClientRequest, TokenCounter, UpstreamFailure } from '../provider-format.ts';
 import { readWholeBody, UpstreamError } from '../upstream/upstream-exchange.ts';
 import { readClientRequest, toClientRequest } from './execute.ts';
@@ -19,8 +20,11 @@ export function countTokens(context: AdapterContext): Handlers<typeof AdapterSer
     const counter = context.format.countTokens;
     if (counter === undefined) throw new GatewayError('model_not_found', 'Tokens of this model can’t be counted.');
     const request = toClientRequest(await readClientRequest(frames, context), context);
-    const counted = await countOf(context, counter, request, signal);
-    context.metrics.attemptEnded(counted.failure?.result ?? AttemptResult.SUCCEEDED);
+    using calls = new ProviderCalls(context, 'count_tokens', request.lease);
+    const counted = await countOf(context, counter, request, { signal, calls, timeoutMs: countTimeoutMs });
+    const result = counted.failure?.result ?? AttemptResult.SUCCEEDED;
+    calls.end(toErrorType(result));
+    context.metrics.attemptEnded(result);
     return toResponse(counted);
   };
 }
@@ -33,12 +37,12 @@ async function countOf(
   context: AdapterContext,
   counter: TokenCounter,
   request: ClientRequest,
-  signal: AbortSignal,
+  options: OpenOptions<never>,
 ): Promise<Counted> {
   const { headers, ...call } = counter.prepare(request);
   try {
     const asJson = { ...call, headers: { accept: 'application/json', ...headers } };
-    const { value: opened } = await openAnswer(context, request, asJson, { timeoutMs: countTimeoutMs, signal }).next();
+    const { value: opened } = await openAnswer(context, request, asJson, options).next();
     if (opened.failure !== undefined) return opened;
     using exchange = opened.exchange;
     return readCount(counter, await readWholeBody(exchange, maxCountBytes), opened.head.status);

@@ -1,9 +1,12 @@
 import { GatewayError } from '@gateway/errors';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { ProviderModel } from '@gateway/proto/pool/v1/model_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-service.ts';
-import { readWholeBody } from '../upstream/upstream-exchange.ts';
+import { failureOfExchange } from '../attempt/outcome.ts';
+import { ProviderCalls, toErrorType } from '../attempt/provider-calls.ts';
+import { readWholeBody, UpstreamError } from '../upstream/upstream-exchange.ts';
 
 /** The handler of AdapterService.ListModels. Throws `providers_unavailable` when the list can't be read. */
 export function listModels(context: AdapterContext): Handlers<typeof AdapterService>['listModels'] {
@@ -18,20 +21,45 @@ export function listModels(context: AdapterContext): Handlers<typeof AdapterServ
 
 /** What a pool's provider offers, asked now. Throws, within 15 seconds, when the list can't be read. */
 export async function readModelList(
+  context: AdapterContext,
+  pool: string,
+  signal: AbortSignal,
+): Promise<readonly ProviderModel[]> {
+  const calls = new ProviderCalls(context, 'list_models');
+  try {
+    const models = await askForModels(context, calls, pool, signal);
+    calls.end('');
+    return models;
+  } catch (thrown) {
+    calls.end(errorTypeOf(thrown));
+    throw thrown;
+  }
+}
+
+async function askForModels(
   { credentials, upstream, format }: AdapterContext,
+  calls: ProviderCalls,
   pool: string,
   signal: AbortSignal,
 ): Promise<readonly ProviderModel[]> {
   const account = await credentials.ofPool(pool);
-  const ownHeaders = { accept: 'application/json', 'user-agent': 'model-gateway' };
+  const ownHeaders = { accept: 'application/json', 'user-agent': 'model-gateway', ...calls.begin(account) };
   const headers = { ...ownHeaders, ...format.headers, ...account.secretHeader };
   const request = { account, method: 'GET', path: format.modelListPath, headers, timeoutMs, signal } as const;
   using exchange = upstream.send(request);
   const { status: upstreamStatus } = await exchange.head();
+  calls.onHead(upstreamStatus);
   if (upstreamStatus !== 200) {
     throw new GatewayError('providers_unavailable', 'The provider did not list its models.', { upstreamStatus });
   }
   return format.readModelList(JSON.parse((await readWholeBody(exchange, maxListBytes)).toString()));
+}
+
+/** The status, where that was at fault. */
+function errorTypeOf(thrown: unknown): string {
+  if (thrown instanceof UpstreamError) return toErrorType(failureOfExchange(thrown, false).result);
+  const status = thrown instanceof GatewayError ? thrown.upstreamStatus : undefined;
+  return status === undefined ? toErrorType(AttemptResult.SERVER_ERROR) : String(status);
 }
 
 const timeoutMs = 10_000;

@@ -4,7 +4,7 @@ import { buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
 import type { AdapterConfig } from '../adapter-config.ts';
 import type { AdapterMetrics } from '../adapter-metrics.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
-import { UpstreamExchange } from './upstream-exchange.ts';
+import { type ExchangeOptions, UpstreamExchange } from './upstream-exchange.ts';
 
 type RequestBody = Uint8Array | string | readonly Uint8Array[];
 
@@ -20,6 +20,8 @@ export interface UpstreamRequest {
   /** How long the answer may take. See `UpstreamExchange.endWithin`. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** See `ExchangeOptions.onHead`. */
+  readonly onHead?: ExchangeOptions['onHead'];
 }
 
 export type UpstreamLimits = Pick<AdapterConfig, 'connectTimeoutMs' | 'maxStreamMs' | 'http2' | 'proxies'>;
@@ -40,8 +42,8 @@ export class UpstreamClient implements AsyncDisposable {
   }
 
   /** A request that can't be sent, and one after disposal, gives an exchange that has failed. */
-  send({ account, method, path, headers, body = '', timeoutMs, signal }: UpstreamRequest): UpstreamExchange {
-    const exchange = new UpstreamExchange({ timeoutMs, maxMs: this.#maxMs, signal, metrics: this.#metrics });
+  send({ account, method, path, headers, body = '', timeoutMs, signal, onHead }: UpstreamRequest): UpstreamExchange {
+    const exchange = new UpstreamExchange({ timeoutMs, maxMs: this.#maxMs, signal, onHead, metrics: this.#metrics });
     if (exchange.isOver) return exchange;
     const { origin, basePath } = account;
     this.#dispatcher.dispatch({ origin, path: basePath + path, method, ...toSend(headers, body) }, exchange);

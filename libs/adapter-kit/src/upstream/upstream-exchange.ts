@@ -14,6 +14,8 @@ export interface ExchangeOptions {
   readonly maxMs: number;
   /** Aborting it ends the exchange at once, in any state. */
   readonly signal: AbortSignal | undefined;
+  /** Told when the head of the answer comes, and how long that took. */
+  readonly onHead?: ((afterMs: number) => void) | undefined;
   readonly metrics: AdapterMetrics;
 }
 
@@ -29,6 +31,7 @@ export interface ExchangeOptions {
 export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable {
   readonly #metrics: AdapterMetrics;
   readonly #signal: AbortSignal | undefined;
+  readonly #onHead: ExchangeOptions['onHead'];
   readonly #startedMs = performance.now();
   #lastTimer: NodeJS.Timeout;
   #deadlineMs: number;
@@ -43,9 +46,10 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
   #isReleased = false;
   #wake: (() => void) | undefined;
 
-  constructor({ timeoutMs, maxMs, signal, metrics }: ExchangeOptions) {
+  constructor({ timeoutMs, maxMs, signal, onHead, metrics }: ExchangeOptions) {
     this.#metrics = metrics;
     this.#signal = signal;
+    this.#onHead = onHead;
     this.#deadlineMs = this.#startedMs + timeoutMs;
     // Beyond this it is not the provider that took so long.
     this.#lastTimer = setTimeout(() => this.#abort('cancelled', `It lasted longer than ${maxMs} ms.`), maxMs);
@@ -125,7 +129,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHeaders): void {
     if (status < 200) return;
-    this.#metrics.answerBegan(performance.now() - this.#startedMs);
+    this.#onHead?.(performance.now() - this.#startedMs);
     this.#head = { status, headers: joined(headers) };
     this.#wakeReader();
   }

@@ -102,9 +102,16 @@ describe('ChatAnswerReader', () => {
     expect(replay([readFixture('cache-usage')], true).reportedUsage).toEqual({
       inputTokens: 4 + 120 + 2_048,
       cachedTokens: 2_048,
+      cacheCreationTokens: 120,
       outputTokens: 7,
       reasoningTokens: 0,
     });
+  });
+
+  it('knows why the model stopped, and which one it was', () => {
+    const reader = newReader(false);
+    reader.push(readFixture('tool-call'));
+    expect(reader).toMatchObject({ finishReason: 'tool_calls', answeringModel: 'claude-sonnet-4-5-20250929' });
   });
 
   it('skips events, blocks and deltas that it does not know, and counts them', () => {

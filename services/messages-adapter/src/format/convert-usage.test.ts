@@ -14,6 +14,7 @@ describe('usage', () => {
     expect(usageAfter(reported)).toEqual({
       inputTokens: 2_172,
       cachedTokens: 2_048,
+      cacheCreationTokens: 120,
       outputTokens: 7,
       reasoningTokens: 0,
     });

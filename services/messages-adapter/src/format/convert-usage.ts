@@ -58,5 +58,6 @@ function toUsage({ input = Number.NaN, cacheCreation = 0, cacheRead = 0, output,
   const inputTokens = input + cacheCreation + cacheRead;
   if ((inputTokens || 0) + (output || 0) === 0) return undefined;
   const [cachedTokens, reasoningTokens] = [readTokenCount(cacheRead), readTokenCount(thinking)];
-  return toReportedUsage({ inputTokens, cachedTokens, outputTokens: output, reasoningTokens });
+  const usage = toReportedUsage({ inputTokens, cachedTokens, outputTokens: output, reasoningTokens });
+  return usage && { ...usage, cacheCreationTokens: readTokenCount(cacheCreation) || undefined };
 }

@@ -1,5 +1,5 @@
 import { brokenStream, ChatAnswerReader } from '@gateway/adapter-kit';
-import { type ChatAnswer, type ReportedUsage, wholeUsage } from '@gateway/chat';
+import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
 import { asCount, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import type { SseEvent } from '@gateway/sse';
 import { AnswerWriter, mapFinishReason } from './answer-writer.ts';
@@ -47,8 +47,7 @@ export class EventReader extends ChatAnswerReader {
     const type = name === 'error' ? name : (asString(json.type) ?? name);
     switch (type) {
       case 'message_start':
-        this.#hasBegun = true;
-        return this.#usage.add(asObject(json.message)?.usage);
+        return this.#onMessageStart(asObject(json.message) ?? {});
       case 'content_block_start':
         return this.#onBlockStart(json);
       case 'content_block_delta':
@@ -65,6 +64,12 @@ export class EventReader extends ChatAnswerReader {
       default:
         return this.#skip(type, silentTypes.events);
     }
+  }
+
+  #onMessageStart({ model, usage }: JsonObject): void {
+    this.#hasBegun = true;
+    this.answeringModel = asString(model);
+    this.#usage.add(usage);
   }
 
   #onBlockStart(json: JsonObject): void {
@@ -101,8 +106,7 @@ export class EventReader extends ChatAnswerReader {
   #onMessageStop(): void {
     if (!this.#hasBegun) return this.fail(brokenStream());
     this.#writer.endBlocks();
-    this.answer.finish(mapFinishReason(this.#stopReason, this.#writer.hasCalls), wholeUsage(this.reportedUsage));
-    this.ending = { kind: 'finished' };
+    this.finish(mapFinishReason(this.#stopReason, this.#writer.hasCalls));
   }
 
   /** An event of a block without its index can't be read, and neither can the answer any more. */

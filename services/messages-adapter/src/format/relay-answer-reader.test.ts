@@ -98,12 +98,23 @@ describe('a relayed stream', () => {
     expect(relayed(started, text('Hi'), stop, ping, failing).bytes.toString()).toBe(started + text('Hi') + stop);
   });
 
+  it('knows why the model stopped, and which one it was', () => {
+    const reader = new RelayAnswerReader();
+    const begun = sse('message_start', { message: { id: 'msg_1', model: 'claude-x-1' } });
+    const delta = sse('message_delta', { delta: { stop_reason: 'max_tokens' } });
+    reader.push(Buffer.from(begun + text('Hi')));
+    expect(reader.finishReason).toBeUndefined();
+    reader.push(Buffer.from(delta + stop));
+    expect(reader).toMatchObject({ finishReason: 'length', answeringModel: 'claude-x-1' });
+  });
+
   it('counts cached input into the input once, however often it is reported', () => {
     const usage = { input_tokens: 4, cache_creation_input_tokens: 20, cache_read_input_tokens: 100, output_tokens: 7 };
     const delta = sse('message_delta', { delta: {}, usage });
     expect(relayed(started, text('Hi'), delta, delta, stop).reportedUsage).toEqual({
       inputTokens: 124,
       cachedTokens: 100,
+      cacheCreationTokens: 20,
       outputTokens: 7,
       reasoningTokens: 0,
     });

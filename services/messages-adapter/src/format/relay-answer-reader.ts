@@ -1,8 +1,9 @@
 import { type AnswerReader, brokenStream, EventStreamReader, type UpstreamHead } from '@gateway/adapter-kit';
-import { type ReportedUsage, streamHeaders } from '@gateway/chat';
+import { type FinishReason, type ReportedUsage, streamHeaders } from '@gateway/chat';
 import { reasoningDigest } from '@gateway/encrypted-reasoning';
 import { asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { RelayBuffer, readEvent, type SseEvent } from '@gateway/sse';
+import { mapFinishReason } from './answer-writer.ts';
 import { UsageReports } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 
@@ -17,7 +18,9 @@ export class RelayAnswerReader extends EventStreamReader {
   #head: UpstreamHead = { status: 200, headers: {} };
   #hasBegun = false;
   #signature: string | undefined;
+  #stopReason: string | undefined;
   answerId: string | undefined;
+  answeringModel: string | undefined;
   hasContent = false;
   producedCharacters = 0;
 
@@ -41,6 +44,10 @@ export class RelayAnswerReader extends EventStreamReader {
 
   get encryptedReasoning(): string | undefined {
     return this.#signature === undefined ? undefined : reasoningDigest(this.#signature);
+  }
+
+  get finishReason(): FinishReason | undefined {
+    return this.#stopReason === undefined ? undefined : mapFinishReason(this.#stopReason, false);
   }
 
   take(): Buffer {
@@ -76,6 +83,7 @@ export class RelayAnswerReader extends EventStreamReader {
         const message = asObject(json.message);
         this.#hasBegun = true;
         this.answerId = asString(message?.id) ?? this.answerId;
+        this.answeringModel = asString(message?.model);
         return this.#usage.add(message?.usage);
       }
       case 'content_block_start':
@@ -88,6 +96,7 @@ export class RelayAnswerReader extends EventStreamReader {
       case 'content_block_stop':
         return this.#onContent(0);
       case 'message_delta':
+        this.#stopReason = asString(asObject(json.delta)?.stop_reason) ?? this.#stopReason;
         return this.#usage.add(json.usage);
       case 'message_stop':
         return this.#finish();

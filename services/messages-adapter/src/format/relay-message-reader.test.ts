@@ -17,6 +17,16 @@ describe('RelayMessageReader', () => {
     expect(reader.reportedUsage).toEqual({ inputTokens: 10, cachedTokens: 6, outputTokens: 8, reasoningTokens: 0 });
   });
 
+  it.each([
+    ['held', 1_000],
+    ['passed on as it comes', 10],
+  ])('knows why the model stopped, and which one it was: %s', (_, maxBytes) => {
+    const reader = new RelayMessageReader(maxBytes);
+    const end = '"stop_reason":"refusal","model":"claude-x-1","usage"';
+    feed(reader, [Buffer.from(message.slice(0, 40)), Buffer.from(message.slice(40).replace('"usage"', end))]);
+    expect(reader).toMatchObject({ finishReason: 'content_filter', answeringModel: 'claude-x-1' });
+  });
+
   it('gives nothing before the end, and the same however the bytes are split', () => {
     fc.assert(
       fc.property(fc.nat(Buffer.byteLength(message)), (at) => {

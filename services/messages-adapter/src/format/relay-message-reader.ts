@@ -6,9 +6,10 @@ import {
   type UpstreamFailure,
   type UpstreamHead,
 } from '@gateway/adapter-kit';
-import type { ReportedUsage } from '@gateway/chat';
+import type { FinishReason, ReportedUsage } from '@gateway/chat';
 import { lastReasoningAfter, lastReasoningIn } from '@gateway/encrypted-reasoning';
 import { asArray, asObject, asString, BufferList, type JsonObject, JsonScanner, parseJson } from '@gateway/json';
+import { mapFinishReason } from './answer-writer.ts';
 import { UsageReports } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { producedByBlock } from './relay-answer-reader.ts';
@@ -27,6 +28,8 @@ export class RelayMessageReader implements AnswerReader {
   /** Of a message that is larger than what is buffered. */
   #members: PassedMembers | undefined;
   answerId: string | undefined;
+  answeringModel: string | undefined;
+  finishReason: FinishReason | undefined;
   encryptedReasoning: string | undefined;
   ending: AnswerEnding | undefined;
   producedCharacters = 0;
@@ -79,7 +82,7 @@ export class RelayMessageReader implements AnswerReader {
   #finish(message: JsonObject, bytes: Buffer): void {
     this.answerId = asString(message.id);
     this.encryptedReasoning = lastReasoningIn(bytes, 'signature');
-    this.#usage.add(message.usage);
+    this.#readEnd(message);
     this.producedCharacters = asArray(message.content).reduce<number>((sum, block) => sum + producedByBlock(block), 0);
     this.ending = { kind: 'finished' };
   }
@@ -103,8 +106,17 @@ export class RelayMessageReader implements AnswerReader {
 
   #endPassed(members: PassedMembers): void {
     if (!members.end()) return this.#fail(brokenStream());
-    this.#usage.add(members.value('usage'));
+    const [model, stop_reason, usage] = ['model', 'stop_reason', 'usage'].map((key) => members.value(key));
+    this.#readEnd({ model, stop_reason, usage });
     this.ending = { kind: 'finished' };
+  }
+
+  /** What the message says of how it was made. */
+  #readEnd({ model, stop_reason, usage }: JsonObject): void {
+    const stopReason = asString(stop_reason);
+    this.answeringModel = asString(model);
+    this.finishReason = stopReason === undefined ? undefined : mapFinishReason(stopReason, false);
+    this.#usage.add(usage);
   }
 
   #fail(failure: UpstreamFailure): void {

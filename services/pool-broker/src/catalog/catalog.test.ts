@@ -138,6 +138,15 @@ describe('a direct model', () => {
     expect(meaning(catalog, 'llama')).toEqual(['messages/llama']);
   });
 
+  it('that only a pattern fits is marked as one that nothing lists', async () => {
+    const { catalog } = catalogOf();
+    const isUnlisted = (model: string) => catalog.resolve(model, any)[0]?.isUnlisted ?? false;
+    await catalog.report('messages', models('claude-9'));
+    expect(['gpt-7', 'gpt-5.5', 'claude-9', 'gateway/sterk'].map(isUnlisted)).toEqual([true, false, false, false]);
+    await catalog.report('messages', undefined);
+    expect(['claude-9', 'claude-10'].map(isUnlisted)).toEqual([false, true]);
+  });
+
   it('means what is known of models at that time', async () => {
     const { catalog, clock } = catalogOf();
     await catalog.report('responses', models('gpt-6'));

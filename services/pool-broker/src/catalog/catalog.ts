@@ -17,6 +17,8 @@ export interface Candidate {
   readonly model: string;
   /** Effort of a class's requests that name none. Empty for a direct model. */
   readonly defaultEffort: string;
+  /** See `Lease.modelUnlisted`. */
+  readonly isUnlisted?: boolean;
 }
 
 /** What model ids mean now. Answers from memory; reports of other replicas come in by `refresh`. */
@@ -62,8 +64,9 @@ export class Catalog {
     const pools = this.#poolsWithAccounts.filter(({ format }) => formats.length === 0 || formats.includes(format));
     const modelClass = this.#gateway.classes.find(({ id }) => id === model);
     if (modelClass === undefined) {
-      const pool = this.#poolOf(model, pools);
-      return pool === undefined ? [] : [{ pool, model, defaultEffort: '' }];
+      const listed = this.#poolOf(model, pools);
+      const pool = listed ?? this.#poolByPattern(model, pools);
+      return pool === undefined ? [] : [{ pool, model, defaultEffort: '', isUnlisted: listed === undefined }];
     }
     return modelClass.candidates.flatMap((candidate) => {
       const pool = pools.find(({ name }) => name === candidate.pool);
@@ -127,7 +130,7 @@ export class Catalog {
     this.#reports.set(report.pool, withRefresh({ ...report, models }, isSame ? (known.refreshMs ?? 0) : 0));
   }
 
-  /** A current list is believed first, then the configuration, then what we knew or may guess of pools whose list is not current. */
+  /** A current list is believed first, then the configuration, then what we knew of pools whose list is not current. */
   #poolOf(model: string, pools: readonly PoolConfig[]): PoolConfig | undefined {
     // Providers take a dated model by its undated id too, which their lists may leave out.
     const lists = ({ name }: PoolConfig) =>
@@ -138,13 +141,13 @@ export class Catalog {
       this.#gateway.classes.some(({ candidates }) =>
         candidates.some((candidate) => candidate.pool === name && candidate.model === model),
       );
-    const outOfDate = pools.filter(({ name }) => !this.#isCurrent(name));
-    return (
-      pools.find((pool) => lists(pool) && !outOfDate.includes(pool)) ??
-      pools.find(isUsed) ??
-      outOfDate.find(lists) ??
-      outOfDate.find(({ modelPatterns }) => matchesAnyPattern(model, modelPatterns))
-    );
+    const listing = pools.filter(lists);
+    return listing.find(({ name }) => this.#isCurrent(name)) ?? pools.find(isUsed) ?? listing[0];
+  }
+
+  /** Where a model is looked for that nothing lists, while a pool's list is not current. */
+  #poolByPattern(model: string, pools: readonly PoolConfig[]): PoolConfig | undefined {
+    return pools.find(({ name, modelPatterns }) => !this.#isCurrent(name) && matchesAnyPattern(model, modelPatterns));
   }
 
   /** A report counts for three times the time between them. Adapters go by the time that was set when they last asked. */

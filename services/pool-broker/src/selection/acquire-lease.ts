@@ -74,9 +74,9 @@ const spent =
   'it had spent what requests may spend after errors: its own attempts, or the budget for the retries of all';
 
 function leaseOf({ candidate, view }: Chosen, leaseId: string, { leaseTtlMs }: PoolSettings) {
-  const { pool, model, defaultEffort } = candidate.candidate;
+  const { pool, model, defaultEffort, isUnlisted: modelUnlisted } = candidate.candidate;
   return {
-    ...{ leaseId, accountId: view.account.id, pool: pool.name, model, defaultEffort },
+    ...{ leaseId, accountId: view.account.id, pool: pool.name, model, modelUnlisted, defaultEffort },
     format: providerFormats[pool.format],
     provider: pool.ownedBy,
     ttlSeconds: leaseTtlMs / 1_000,

@@ -187,6 +187,7 @@ describe('ChatAnswerReader', () => {
   it('reads nothing after the end of the response', () => {
     const reader = newReader();
     reader.push(readFixture('text'));
+    expect(reader).toMatchObject({ finishReason: 'stop', answeringModel: expect.stringMatching(/^gpt-/) });
     const taken = reader.take();
     reader.push(readFixture('error-mid-stream'));
     reader.push(Buffer.alloc(33 * 1024 * 1024, 'x'));

@@ -1,5 +1,5 @@
 import { brokenStream, ChatAnswerReader, type ChatReaderOptions, type QuotaWindow } from '@gateway/adapter-kit';
-import { type ChatAnswer, type ReportedUsage, wholeUsage } from '@gateway/chat';
+import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
 import { asArray, asCount, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import type { SseEvent } from '@gateway/sse';
 import { CallWriter, type MessagePart, MessageWriter, mapFinishReason, readItem, readPart } from './answer-writer.ts';
@@ -121,15 +121,14 @@ export class EventReader extends ChatAnswerReader {
 
   #onResponseEnd({ status, response }: ResponseEnd): void {
     this.reportedUsage = convertUsage(response.usage);
+    this.answeringModel = asString(response.model);
     if (status === 'failed') return this.#onError(response);
     if (status === 'cancelled') return this.fail(brokenStream());
     this.#writeWhatNoEventHeld(asArray(response.output));
     this.#messages.finish();
     const { hasCalls: hasToolCalls, hasNamelessCalls } = this.#calls;
     if (status === 'completed' && hasNamelessCalls) return this.fail(brokenStream());
-    const incompleteReason = asString(asObject(response.incomplete_details)?.reason);
-    this.answer.finish(mapFinishReason({ status, incompleteReason, hasToolCalls }), wholeUsage(this.reportedUsage));
-    this.ending = { kind: 'finished' };
+    this.finish(mapFinishReason({ status, incompleteReason: readIncompleteReason(response), hasToolCalls }));
   }
 
   /**
@@ -175,6 +174,11 @@ export function readResponseEnd(json: JsonObject, type: string): ResponseEnd {
     endStatuses.find((status) => status === text),
   );
   return { status: (byType === 'completed' ? own : byType) ?? 'completed', response };
+}
+
+/** Why a response ended before it was complete. */
+export function readIncompleteReason(response: JsonObject): string | undefined {
+  return asString(asObject(response.incomplete_details)?.reason);
 }
 
 const endStatuses: readonly ResponseEnd['status'][] = ['completed', 'incomplete', 'failed', 'cancelled'];

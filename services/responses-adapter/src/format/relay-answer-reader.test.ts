@@ -89,6 +89,18 @@ describe('RelayAnswerReader', () => {
     );
   });
 
+  it.each([
+    ['text', 'stop'],
+    ['tool-call', 'tool_calls'],
+    ['incomplete', 'length'],
+    ['content-filter', 'content_filter'],
+  ])('knows why the model stopped, and which one it was: %s', (name, finishReason) => {
+    const reader = newReader();
+    reader.push(readFixture(name));
+    expect(reader.finishReason).toBe(finishReason);
+    expect(reader.answeringModel).toMatch(/^gpt-/);
+  });
+
   it('has a head that passes on what the next request needs', () => {
     const reader = newReader();
     expect(reader.head).toMatchObject({ status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' } });

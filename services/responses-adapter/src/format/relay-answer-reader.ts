@@ -7,13 +7,14 @@ import {
   type UpstreamFailure,
   type UpstreamHead,
 } from '@gateway/adapter-kit';
-import { type ReportedUsage, streamHeaders } from '@gateway/chat';
+import { type FinishReason, type ReportedUsage, streamHeaders } from '@gateway/chat';
 import { lastReasoningIn } from '@gateway/encrypted-reasoning';
 import { asArray, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { RelayBuffer, readEvent } from '@gateway/sse';
+import { mapFinishReason } from './answer-writer.ts';
 import { convertUsage } from './convert-usage.ts';
-import { eventType, readResponseEnd } from './event-reader.ts';
+import { eventType, readIncompleteReason, readResponseEnd } from './event-reader.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { OutputItems } from './output-items.ts';
 import { EventLimits } from './read-limits.ts';
@@ -39,8 +40,11 @@ export class RelayAnswerReader extends EventStreamReader {
   #providerHeaders: UpstreamHead['headers'] = {};
   /** The failure of an `error` event that may be the end. */
   #error: UpstreamFailure | undefined;
+  #hasToolCalls = false;
   answerId: string | undefined;
   encryptedReasoning: string | undefined;
+  finishReason: FinishReason | undefined;
+  answeringModel: string | undefined;
   hasContent = false;
   reportedUsage: ReportedUsage | undefined;
 
@@ -131,6 +135,7 @@ export class RelayAnswerReader extends EventStreamReader {
     this.#produced.add(json, type);
     if (type === 'response.output_item.done') {
       this.#items.add(data);
+      this.#hasToolCalls ||= clientCalls.has(asString(asObject(json.item)?.type) ?? '');
       this.encryptedReasoning = lastReasoningIn(Buffer.from(data), 'encrypted_content') ?? this.encryptedReasoning;
     }
     this.#beginContent();
@@ -146,12 +151,15 @@ export class RelayAnswerReader extends EventStreamReader {
   #onResponseEnd({ bytes, json, type }: RelayedEvent): void {
     const { status, response } = readResponseEnd(json, type);
     this.reportedUsage = convertUsage(response.usage) ?? this.reportedUsage;
+    this.answeringModel = asString(response.model);
     this.#readAnswerId(json);
     if (status === 'failed' || status === 'cancelled') {
       const failure = status === 'failed' ? mapStreamError(response, this.#limits) : brokenStream();
       if (this.#isFinal(failure)) this.#finish(bytes, failure);
       else this.#failBeforeContent(failure, bytes);
     } else {
+      const incompleteReason = readIncompleteReason(response);
+      this.finishReason = mapFinishReason({ status, incompleteReason, hasToolCalls: this.#hasToolCalls });
       this.#finish(asArray(response.output).length === 0 ? this.#items.fillInto(bytes) : bytes);
     }
   }
@@ -209,6 +217,9 @@ export class RelayAnswerReader extends EventStreamReader {
 const maxEventBytes = 32 * 1024 * 1024;
 /** The most that an outcome carries of a provider's answer. */
 const maxPassedBytes = 64 * 1024;
+
+/** Items by which the model calls tools of the client. */
+const clientCalls: ReadonlySet<string> = new Set(['function_call', 'custom_tool_call']);
 
 /** Events that say how the response ended. */
 const lastTypes: ReadonlySet<string> = new Set([

@@ -262,6 +262,14 @@ export declare type Lease = Message<"gateway.pool.v1.Lease"> & {
    * @generated from field: double ttl_seconds = 9;
    */
   ttlSeconds: number;
+
+  /**
+   * True when nothing lists the model, neither the configuration nor the provider: its name fits a pattern of a pool whose list is
+   * not known. Clients can make up such names, so that metrics call them "other".
+   *
+   * @generated from field: bool model_unlisted = 10;
+   */
+  modelUnlisted: boolean;
 };
 
 /**

@@ -1,0 +1,150 @@
+import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  type Attributes,
+  activeSpan,
+  failSpan,
+  type Span,
+  SpanKind,
+  startSpan,
+  traceparentOf,
+  withSpan,
+} from '@gateway/telemetry';
+import type { AdapterContext } from '../adapter-service.ts';
+import type { ProviderAccount } from '../credentials/credential-cache.ts';
+import type { GenAiCall, GenAiOperation } from '../gen-ai-metrics.ts';
+import type { AnswerReader } from '../provider-format.ts';
+import type { UsageReport } from './answer-frames.ts';
+
+/** What an answer has used, and what its reader knows of it. */
+export interface AnswerFacts {
+  readonly usage: UsageReport;
+  readonly answer: AnswerReader;
+}
+
+/**
+ * The calls to a provider that one RPC makes, one after the other, as metrics and traces show them: a secret that is refused and
+ * replaced makes two calls. Each ends once, in whatever way. A call is a span of the trace in which it was asked for; what the
+ * gateway asks by itself has none. Nothing that clients or models write goes in.
+ */
+export class ProviderCalls implements Disposable {
+  readonly #context: Pick<AdapterContext, 'metrics' | 'config'>;
+  readonly #call: GenAiCall;
+  readonly #parent = activeSpan();
+  #underWay: { readonly span: Span | undefined; readonly startedMs: number; hasContent: boolean } | undefined;
+
+  /** @param lease what is asked for; absent: no model */
+  constructor(
+    context: Pick<AdapterContext, 'metrics' | 'config'>,
+    operation: GenAiOperation,
+    lease?: Pick<Lease, 'model' | 'modelUnlisted'>,
+  ) {
+    this.#context = context;
+    this.#call = { operation, model: lease?.modelUnlisted ? unlisted : (lease?.model ?? '') };
+  }
+
+  /** A request is about to be sent. Gives the headers that carry the trace, where providers may have it. */
+  begin({ origin }: ProviderAccount): Readonly<Record<string, string>> {
+    const span = this.#parent && withSpan(this.#parent, () => this.#startSpan(origin));
+    this.#underWay = { span, startedMs: performance.now(), hasContent: false };
+    const traceparent = span && this.#context.config.sendsTraceparent ? traceparentOf(span) : undefined;
+    return traceparent === undefined ? {} : { traceparent };
+  }
+
+  /** The provider answers. */
+  onHead(status: number): void {
+    this.#underWay?.span?.setAttribute('http.response.status_code', status);
+  }
+
+  /** A streamed answer has content, told once or more. */
+  onContent(): void {
+    const call = this.#underWay;
+    if (call === undefined || call.hasContent) return;
+    call.hasContent = true;
+    const seconds = secondsSince(call.startedMs);
+    within(call.span, () => this.#context.metrics.genAi.firstChunkCame(this.#call, seconds));
+    call.span?.addEvent('gen_ai.first_token').setAttribute('gen_ai.response.time_to_first_chunk', seconds);
+  }
+
+  /**
+   * The call under way is over.
+   * @param errorType see `toErrorType`
+   * @param facts absent unless the provider answered with success
+   */
+  end(errorType: string, facts?: AnswerFacts): void {
+    const call = this.#underWay;
+    if (call === undefined) return;
+    this.#underWay = undefined;
+    const { span, startedMs } = call;
+    within(span, () => {
+      this.#context.metrics.genAi.callEnded(this.#call, errorType, secondsSince(startedMs));
+      if (facts !== undefined) this.#countTokens(facts);
+    });
+    if (span === undefined) return;
+    if (span.isRecording() && facts !== undefined) span.setAttributes(this.#attributesOf(facts));
+    if (errorType !== '') failSpan(span, errorType);
+    span.end();
+  }
+
+  /** Of a call that is left before its end. */
+  [Symbol.dispose](): void {
+    this.end(toErrorType(AttemptResult.CANCELLED));
+  }
+
+  #startSpan(origin: string): Span {
+    const { operation, model } = this.#call;
+    const span = startSpan(model === '' ? operation : `${operation} ${model}`, { kind: SpanKind.CLIENT });
+    if (!span.isRecording()) return span;
+    const { hostname, port, protocol } = new URL(origin);
+    return span.setAttributes({
+      'gen_ai.operation.name': operation,
+      'gen_ai.provider.name': this.#context.metrics.genAi.provider,
+      'gen_ai.request.model': model || undefined,
+      'server.address': hostname,
+      'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+    });
+  }
+
+  /** Estimates are left out. @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
+  #attributesOf({ usage, answer }: AnswerFacts): Attributes {
+    const { finishReason, answerId, answeringModel, reportedUsage } = answer;
+    return {
+      'gen_ai.response.id': answerId,
+      // Providers may repeat a name that a client made up.
+      'gen_ai.response.model': this.#call.model === unlisted ? undefined : answeringModel,
+      'gen_ai.response.finish_reasons': finishReason && [finishReason],
+      ...(!usage.estimated && {
+        'gen_ai.usage.input_tokens': usage.inputTokens,
+        'gen_ai.usage.output_tokens': usage.outputTokens,
+        'gen_ai.usage.cache_read.input_tokens': usage.cachedTokens,
+        'gen_ai.usage.cache_creation.input_tokens': reportedUsage?.cacheCreationTokens,
+        'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
+      }),
+    };
+  }
+
+  #countTokens({ usage, answer }: AnswerFacts): void {
+    const { genAi } = this.#context.metrics;
+    const isReported = !usage.estimated;
+    genAi.tokensUsed(this.#call, 'input', usage.inputTokens, isReported);
+    genAi.tokensUsed(this.#call, 'output', usage.outputTokens, isReported);
+    genAi.tokensUsed(this.#call, 'cache_read_input', usage.cachedTokens, isReported);
+    genAi.tokensUsed(this.#call, 'cache_creation_input', answer.reportedUsage?.cacheCreationTokens ?? 0, isReported);
+  }
+}
+
+const unlisted = 'other';
+
+/** How a failed call is named in metrics and spans: `rate_limited`, `timeout`. Empty after success. */
+export function toErrorType(result: AttemptResult): string {
+  return result === AttemptResult.SUCCEEDED ? '' : AttemptResult[result].toLowerCase();
+}
+
+/** Observations name the trace of the span that is active. */
+function within(span: Span | undefined, observe: () => void): void {
+  if (span?.isRecording()) withSpan(span, observe);
+  else observe();
+}
+
+function secondsSince(startedMs: number): number {
+  return (performance.now() - startedMs) / 1_000;
+}
