@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Handlers, serviceRoute } from '@gateway/rpc';
 import { connectClient } from '@gateway/rpc/connect-client';
+import type { Tls } from '@gateway/rpc/grpc';
 import { type Logger, Metrics } from '@gateway/telemetry';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type AdminServer, type AdminServerOptions, listenAdmin } from './admin-server.ts';
@@ -53,7 +54,7 @@ async function anAdminServer(options: Partial<AdminServerOptions> & { readonly p
   const url = `http://127.0.0.1:${server.port}`;
   const call = (headers: OutgoingHttpHeaders = {}) =>
     send(`${url}${path}`, 'POST', { 'content-type': 'application/json', ...headers }, '{"key":"k"}');
-  return { url, port: server.port, logged, calls, call, metrics };
+  return { url, port: server.port, server, logged, calls, call, metrics };
 }
 
 interface Sent {
@@ -90,6 +91,34 @@ describe('health on the admin port', () => {
   it('says in its metrics which build runs', async () => {
     const { metrics } = await anAdminServer();
     expect(await metrics.exposition()).toMatch(/^gateway_build_info\{version="\d+\.\d+\.\d+",revision="unknown"\} 1$/m);
+  });
+
+  it('says that it is "not ready", and that it drains, once its process stops', async () => {
+    const { url, server, metrics } = await anAdminServer();
+    expect((await send(`${url}/readyz`, 'GET', {})).status).toBe(200);
+    expect(await metrics.exposition()).toContain('gateway_draining 0\n');
+    server.announceDrain();
+    expect(await send(`${url}/readyz`, 'GET', {})).toMatchObject({ status: 503, text: 'stopping\n' });
+    expect(await metrics.exposition()).toContain('gateway_draining 1\n');
+  });
+
+  it('says in its metrics when its certificate ends, as the files have it now', async () => {
+    const tls = { certificates: {}, notAfter: new Date(1_800_000_000_000), renew: () => undefined };
+    const { metrics } = await anAdminServer({ tls: tls as unknown as Tls });
+    expect(await metrics.exposition()).toContain('gateway_certificate_not_after_timestamp_seconds 1800000000\n');
+    tls.notAfter = new Date(1_900_000_000_000);
+    expect(await metrics.exposition()).toContain('gateway_certificate_not_after_timestamp_seconds 1900000000\n');
+  });
+
+  it('shows metrics as OpenMetrics to a reader that asks for it', async () => {
+    const { url } = await anAdminServer();
+    const plain = await send(`${url}/metrics`, 'GET', {});
+    expect(plain.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
+    const open = await send(`${url}/metrics`, 'GET', {
+      accept: 'application/openmetrics-text;version=1.0.0,*/*;q=0.1',
+    });
+    expect(open.headers['content-type']).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8');
+    expect(open.text).toMatch(/^# EOF$/m);
   });
 
   it('shows metrics that fail as 500, and the log says why', async () => {

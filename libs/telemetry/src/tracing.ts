@@ -86,7 +86,7 @@ export function startSpan(
 
 /** Runs `work` with the span as the parent of what begins in it, also after it has waited. */
 export function withSpan<T>(span: Span, work: () => T): T {
-  return context.with(trace.setSpan(context.active(), span), work);
+  return span === noSpan ? work() : context.with(trace.setSpan(context.active(), span), work);
 }
 
 /** A failure says its code or its name: texts may hold what clients sent. @param thrown an error, or what it is called */

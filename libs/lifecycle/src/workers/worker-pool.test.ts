@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { OtlpReceiver } from '@gateway/telemetry/testing';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createWorkerPool } from './worker-pool.ts';
 
 const program = fileURLToPath(new URL('./__fixtures__/worker.ts', import.meta.url));
@@ -37,6 +38,17 @@ describe('workers of one port', () => {
       .poll(async () => [await isLeaving(), await isLeaving(), await isLeaving()])
       .toEqual(['true', 'true', 'true']);
     expect(await pool.notReady()).toBeUndefined();
+  });
+
+  it('send their last spans before they end', async () => {
+    await using receiver = await OtlpReceiver.listen();
+    vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', receiver.url);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { pool } = await start();
+    await ask(pool.port);
+    expect(receiver.spans).toEqual([]);
+    await pool[Symbol.asyncDispose]();
+    expect(receiver.spans).toMatchObject([{ service: 'test', name: 'GET' }]);
   });
 
   it('show the metrics of the others when one hangs', async () => {

@@ -1,13 +1,16 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { inSpan, SpanKind } from '@gateway/telemetry';
 import { runWorker, sharedPortOptions } from '../run-worker.ts';
 
 /** A worker that answers with its process id, and says `leaving` once its drain was announced. With the argument `broken` it can't start. */
 await runWorker({ name: 'test', logLevel: 'silent', drainTimeoutMs: 1_000 }, async ({ metrics }) => {
   let isLeaving = false;
-  const server = createServer((_request, response) => {
-    response.setHeader('leaving', String(isLeaving)).end(String(process.pid));
-  });
+  const server = createServer((_request, response) =>
+    inSpan('GET', { kind: SpanKind.SERVER }, async () => {
+      response.setHeader('leaving', String(isLeaving)).end(String(process.pid));
+    }),
+  );
   metrics.gauge({ name: 'pid', help: 'Process id.' }).set(process.pid);
   return {
     routes: [],
