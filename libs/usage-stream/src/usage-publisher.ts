@@ -1,7 +1,8 @@
-import type { Logger } from '@gateway/telemetry';
-import type { NatsConnection } from 'nats';
-import { connectNats, orAborted } from './connect-nats.ts';
+import { activeSpan, traceparentOf } from '@gateway/telemetry';
+import { headers, type NatsConnection } from 'nats';
+import { connectNats, type NatsWatchers, orAborted } from './connect-nats.ts';
 import type { NatsServers } from './nats-servers.ts';
+import { StreamTelemetry } from './stream-telemetry.ts';
 import { toUsageMessages, type UsageBatch } from './usage-message.ts';
 import { type UsageStreamNames, usageStreamNames } from './usage-stream.ts';
 
@@ -18,14 +19,16 @@ export interface UsagePublisherOptions {
 export class UsagePublisher implements AsyncDisposable {
   readonly #names: UsageStreamNames;
   readonly #timeoutMs: number;
+  readonly #telemetry: StreamTelemetry;
   readonly #closing = new AbortController();
   readonly #connection: Promise<NatsConnection>;
 
   /** Connects in the background: while NATS can't be reached, publishing fails after its timeout. */
-  constructor(servers: NatsServers, logger: Logger, options: UsagePublisherOptions = {}) {
+  constructor(servers: NatsServers, watchers: NatsWatchers, options: UsagePublisherOptions = {}) {
     this.#names = options.names ?? usageStreamNames;
     this.#timeoutMs = options.timeoutMs ?? 5_000;
-    this.#connection = connectNats(servers, logger, this.#closing.signal);
+    this.#telemetry = new StreamTelemetry(watchers.metrics, this.#names.stream);
+    this.#connection = connectNats(servers, watchers, this.#closing.signal);
     this.#connection.catch(() => undefined);
   }
 
@@ -33,12 +36,15 @@ export class UsagePublisher implements AsyncDisposable {
   async publish(batch: UsageBatch, signal?: AbortSignal): Promise<void> {
     const late = AbortSignal.timeout(this.#timeoutMs);
     const limit = AbortSignal.any([this.#closing.signal, late, ...(signal === undefined ? [] : [signal])]);
-    const client = (await orAborted(this.#connection, limit)).jetstream();
-    const { stream: streamName, subject } = this.#names;
-    const sent = toUsageMessages(batch).map(({ id, data }) =>
-      client.publish(subject, data, { msgID: id, timeout: this.#timeoutMs, expect: { streamName } }),
-    );
-    await orAborted(Promise.all(sent), limit);
+    await this.#telemetry.publish(batch, async () => {
+      const client = (await orAborted(this.#connection, limit)).jetstream();
+      const { stream: streamName, subject } = this.#names;
+      const options = { timeout: this.#timeoutMs, expect: { streamName }, ...traceHeader() };
+      const sent = toUsageMessages(batch).map(({ id, data }) =>
+        client.publish(subject, data, { ...options, msgID: id }),
+      );
+      await orAborted(Promise.all(sent), limit);
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -46,4 +52,14 @@ export class UsagePublisher implements AsyncDisposable {
     const connection = await this.#connection.catch(() => undefined);
     await connection?.close();
   }
+}
+
+/** The span that publishes, for the consumer to go on with, when it is sampled. */
+function traceHeader() {
+  const span = activeSpan();
+  const traceparent = span?.isRecording() ? traceparentOf(span) : undefined;
+  if (traceparent === undefined) return {};
+  const sent = headers();
+  sent.set('traceparent', traceparent);
+  return { headers: sent };
 }

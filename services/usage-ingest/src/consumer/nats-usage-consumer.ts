@@ -1,30 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@gateway/telemetry';
 import {
   connectNats,
   fromUsageMessage,
   type NatsServers,
+  type NatsWatchers,
   orAborted,
+  StreamTelemetry,
   type UsageBatch,
   type UsageStreamNames,
   type UsageStreamSettings,
   usageStreamNames,
 } from '@gateway/usage-stream';
 import type { Consumer, ConsumerMessages, JsMsg, NatsConnection } from 'nats';
-import type { IngestMetrics } from '../metrics.ts';
+import { createIngestMetrics, type IngestMetrics } from '../metrics.ts';
 import type { UsageRecorder } from '../recording/usage-recorder.ts';
 import { openUsageConsumer, progressMs, tendStream } from './stream-keeper.ts';
 
 /** Where events go. */
 export type UsageSink = Pick<UsageRecorder, 'record' | 'bury'>;
 
-export interface NatsUsageConsumerOptions {
+export interface NatsUsageConsumerOptions extends NatsWatchers {
   readonly servers: NatsServers;
   readonly stream: UsageStreamSettings;
   readonly names?: UsageStreamNames;
   readonly batchEvents: number;
-  readonly logger: Logger;
-  readonly metrics: IngestMetrics;
 }
 
 /** Messages asked for at a time. */
@@ -36,7 +35,7 @@ const redeliveryDelayMs = 1_000;
 const maxPauseMs = 10_000;
 const flushTimeoutMs = 3_000;
 /** Between two looks at the backlog and at the room in the stream. */
-const tendIntervalMs = 15_000;
+const tendIntervalMs = 5_000;
 
 /**
  * Reads the usage stream through a durable consumer that all replicas share. A message is acknowledged after its
@@ -44,6 +43,8 @@ const tendIntervalMs = 15_000;
  */
 export class NatsUsageConsumer implements AsyncDisposable {
   readonly #options: Required<NatsUsageConsumerOptions>;
+  readonly #metrics: IngestMetrics;
+  readonly #telemetry: StreamTelemetry;
   readonly #stopping = new AbortController();
   #connection: NatsConnection | undefined;
   #fetched: ConsumerMessages | undefined;
@@ -52,6 +53,8 @@ export class NatsUsageConsumer implements AsyncDisposable {
 
   constructor(options: NatsUsageConsumerOptions) {
     this.#options = { names: usageStreamNames, ...options };
+    this.#metrics = createIngestMetrics(options.metrics);
+    this.#telemetry = new StreamTelemetry(options.metrics, this.#options.names.stream);
   }
 
   /** Begins in the background. Nothing is acknowledged before it is committed. */
@@ -81,18 +84,18 @@ export class NatsUsageConsumer implements AsyncDisposable {
 
   async #run(sink: UsageSink): Promise<void> {
     const { signal } = this.#stopping;
-    const { servers, stream, names, logger } = this.#options;
+    const { servers, stream, names, ...watchers } = this.#options;
     while (!signal.aborted) {
       try {
         if (this.#connection === undefined || this.#connection.isClosed()) {
-          this.#connection = await connectNats(servers, logger, signal);
+          this.#connection = await connectNats(servers, watchers, signal);
         }
         const consumer = await openUsageConsumer(this.#connection, stream, names);
         await this.#consume(this.#connection, consumer, sink);
       } catch (thrown) {
         if (signal.aborted) return;
         this.#ready = false;
-        logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
+        watchers.logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
         // No longer: while a cluster elects a leader, what comes late waits for this.
         await pause(1, signal);
       }
@@ -104,7 +107,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
     let tendAtMs = performance.now();
     for (let failures = 0; !signal.aborted; ) {
       // Fails while the server can't be reached, so that no requests pile up for it.
-      await flush(connection, signal);
+      await this.#telemetry.call('ack', () => flush(connection, signal));
       this.#ready = true;
       if (performance.now() >= tendAtMs) {
         await this.#tend(connection, consumer);
@@ -122,7 +125,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
   async #tend(connection: NatsConnection, consumer: Consumer): Promise<void> {
     const { logger, stream } = this.#options;
     const { signal } = this.#stopping;
-    const toTend = { ...this.#options, connection, consumer, maxBytes: stream.maxBytes };
+    const toTend = { ...this.#options, metrics: this.#metrics, connection, consumer, maxBytes: stream.maxBytes };
     await orAborted(tendStream(toTend), signal).catch((thrown: unknown) => {
       if (!signal.aborted) logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
     });
@@ -147,7 +150,10 @@ export class NatsUsageConsumer implements AsyncDisposable {
   async *#batches(messages: ConsumerMessages): AsyncGenerator<readonly ReceivedMessage[]> {
     let batch: ReceivedMessage[] = [];
     let rows = 0;
-    for await (const message of messages) {
+    const received = messages[Symbol.asyncIterator]();
+    let next = await this.#telemetry.call('fetch', () => received.next());
+    for (; !next.done; next = await received.next()) {
+      const message = next.value;
       const content = read(message.data);
       batch.push({ message, content });
       rows += (content?.events.length ?? 0) + (content?.logs.length ?? 0);
@@ -161,32 +167,33 @@ export class NatsUsageConsumer implements AsyncDisposable {
   }
 
   async #store(batch: readonly ReceivedMessage[], sink: UsageSink): Promise<boolean> {
-    const { metrics, logger } = this.#options;
-    const startedMs = performance.now();
+    const events = batch.flatMap(({ content }) => content?.events ?? []);
+    const logs = batch.flatMap(({ content }) => content?.logs ?? []);
+    const sentIn = batch.flatMap(({ message }) => message.headers?.get('traceparent') || []);
     using _progress = setInterval(() => {
       for (const { message } of batch) message.working();
     }, progressMs);
     try {
-      await sink.record(
-        batch.flatMap(({ content }) => content?.events ?? []),
-        batch.flatMap(({ content }) => content?.logs ?? []),
-      );
-      for (const { message, content } of batch) {
-        if (content === undefined) await sink.bury(message.data, 'the message is not a gateway.usage.v1.RecordRequest');
-      }
+      await this.#telemetry.process({ events, logs }, sentIn, async () => {
+        await sink.record(events, logs);
+        for (const { message, content } of batch) {
+          if (content === undefined) await sink.bury(message.data, notAMessage);
+        }
+      });
     } catch (thrown) {
-      metrics.batchFailures.inc();
-      logger.warn({ messages: batch.length, err: thrown }, 'usage could not be stored; it comes again');
+      this.#metrics.batchFailures.inc();
+      this.#options.logger.warn({ messages: batch.length, err: thrown }, 'usage could not be stored; it comes again');
       return false;
     }
     for (const { message, content } of batch) {
       if (content === undefined) message.term();
       else message.ack();
     }
-    metrics.batchDurations.observe((performance.now() - startedMs) / 1_000);
     return true;
   }
 }
+
+const notAMessage = 'the message is not a gateway.usage.v1.RecordRequest';
 
 interface ReceivedMessage {
   readonly message: JsMsg;
