@@ -4,12 +4,14 @@ export type IngestMetrics = ReturnType<typeof createIngestMetrics>;
 
 /** What happens on the way into the ledger that operators want to see. */
 export function createIngestMetrics(metrics: Metrics) {
+  const events = metrics.counter({
+    name: 'gateway_usage_events_total',
+    help: 'Usage events that arrived at the ledger: recorded, repeated (already there) or dead_letter.',
+    labels: ['result'],
+  });
+  for (const result of ['recorded', 'repeated', 'dead_letter']) events.inc({ result }, 0);
   return {
-    events: metrics.counter({
-      name: 'gateway_usage_events_total',
-      help: 'Usage events that arrived at the ledger: recorded, repeated (already there) or dead_letter.',
-      labels: ['result'],
-    }),
+    events,
     refusedLogs: metrics.counter({
       name: 'gateway_usage_request_log_refused_total',
       help: 'Entries of the request log that the database did not take.',
