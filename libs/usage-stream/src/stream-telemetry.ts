@@ -36,20 +36,17 @@ export class StreamTelemetry {
 
   publish<T>(batch: UsageBatch, work: () => Promise<T>): Promise<T> {
     const settings = { kind: SpanKind.PRODUCER, operation: 'publish', type: 'send' } as const;
-    return this.#inSpan(settings, tracesOf(batch), () => this.#measured(this.#clientDurations, 'publish', work));
+    return this.#inSpan(settings, batch, () => this.#measured(this.#clientDurations, 'publish', work));
   }
 
   /** @param sentIn the trace contexts in which the messages were published. */
   process<T>(batch: UsageBatch, sentIn: readonly string[], work: () => Promise<T>): Promise<T> {
     const settings = { kind: SpanKind.CONSUMER, operation: 'process', type: 'process', parent: sentIn[0] } as const;
-    return this.#inSpan(settings, tracesOf(batch), () => this.#measured(this.#processDurations, 'process', work));
+    return this.#inSpan(settings, batch, () => this.#measured(this.#processDurations, 'process', work));
   }
 
-  #inSpan<T>(
-    { kind, operation, type, parent }: MessageSpan,
-    traces: readonly string[],
-    work: () => Promise<T>,
-  ): Promise<T> {
+  #inSpan<T>({ kind, operation, type, parent }: MessageSpan, batch: UsageBatch, work: () => Promise<T>): Promise<T> {
+    const traces = tracesOf(batch);
     const [first] = traces;
     if (first === undefined) return work();
     const attributes: Attributes = {
@@ -57,7 +54,7 @@ export class StreamTelemetry {
       'messaging.operation.name': operation,
       'messaging.operation.type': type,
       'messaging.destination.name': this.#stream,
-      'messaging.batch.message_count': traces.length,
+      'messaging.batch.message_count': batch.events.length,
     };
     const links = traces.slice(0, maxLinks);
     return inSpan(`${operation} ${this.#stream}`, { kind, attributes, traceparent: parent ?? first, links }, work);

@@ -31,6 +31,14 @@ describe('publishing usage', () => {
     expect(await world.headerOfLast()).toBe(`00-${span?.traceId}-${span?.spanId}-01`);
   });
 
+  it('is linked with so many traces only, however many there are', async () => {
+    await using world = await openWorld();
+    await world.publish(...Array.from({ length: 150 }, traceparent));
+    const [span] = await world.receiver.until((spans) => spans.length > 0);
+    expect(span?.links).toHaveLength(100);
+    expect(span?.attributes['messaging.batch.message_count']).toBe(150);
+  });
+
   it('is no span, and sends no header, when no trace is sampled', async () => {
     await using world = await openWorld();
     await world.publish('', '');
