@@ -40,7 +40,7 @@ describe('a gateway on a NATS cluster and a Postgres with a synchronous standby'
     ledger = new LedgerTap(pair.primary.url);
     const identity = { adminUrl: gateway.adminUrls.identity };
     const clients = await Promise.all(
-      Array.from({ length: 12 }, async () => ({
+      Array.from({ length: 20 }, async () => ({
         kind: 'personal' as const,
         token: await issueToken(identity, { kind: 'personal' }),
       })),

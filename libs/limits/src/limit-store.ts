@@ -18,8 +18,9 @@ export interface LimitStore extends RemoteLimits {
    */
   pendingIds(key: string, day: LocalDay, pauseMs: number): Promise<readonly string[] | undefined>;
   /**
-   * Gives a day's counter the ledger's total. Requests that the total holds are pending no more. A total below an earlier one is
-   * believed only when forced: a replica of the ledger may lag, and answers may overtake each other.
+   * Compares a day's counter with the ledger's total. Requests that the total holds are pending no more. Of requests that were settled
+   * since the pending ones were listed nobody knows whether the total holds them: by them the counter can't be told to be wrong.
+   * A total below an earlier one changes nothing unless forced: a replica of the ledger may lag, and answers may overtake each other.
    */
   reloadDay(key: string, day: LocalDay, total: LedgerTotal): Promise<ReloadedDay>;
   /** Why nothing can be decided now; undefined when it can. */
@@ -63,9 +64,13 @@ export interface DayTotal {
 /** What the ledger says of a key's day, read in one snapshot. */
 export interface LedgerTotal {
   readonly totalTokens: number;
-  /** Those of the pending requests that are in the total. */
+  /** Those of the pending requests that were asked about and are in the total. */
   readonly includedIds: readonly string[];
+  /** Those that were asked about and are not. */
+  readonly missingIds: readonly string[];
   readonly force?: boolean;
+  /** A counter without a total gets none from this one, as long as there are pending requests that were not asked about. */
+  readonly isTentative?: boolean;
 }
 
 export interface ReloadedDay {
@@ -74,6 +79,17 @@ export interface ReloadedDay {
   readonly usedTokensAfter: number;
   /** Settled tokens that the ledger does not have yet. */
   readonly pendingTokens: number;
+  /** Of these, tokens of requests that the ledger was not asked about: by so many the counter may be wrong if it has just been changed. */
+  readonly unaskedTokens: number;
+}
+
+/**
+ * What a counter stands at after a comparison. Of the pending tokens some were not asked about, and may be in the total as well, so that
+ * the truth lies in a range: a counter within it stays as it is, and one outside of it was wrong.
+ * @param used undefined for a counter that had no total.
+ */
+export function comparedTokens(used: number | undefined, total: number, pending: number, unasked: number): number {
+  return Math.max(total + pending - unasked, Math.min(total + pending, used ?? Infinity));
 }
 
 /**

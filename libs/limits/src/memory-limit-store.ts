@@ -103,21 +103,34 @@ export class MemoryLimitStore implements port.LimitStore {
     return [...(this.#days.get(nameOf(key, localDay))?.pending.keys() ?? [])];
   }
 
-  async reloadDay(key: string, localDay: LocalDay, { totalTokens, includedIds, force }: port.LedgerTotal) {
+  async reloadDay(key: string, localDay: LocalDay, total: port.LedgerTotal): Promise<port.ReloadedDay> {
+    const { totalTokens, includedIds, missingIds, force = false, isTentative = false } = total;
     const day = this.#openDay(key, localDay);
-    const usedTokensBefore = day.base === undefined ? undefined : day.base + day.settled;
-    for (const requestId of includedIds) day.pending.delete(requestId);
-    if (day.base === undefined || force || day.pending.size * 2 <= this.#options.maxPendingIds) {
-      day.base = force ? totalTokens : Math.max(totalTokens, day.base ?? 0);
-      day.settled = day.pending.values().reduce(plus, 0);
+    const usedTokens = (day.base ?? 0) + day.settled;
+    const usedTokensBefore = day.base === undefined ? undefined : usedTokens;
+    if (!force && totalTokens < (day.total ?? 0)) {
+      return { usedTokensBefore, usedTokensAfter: usedTokens, pendingTokens: day.settled, unaskedTokens: 0 };
     }
-    return { usedTokensBefore, usedTokensAfter: day.base + day.settled, pendingTokens: day.settled };
+    for (const requestId of includedIds) day.pending.delete(requestId);
+    const asked = new Set(missingIds);
+    const unasked = day.pending.entries().filter(([id]) => !asked.has(id));
+    const unaskedTokens = unasked.map(([, tokens]) => tokens).reduce(plus, 0);
+    if (day.base === undefined && isTentative && unaskedTokens > 0) {
+      return { usedTokensBefore, usedTokensAfter: usedTokens, pendingTokens: day.settled, unaskedTokens };
+    }
+    day.total = totalTokens;
+    if (day.base === undefined || force || day.pending.size * 2 <= this.#options.maxPendingIds) {
+      day.settled = day.pending.values().reduce(plus, 0);
+      day.base = port.comparedTokens(usedTokensBefore, totalTokens, day.settled, unaskedTokens) - day.settled;
+    }
+    return { usedTokensBefore, usedTokensAfter: day.base + day.settled, pendingTokens: day.settled, unaskedTokens };
   }
 
   /** Makes this the day's total, whatever it was. */
   setDayTotal(key: string, localDay: LocalDay, tokens: number): void {
     const day = this.#openDay(key, localDay);
     day.base = tokens;
+    day.total = tokens;
     day.settled = 0;
     day.pending.clear();
   }
@@ -167,7 +180,7 @@ export class MemoryLimitStore implements port.LimitStore {
   #openDay(key: string, localDay: LocalDay): DayCounter {
     const known = this.#days.get(nameOf(key, localDay));
     if (known !== undefined) return known;
-    const day: DayCounter = { base: undefined, settled: 0, pending: new Map() };
+    const day: DayCounter = { base: undefined, total: undefined, settled: 0, pending: new Map() };
     const ttl = Math.max(1, port.dayForgottenAtMs(localDay) - this.#options.clock.nowMs());
     this.#days.set(nameOf(key, localDay), day, { ttl });
     return day;
@@ -266,9 +279,11 @@ export class MinuteWindow {
 }
 
 interface DayCounter {
-  /** The ledger's total; undefined when it was not loaded. */
+  /** What the ledger has of the tokens that are counted; undefined when its total was not loaded. */
   base: number | undefined;
-  /** Tokens that are not in it. */
+  /** The latest total of the ledger. It may have requests that are counted as settled. */
+  total: number | undefined;
+  /** Tokens beyond the base. */
   settled: number;
   /** Of the settled ones those that the ledger will have: tokens by request. */
   readonly pending: Map<string, number>;

@@ -63,7 +63,8 @@ export class Call<T> implements AsyncIterableIterator<T, undefined>, CallContext
     signal?.addEventListener('abort', this.cancel, { once: true });
     if (timeoutMs !== undefined) {
       const tooLate = () => new RpcError('deadline_exceeded', `The call took longer than ${timeoutMs} ms.`);
-      this.#timer = setTimeout(() => this.#abort(tooLate()), timeoutMs);
+      // Timers run before the network is read: an answer that came while this process stood still is in time.
+      this.#timer = setTimeout(() => setImmediate(() => this.#abort(tooLate())), timeoutMs);
     }
     return this.#begin(this)[Symbol.asyncIterator]();
   }

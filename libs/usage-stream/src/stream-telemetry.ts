@@ -20,7 +20,7 @@ export class StreamTelemetry {
     this.#clientDurations = durationsOf(
       metrics,
       'messaging_client_operation_duration_seconds',
-      'Time that NATS took: publish until the stream has all messages, fetch until there is one (a second at most), ack until it has all acknowledgements.',
+      'Time that NATS took: publish until the stream (or, while it has no leader, an ingest) has all messages, fetch until there is one (a second at most), ack until it has all acknowledgements.',
     );
     this.#processDurations = durationsOf(
       metrics,

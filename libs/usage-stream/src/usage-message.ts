@@ -10,15 +10,21 @@ export interface UsageBatch {
   readonly logs: readonly RequestLogged[];
 }
 
+/** One message, and the id that JetStream drops repetitions by. */
+export interface UsageMessage {
+  readonly id: string;
+  readonly data: Uint8Array;
+}
+
 /** So many of each are a message of at most a few hundred KiB, under the 1 MiB that NATS takes by default. */
 export const maxPerMessage = 200;
 
 /**
- * A batch as messages on the stream: the bytes of a `gateway.usage.v1.RecordRequest`, and the id that JetStream drops repetitions by.
+ * A batch as messages on the stream: the bytes of a `gateway.usage.v1.RecordRequest` each.
  * The same batch gives the same messages, so that a repetition is recognised.
  */
-export function toUsageMessages({ events, logs }: UsageBatch) {
-  const messages = [];
+export function toUsageMessages({ events, logs }: UsageBatch): readonly UsageMessage[] {
+  const messages: UsageMessage[] = [];
   for (let start = 0; start < Math.max(events.length, logs.length); start += maxPerMessage) {
     const end = start + maxPerMessage;
     const batch = { events: events.slice(start, end), logs: logs.slice(start, end) };

@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { activeSpan, traceparentOf } from '@gateway/telemetry';
-import { headers, type NatsConnection } from 'nats';
+import { ErrorCode, headers, type NatsConnection, NatsError } from 'nats';
 import { connectNats, type NatsWatchers, orAborted } from './connect-nats.ts';
 import type { NatsServers } from './nats-servers.ts';
 import { StreamTelemetry } from './stream-telemetry.ts';
-import { toUsageMessages, type UsageBatch } from './usage-message.ts';
-import { type UsageStreamNames, usageStreamNames } from './usage-stream.ts';
+import { toUsageMessages, type UsageBatch, type UsageMessage } from './usage-message.ts';
+import { directSubject, type UsageStreamNames, usageStreamNames } from './usage-stream.ts';
 
 export interface UsagePublisherOptions {
   /** How long an acknowledgement is waited for, a connection included. */
@@ -12,9 +13,14 @@ export interface UsagePublisherOptions {
   readonly names?: UsageStreamNames;
 }
 
+/** An acknowledgement that takes longer may never come: its server died. */
+const directAfterMs = 1_000;
+/** Messages that an ingest has stored and the stream does not have yet. What comes on top of them waits for the stream. */
+const maxOwed = 1_000;
+
 /**
- * Sends usage to the stream. A publish that fails may still have arrived: the caller repeats it until one succeeds, and
- * repetitions are harmless.
+ * Sends usage to the stream, and what that does not take to an ingest: when a server dies, a stream has no leader for up to nine
+ * seconds. A publish that fails may still have arrived: the caller repeats it until one succeeds, and repetitions are harmless.
  */
 export class UsagePublisher implements AsyncDisposable {
   readonly #names: UsageStreamNames;
@@ -22,6 +28,7 @@ export class UsagePublisher implements AsyncDisposable {
   readonly #telemetry: StreamTelemetry;
   readonly #closing = new AbortController();
   readonly #connection: Promise<NatsConnection>;
+  readonly #owed = new Set<UsageMessage>();
 
   /** Connects in the background: while NATS can't be reached, publishing fails after its timeout. */
   constructor(servers: NatsServers, watchers: NatsWatchers, options: UsagePublisherOptions = {}) {
@@ -32,19 +39,56 @@ export class UsagePublisher implements AsyncDisposable {
     this.#connection.catch(() => undefined);
   }
 
-  /** Resolves when the stream has the whole batch; what it already had counts as well. */
+  /** Resolves when the stream or the ledger has the whole batch; what they already had counts as well. */
   async publish(batch: UsageBatch, signal?: AbortSignal): Promise<void> {
     const late = AbortSignal.timeout(this.#timeoutMs);
     const limit = AbortSignal.any([this.#closing.signal, late, ...(signal === undefined ? [] : [signal])]);
     await this.#telemetry.publish(batch, async () => {
-      const client = (await orAborted(this.#connection, limit)).jetstream();
-      const { stream: streamName, subject } = this.#names;
-      const options = { timeout: this.#timeoutMs, expect: { streamName }, ...traceHeader() };
-      const sent = toUsageMessages(batch).map(({ id, data }) =>
-        client.publish(subject, data, { ...options, msgID: id }),
-      );
+      const connection = await orAborted(this.#connection, limit);
+      const sent = toUsageMessages(batch).map((message) => this.#send(connection, message));
       await orAborted(Promise.all(sent), limit);
     });
+  }
+
+  async #send(connection: NatsConnection, message: UsageMessage): Promise<void> {
+    const published = this.#publish(connection, message).then(() => false);
+    const isTaken = published.then(() => true).catch(() => false);
+    const patienceMs = this.#owed.size > 0 ? 0 : directAfterMs;
+    if (await Promise.race([isTaken, sleep(patienceMs, false, { ref: false })])) return;
+    if (this.#owed.size >= maxOwed) return void (await published);
+    // The ledger knows what comes to it in both ways.
+    const stored = this.#store(connection, message).then(() => true);
+    if (await Promise.any([published, stored]).catch(() => published)) void this.#publishLater(connection, message);
+  }
+
+  /** Asks any ingest, and after a while once more: the question may have been on its way to one whose server died. */
+  async #store(connection: NatsConnection, { data }: UsageMessage): Promise<void> {
+    const options = { timeout: this.#timeoutMs / 2, ...traceHeader() };
+    const ask = () => connection.request(directSubject(this.#names), data, options);
+    await ask().catch((thrown: unknown) => {
+      if (thrown instanceof NatsError && thrown.code === ErrorCode.Timeout) return ask();
+      throw thrown;
+    });
+  }
+
+  /** The stream gets what is stored as well: a ledger that lost rows is filled again from it. */
+  async #publishLater(connection: NatsConnection, message: UsageMessage): Promise<void> {
+    const { signal } = this.#closing;
+    this.#owed.add(message);
+    for (let isOwed = true; isOwed && !signal.aborted; ) {
+      await sleep(directAfterMs, undefined, { ref: false, signal }).catch(() => undefined);
+      isOwed = await this.#publish(connection, message).then(
+        () => false,
+        () => true,
+      );
+    }
+    this.#owed.delete(message);
+  }
+
+  #publish(connection: NatsConnection, { id, data }: UsageMessage): Promise<unknown> {
+    const { stream: streamName, subject } = this.#names;
+    const options = { msgID: id, timeout: this.#timeoutMs, expect: { streamName }, ...traceHeader() };
+    return connection.jetstream().publish(subject, data, options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

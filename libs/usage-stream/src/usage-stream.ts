@@ -21,6 +21,11 @@ export const usageStreamNames: UsageStreamNames = {
   consumer: 'usage-ingest',
 };
 
+/** Where a message is asked to be stored straight away, without the stream. Not a subject of the stream. */
+export function directSubject({ subject }: UsageStreamNames): string {
+  return `${subject}.direct`;
+}
+
 export interface UsageStreamSettings {
   /** Copies that NATS keeps: 1, or 3 in a cluster. */
   readonly replicas: number;
@@ -50,6 +55,8 @@ export async function ensureUsageStream(
     max_age: nanos(settings.maxAgeMs),
     max_bytes: settings.maxBytes,
     duplicate_window: nanos(settings.duplicateWindowMs),
+    // Any server that has a copy gives single messages, also while the consumer has no leader.
+    allow_direct: true,
   };
   try {
     await manager.streams.add(config);

@@ -5,7 +5,14 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { freePort, startNats, testBackends } from '@gateway/testkit';
 import type { NatsConnection } from 'nats';
 import { describe, expect, it } from 'vitest';
-import { connectNats, ensureUsageStream, UsagePublisher, type UsageStreamNames } from '../src/index.ts';
+import {
+  connectNats,
+  directSubject,
+  ensureUsageStream,
+  fromUsageMessage,
+  UsagePublisher,
+  type UsageStreamNames,
+} from '../src/index.ts';
 import { smallStream } from './small-stream.ts';
 
 const watchers = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
@@ -50,6 +57,42 @@ describe('a publisher', () => {
     const names = uniqueNames();
     await using publisher = new UsagePublisher({ urls: [natsUrl] }, watchers, { names, timeoutMs: 2_000 });
     await expect(publisher.publish(events('a'))).rejects.toThrow();
+  });
+
+  it('has an ingest store what the stream does not take, and believes it only when it says so', async () => {
+    const { natsUrl } = await testBackends();
+    const names = uniqueNames();
+    await using publisher = new UsagePublisher({ urls: [natsUrl] }, watchers, { names, timeoutMs: 1_000 });
+    const ingest = await connectNats({ urls: [natsUrl] }, watchers);
+    const stored: string[] = [];
+    let isStoring = false;
+    ingest.subscribe(directSubject(names), {
+      callback: (_, message) => {
+        if (!isStoring) return;
+        stored.push(...fromUsageMessage(message.data).events.map(({ requestId }) => requestId));
+        message.respond();
+      },
+    });
+    await ingest.flush();
+    await expect(publisher.publish(events('a', 'b'))).rejects.toThrow();
+    isStoring = true;
+    await publisher.publish(events('a', 'b'));
+    expect(stored).toEqual(['a', 'b']);
+    // What is stored goes to the stream too, once there is one that takes it.
+    await using stream = await openStream({}, natsUrl, names);
+    await expect.poll(() => stream.messages(), { timeout: 10_000 }).toBe(1);
+    await ingest.close();
+  });
+
+  it('bothers no ingest with what the stream takes', async () => {
+    await using stream = await openStream();
+    await using publisher = new UsagePublisher({ urls: [stream.url] }, watchers, { names: stream.names });
+    const ingest = await connectNats({ urls: [stream.url] }, watchers);
+    const asked = ingest.subscribe(directSubject(stream.names));
+    await publisher.publish(events('a'));
+    await ingest.flush();
+    expect(asked.getReceived()).toBe(0);
+    await ingest.close();
   });
 
   it('fails after its timeout while NATS is not there, and succeeds once it is', async () => {

@@ -81,7 +81,8 @@ describe.each([
     const reload = async (totalTokens: number, includedIds: readonly string[]) => {
       const { key, store } = opened;
       const pendingIds = await store.pendingIds(key, today, 0);
-      const { usedTokensAfter } = await store.reloadDay(key, today, { totalTokens, includedIds });
+      const missingIds = (pendingIds ?? []).filter((id) => !includedIds.includes(id));
+      const { usedTokensAfter } = await store.reloadDay(key, today, { totalTokens, includedIds, missingIds });
       return { pendingIds: pendingIds?.toSorted(), usedTokens: usedTokensAfter };
     };
 

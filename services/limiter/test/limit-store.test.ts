@@ -1,4 +1,4 @@
-import type { LimitStore } from '@gateway/limits';
+import type { LedgerTotal, LimitStore } from '@gateway/limits';
 import { type RedisGroup, startRedisCluster, startRedisSentinels } from '@gateway/testkit/redis-groups';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { PlainCostKind as CostKind, PlainLimits as Limits } from './plain-store.ts';
@@ -209,7 +209,7 @@ describe.each([
     const reading = { ...request, requestId: undefined };
     expect(await opened.store.admit(reading)).toEqual({ kind: 'day_total_unknown', localDay: today });
     expect(await settle('s', 30, { hasLedger: true })).toEqual({ usedTokens: 30, isLoaded: false });
-    const total = { totalTokens: 50, includedIds: [] };
+    const total = { totalTokens: 50, includedIds: [], missingIds: ['s'] };
     expect(await opened.store.reloadDay(opened.key, today, total)).toMatchObject({ usedTokensAfter: 80 });
     expect(await opened.store.admit(request)).toMatchObject({
       kind: 'admitted',
@@ -220,8 +220,11 @@ describe.each([
   describe('whose day totals are loaded from a ledger', () => {
     const covered = { hasLedger: true };
     const pendingIds = async () => (await opened.store.pendingIds(opened.key, today, 0))?.toSorted();
-    const reload = (totalTokens: number, includedIds: readonly string[] = [], force = false) =>
-      opened.store.reloadDay(opened.key, today, { totalTokens, includedIds, force });
+    const reload = (
+      totalTokens: number,
+      includedIds: readonly string[] = [],
+      { missingIds = [], ...rest }: Partial<LedgerTotal> = {},
+    ) => opened.store.reloadDay(opened.key, today, { totalTokens, includedIds, missingIds, ...rest });
     const used = async () => {
       const answer = await peek({ tokensPerDay: 1_000 });
       return answer.kind === 'day_total_unknown' ? answer.kind : 1_000 - (answer.status.tokens?.remaining ?? 0);
@@ -236,10 +239,11 @@ describe.each([
         await settle(requestId, tokens, covered);
       expect(await pendingIds()).toEqual(['a', 'b', 'c']);
       await settle('d', 40, covered);
-      expect(await reload(37, ['a', 'b'])).toEqual({
+      expect(await reload(37, ['a', 'b'], { missingIds: ['c'] })).toEqual({
         usedTokensBefore: undefined,
         usedTokensAfter: 107,
         pendingTokens: 70,
+        unaskedTokens: 40,
       });
       expect(await used()).toBe(107);
       expect(await pendingIds()).toEqual(['c', 'd']);
@@ -269,10 +273,46 @@ describe.each([
       expect(await reload(10, ['a'])).toMatchObject({ usedTokensAfter: 30, pendingTokens: 0 });
     });
 
+    it('stays exact when requests settle while the ledger is asked, whether its total has them or not', async () => {
+      await reload(0);
+      await settle('a', 10, covered);
+      expect(await pendingIds()).toEqual(['a']);
+      await settle('b', 20, covered);
+      await settle('c', 40, covered);
+      // Of the two that were settled since, the total has one.
+      expect(await reload(30, ['a'])).toMatchObject({ usedTokensAfter: 70, pendingTokens: 60, unaskedTokens: 60 });
+      expect(await reload(30, ['b'], { missingIds: ['c'] })).toMatchObject({ usedTokensAfter: 70, pendingTokens: 40 });
+      expect(await reload(70, ['c'])).toMatchObject({ usedTokensAfter: 70, pendingTokens: 0 });
+    });
+
+    it('comes as near to the truth as is known when it was wrong and requests settle while the ledger is asked', async () => {
+      await reload(0);
+      await settle('a', 10, covered);
+      // 100 that were lost here and the 10: the total may have those or not.
+      expect(await reload(110)).toMatchObject({ usedTokensAfter: 110, unaskedTokens: 10 });
+      expect(await reload(110, [], { missingIds: ['a'] })).toMatchObject({ usedTokensAfter: 120 });
+      // Twice as much as there was: at most what the ledger has and what it may not have.
+      await settle('b', 5, covered);
+      expect(await reload(50, ['a'], { force: true })).toMatchObject({ usedTokensAfter: 55, unaskedTokens: 5 });
+      expect(await reload(50, ['b'])).toMatchObject({ usedTokensAfter: 50 });
+    });
+
+    it('gets no total from a ledger that may have more than was asked for, if it will be asked again', async () => {
+      await settle('a', 10, covered);
+      const isTentative = true;
+      const unsure = { usedTokensBefore: undefined, usedTokensAfter: 10, pendingTokens: 10, unaskedTokens: 10 };
+      expect(await reload(10, [], { isTentative })).toEqual(unsure);
+      const request = { ...question({ tokensPerDay: 100 }), ...covered, requestId: 'x' };
+      const admitted = () => opened.store.admit({ ...request, costKind: 'request_and_tokens' });
+      expect(await admitted()).toMatchObject({ kind: 'day_total_unknown' });
+      expect(await reload(10, ['a'], { isTentative })).toMatchObject({ usedTokensAfter: 10, unaskedTokens: 0 });
+      expect(await admitted()).toMatchObject({ kind: 'admitted', status: { tokens: { remaining: 90 } } });
+    });
+
     it('believes a total below an earlier one only when it must', async () => {
       await reload(50);
       expect(await reload(40)).toMatchObject({ usedTokensAfter: 50 });
-      expect(await reload(40, [], true)).toMatchObject({ usedTokensBefore: 50, usedTokensAfter: 40 });
+      expect(await reload(40, [], { force: true })).toMatchObject({ usedTokensBefore: 50, usedTokensAfter: 40 });
     });
   });
 

@@ -72,7 +72,7 @@ describe('the Redis limit store', () => {
     await store.admit(admission(key, 'a'));
     await store.settle(settlement(key, 'a', 5));
     await store.settle({ ...settlement(key, 'b', 5), hasLedger: true });
-    await store.reloadDay(key, '2026-11-20', { totalTokens: 7, includedIds: [] });
+    await store.reloadDay(key, '2026-11-20', { totalTokens: 7, includedIds: [], missingIds: ['b'] });
     await store.pendingIds(key, '2026-11-20', 1_000);
     const names = await driver.keys(`rl:{${key}}*`);
     const counter = `rl:{${key}}:d:2026-11-20`;

@@ -23,7 +23,9 @@ const step = fc.oneof(
       verb: fc.constant('reload'),
       total: fc.nat(50),
       ids: fc.array(requestId),
+      missingIds: fc.array(requestId),
       force: fc.boolean(),
+      isTentative: fc.boolean(),
     }),
   },
   {
@@ -54,7 +56,8 @@ async function take(one: Step, { store, clock, key }: Omit<StoreUnderTest, keyof
     }
     case 'reload': {
       const pendingIds = await store.pendingIds(key, day, 0);
-      const total = { totalTokens: one.total, includedIds: one.ids, force: one.force };
+      const { total: totalTokens, ids: includedIds, missingIds, force, isTentative } = one;
+      const total = { totalTokens, includedIds, missingIds, force, isTentative };
       return { pendingIds: pendingIds?.toSorted(), reloaded: await store.reloadDay(key, day, total) };
     }
     case 'move clock':

@@ -6,7 +6,7 @@ import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { createTestDatabase, freePort, startNats, startNatsCluster, testBackends } from '@gateway/testkit';
 import { systemClock } from '@gateway/time';
-import { connectNats, ensureUsageStream, toUsageMessages, UsagePublisher } from '@gateway/usage-stream';
+import { connectNats, directSubject, ensureUsageStream, toUsageMessages, UsagePublisher } from '@gateway/usage-stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readUsageStreamConfig } from '../src/config.ts';
@@ -189,6 +189,26 @@ describe('the consumer of the usage stream', () => {
     }
   });
 
+  it('stores what an edge hands over beside the stream, and answers when it is committed', async () => {
+    await using world = await openWorld();
+    let isAway = true;
+    const record: UsageSink['record'] = async (...batch) => {
+      if (isAway) throw new Error('connection refused');
+      return await world.sink.record(...batch);
+    };
+    world.consume({ ...world.sink, record });
+    const sent = [usageEvent(), usageEvent()];
+    const handOver = () => world.handOver(sent).then(() => 'stored', String);
+    await expect.poll(handOver, within).toContain('TIMEOUT');
+    isAway = false;
+    expect(await handOver()).toBe('stored');
+    expect(await ledgerTotals(world.database)).toEqual(expectedTotals(sent));
+    // It comes by the stream as well.
+    await world.publisher.publish({ events: sent, logs: [] });
+    await world.nothingIsPending();
+    await world.ledgerHolds(sent);
+  });
+
   it('reads the whole stream again when its consumer is deleted, so that a ledger which lost rows has them once more', async () => {
     await using world = await openWorld();
     world.consume();
@@ -275,6 +295,11 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
     },
     async publishRaw(data: Uint8Array) {
       await (await connected).jetstream().publish(names.subject, data);
+    },
+    /** @throws when no replica says that it has stored it. */
+    async handOver(events: readonly UsageRecorded[]) {
+      const [message] = toUsageMessages({ events, logs: [] });
+      await (await connected).request(directSubject(names), message?.data, { timeout: 1_000 });
     },
     async tend(maxBytes: number) {
       const connection = await connected;

@@ -6,7 +6,8 @@ import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js
 import { createLogger, Metrics, startTracing } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
 import { OtlpReceiver } from '@gateway/testkit/otlp-receiver';
-import { connectNats, ensureUsageStream, UsagePublisher } from '@gateway/usage-stream';
+import { connectNats, directSubject, ensureUsageStream, toUsageMessages, UsagePublisher } from '@gateway/usage-stream';
+import { headers } from 'nats';
 import { describe, expect, it, vi } from 'vitest';
 import { readUsageStreamConfig } from '../src/config.ts';
 import { NatsUsageConsumer, type UsageSink } from '../src/consumer/nats-usage-consumer.ts';
@@ -39,6 +40,23 @@ describe('the traces of requests on their way into the ledger', () => {
     const records = spans.filter(({ name }) => name === 'record');
     expect(records).toHaveLength(2);
     expect(records).toMatchObject([first, second].map((event) => spanOf(event, 'parentSpanId')));
+  });
+
+  it('have the batch also when it comes beside the stream', async () => {
+    await using world = await openWorld();
+    const event = usageEvent({ traceparent: traceparent() });
+    world.consume();
+    const [message] = toUsageMessages({ events: [event], logs: [] });
+    const sent = headers();
+    sent.set('traceparent', event.traceparent.replace(/-[0-9a-f]{16}-/, '-00f067aa0ba902b7-'));
+    const ask = () =>
+      world.connection.request(directSubject(world.names), message?.data, { timeout: 2_000, headers: sent });
+    await expect.poll(() => ask().then(() => 'stored', String), within).toBe('stored');
+    const spans = await world.receiver.until((all) => all.length >= 2);
+    const { traceId } = spanOf(event, 'spanId');
+    const name = `process ${world.names.stream}`;
+    expect(spans.find((span) => span.name === name)).toMatchObject({ traceId, parentSpanId: '00f067aa0ba902b7' });
+    expect(spans.find((span) => span.name === 'record')).toMatchObject(spanOf(event, 'parentSpanId'));
   });
 
   it('have the row as well where usage goes straight to the ledger, and say when it failed', async () => {

@@ -93,6 +93,66 @@ describe('day totals', () => {
     expect(dayTotal.mock.lastCall?.[1]).toEqual({ timeoutMs: 5_000 });
   });
 
+  describe('when requests settle while the ledger is asked', () => {
+    /** What happens between the list of pending requests and the ledger's answer, at each question. */
+    const meanwhile = (...happens: readonly (() => Promise<unknown>)[]) => {
+      const left = [...happens];
+      const answer = dayTotal.getMockImplementation();
+      dayTotal.mockImplementation(async (...question) => {
+        await left.shift()?.();
+        return (await answer?.(...question)) ?? create(GetDayTotalResponseSchema);
+      });
+    };
+    const settleAndRecord = async (requestId: string) => {
+      await settle(requestId);
+      recorded.add(requestId);
+    };
+    const used = async () => (await store.settle({ key, requestId: 'x', localDay: day, tokens: 0 })).usedTokens;
+
+    it('count each once, though the total has it already, and ask no more often', async () => {
+      await totals.load(key, day);
+      meanwhile(() => settleAndRecord('a'));
+      expect(await totals.reload(key, day)).toMatchObject({ usedTokensBefore: 1, usedTokensAfter: 1 });
+      expect(await used()).toBe(1);
+      expect(dayTotal).toHaveBeenCalledTimes(2);
+      expect(await watched.valueOf('day_corrections_total')).toBe(0);
+    });
+
+    it('are loaded when it is known what the total has', async () => {
+      meanwhile(
+        () => settleAndRecord('a'),
+        () => settle('b'),
+      );
+      expect(await totals.load(key, day)).toMatchObject({ usedTokensAfter: 2, pendingTokens: 1 });
+      expect(await used()).toBe(2);
+      expect(dayTotal).toHaveBeenCalledTimes(3);
+    });
+
+    it('are loaded all the same when requests settle all the time, and asked for again in a second', async () => {
+      totals = open(10_000);
+      totals.start();
+      const names = ['a', 'b', 'c', 'd'];
+      meanwhile(...names.map((name) => () => settle(name)));
+      expect(await totals.load(key, day)).toMatchObject({ usedTokensAfter: 4, unaskedTokens: 1 });
+      expect(dayTotal).toHaveBeenCalledTimes(4);
+      await pass(1);
+      expect(dayTotal).toHaveBeenCalledTimes(5);
+    });
+
+    it('are put right to the token, what was lost and what was counted twice', async () => {
+      await totals.load(key, day);
+      for (const lost of ['lost-1', 'lost-2', 'lost-3']) recorded.add(lost);
+      meanwhile(() => settleAndRecord('a'));
+      expect(await totals.reload(key, day)).toMatchObject({ usedTokensBefore: 1, usedTokensAfter: 4 });
+      recorded.add('late');
+      await totals.reload(key, day);
+      await settle('late');
+      expect(await used()).toBe(6);
+      meanwhile(() => settle('b'));
+      expect(await totals.reload(key, day)).toMatchObject({ usedTokensAfter: 6, pendingTokens: 1 });
+    });
+  });
+
   it('are reloaded at every turn when the key is always in use', async () => {
     totals.start();
     for (let n = 0; n < 5; n++) {

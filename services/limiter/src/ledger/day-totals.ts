@@ -70,9 +70,7 @@ export class DayTotals implements Disposable {
     const name = `${day}/${key}`;
     const running = this.#loading.get(name);
     if (running !== undefined) return running;
-    const loading = this.reload(key, day, { timeoutMs: 500, needsIds: false }).finally(() =>
-      this.#loading.delete(name),
-    );
+    const loading = this.reload(key, day, { timeoutMs: 500 }).finally(() => this.#loading.delete(name));
     this.#loading.set(name, loading);
     // What was on its way to the ledger just then is found soon after.
     this.#reloadOften(key, day);
@@ -89,23 +87,45 @@ export class DayTotals implements Disposable {
   }
 
   /** Gives a counter the ledger's total now. Undefined when the store or the ledger does not answer, or another limiter has just done so. */
-  async reload(key: string, day: LocalDay, options: ReloadOptions = {}): Promise<ReloadedDay | undefined> {
-    const { pauseMs = 0, timeoutMs = 5_000, force = false, needsIds = true } = options;
-    if (!this.#mayTry()) return undefined;
-    const { store, metrics, logger } = this.#parts;
-    const pendingIds = (await store.pendingIds(key, day, pauseMs)) ?? (needsIds ? undefined : []);
-    if (pendingIds === undefined) return undefined;
-    if (pendingIds.length * 2 > maxPendingIds) this.#reloadOften(key, day);
-    const total = await this.#read(key, day, pendingIds, timeoutMs);
-    if (total === undefined) return undefined;
-    const reloaded = await store.reloadDay(key, day, { ...total, force });
-    const corrected = reloaded.usedTokensAfter - (reloaded.usedTokensBefore ?? reloaded.usedTokensAfter);
-    if (corrected === 0) return reloaded;
+  async reload(
+    key: string,
+    day: LocalDay,
+    options: Omit<ReloadOptions, 'isTentative'> = {},
+  ): Promise<ReloadedDay | undefined> {
+    const { timeoutMs = 5_000, force = false } = options;
+    const againUntilMs = performance.now() + timeoutMs / 2;
+    const first = await this.#compare(key, day, { ...options, isTentative: true });
+    let last = first;
+    // What was settled while the ledger was asked may be in its total or not. Where the counter lacks one, or was wrong, it is asked again.
+    const isUnsure = () =>
+      last !== undefined && last.unaskedTokens > 0 && (force || last.usedTokensAfter !== last.usedTokensBefore);
+    for (let isTentative = true, tries = 2; isTentative && isUnsure(); tries++) {
+      isTentative = tries < 4 && performance.now() < againUntilMs;
+      last = await this.#compare(key, day, { ...options, pauseMs: 0, isTentative });
+    }
+    if (first === undefined || last === undefined) return undefined;
+    if (isUnsure()) this.#reloadOften(key, day);
+    const reloaded = { ...last, usedTokensBefore: first.usedTokensBefore };
+    const { usedTokensBefore = reloaded.usedTokensAfter, usedTokensAfter } = reloaded;
+    if (usedTokensAfter === usedTokensBefore) return reloaded;
+    const { metrics, logger } = this.#parts;
     metrics.corrections.inc();
-    logger.info({ tokens: corrected }, 'a day counter differed from the usage ledger and was put right');
+    const tokens = usedTokensAfter - usedTokensBefore;
+    logger.info({ tokens }, 'a day counter differed from the usage ledger and was put right');
     // More of what was missing may be on its way.
     this.noteUse(key, day);
     return reloaded;
+  }
+
+  async #compare(key: string, day: LocalDay, options: ReloadOptions): Promise<ReloadedDay | undefined> {
+    const { pauseMs = 0, timeoutMs = 5_000, force = false, isTentative = false } = options;
+    if (!this.#mayTry()) return undefined;
+    const { store } = this.#parts;
+    const pendingIds = await store.pendingIds(key, day, pauseMs);
+    if (pendingIds === undefined) return undefined;
+    if (pendingIds.length * 2 > maxPendingIds) this.#reloadOften(key, day);
+    const total = await this.#read(key, day, pendingIds, timeoutMs);
+    return total && store.reloadDay(key, day, { ...total, force, isTentative });
   }
 
   /** A few at once, behind the requests. */
@@ -167,7 +187,10 @@ export class DayTotals implements Disposable {
       const question = { tokenId: key.slice('token:'.length), localDay, requestIds: [...requestIds] };
       const total = await usageQuery?.getDayTotal(question, { timeoutMs });
       this.#retryAtMs = undefined;
-      return total && { totalTokens: Number(total.totalTokens), includedIds: total.includedRequestIds };
+      if (total === undefined) return undefined;
+      const included = new Set(total.includedRequestIds);
+      const missingIds = requestIds.filter((id) => !included.has(id));
+      return { totalTokens: Number(total.totalTokens), includedIds: total.includedRequestIds, missingIds };
     } catch (thrown) {
       this.#retryAtMs = clock.nowMs() + 1_000;
       metrics.loadFailures.inc();
@@ -184,8 +207,8 @@ interface ReloadOptions {
   readonly timeoutMs?: number;
   /** Even if the ledger has less than it had. */
   readonly force?: boolean;
-  /** False to go on without pending ids when the store can't read them now. */
-  readonly needsIds?: boolean;
+  /** There will be another try: as long as the truth is not known, a counter without a total gets none. */
+  readonly isTentative?: boolean;
 }
 
 interface DayInUse {

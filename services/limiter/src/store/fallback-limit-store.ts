@@ -1,3 +1,4 @@
+import { GatewayError } from '@gateway/errors';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { FallbackLimits, type LedgerTotal, type LimitStore, type ReloadedDay } from '@gateway/limits';
 import type { Logger } from '@gateway/telemetry';
@@ -58,14 +59,18 @@ export class FallbackLimitStore extends FallbackLimits<LimitStore> implements Li
     });
   }
 
-  /** Only shared counters are reloaded again and again; those of an outage end with it. */
+  /** Only shared counters are reloaded again and again; those of an outage end with it, and are loaded once. */
   pendingIds(key: string, day: LocalDay, pauseMs: number): Promise<readonly string[] | undefined> {
-    const alone = async () => undefined;
+    const alone = async () => (pauseMs === 0 ? this.local.pendingIds(key, day) : undefined);
     return this.ask(alone, () => this.remote.pendingIds(key, day, pauseMs));
   }
 
   reloadDay(key: string, day: LocalDay, total: LedgerTotal): Promise<ReloadedDay> {
-    const alone = () => this.local.reloadDay(key, day, total);
+    const alone = () => {
+      // An operator means the shared counter.
+      if (total.force) throw new GatewayError('internal_error', 'The shared store does not answer.');
+      return this.local.reloadDay(key, day, total);
+    };
     return this.ask(alone, () => this.remote.reloadDay(key, day, total));
   }
 }

@@ -10,6 +10,7 @@ import {
   type LimitStore,
   maxPendingIds,
   type OwnAdmission,
+  type ReloadedDay,
   type ReplicaPlace,
   replicaSilenceMs,
   type Settlement,
@@ -119,11 +120,14 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     return this.#inTime(read());
   }
 
-  async reloadDay(key: string, day: LocalDay, { totalTokens, includedIds, force }: LedgerTotal) {
+  async reloadDay(key: string, day: LocalDay, total: LedgerTotal): Promise<ReloadedDay> {
+    const { totalTokens, includedIds, missingIds, force, isTentative } = total;
     const { counter, pending } = redisKeys(key, day);
-    const terms = [totalTokens, force ? 1 : 0, this.#maxPendingIds, ...this.#lifetimeOf(day), ...includedIds];
-    const [before, usedTokensAfter = 0, pendingTokens = 0] = await this.#run('reloadDay', [counter, pending], terms);
-    return { usedTokensBefore: instantOf(before), usedTokensAfter, pendingTokens };
+    const terms = [totalTokens, force ? 1 : 0, this.#maxPendingIds, ...this.#lifetimeOf(day)];
+    const ids = [isTentative ? 1 : 0, includedIds.length, ...includedIds, ...missingIds];
+    const numbers = await this.#run('reloadDay', [counter, pending], [...terms, ...ids]);
+    const [before, usedTokensAfter = 0, pendingTokens = 0, unaskedTokens = 0] = numbers;
+    return { usedTokensBefore: instantOf(before), usedTokensAfter, pendingTokens, unaskedTokens };
   }
 
   async heartbeat(group: string, replicaId: string, admissions: readonly OwnAdmission[]): Promise<ReplicaPlace> {

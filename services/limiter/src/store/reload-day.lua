@@ -1,25 +1,46 @@
--- Gives a day's counter the ledger's total. What is settled and not in it stays on top of it.
+-- Compares a day's counter with the ledger's total.
 -- KEYS: day counter, pending requests (id to tokens).
 -- ARGV: the ledger's total, 1 to believe a total below an earlier one, how many may be pending, when the day is forgotten, time of a
---   test, ids of requests that are in the total …
--- Answers {used tokens before or -1, used tokens, tokens still pending}.
+--   test, 1 to load no total as long as requests are pending that the ledger was not asked about, how many of the requests that the ledger was asked about are in the total, their ids, ids of those that are not …
+-- Answers {used tokens before or -1, used tokens, tokens still pending, tokens of these that the ledger was not asked about}.
 
 local day_key, pending_key = KEYS[1], KEYS[2]
-local total, force = tonumber(ARGV[1]), ARGV[2] == '1'
+local total, force, included = tonumber(ARGV[1]), ARGV[2] == '1', tonumber(ARGV[7])
 local used, base, settled = day_tokens(day_key)
 local before = base and used or -1
+-- A limiter of the release before this one leaves the latest total in the base.
+local latest = tonumber(redis.call('HGET', day_key, 'total')) or base
+if latest and total < latest and not force then
+  return { before, used, settled, 0 }
+end
 
-for index = 6, #ARGV do
-  redis.call('HDEL', pending_key, ARGV[index])
-end
-local pending = redis.call('HVALS', pending_key)
-if force or not base or #pending * 2 <= tonumber(ARGV[3]) then
-  base = force and total or math.max(total, base or 0)
-  settled = 0
-  for _, tokens in ipairs(pending) do
-    settled = math.min(MOST_TOKENS, settled + tonumber(tokens))
+local asked = {}
+for index = 8, #ARGV do
+  if index < 8 + included then
+    redis.call('HDEL', pending_key, ARGV[index])
+  else
+    asked[ARGV[index]] = true
   end
-  redis.call('HSET', day_key, 'base', base, 'settled', settled)
-  redis.call('PEXPIRE', day_key, tonumber(ARGV[4]) - clock_ms(ARGV[5]))
 end
-return { before, base + settled, settled }
+local pending, unasked = 0, 0
+local entries = redis.call('HGETALL', pending_key)
+for index = 1, #entries, 2 do
+  local tokens = tonumber(entries[index + 1])
+  pending = math.min(MOST_TOKENS, pending + tokens)
+  if not asked[entries[index]] then
+    unasked = math.min(MOST_TOKENS, unasked + tokens)
+  end
+end
+if not base and ARGV[6] == '1' and unasked > 0 then
+  return { before, used, settled, unasked }
+end
+
+redis.call('HSET', day_key, 'total', total)
+if force or not base or #entries <= tonumber(ARGV[3]) then
+  -- Those that it was not asked about may be in the total or not. A counter between the two stays as it is.
+  used = math.max(total + pending - unasked, math.min(total + pending, base and used or math.huge))
+  settled = pending
+  redis.call('HSET', day_key, 'base', used - settled, 'settled', settled)
+end
+redis.call('PEXPIRE', day_key, tonumber(ARGV[4]) - clock_ms(ARGV[5]))
+return { before, used, settled, unasked }

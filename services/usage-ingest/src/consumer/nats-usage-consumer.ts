@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   connectNats,
+  directSubject,
   fromUsageMessage,
   type NatsServers,
   type NatsWatchers,
@@ -11,9 +12,10 @@ import {
   type UsageStreamSettings,
   usageStreamNames,
 } from '@gateway/usage-stream';
-import type { Consumer, ConsumerMessages, JsMsg, NatsConnection } from 'nats';
+import type { Consumer, ConsumerMessages, JsMsg, Msg, NatsConnection } from 'nats';
 import { createIngestMetrics, type IngestMetrics } from '../metrics.ts';
 import type { UsageRecorder } from '../recording/usage-recorder.ts';
+import { ReadAhead } from './read-ahead.ts';
 import { openUsageConsumer, progressMs, tendStream } from './stream-keeper.ts';
 
 /** Where events go. */
@@ -34,6 +36,8 @@ const fetchExpiresMs = 1_000;
 const redeliveryDelayMs = 1_000;
 const maxPauseMs = 10_000;
 const flushTimeoutMs = 3_000;
+/** Messages beside the stream that are stored at a time. Who is not answered asks again. */
+const maxDirectMessages = 16;
 /** Between two looks at the backlog and at the room in the stream. */
 const tendIntervalMs = 5_000;
 
@@ -48,6 +52,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
   readonly #stopping = new AbortController();
   #connection: NatsConnection | undefined;
   #fetched: ConsumerMessages | undefined;
+  readonly #direct = new Set<Promise<void>>();
   #running: Promise<void> = Promise.resolve();
   #ready = false;
 
@@ -75,6 +80,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
     await Promise.race([this.#running, sleep(fetchExpiresMs + 500)]);
     this.#fetched?.stop();
     await this.#running;
+    await Promise.all(this.#direct);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -89,6 +95,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
       try {
         if (this.#connection === undefined || this.#connection.isClosed()) {
           this.#connection = await connectNats(servers, watchers, signal);
+          this.#takeDirect(this.#connection, sink);
         }
         const consumer = await openUsageConsumer(this.#connection, stream, names);
         await this.#consume(this.#connection, consumer, sink);
@@ -102,23 +109,86 @@ export class NatsUsageConsumer implements AsyncDisposable {
     }
   }
 
+  /** While the stream has no leader, edges ask whichever replica to store their usage. */
+  #takeDirect(connection: NatsConnection, sink: UsageSink): void {
+    const { signal } = this.#stopping;
+    const subject = directSubject(this.#options.names);
+    const callback = (fault: unknown, message: Msg) => {
+      if (fault !== null)
+        this.#options.logger.warn(
+          { err: fault, subject },
+          'NATS does not let this process subscribe: grant it the subject',
+        );
+      if (fault !== null || this.#direct.size >= maxDirectMessages) return;
+      const storing = this.#storeDirect(message, sink).finally(() => this.#direct.delete(storing));
+      this.#direct.add(storing);
+    };
+    const subscription = connection.subscribe(subject, { queue: this.#options.names.consumer, callback });
+    signal.addEventListener('abort', () => subscription.unsubscribe(), { once: true });
+  }
+
+  async #storeDirect(message: Msg, sink: UsageSink): Promise<void> {
+    try {
+      const batch = fromUsageMessage(message.data);
+      await this.#telemetry.process(batch, sentIn([message]), () => sink.record(batch.events, batch.logs));
+      message.respond();
+    } catch (thrown) {
+      this.#metrics.batchFailures.inc();
+      this.#options.logger.warn({ messages: 1, err: thrown }, 'usage could not be stored; it comes again');
+    }
+  }
+
   async #consume(connection: NatsConnection, consumer: Consumer, sink: UsageSink): Promise<void> {
     const { signal } = this.#stopping;
+    const ahead = new ReadAhead(connection, consumer, this.#options.names);
     let tendAtMs = performance.now();
     for (let failures = 0; !signal.aborted; ) {
       // Fails while the server can't be reached, so that no requests pile up for it.
-      await this.#telemetry.call('ack', () => flush(connection, signal));
-      this.#ready = true;
+      if (!(await this.#isReachable(connection))) {
+        await pause(0, signal);
+        continue;
+      }
       if (performance.now() >= tendAtMs) {
         await this.#tend(connection, consumer);
         tendAtMs = performance.now() + tendIntervalMs;
       }
-      const stored = await this.#fetchOnce(consumer, sink, failures === 0 ? fetchMessages : 1);
+      const { given } = ahead;
+      const stored = await this.#fetchOnce(consumer, sink, ahead, failures === 0 ? fetchMessages : 1);
+      if (ahead.given === given && !signal.aborted) await this.#readAhead(ahead, sink);
       failures = stored ? 0 : failures + 1;
       if (!stored) await pause(failures, signal);
     }
     // Acknowledgements are on their way before the connection may be closed.
     await flush(connection);
+  }
+
+  /** @throws when the connection is closed for good. */
+  async #isReachable(connection: NatsConnection): Promise<boolean> {
+    try {
+      await this.#telemetry.call('ack', () => flush(connection, this.#stopping.signal));
+      this.#ready = true;
+    } catch (thrown) {
+      if (connection.isClosed()) throw thrown;
+      this.#ready = false;
+      if (!this.#stopping.signal.aborted) this.#options.logger.warn({ err: thrown }, 'NATS does not answer; trying on');
+    }
+    return this.#ready;
+  }
+
+  async #readAhead(ahead: ReadAhead, sink: UsageSink): Promise<void> {
+    const { logger } = this.#options;
+    const store = async (messages: readonly Uint8Array[]) => {
+      // What can't be understood is put aside when it comes by the consumer.
+      const contents = messages.map(read).filter((content) => content !== undefined);
+      const [events, logs] = [contents.flatMap((each) => each.events), contents.flatMap((each) => each.logs)];
+      await this.#telemetry.process({ events, logs }, [], () => sink.record(events, logs));
+    };
+    try {
+      const messages = await orAborted(ahead.readOn(store), this.#stopping.signal);
+      if (messages > 0) logger.info({ messages }, 'read the usage stream while its consumer has no leader');
+    } catch (thrown) {
+      if (!this.#stopping.signal.aborted) logger.warn({ err: thrown }, 'usage could not be stored; it comes again');
+    }
   }
 
   /** What fails here does not keep messages from being read. */
@@ -135,11 +205,12 @@ export class NatsUsageConsumer implements AsyncDisposable {
    * False when something could not be stored. What else arrives by then is handed back at once, and the fetch is read to
    * its end: messages on their way to one that was stopped would come again only when their acknowledgement is overdue.
    */
-  async #fetchOnce(consumer: Consumer, sink: UsageSink, maxMessages: number): Promise<boolean> {
+  async #fetchOnce(consumer: Consumer, sink: UsageSink, ahead: ReadAhead, maxMessages: number): Promise<boolean> {
     const messages = await consumer.fetch({ max_messages: maxMessages, expires: fetchExpiresMs });
     this.#fetched = messages;
     let stored = true;
     for await (const batch of this.#batches(messages)) {
+      for (const { message } of batch) ahead.onGiven(message.seq);
       stored &&= await this.#store(batch, sink);
       if (!stored) for (const { message } of batch) message.nak(redeliveryDelayMs);
     }
@@ -169,12 +240,12 @@ export class NatsUsageConsumer implements AsyncDisposable {
   async #store(batch: readonly ReceivedMessage[], sink: UsageSink): Promise<boolean> {
     const events = batch.flatMap(({ content }) => content?.events ?? []);
     const logs = batch.flatMap(({ content }) => content?.logs ?? []);
-    const sentIn = batch.flatMap(({ message }) => message.headers?.get('traceparent') || []);
+    const parents = sentIn(batch.map(({ message }) => message));
     using _progress = setInterval(() => {
       for (const { message } of batch) message.working();
     }, progressMs);
     try {
-      await this.#telemetry.process({ events, logs }, sentIn, async () => {
+      await this.#telemetry.process({ events, logs }, parents, async () => {
         await sink.record(events, logs);
         for (const { message, content } of batch) {
           if (content === undefined) await sink.bury(message.data, notAMessage);
@@ -199,6 +270,11 @@ interface ReceivedMessage {
   readonly message: JsMsg;
   /** Undefined: the bytes can't be understood. */
   readonly content: UsageBatch | undefined;
+}
+
+/** The spans that published messages, of those that are sampled. */
+function sentIn(messages: readonly Pick<Msg, 'headers'>[]): readonly string[] {
+  return messages.flatMap((message) => message.headers?.get('traceparent') || []);
 }
 
 function read(data: Uint8Array): UsageBatch | undefined {

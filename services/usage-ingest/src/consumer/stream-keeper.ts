@@ -16,8 +16,8 @@ import type { IngestMetrics } from '../metrics.ts';
  * When messages that nobody acknowledged are given to any replica again: they may have been on their way over a connection that
  * broke. What is being stored is reported meanwhile, every `progressMs`.
  */
-const ackWaitMs = 4_000;
-export const progressMs = 1_500;
+const ackWaitMs = 2_000;
+export const progressMs = 700;
 /** Messages that all replicas together may have at hand. */
 const maxAckPending = 4_000;
 
