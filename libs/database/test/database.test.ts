@@ -1,3 +1,4 @@
+import { Metrics } from '@gateway/telemetry';
 import { createTestDatabase } from '@gateway/testkit';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -92,6 +93,23 @@ describe('a Postgres database', () => {
   it('is not ready when no server listens', async () => {
     await using database = openPostgres('postgres://127.0.0.1:9/nothing');
     expect(await createDatabaseProbe(database)()).toMatch(/does not answer/);
+  });
+
+  it('counts as up while it answers, also with a refusal, and as down when it can not be reached', async () => {
+    await using empty = await createTestDatabase();
+    const metrics = new Metrics();
+    await using database = openPostgres(empty.url, { metrics, statementTimeoutMs: 100 });
+    await expect(sql`select * from nowhere`.execute(database)).rejects.toThrow(/nowhere/);
+    await expect(sql`select pg_sleep(20)`.execute(database)).rejects.toThrow(/statement timeout/);
+    const text = await metrics.exposition();
+    expect(text).toContain('gateway_backend_up{backend="postgres"} 1');
+    for (const code of ['42P01', '57014']) {
+      const labels = `db_system_name="postgresql",db_operation_name="select",error_type="${code}"`;
+      expect(text).toContain(`db_client_operation_duration_seconds_count{${labels}} 1`);
+    }
+    await using nobody = openPostgres('postgres://127.0.0.1:9/nothing', { metrics });
+    await expect(sql`select 1`.execute(nobody)).rejects.toThrow();
+    expect(await metrics.exposition()).toContain('gateway_backend_up{backend="postgres"} 0');
   });
 
   it('is left alone when it is newer than this code', async () => {

@@ -1,4 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net';
+import { Metrics } from '@gateway/telemetry';
 import { createTestDatabase, freePort } from '@gateway/testkit';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -6,24 +7,32 @@ import { createDatabaseProbe } from '../src/index.ts';
 import { migratePostgres, openPostgres } from '../src/postgres/open-postgres.ts';
 
 describe('a Postgres that stops answering', () => {
-  it('fails calls in bounded time, and serves again over new connections', async () => {
+  it('fails calls in bounded time, says that it is away, and serves again over new connections', async () => {
     await using empty = await createTestDatabase();
     await migratePostgres(empty.url);
     await using path = await openPath(empty.url);
-    await using database = openPostgres(path.url, { maxConnections: 1, statementTimeoutMs: 100 });
+    const metrics = new Metrics();
+    await using database = openPostgres(path.url, { maxConnections: 1, statementTimeoutMs: 100, metrics });
     const probe = createDatabaseProbe(database, 500);
     const one = () => sql<{ one: number }>`select 1 as one`.execute(database);
     await one();
+    expect(await isUp(metrics)).toBe('1');
 
     path.freeze();
     await expect(one()).rejects.toThrow(/timeout/);
     expect(await probe()).toMatch(/does not answer/);
+    expect(await isUp(metrics)).toBe('0');
 
     // Connections made before the freeze stay dead, as they do behind a firewall that forgot them.
     path.acceptNew();
     await expect.poll(() => one().then(({ rows }) => rows, String), { timeout: 20_000 }).toEqual([{ one: 1 }]);
+    expect(await isUp(metrics)).toBe('1');
   });
 });
+
+async function isUp(metrics: Metrics): Promise<string | undefined> {
+  return /gateway_backend_up\{backend="postgres"\} (\d)/.exec(await metrics.exposition())?.[1];
+}
 
 /** A way to a server that can swallow everything without closing anything. */
 async function openPath(target: string) {

@@ -9,6 +9,7 @@ export {
   type Attributes,
   activeSpan,
   activeTraceparent,
+  errorTypeOf,
   exemplarOf,
   failSpan,
   inSpan,

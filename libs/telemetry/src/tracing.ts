@@ -150,7 +150,8 @@ function linkOf(traceparent: string): readonly Link[] {
   return linked === undefined ? [] : [{ context: linked }];
 }
 
-function errorTypeOf(thrown: unknown): string {
+/** `error.type` of a span or a metric. @param thrown an error, or what it is called */
+export function errorTypeOf(thrown: unknown): string {
   if (typeof thrown === 'string') return thrown;
   if (!(thrown instanceof Error)) return typeof thrown;
   const code = 'code' in thrown ? thrown.code : undefined;

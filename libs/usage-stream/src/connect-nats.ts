@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@gateway/telemetry';
+import { backendUp, type Logger, type Metrics } from '@gateway/telemetry';
 import {
   type Authenticator,
   type ConnectionOptions,
@@ -15,22 +15,35 @@ import type { NatsServers } from './nats-servers.ts';
 
 const retryDelayMs = 1_000;
 
+/** Where a connection says how it is. */
+export interface NatsWatchers {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
 /**
  * A connection to one of several NATS servers that never gives up: it waits for a server that is not there yet, and reconnects,
  * to another one if need be, for as long as it is open. A server that stopped answering is given up within six seconds.
  *
  * @throws the signal's reason, when it is aborted before there is a connection.
  */
-export async function connectNats(servers: NatsServers, logger: Logger, signal?: AbortSignal): Promise<NatsConnection> {
+export async function connectNats(
+  servers: NatsServers,
+  { logger, metrics }: NatsWatchers,
+  signal?: AbortSignal,
+): Promise<NatsConnection> {
+  const isUp = backendUp(metrics, 'nats');
   const options = toConnectionOptions(servers, logger);
   for (let attempt = 1; ; attempt++) {
     signal?.throwIfAborted();
     try {
       const connection = await connect(options);
       logger.info({ server: connection.getServer() }, 'connected to NATS');
-      void logStatus(connection, logger);
+      isUp(true);
+      void watchStatus(connection, logger, isUp);
       return connection;
     } catch (thrown) {
+      isUp(false);
       // Once is enough: an outage of hours would fill the log.
       if (attempt === 1) logger.warn({ err: thrown }, 'NATS can not be reached yet; trying on');
     }
@@ -88,8 +101,9 @@ function seedIn(content: Buffer): Buffer {
 }
 
 /** Ends when the connection is closed. */
-async function logStatus(connection: NatsConnection, logger: Logger): Promise<void> {
+async function watchStatus(connection: NatsConnection, logger: Logger, isUp: (isUp: boolean) => void): Promise<void> {
   for await (const { type } of connection.status()) {
+    if (type === Events.Disconnect || type === Events.Reconnect) isUp(type === Events.Reconnect);
     if (type === Events.Disconnect) logger.warn('lost the connection to NATS; reconnecting');
     if (type === Events.Reconnect) logger.info('reconnected to NATS');
     if (type === DebugEvents.StaleConnection) logger.warn('NATS stopped answering');

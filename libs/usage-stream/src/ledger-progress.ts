@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@gateway/telemetry';
 import type { NatsConnection } from 'nats';
-import { connectNats } from './connect-nats.ts';
+import { connectNats, type NatsWatchers } from './connect-nats.ts';
 import type { NatsServers } from './nats-servers.ts';
 import { type UsageStreamNames, usageStreamNames } from './usage-stream.ts';
 
@@ -16,9 +15,9 @@ export class LedgerProgress implements AsyncDisposable {
   #connection: NatsConnection | undefined;
 
   /** Connects in the background. */
-  constructor(servers: NatsServers, logger: Logger, names = usageStreamNames) {
+  constructor(servers: NatsServers, watchers: NatsWatchers, names = usageStreamNames) {
     this.#names = names;
-    this.#connecting = connectNats(servers, logger, this.#closing.signal).then(
+    this.#connecting = connectNats(servers, watchers, this.#closing.signal).then(
       (connection) => {
         this.#connection = connection;
       },

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@gateway/telemetry';
-import { ErrorCode, type NatsConnection, NatsError } from 'nats';
-import { connectNats, orAborted } from './connect-nats.ts';
+import { activeSpan, traceparentOf } from '@gateway/telemetry';
+import { ErrorCode, headers, type NatsConnection, NatsError } from 'nats';
+import { connectNats, type NatsWatchers, orAborted } from './connect-nats.ts';
 import type { NatsServers } from './nats-servers.ts';
+import { StreamTelemetry } from './stream-telemetry.ts';
 import { toUsageMessages, type UsageBatch, type UsageMessage } from './usage-message.ts';
 import { directSubject, type UsageStreamNames, usageStreamNames } from './usage-stream.ts';
 
@@ -24,15 +25,17 @@ const maxOwed = 1_000;
 export class UsagePublisher implements AsyncDisposable {
   readonly #names: UsageStreamNames;
   readonly #timeoutMs: number;
+  readonly #telemetry: StreamTelemetry;
   readonly #closing = new AbortController();
   readonly #connection: Promise<NatsConnection>;
   readonly #owed = new Set<UsageMessage>();
 
   /** Connects in the background: while NATS can't be reached, publishing fails after its timeout. */
-  constructor(servers: NatsServers, logger: Logger, options: UsagePublisherOptions = {}) {
+  constructor(servers: NatsServers, watchers: NatsWatchers, options: UsagePublisherOptions = {}) {
     this.#names = options.names ?? usageStreamNames;
     this.#timeoutMs = options.timeoutMs ?? 5_000;
-    this.#connection = connectNats(servers, logger, this.#closing.signal);
+    this.#telemetry = new StreamTelemetry(watchers.metrics, this.#names.stream);
+    this.#connection = connectNats(servers, watchers, this.#closing.signal);
     this.#connection.catch(() => undefined);
   }
 
@@ -40,9 +43,11 @@ export class UsagePublisher implements AsyncDisposable {
   async publish(batch: UsageBatch, signal?: AbortSignal): Promise<void> {
     const late = AbortSignal.timeout(this.#timeoutMs);
     const limit = AbortSignal.any([this.#closing.signal, late, ...(signal === undefined ? [] : [signal])]);
-    const connection = await orAborted(this.#connection, limit);
-    const sent = toUsageMessages(batch).map((message) => this.#send(connection, message));
-    await orAborted(Promise.all(sent), limit);
+    await this.#telemetry.publish(batch, async () => {
+      const connection = await orAborted(this.#connection, limit);
+      const sent = toUsageMessages(batch).map((message) => this.#send(connection, message));
+      await orAborted(Promise.all(sent), limit);
+    });
   }
 
   async #send(connection: NatsConnection, message: UsageMessage): Promise<void> {
@@ -58,7 +63,8 @@ export class UsagePublisher implements AsyncDisposable {
 
   /** Asks any ingest, and after a while once more: the question may have been on its way to one whose server died. */
   async #store(connection: NatsConnection, { data }: UsageMessage): Promise<void> {
-    const ask = () => connection.request(directSubject(this.#names), data, { timeout: this.#timeoutMs / 2 });
+    const options = { timeout: this.#timeoutMs / 2, ...traceHeader() };
+    const ask = () => connection.request(directSubject(this.#names), data, options);
     await ask().catch((thrown: unknown) => {
       if (thrown instanceof NatsError && thrown.code === ErrorCode.Timeout) return ask();
       throw thrown;
@@ -81,7 +87,7 @@ export class UsagePublisher implements AsyncDisposable {
 
   #publish(connection: NatsConnection, { id, data }: UsageMessage): Promise<unknown> {
     const { stream: streamName, subject } = this.#names;
-    const options = { msgID: id, timeout: this.#timeoutMs, expect: { streamName } };
+    const options = { msgID: id, timeout: this.#timeoutMs, expect: { streamName }, ...traceHeader() };
     return connection.jetstream().publish(subject, data, options);
   }
 
@@ -90,4 +96,14 @@ export class UsagePublisher implements AsyncDisposable {
     const connection = await this.#connection.catch(() => undefined);
     await connection?.close();
   }
+}
+
+/** The span that publishes, for the consumer to go on with, when it is sampled. */
+function traceHeader() {
+  const span = activeSpan();
+  const traceparent = span?.isRecording() ? traceparentOf(span) : undefined;
+  if (traceparent === undefined) return {};
+  const sent = headers();
+  sent.set('traceparent', traceparent);
+  return { headers: sent };
 }

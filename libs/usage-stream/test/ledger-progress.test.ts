@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { createLogger } from '@gateway/telemetry';
+import { createLogger, Metrics } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
 import { AckPolicy } from 'nats';
 import { describe, expect, it } from 'vitest';
 import { connectNats, ensureUsageStream, LedgerProgress, UsagePublisher } from '../src/index.ts';
 import { smallStream } from './small-stream.ts';
 
-const logger = createLogger('test', 'silent');
+const watchers = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
 const batch = (requestId: string) => ({ events: [create(UsageRecordedSchema, { requestId })], logs: [] });
 
 describe('the progress of the ledger', () => {
@@ -30,7 +30,7 @@ describe('the progress of the ledger', () => {
   });
 
   it('is not known without NATS, and says so at once', async () => {
-    await using progress = new LedgerProgress({ urls: ['nats://127.0.0.1:9'] }, logger);
+    await using progress = new LedgerProgress({ urls: ['nats://127.0.0.1:9'] }, watchers);
     await expect(progress.untilRecorded(10_000)).rejects.toThrow('no connection');
   });
 });
@@ -40,15 +40,15 @@ async function openWorld() {
   const { natsUrl } = await testBackends();
   const id = randomUUID();
   const names = { stream: `USAGE-${id}`, subject: `usage.${id}`, consumer: 'usage-ingest' };
-  const connection = await connectNats({ urls: [natsUrl] }, logger);
+  const connection = await connectNats({ urls: [natsUrl] }, watchers);
   stack.defer(() => connection.close());
   const manager = await connection.jetstreamManager();
   await ensureUsageStream(manager, smallStream, names);
   stack.defer(async () => void (await manager.streams.delete(names.stream)));
   await manager.consumers.add(names.stream, { durable_name: names.consumer, ack_policy: AckPolicy.Explicit });
   const consumer = await connection.jetstream().consumers.get(names.stream, names.consumer);
-  const publisher = stack.use(new UsagePublisher({ urls: [natsUrl] }, logger, { names }));
-  const progress = stack.use(new LedgerProgress({ urls: [natsUrl] }, logger, names));
+  const publisher = stack.use(new UsagePublisher({ urls: [natsUrl] }, watchers, { names }));
+  const progress = stack.use(new LedgerProgress({ urls: [natsUrl] }, watchers, names));
   const open = stack.move();
   return { publisher, progress, next: () => consumer.next(), [Symbol.asyncDispose]: () => open.disposeAsync() };
 }

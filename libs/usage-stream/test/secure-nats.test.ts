@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLogger } from '@gateway/telemetry';
+import { createLogger, Metrics } from '@gateway/telemetry';
 import { startNats, startNatsCluster } from '@gateway/testkit';
 import { CertificateAuthority, type CertificateFiles } from '@gateway/testkit/certificates';
 import { encodeAccount, encodeOperator, encodeUser, fmtCreds } from '@nats-io/jwt';
@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectNats, ensureUsageStream, type NatsServers } from '../src/index.ts';
 import { smallStream } from './small-stream.ts';
 
-const logger = createLogger('test', 'silent');
+const watchers = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
 const names = { stream: 'USAGE', subject: 'usage.recorded', consumer: 'usage-ingest' };
 
 describe('NATS over TLS', () => {
@@ -28,7 +28,7 @@ describe('NATS over TLS', () => {
   }, async () => {
     await using cluster = await startNatsCluster({ tls: files });
     const urls = cluster.servers.map(({ url }) => url);
-    const connection = await connectNats({ urls, caFile: files.caFile }, logger);
+    const connection = await connectNats({ urls, caFile: files.caFile }, watchers);
     const manager = async () => connection.jetstreamManager();
     const ensure = async (replicas: number) =>
       ensureUsageStream(await manager(), { ...smallStream, replicas }, names).then(() => 'made', String);
@@ -75,7 +75,7 @@ describe('NATS over TLS', () => {
     // It is refused as soon as its second is over.
     const soon = { exp: Math.floor(Date.now() / 1_000) + 2 };
     await writeFile(credsFile, fmtCreds(await encodeUser('edge', user, account, {}, soon), user));
-    const connection = await connectNats({ urls: [server.url], credsFile }, logger);
+    const connection = await connectNats({ urls: [server.url], credsFile }, watchers);
     const statuses = connection.status();
     await writeFile(credsFile, fmtCreds(await encodeUser('edge', other, account), other));
     for await (const { type } of statuses) if (type === 'reconnect') break;
@@ -101,7 +101,7 @@ const unlimited = {
 
 async function connectedWithin(timeoutMs: number, servers: NatsServers) {
   const late = AbortSignal.timeout(timeoutMs);
-  return connectNats(servers, logger, late).catch(() => {
+  return connectNats(servers, watchers, late).catch(() => {
     throw new Error('too late');
   });
 }

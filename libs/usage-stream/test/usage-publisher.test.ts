@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { createLogger } from '@gateway/telemetry';
+import { createLogger, Metrics } from '@gateway/telemetry';
 import { freePort, startNats, testBackends } from '@gateway/testkit';
 import type { NatsConnection } from 'nats';
 import { describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ import {
 } from '../src/index.ts';
 import { smallStream } from './small-stream.ts';
 
-const logger = createLogger('test', 'silent');
+const watchers = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
 const events = (...ids: string[]) => ({
   events: ids.map((requestId) => create(UsageRecordedSchema, { requestId })),
   logs: [],
@@ -32,7 +32,7 @@ describe('the usage stream', () => {
 
   it('holds an event once, however often it is published', async () => {
     await using stream = await openStream();
-    await using publisher = new UsagePublisher({ urls: [stream.url] }, logger, { names: stream.names });
+    await using publisher = new UsagePublisher({ urls: [stream.url] }, watchers, { names: stream.names });
     await publisher.publish(events('a'));
     await publisher.publish(events('a'));
     await publisher.publish(events('b', 'c'));
@@ -42,7 +42,7 @@ describe('the usage stream', () => {
 
   it('refuses what is too much for it, so that the publisher keeps it', async () => {
     await using stream = await openStream({ maxBytes: 1_000 });
-    await using publisher = new UsagePublisher({ urls: [stream.url] }, logger, { names: stream.names });
+    await using publisher = new UsagePublisher({ urls: [stream.url] }, watchers, { names: stream.names });
     const sizable = Array.from({ length: 20 }, () => publisher.publish(events(randomUUID().repeat(3))));
     const results = await Promise.allSettled(sizable);
     const taken = results.filter(({ status }) => status === 'fulfilled').length;
@@ -55,15 +55,15 @@ describe('a publisher', () => {
   it('fails when there is no stream to take the events', async () => {
     const { natsUrl } = await testBackends();
     const names = uniqueNames();
-    await using publisher = new UsagePublisher({ urls: [natsUrl] }, logger, { names, timeoutMs: 2_000 });
+    await using publisher = new UsagePublisher({ urls: [natsUrl] }, watchers, { names, timeoutMs: 2_000 });
     await expect(publisher.publish(events('a'))).rejects.toThrow();
   });
 
   it('has an ingest store what the stream does not take, and believes it only when it says so', async () => {
     const { natsUrl } = await testBackends();
     const names = uniqueNames();
-    await using publisher = new UsagePublisher({ urls: [natsUrl] }, logger, { names, timeoutMs: 1_000 });
-    const ingest = await connectNats({ urls: [natsUrl] }, logger);
+    await using publisher = new UsagePublisher({ urls: [natsUrl] }, watchers, { names, timeoutMs: 1_000 });
+    const ingest = await connectNats({ urls: [natsUrl] }, watchers);
     const stored: string[] = [];
     let isStoring = false;
     ingest.subscribe(directSubject(names), {
@@ -86,8 +86,8 @@ describe('a publisher', () => {
 
   it('bothers no ingest with what the stream takes', async () => {
     await using stream = await openStream();
-    await using publisher = new UsagePublisher({ urls: [stream.url] }, logger, { names: stream.names });
-    const ingest = await connectNats({ urls: [stream.url] }, logger);
+    await using publisher = new UsagePublisher({ urls: [stream.url] }, watchers, { names: stream.names });
+    const ingest = await connectNats({ urls: [stream.url] }, watchers);
     const asked = ingest.subscribe(directSubject(stream.names));
     await publisher.publish(events('a'));
     await ingest.flush();
@@ -98,7 +98,7 @@ describe('a publisher', () => {
   it('fails after its timeout while NATS is not there, and succeeds once it is', async () => {
     const port = await freePort();
     const names = uniqueNames();
-    await using publisher = new UsagePublisher({ urls: [`nats://127.0.0.1:${port}`] }, logger, {
+    await using publisher = new UsagePublisher({ urls: [`nats://127.0.0.1:${port}`] }, watchers, {
       names,
       timeoutMs: 300,
     });
@@ -115,13 +115,13 @@ describe('a publisher', () => {
     await using stream = await openStream();
     const dead = await freePort();
     const urls = [`nats://127.0.0.1:${dead}`, stream.url, 'nats://127.0.0.1:9'];
-    await using publisher = new UsagePublisher({ urls }, logger, { names: stream.names });
+    await using publisher = new UsagePublisher({ urls }, watchers, { names: stream.names });
     await publisher.publish(events('a'));
     expect(await stream.messages()).toBe(1);
   });
 
   it('stops waiting with its signal', async () => {
-    await using publisher = new UsagePublisher({ urls: ['nats://127.0.0.1:9'] }, logger);
+    await using publisher = new UsagePublisher({ urls: ['nats://127.0.0.1:9'] }, watchers);
     const controller = new AbortController();
     const publishing = publisher.publish(events('a'), controller.signal);
     controller.abort(new Error('enough'));
@@ -136,7 +136,7 @@ function uniqueNames(): UsageStreamNames {
 
 async function openStream(settings: Partial<typeof smallStream> = {}, at?: string, names = uniqueNames()) {
   const url = at ?? (await testBackends()).natsUrl;
-  const connection: NatsConnection = await connectNats({ urls: [url] }, logger);
+  const connection: NatsConnection = await connectNats({ urls: [url] }, watchers);
   const manager = await connection.jetstreamManager();
   await ensureUsageStream(manager, { ...smallStream, ...settings }, names);
   return {

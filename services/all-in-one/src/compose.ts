@@ -21,7 +21,6 @@ import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/u
 import { directClientOf, type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import { systemClock } from '@gateway/time';
 import { readUsageIngestConfig, readUsageStreamConfig } from '@gateway/usage-ingest/config';
-import { createIngestMetrics } from '@gateway/usage-ingest/metrics';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { createUsageQueryService } from '@gateway/usage-query/service';
@@ -45,7 +44,9 @@ export async function composeGateway(env: Environment, config: AllInOneConfig, r
 
   if (config.migrateAtStart || readDatabaseUrl(env) === undefined) await migrateGatewayDatabase(env);
   // Long enough for pages that change with every commit to be copied once for many of them.
-  const { handle: database } = stack.use(await openGatewayDatabase(env, { checkpointMs: 5_000 }));
+  const { handle: database } = stack.use(
+    await openGatewayDatabase(env, { checkpointMs: 5_000, metrics: runtime.metrics }),
+  );
   const { gateway, simulatorUrl } = await chooseProviders(wiring, database);
   const { limitStore, poolStore } = await openStores(wiring);
   const stream = await openUsageStream(wiring);
@@ -120,12 +121,10 @@ async function openUsageStream({ env, config: { natsServers: servers }, runtime,
   if (servers === undefined) return undefined;
   const { LedgerProgress, UsagePublisher } = await import('@gateway/usage-stream');
   const { NatsUsageConsumer } = await import('@gateway/usage-ingest/consumer/nats-usage-consumer');
-  const { logger } = runtime;
-  const publisher = stack.use(new UsagePublisher(servers, logger));
-  const metrics = createIngestMetrics(runtime.metrics);
+  const publisher = stack.use(new UsagePublisher(servers, runtime));
   return {
-    ofIngest: { consumer: new NatsUsageConsumer({ ...readUsageStreamConfig(env), servers, logger, metrics }) },
-    ofQuery: { progress: stack.use(new LedgerProgress(servers, logger)) },
+    ofIngest: { consumer: new NatsUsageConsumer({ ...readUsageStreamConfig(env), servers, ...runtime }) },
+    ofQuery: { progress: stack.use(new LedgerProgress(servers, runtime)) },
     /** In place of the ingest's own, which writes to the ledger at once. */
     route: serviceRoute(UsageIngestService, {
       record: async (batch, { signal }) => {

@@ -3,20 +3,27 @@ import { backendText, ConfigError, type Environment, EnvReader } from '@gateway/
 import { type GatewayDatabase, migrate } from '@gateway/database';
 import { databaseUrl } from '@gateway/database/database-url';
 import { type IdentityConfig, readIdentityConfig } from '@gateway/identity/config';
+import type { Metrics } from '@gateway/telemetry';
 import { DataFolder } from './data-folder.ts';
 
+interface GatewayDatabaseOptions {
+  /** Of the embedded one. */
+  readonly checkpointMs?: number;
+  readonly metrics?: Metrics;
+}
+
 /** The database of DATABASE_URL, else the embedded one in the data folder. @throws ConfigError */
-export async function openGatewayDatabase(env: Environment, ofEmbedded: { readonly checkpointMs?: number } = {}) {
+export async function openGatewayDatabase(env: Environment, { checkpointMs, metrics }: GatewayDatabaseOptions = {}) {
   const url = readDatabaseUrl(env);
   if (url === undefined) {
     const { openSqlite } = await import('@gateway/database/sqlite');
     const { databaseFile } = await DataFolder.open(env);
-    const handle = openSqlite(databaseFile, ofEmbedded);
+    const handle = openSqlite(databaseFile, { checkpointMs, metrics });
     return openDatabase(handle, 'embedded', `the embedded database ${resolve(databaseFile)}`);
   }
   const { openPostgres, reachPostgres } = await import('@gateway/database/postgres');
   await using opening = new AsyncDisposableStack();
-  const handle = opening.use(openPostgres(url));
+  const handle = opening.use(openPostgres(url, { metrics }));
   await reachPostgres(handle, url);
   opening.move();
   return openDatabase(handle, 'shared', descriptionOf(url));

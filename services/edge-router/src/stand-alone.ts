@@ -22,7 +22,7 @@ export async function createEdgeRouterFromEnvironment(
   const urls = readEdgeRouterPeerUrls(env);
   const stack = new AsyncDisposableStack();
   const channel = await peerChannels(runtime, stack);
-  const publisher = stack.use(new UsagePublisher(urls.nats, runtime.logger));
+  const publisher = stack.use(new UsagePublisher(urls.nats, runtime));
   const peers: EdgeRouterPeers = {
     identity: channel('identity', urls.identity).client(IdentityService),
     limiter: channel('limiter', urls.limiter).client(LimiterService),

@@ -34,7 +34,7 @@ export async function createIdentityFromEnvironment(env: Environment, runtime: S
   if (config.migrateAtStart) {
     runtime.logger.info({ migrations: await migratePostgres(config.databaseUrl) }, 'the tables are up to date');
   }
-  const database = openPostgres(config.databaseUrl, { applicationName: 'identity' });
+  const database = openPostgres(config.databaseUrl, { applicationName: 'identity', metrics: runtime.metrics });
   return {
     ...createIdentityService(config, { database }, runtime),
     [Symbol.asyncDispose]: () => database.destroy(),

@@ -107,13 +107,13 @@ export async function createPoolBrokerFromEnvironment(env: Environment, runtime:
   const { openSharedPoolStore } = await import('./store/fallback-pool-store.ts');
   await using stack = new AsyncDisposableStack();
   const store = stack.use(await openSharedPoolStore(config.redis, runtime, config.redisCommandTimeoutMs));
-  const database = config.databaseUrl === undefined ? undefined : stack.use(await open(config.databaseUrl));
+  const database = config.databaseUrl === undefined ? undefined : stack.use(await open(config.databaseUrl, runtime));
   const service = stack.use(createPoolBrokerService(config, runtime, { store, database }));
   const opened = stack.move();
   return { ...service, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-async function open(databaseUrl: string): Promise<GatewayDatabase> {
+async function open(databaseUrl: string, { metrics }: ServiceRuntime): Promise<GatewayDatabase> {
   const { openPostgres } = await import('@gateway/database/postgres');
-  return openPostgres(databaseUrl, { applicationName: 'pool-broker', maxConnections: 4 });
+  return openPostgres(databaseUrl, { applicationName: 'pool-broker', maxConnections: 4, metrics });
 }

@@ -1,15 +1,17 @@
-import { durationBucketsSeconds, type Metrics } from '@gateway/telemetry';
+import type { Metrics } from '@gateway/telemetry';
 
 export type IngestMetrics = ReturnType<typeof createIngestMetrics>;
 
 /** What happens on the way into the ledger that operators want to see. */
 export function createIngestMetrics(metrics: Metrics) {
+  const events = metrics.counter({
+    name: 'gateway_usage_events_total',
+    help: 'Usage events that arrived at the ledger: recorded, repeated (already there) or dead_letter.',
+    labels: ['result'],
+  });
+  for (const result of ['recorded', 'repeated', 'dead_letter']) events.inc({ result }, 0);
   return {
-    events: metrics.counter({
-      name: 'gateway_usage_events_total',
-      help: 'Usage events that arrived at the ledger: recorded, repeated (already there) or dead_letter.',
-      labels: ['result'],
-    }),
+    events,
     refusedLogs: metrics.counter({
       name: 'gateway_usage_request_log_refused_total',
       help: 'Entries of the request log that the database did not take.',
@@ -18,14 +20,22 @@ export function createIngestMetrics(metrics: Metrics) {
       name: 'gateway_usage_batch_failures_total',
       help: 'Batches of usage messages that could not be stored and will come again.',
     }),
-    batchDurations: metrics.histogram({
-      name: 'gateway_usage_batch_duration_seconds',
-      help: 'Time to store one batch of usage messages.',
-      buckets: durationBucketsSeconds,
+    eventAges: metrics.histogram({
+      name: 'gateway_usage_event_age_seconds',
+      help: 'Time from the end of a request to its row in the ledger.',
+      buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600],
     }),
     backlog: metrics.gauge({
       name: 'gateway_usage_backlog_messages',
       help: 'Usage messages in the stream that were not delivered yet.',
+    }),
+    ackPending: metrics.gauge({
+      name: 'gateway_usage_ack_pending_messages',
+      help: 'Usage messages that replicas have at hand: delivered, not acknowledged yet.',
+    }),
+    lag: metrics.gauge({
+      name: 'gateway_ledger_lag_seconds',
+      help: 'Age of the oldest usage message in the stream that is not recorded yet; 0 when all are.',
     }),
     removedDays: metrics.counter({
       name: 'gateway_usage_days_removed_total',

@@ -58,9 +58,8 @@ export async function createUsageIngestFromEnvironment(env: Environment, runtime
   const config = readUsageIngestProcessConfig(env);
   const { openPostgres } = await import('@gateway/database/postgres');
   const { NatsUsageConsumer: Consumer } = await import('./consumer/nats-usage-consumer.ts');
-  const database = openPostgres(config.databaseUrl, { applicationName: 'usage-ingest' });
-  const metrics = createIngestMetrics(runtime.metrics);
-  const consumer = new Consumer({ ...config, servers: config.natsServers, logger: runtime.logger, metrics });
+  const database = openPostgres(config.databaseUrl, { applicationName: 'usage-ingest', metrics: runtime.metrics });
+  const consumer = new Consumer({ ...config, servers: config.natsServers, ...runtime });
   const service = createUsageIngestService(config, { database, consumer }, runtime);
   return {
     ...service,

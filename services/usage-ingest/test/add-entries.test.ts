@@ -38,7 +38,9 @@ describe.each(testDatabases)('adding entries in $name', ({ open }) => {
         for (const batch of given) {
           const before = kept.size;
           for (const entry of batch) if (!kept.has(entry.request_id)) kept.set(entry.request_id, entry);
-          expect(await ledger.add(batch)).toEqual({ fresh: kept.size - before, tooOld: new Set() });
+          const { fresh, tooOld } = await ledger.add(batch);
+          expect(fresh).toEqual(new Set([...kept.values()].slice(before)));
+          expect(tooOld).toEqual(new Set());
         }
         const stored = await database.selectFrom('usage_events').selectAll().execute();
         const inOrder = (rows: readonly LedgerEntry[]) =>

@@ -18,7 +18,8 @@ import { UsageLedger } from '../src/store/usage-ledger.ts';
 import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
 
 const logger = createLogger('test', 'silent');
-const metrics = createIngestMetrics(new Metrics());
+const watchers = { logger, metrics: new Metrics() };
+const metrics = createIngestMetrics(watchers.metrics);
 const within = { timeout: 20_000, interval: 20 };
 /** A cluster elects a leader anew. */
 const patient = { timeout: 40_000, interval: 100 };
@@ -264,9 +265,9 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
   const stream = { ...readUsageStreamConfig({}).stream, replicas };
   const database = await openMigrated(stack);
   const sink = sinkOf(database);
-  const publisher = stack.use(new UsagePublisher({ urls }, logger, { names }));
+  const publisher = stack.use(new UsagePublisher({ urls }, watchers, { names }));
   const connecting = new AbortController();
-  const connected = connectNats({ urls }, logger, connecting.signal).then(async (connection) => {
+  const connected = connectNats({ urls }, watchers, connecting.signal).then(async (connection) => {
     await untilDone(
       async () => ensureUsageStream(await connection.jetstreamManager(), stream, names),
       connecting.signal,
@@ -287,7 +288,7 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
     sink,
     publisher,
     consume(to: UsageSink = sink) {
-      const consumer = new NatsUsageConsumer({ servers: { urls }, stream, names, batchEvents: 50, logger, metrics });
+      const consumer = new NatsUsageConsumer({ servers: { urls }, stream, names, batchEvents: 50, ...watchers });
       resources.use(consumer);
       consumer.start(to);
       return consumer;

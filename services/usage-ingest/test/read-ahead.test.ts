@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createLogger } from '@gateway/telemetry';
+import { createLogger, Metrics } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
 import { connectNats, ensureUsageStream } from '@gateway/usage-stream';
 import type { Consumer } from 'nats';
@@ -8,7 +8,6 @@ import { readUsageStreamConfig } from '../src/config.ts';
 import { ReadAhead } from '../src/consumer/read-ahead.ts';
 import { openUsageConsumer } from '../src/consumer/stream-keeper.ts';
 
-const logger = createLogger('test', 'silent');
 const settings = readUsageStreamConfig({}).stream;
 
 describe('reading ahead of a consumer', () => {
@@ -24,7 +23,10 @@ describe('reading ahead of a consumer', () => {
     stored.length = 0;
     hasLeader = false;
     resources = new AsyncDisposableStack();
-    const connection = await connectNats({ urls: [(await testBackends()).natsUrl] }, logger);
+    const connection = await connectNats(
+      { urls: [(await testBackends()).natsUrl] },
+      { logger: createLogger('test', 'silent'), metrics: new Metrics() },
+    );
     resources.defer(() => connection.close());
     const id = randomUUID();
     const names = { stream: `USAGE-${id}`, subject: `usage.${id}`, consumer: 'usage-ingest' };

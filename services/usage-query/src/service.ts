@@ -38,9 +38,9 @@ export async function createUsageQueryFromEnvironment(env: Environment, runtime:
   const { openPostgres } = await import('@gateway/database/postgres');
   const { LedgerProgress } = await import('@gateway/usage-stream');
   const stack = new AsyncDisposableStack();
-  const database = openPostgres(databaseUrl, { applicationName: 'usage-query' });
+  const database = openPostgres(databaseUrl, { applicationName: 'usage-query', metrics: runtime.metrics });
   stack.defer(() => database.destroy());
-  const progress = stack.use(new LedgerProgress(natsServers, runtime.logger));
+  const progress = stack.use(new LedgerProgress(natsServers, runtime));
   return {
     ...createUsageQueryService(config, { database, progress }, runtime),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backendText, unreachableText } from '@gateway/config';
+import { backendUp, type Metrics } from '@gateway/telemetry';
 import { Kysely, PostgresAdapter, PostgresDialect, sql } from 'kysely';
 import { type CustomTypesConfig, types } from 'pg';
 import { migrate, pendingMigrations } from '../migrate.ts';
+import { measureQueries } from '../query-metrics.ts';
 import type { Database, GatewayDatabase } from '../schema.ts';
 import { parseDatabaseUrl } from './database-url.ts';
 import { answerGraceMs, PostgresConnections } from './postgres-connections.ts';
@@ -14,6 +16,8 @@ export interface PostgresOptions {
   readonly maxConnections?: number;
   /** After so long a statement is ended. 0: never. */
   readonly statementTimeoutMs?: number;
+  /** Where statements are measured, and whether the servers answer. Default: nowhere. */
+  readonly metrics?: Metrics | undefined;
 }
 
 /**
@@ -23,9 +27,10 @@ export interface PostgresOptions {
  */
 export function openPostgres(
   url: string,
-  { applicationName = 'gateway', maxConnections = 10, statementTimeoutMs = 10_000 }: PostgresOptions = {},
+  { applicationName = 'gateway', maxConnections = 10, statementTimeoutMs = 10_000, metrics }: PostgresOptions = {},
 ): GatewayDatabase {
-  const pool = new PostgresConnections(parseDatabaseUrl(url), statementTimeoutMs, {
+  const rules = { statementTimeoutMs, onUsed: metrics && backendUp(metrics, 'postgres') };
+  const pool = new PostgresConnections(parseDatabaseUrl(url), rules, {
     application_name: applicationName,
     max: maxConnections,
     connectionTimeoutMillis: 3_000,
@@ -34,7 +39,8 @@ export function openPostgres(
     keepAliveInitialDelayMillis: 10_000,
     types: numberTypes,
   });
-  return new Kysely<Database>({ dialect: new PooledPostgresDialect({ pool }) });
+  const log = metrics && measureQueries(metrics, 'postgresql');
+  return new Kysely<Database>({ dialect: new PooledPostgresDialect({ pool }), ...(log && { log }) });
 }
 
 /** Migrates the database behind a URL, over a connection without time limits: a migration may take its time. */

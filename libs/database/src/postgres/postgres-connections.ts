@@ -5,6 +5,13 @@ import type { PostgresAddress } from './database-url.ts';
 /** How much longer than a statement may take its answer is waited for, before the connection counts as dead. */
 export const answerGraceMs = 2_000;
 
+interface ConnectionRules {
+  /** 0: no limit. */
+  readonly statementTimeoutMs: number;
+  /** Called whenever servers were asked something: whether one answered that can be worked with. */
+  readonly onUsed?: ((isUp: boolean) => void) | undefined;
+}
+
 /**
  * Connections to the servers of one database, of which one takes writes: to that one, whichever it is by now. They are made when
  * needed; the server that took writes last is asked first. Their statements end in time.
@@ -12,17 +19,16 @@ export const answerGraceMs = 2_000;
 export class PostgresConnections implements PostgresPool {
   readonly options = {};
   readonly #pools: readonly Pool[];
-  readonly #statementTimeoutMs: number;
+  readonly #rules: ConnectionRules;
   readonly #madeMs = new WeakMap<object, number>();
   #current = 0;
   #distrustedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param statementTimeoutMs 0: no limit. */
-  constructor({ hosts, mustWrite }: PostgresAddress, statementTimeoutMs: number, options: PoolConfig) {
+  constructor({ hosts, mustWrite }: PostgresAddress, rules: ConnectionRules, options: PoolConfig) {
     this.#pools = hosts.map((host) =>
       this.#openPool({ ...host, ...options, ...(mustWrite && { verify: checkWritable }) }),
     );
-    this.#statementTimeoutMs = statementTimeoutMs;
+    this.#rules = rules;
   }
 
   /** @throws when no server can be reached that may be worked with: the reason of the only one, or those of all. */
@@ -33,11 +39,12 @@ export class PostgresConnections implements PostgresPool {
       try {
         const client = await this.#trustedClient(pool);
         this.#current = this.#pools.indexOf(pool);
-        return new PostgresConnection(client, this.#statementTimeoutMs, () => this.#distrustConnections());
+        return new PostgresConnection(client, this.#rules, () => this.#distrustConnections());
       } catch (thrown) {
         problems.push(thrown);
       }
     }
+    this.#rules.onUsed?.(false);
     if (problems.length === 1) throw problems[0];
     const texts = inOrder.map((pool, index) => {
       const problem = problems[index];
@@ -83,14 +90,14 @@ export class PostgresConnections implements PostgresPool {
  */
 class PostgresConnection implements PostgresPoolClient {
   readonly #client: PoolClient;
-  readonly #statementTimeoutMs: number;
+  readonly #rules: ConnectionRules;
   readonly #onServerGone: () => void;
   #inTransaction = false;
   #isGivenUp = false;
 
-  constructor(client: PoolClient, statementTimeoutMs: number, onServerGone: () => void) {
+  constructor(client: PoolClient, rules: ConnectionRules, onServerGone: () => void) {
     this.#client = client;
-    this.#statementTimeoutMs = statementTimeoutMs;
+    this.#rules = rules;
     this.#onServerGone = onServerGone;
   }
 
@@ -112,14 +119,14 @@ class PostgresConnection implements PostgresPoolClient {
     // As Kysely begins and ends transactions.
     if (sql === 'begin' || sql.startsWith('start transaction')) return await this.#begin(sql);
     // Postgres takes what is done concurrently only outside transactions.
-    const isAlone = !this.#inTransaction && this.#statementTimeoutMs > 0 && !sql.endsWith(' concurrently');
+    const isAlone = !this.#inTransaction && this.#rules.statementTimeoutMs > 0 && !sql.endsWith(' concurrently');
     if (sql === 'commit' || sql === 'rollback') this.#inTransaction = false;
     return isAlone ? await this.#sendInTransaction(sql, parameters) : await this.#send(sql, parameters);
   }
 
   /** Together with the limits of the transaction, which go by one message with its beginning. */
   async #begin(sql: string): Promise<unknown> {
-    const limitMs = this.#statementTimeoutMs;
+    const limitMs = this.#rules.statementTimeoutMs;
     const idleLimitMs = limitMs === 0 ? 0 : limitMs + answerGraceMs;
     const begun = await this.#send(
       `${sql}; set local statement_timeout = ${limitMs}; set local idle_in_transaction_session_timeout = ${idleLimitMs}`,
@@ -146,8 +153,11 @@ class PostgresConnection implements PostgresPoolClient {
 
   async #send(sql: string, parameters: readonly unknown[]): Promise<unknown> {
     try {
-      return await this.#client.query(sql, [...parameters]);
+      const result: unknown = await this.#client.query(sql, [...parameters]);
+      this.#rules.onUsed?.(true);
+      return result;
     } catch (thrown) {
+      this.#rules.onUsed?.(isAnswer(thrown) && !isServerGone(thrown));
       if (isServerGone(thrown)) {
         this.#isGivenUp = true;
         this.#onServerGone();
@@ -162,6 +172,11 @@ function isServerGone(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   if (thrown.message === 'Query read timeout') return true;
   return 'code' in thrown && ['25006', '57P01', '57P02'].includes(String(thrown.code));
+}
+
+/** True when the server itself said that a statement failed. What fails on the way has no severity. */
+function isAnswer(thrown: unknown): boolean {
+  return thrown instanceof Error && 'severity' in thrown && thrown.severity !== undefined;
 }
 
 /** Asks a new connection, as libpq does for `target_session_attrs=read-write`: a standby says no, until it is promoted. */

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { makePrivateDatabase } from '@gateway/config';
+import type { Metrics } from '@gateway/telemetry';
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -15,20 +16,24 @@ import {
   type SqliteStatement,
   type TransactionSettings,
 } from 'kysely';
+import { measureQueries } from '../query-metrics.ts';
 import type { Database, GatewayDatabase } from '../schema.ts';
 import type { CheckpointWork } from './checkpoint-thread.ts';
 
 export interface SqliteOptions {
   /** A thread does the checkpoints, so often; without it commits do them. For a process whose loop must not wait for the disk. */
-  readonly checkpointMs?: number;
+  readonly checkpointMs?: number | undefined;
+  /** Where statements are measured. Default: nowhere. */
+  readonly metrics?: Metrics | undefined;
 }
 
 /**
  * The database in a file, made with its folder when absent; ":memory:" for one that ends with the process. The file
  * is opened by the first query. A commit survives the end of the process; the last ones may not survive a power cut.
  */
-export function openSqlite(path: string, { checkpointMs }: SqliteOptions = {}): GatewayDatabase {
+export function openSqlite(path: string, { checkpointMs, metrics }: SqliteOptions = {}): GatewayDatabase {
   return new Kysely<Database>({
+    ...(metrics && { log: measureQueries(metrics, 'sqlite') }),
     dialect: {
       createDriver: () => new WriteFirstDriver(path, checkpointMs),
       createAdapter: () => new TransactionalDdlAdapter(),

@@ -4,24 +4,12 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLTagStore } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { makePrivateDatabase } from '@gateway/config';
-import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { OutboxEvents } from '../events.ts';
+import { decoded, encoded, type OutboxRow } from './outbox-row.ts';
 
 /** Rows that are read or delivered at a time. */
 export const batchRows = 500;
-
-export interface OutboxRow {
-  /** Its key in the file. */
-  readonly number: number;
-  /** `open`: the request is under way. `final`: to be delivered. `gone`: to be deleted. */
-  state: 'open' | 'final' | 'gone';
-  /** When it became final. */
-  writtenMs: number;
-  message: UsageRecorded | RequestLogged;
-}
 
 /** As SQLite's `synchronous`: `off` survives a kill; `normal` keeps the file whole, and `full` every row, when the power goes. */
 export const outboxSynchronous = ['off', 'normal', 'full'] as const;
@@ -135,14 +123,13 @@ export class OutboxFile implements Disposable {
     if (this.#database.isOpen) this.#database.close();
   }
 
-  #apply({ number, state, writtenMs, message }: OutboxRow): void {
-    if (state === 'gone') {
+  #apply(row: OutboxRow): void {
+    const { number, writtenMs } = row;
+    if (row.state === 'gone') {
       this.#sql.run`DELETE FROM rows WHERE number = ${number}`;
       return;
     }
-    const [kind, event] = isLog(message)
-      ? ['log', toBinary(RequestLoggedSchema, message)]
-      : [state === 'open' ? 'open' : 'usage', toBinary(UsageRecordedSchema, message)];
+    const [kind, event] = encoded(row);
     this.#sql
       .run`REPLACE INTO rows (number, kind, written_ms, event) VALUES (${number}, ${kind}, ${writtenMs}, ${event})`;
   }
@@ -189,30 +176,6 @@ function requireSchema(database: DatabaseSync): void {
 const schemaVersion = 1;
 const schema =
   'CREATE TABLE IF NOT EXISTS rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, written_ms INTEGER NOT NULL, event BLOB NOT NULL);';
-
-export function isLog(message: OutboxRow['message']): message is RequestLogged {
-  return message.$typeName === RequestLoggedSchema.typeName;
-}
-
-/** Of a request there is its usage, and its log entry. */
-export function keyOf(message: OutboxRow['message']): string {
-  return isLog(message) ? `log ${message.requestId}` : message.requestId;
-}
-
-/** Undefined for what can't be read. */
-function decoded(kind: unknown, bytes: unknown): OutboxRow['message'] | undefined {
-  try {
-    const message = fromBinary(kind === 'log' ? RequestLoggedSchema : UsageRecordedSchema, bytes as Uint8Array);
-    // Other bytes can pass for a message of which nothing is known.
-    if (message.requestId === '') return undefined;
-    if (kind !== 'open' || isLog(message)) return message;
-    message.estimated = true;
-    if (message.outcome === Outcome.UNSPECIFIED) message.outcome = Outcome.LOST;
-    return message;
-  } catch {
-    return undefined;
-  }
-}
 
 /** Of all files in a folder. */
 export async function bytesIn(folder: string): Promise<number> {

@@ -5,17 +5,8 @@ import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { UsageBatch } from '@gateway/usage-stream/usage-message';
 import type { OutboxEvents } from '../events.ts';
-import {
-  abandonedRows,
-  batchRows,
-  bytesIn,
-  isDamage,
-  isLog,
-  keyOf,
-  OutboxFile,
-  type OutboxRow,
-  type OutboxSynchronous,
-} from './outbox-file.ts';
+import { abandonedRows, batchRows, bytesIn, isDamage, OutboxFile, type OutboxSynchronous } from './outbox-file.ts';
+import { batchOf, isLog, keepTrace, keyOf, type OutboxRow } from './outbox-row.ts';
 
 /** Where finished usage goes: JetStream, or the ingest service itself where there is no broker. */
 export interface UsageSink {
@@ -155,6 +146,7 @@ export class Outbox implements AsyncDisposable {
   }
 
   #change(message: OutboxRow['message'], state: 'open' | 'final'): Row {
+    keepTrace(message);
     const key = keyOf(message);
     const known = this.#rows.get(key) ?? {
       number: ++this.#lastNumber,
@@ -271,8 +263,7 @@ export class Outbox implements AsyncDisposable {
 
   /** False when the sink did not take it. One that ignores the signal delays neither the retry nor the end of the process. */
   async #send(rows: readonly OutboxRow[]): Promise<boolean> {
-    const messages = rows.map(({ message }) => message);
-    const batch = { events: messages.filter((message) => !isLog(message)), logs: messages.filter(isLog) };
+    const batch = batchOf(rows);
     using _late = setTimeout(() => this.#sinkIsLate(), lateMs);
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(sendTimeoutMs)]);
     const givenUp = Promise.withResolvers<never>();

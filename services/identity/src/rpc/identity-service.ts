@@ -39,6 +39,7 @@ export function identityHandlers({
     help: 'Presented tokens that were looked up, by what they turned out to be.',
     labels: ['result'],
   });
+  for (const result of ['valid', 'unknown', 'revoked']) resolutions.inc({ result }, 0);
   return {
     /** The token behind a digest; no token when it is unknown or revoked. */
     async resolve({ tokenSha256: digest }) {

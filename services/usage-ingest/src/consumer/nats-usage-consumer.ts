@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '@gateway/telemetry';
 import {
   connectNats,
   directSubject,
   fromUsageMessage,
   type NatsServers,
+  type NatsWatchers,
   orAborted,
+  StreamTelemetry,
   type UsageBatch,
   type UsageStreamNames,
   type UsageStreamSettings,
   usageStreamNames,
 } from '@gateway/usage-stream';
 import type { Consumer, ConsumerMessages, JsMsg, Msg, NatsConnection } from 'nats';
-import type { IngestMetrics } from '../metrics.ts';
+import { createIngestMetrics, type IngestMetrics } from '../metrics.ts';
 import type { UsageRecorder } from '../recording/usage-recorder.ts';
 import { ReadAhead } from './read-ahead.ts';
 import { openUsageConsumer, progressMs, tendStream } from './stream-keeper.ts';
@@ -20,13 +21,11 @@ import { openUsageConsumer, progressMs, tendStream } from './stream-keeper.ts';
 /** Where events go. */
 export type UsageSink = Pick<UsageRecorder, 'record' | 'bury'>;
 
-export interface NatsUsageConsumerOptions {
+export interface NatsUsageConsumerOptions extends NatsWatchers {
   readonly servers: NatsServers;
   readonly stream: UsageStreamSettings;
   readonly names?: UsageStreamNames;
   readonly batchEvents: number;
-  readonly logger: Logger;
-  readonly metrics: IngestMetrics;
 }
 
 /** Messages asked for at a time. */
@@ -40,7 +39,7 @@ const flushTimeoutMs = 3_000;
 /** Messages beside the stream that are stored at a time. Who is not answered asks again. */
 const maxDirectMessages = 16;
 /** Between two looks at the backlog and at the room in the stream. */
-const tendIntervalMs = 15_000;
+const tendIntervalMs = 5_000;
 
 /**
  * Reads the usage stream through a durable consumer that all replicas share. A message is acknowledged after its
@@ -48,6 +47,8 @@ const tendIntervalMs = 15_000;
  */
 export class NatsUsageConsumer implements AsyncDisposable {
   readonly #options: Required<NatsUsageConsumerOptions>;
+  readonly #metrics: IngestMetrics;
+  readonly #telemetry: StreamTelemetry;
   readonly #stopping = new AbortController();
   #connection: NatsConnection | undefined;
   #fetched: ConsumerMessages | undefined;
@@ -57,6 +58,8 @@ export class NatsUsageConsumer implements AsyncDisposable {
 
   constructor(options: NatsUsageConsumerOptions) {
     this.#options = { names: usageStreamNames, ...options };
+    this.#metrics = createIngestMetrics(options.metrics);
+    this.#telemetry = new StreamTelemetry(options.metrics, this.#options.names.stream);
   }
 
   /** Begins in the background. Nothing is acknowledged before it is committed. */
@@ -87,11 +90,11 @@ export class NatsUsageConsumer implements AsyncDisposable {
 
   async #run(sink: UsageSink): Promise<void> {
     const { signal } = this.#stopping;
-    const { servers, stream, names, logger } = this.#options;
+    const { servers, stream, names, ...watchers } = this.#options;
     while (!signal.aborted) {
       try {
         if (this.#connection === undefined || this.#connection.isClosed()) {
-          this.#connection = await connectNats(servers, logger, signal);
+          this.#connection = await connectNats(servers, watchers, signal);
           this.#takeDirect(this.#connection, sink);
         }
         const consumer = await openUsageConsumer(this.#connection, stream, names);
@@ -99,7 +102,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
       } catch (thrown) {
         if (signal.aborted) return;
         this.#ready = false;
-        logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
+        watchers.logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
         // No longer: while a cluster elects a leader, what comes late waits for this.
         await pause(1, signal);
       }
@@ -126,11 +129,11 @@ export class NatsUsageConsumer implements AsyncDisposable {
 
   async #storeDirect(message: Msg, sink: UsageSink): Promise<void> {
     try {
-      const { events, logs } = fromUsageMessage(message.data);
-      await sink.record(events, logs);
+      const batch = fromUsageMessage(message.data);
+      await this.#telemetry.process(batch, sentIn([message]), () => sink.record(batch.events, batch.logs));
       message.respond();
     } catch (thrown) {
-      this.#options.metrics.batchFailures.inc();
+      this.#metrics.batchFailures.inc();
       this.#options.logger.warn({ messages: 1, err: thrown }, 'usage could not be stored; it comes again');
     }
   }
@@ -162,7 +165,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
   /** @throws when the connection is closed for good. */
   async #isReachable(connection: NatsConnection): Promise<boolean> {
     try {
-      await flush(connection, this.#stopping.signal);
+      await this.#telemetry.call('ack', () => flush(connection, this.#stopping.signal));
       this.#ready = true;
     } catch (thrown) {
       if (connection.isClosed()) throw thrown;
@@ -178,7 +181,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
       // What can't be understood is put aside when it comes by the consumer.
       const contents = messages.map(read).filter((content) => content !== undefined);
       const [events, logs] = [contents.flatMap((each) => each.events), contents.flatMap((each) => each.logs)];
-      await sink.record(events, logs);
+      await this.#telemetry.process({ events, logs }, [], () => sink.record(events, logs));
     };
     try {
       const messages = await orAborted(ahead.readOn(store), this.#stopping.signal);
@@ -192,7 +195,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
   async #tend(connection: NatsConnection, consumer: Consumer): Promise<void> {
     const { logger, stream } = this.#options;
     const { signal } = this.#stopping;
-    const toTend = { ...this.#options, connection, consumer, maxBytes: stream.maxBytes };
+    const toTend = { ...this.#options, metrics: this.#metrics, connection, consumer, maxBytes: stream.maxBytes };
     await orAborted(tendStream(toTend), signal).catch((thrown: unknown) => {
       if (!signal.aborted) logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
     });
@@ -218,7 +221,10 @@ export class NatsUsageConsumer implements AsyncDisposable {
   async *#batches(messages: ConsumerMessages): AsyncGenerator<readonly ReceivedMessage[]> {
     let batch: ReceivedMessage[] = [];
     let rows = 0;
-    for await (const message of messages) {
+    const received = messages[Symbol.asyncIterator]();
+    let next = await this.#telemetry.call('fetch', () => received.next());
+    for (; !next.done; next = await received.next()) {
+      const message = next.value;
       const content = read(message.data);
       batch.push({ message, content });
       rows += (content?.events.length ?? 0) + (content?.logs.length ?? 0);
@@ -232,37 +238,43 @@ export class NatsUsageConsumer implements AsyncDisposable {
   }
 
   async #store(batch: readonly ReceivedMessage[], sink: UsageSink): Promise<boolean> {
-    const { metrics, logger } = this.#options;
-    const startedMs = performance.now();
+    const events = batch.flatMap(({ content }) => content?.events ?? []);
+    const logs = batch.flatMap(({ content }) => content?.logs ?? []);
+    const parents = sentIn(batch.map(({ message }) => message));
     using _progress = setInterval(() => {
       for (const { message } of batch) message.working();
     }, progressMs);
     try {
-      await sink.record(
-        batch.flatMap(({ content }) => content?.events ?? []),
-        batch.flatMap(({ content }) => content?.logs ?? []),
-      );
-      for (const { message, content } of batch) {
-        if (content === undefined) await sink.bury(message.data, 'the message is not a gateway.usage.v1.RecordRequest');
-      }
+      await this.#telemetry.process({ events, logs }, parents, async () => {
+        await sink.record(events, logs);
+        for (const { message, content } of batch) {
+          if (content === undefined) await sink.bury(message.data, notAMessage);
+        }
+      });
     } catch (thrown) {
-      metrics.batchFailures.inc();
-      logger.warn({ messages: batch.length, err: thrown }, 'usage could not be stored; it comes again');
+      this.#metrics.batchFailures.inc();
+      this.#options.logger.warn({ messages: batch.length, err: thrown }, 'usage could not be stored; it comes again');
       return false;
     }
     for (const { message, content } of batch) {
       if (content === undefined) message.term();
       else message.ack();
     }
-    metrics.batchDurations.observe((performance.now() - startedMs) / 1_000);
     return true;
   }
 }
+
+const notAMessage = 'the message is not a gateway.usage.v1.RecordRequest';
 
 interface ReceivedMessage {
   readonly message: JsMsg;
   /** Undefined: the bytes can't be understood. */
   readonly content: UsageBatch | undefined;
+}
+
+/** The spans that published messages, of those that are sampled. */
+function sentIn(messages: readonly Pick<Msg, 'headers'>[]): readonly string[] {
+  return messages.flatMap((message) => message.headers?.get('traceparent') || []);
 }
 
 function read(data: Uint8Array): UsageBatch | undefined {

@@ -43,18 +43,32 @@ export interface StreamToTend {
 }
 
 /**
- * Reports the backlog, and keeps room in the stream. Consumed messages stay, to fill an empty ledger again. But a full stream takes
+ * Reports the backlog and its age, and keeps room in the stream. Consumed messages stay, to fill an empty ledger again. But a full stream takes
  * nothing new, so that from half of its size on, what is stored and acknowledged goes.
  */
 export async function tendStream({ connection, consumer, names, maxBytes, ...watchers }: StreamToTend): Promise<void> {
   const { metrics, logger } = watchers;
-  const { num_pending: pending, ack_floor: floor } = await consumer.info();
+  const { num_pending: pending, num_ack_pending: ackPending, ack_floor: floor } = await consumer.info();
   metrics.backlog.set(pending);
+  metrics.ackPending.set(ackPending);
   const manager = await connection.jetstreamManager();
+  metrics.lag.set(pending + ackPending === 0 ? 0 : await secondsSince(manager, names, floor.stream_seq + 1));
   const { state } = await manager.streams.info(names.stream);
   if (state.bytes < maxBytes / 2 || floor.stream_seq < state.first_seq) return;
   const { purged } = await manager.streams.purge(names.stream, { seq: floor.stream_seq + 1 });
   logger.info({ messages: purged }, 'removed stored messages from the usage stream');
+}
+
+/** How old the first message is that the stream has from a number on; 0 when there is none. */
+async function secondsSince(manager: JetStreamManager, names: UsageStreamNames, seq: number): Promise<number> {
+  const query = { seq, next_by_subj: names.subject };
+  try {
+    const { time } = await manager.streams.getMessage(names.stream, query);
+    return Math.max(0, (Date.now() - time.getTime()) / 1_000);
+  } catch (thrown) {
+    if (thrown instanceof NatsError && thrown.api_error?.code === 404) return 0;
+    throw thrown;
+  }
 }
 
 /** Makes the consumer, or brings its settings up to date. */

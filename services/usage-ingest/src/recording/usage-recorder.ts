@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { toBinary } from '@bufbuild/protobuf';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { type DeadLettersTable, isRefusedData } from '@gateway/database';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import type { Logger } from '@gateway/telemetry';
+import { failSpan, type Logger, type Span, startSpan, withSpan } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import type { IngestMetrics } from '../metrics.ts';
 import type { UsageLedger } from '../store/usage-ledger.ts';
@@ -35,6 +36,18 @@ export class UsageRecorder {
 
   /** Stores events and log entries, and gives how many events were new. They are committed when it returns. */
   async record(events: readonly UsageRecorded[], logs: readonly RequestLogged[] = []): Promise<number> {
+    const spans = startSpans(events);
+    try {
+      return await this.#store(events, logs, spans);
+    } catch (thrown) {
+      for (const span of spans.values()) failSpan(span, thrown);
+      throw thrown;
+    } finally {
+      for (const span of spans.values()) span.end();
+    }
+  }
+
+  async #store(events: readonly UsageRecorded[], logs: readonly RequestLogged[], spans: Spans): Promise<number> {
     const { batchEvents } = this.#parts;
     const readable: Readable[] = [];
     for (const event of events) {
@@ -42,11 +55,15 @@ export class UsageRecorder {
       if (typeof entry === 'string') await this.#buryEvent(event, entry);
       else readable.push({ event, entry });
     }
-    let fresh = 0;
-    for (const batch of slicesOf(readable, batchEvents)) fresh += await this.#add(batch);
+    let count = 0;
+    for (const batch of slicesOf(readable, batchEvents)) {
+      const fresh = await this.#add(batch);
+      for (const event of fresh) this.#observeAge(event, spans.get(event));
+      count += fresh.length;
+    }
     // After the usage, which does not depend on them.
     for (const batch of slicesOf(logs, batchEvents)) await this.#addLogs(batch);
-    return fresh;
+    return count;
   }
 
   /** Keeps bytes that can't be understood for a person to look at. */
@@ -59,23 +76,32 @@ export class UsageRecorder {
     logger.error({ deadLetterId, reason }, 'usage that can not be recorded was put in dead_letters');
   }
 
-  /** Gives how many events were new. When the database refuses several for their data, finds the one that is to blame. */
-  async #add(batch: readonly Readable[]): Promise<number> {
+  /** Gives the events that were new. When the database refuses several for their data, finds the one that is to blame. */
+  async #add(batch: readonly Readable[]): Promise<readonly UsageRecorded[]> {
     const { ledger, metrics } = this.#parts;
     try {
       const { fresh, tooOld } = await ledger.add(batch.map(({ entry }) => entry));
       const old = batch.filter(({ entry }) => tooOld.has(entry));
       for (const { event } of old) await this.#buryEvent(event, tooOldReason);
-      metrics.events.inc({ result: 'recorded' }, fresh);
-      metrics.events.inc({ result: 'repeated' }, batch.length - fresh - old.length);
-      return fresh;
+      metrics.events.inc({ result: 'recorded' }, fresh.size);
+      metrics.events.inc({ result: 'repeated' }, batch.length - fresh.size - old.length);
+      return batch.filter(({ entry }) => fresh.has(entry)).map(({ event }) => event);
     } catch (thrown) {
       if (!isRefusedData(thrown)) throw thrown;
-      let fresh = 0;
-      if (batch.length > 1) for (const each of batch) fresh += await this.#add([each]);
+      const fresh: UsageRecorded[] = [];
+      if (batch.length > 1) for (const each of batch) fresh.push(...(await this.#add([each])));
       else for (const { event } of batch) await this.#buryEvent(event, refusedReason);
       return fresh;
     }
+  }
+
+  /** An older edge does not say when the request ended. */
+  #observeAge({ endedAt }: UsageRecorded, span: Span | undefined): void {
+    if (endedAt === undefined) return;
+    const { clock, metrics } = this.#parts;
+    const observe = () => metrics.eventAges.observe(Math.max(0, clock.nowMs() - timestampMs(endedAt)) / 1_000);
+    if (span === undefined) observe();
+    else withSpan(span, observe);
   }
 
   async #buryEvent(event: UsageRecorded, reason: string): Promise<void> {
@@ -99,6 +125,14 @@ export class UsageRecorder {
 interface Readable {
   readonly event: UsageRecorded;
   readonly entry: LedgerEntry;
+}
+
+type Spans = ReadonlyMap<UsageRecorded, Span>;
+
+/** In the trace of each request that is sampled: its row. */
+function startSpans(events: readonly UsageRecorded[]): Spans {
+  const sampled = events.filter(({ traceparent }) => traceparent !== '');
+  return new Map(sampled.map((event) => [event, startSpan('record', { traceparent: event.traceparent })]));
 }
 
 function* slicesOf<T>(items: readonly T[], size: number): Generator<readonly T[]> {

@@ -52,8 +52,8 @@ async function replayLetter(
       if (numDeletedRows === 0n) return undefined;
       const { fresh, tooOld } = await addEntries(transaction, entries);
       if (tooOld.size > 0) throw new RolledBack(tooOldReason);
-      if (dryRun) throw new RolledBack(fresh);
-      return fresh;
+      if (dryRun) throw new RolledBack(fresh.size);
+      return fresh.size;
     });
   } catch (thrown) {
     if (thrown instanceof RolledBack) return thrown.outcome;

@@ -69,8 +69,8 @@ export class UsageLedger {
 }
 
 /**
- * Adds entries, each once, with their sums. Of several with one id the first counts. Those of days that are no longer kept are too
- * old, as they may have been counted already; the others that are not fresh were in the ledger already.
+ * Adds entries, each once, with their sums, and gives those that are new. Of several with one id the first counts. Those of days that
+ * are no longer kept are too old, as they may have been counted already; the others that are not fresh were in the ledger already.
  */
 export async function addEntries(transaction: Transaction<Database>, entries: readonly LedgerEntry[]) {
   const firstKept = await firstKeptDay(transaction);
@@ -80,7 +80,7 @@ export async function addEntries(transaction: Transaction<Database>, entries: re
     entries.filter((entry) => !tooOld.has(entry)),
   );
   await addSums(transaction, dailySums(fresh));
-  return { fresh: fresh.length, tooOld };
+  return { fresh: new Set(fresh), tooOld };
 }
 
 /** Adds to the daily sums. Rows come in the order of their key, so that two writers can't wait for each other. */

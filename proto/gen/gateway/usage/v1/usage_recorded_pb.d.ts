@@ -98,6 +98,20 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
    * @generated from field: gateway.usage.v1.Outcome outcome = 13;
    */
   outcome: Outcome;
+
+  /**
+   * W3C trace context of the request, when its trace is sampled: its way into the ledger belongs to it. Not in the ledger.
+   *
+   * @generated from field: string traceparent = 14;
+   */
+  traceparent: string;
+
+  /**
+   * When the outbox had its end. Tells how late it came; not in the ledger.
+   *
+   * @generated from field: google.protobuf.Timestamp ended_at = 15;
+   */
+  endedAt?: Timestamp | undefined;
 };
 
 /**

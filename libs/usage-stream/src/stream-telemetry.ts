@@ -1,0 +1,102 @@
+import { type Attributes, errorTypeOf, inSpan, type Metrics, SpanKind } from '@gateway/telemetry';
+import type { UsageBatch } from './usage-message.ts';
+
+/** Traces that a span of many messages is linked with at most. */
+const maxLinks = 100;
+
+/**
+ * Durations and spans of what is done with a stream's messages, by OpenTelemetry's conventions. There is a span only where a trace of a
+ * request in the messages is sampled. It belongs to the first such trace, and is linked with all.
+ *
+ * @see https://opentelemetry.io/docs/specs/semconv/messaging/
+ */
+export class StreamTelemetry {
+  readonly #stream: string;
+  readonly #clientDurations: Durations;
+  readonly #processDurations: Durations;
+
+  constructor(metrics: Metrics, stream: string) {
+    this.#stream = stream;
+    this.#clientDurations = durationsOf(
+      metrics,
+      'messaging_client_operation_duration_seconds',
+      'Time that NATS took: publish until the stream (or, while it has no leader, an ingest) has all messages, fetch until there is one (a second at most), ack until it has all acknowledgements.',
+    );
+    this.#processDurations = durationsOf(
+      metrics,
+      'messaging_process_duration_seconds',
+      'Time to store one batch of usage messages.',
+    );
+  }
+
+  /** A call to NATS that is about no message yet, or no longer. */
+  call<T>(operation: 'fetch' | 'ack', work: () => Promise<T>): Promise<T> {
+    return this.#measured(this.#clientDurations, operation, work);
+  }
+
+  publish<T>(batch: UsageBatch, work: () => Promise<T>): Promise<T> {
+    const settings = { kind: SpanKind.PRODUCER, operation: 'publish', type: 'send' } as const;
+    return this.#inSpan(settings, batch, () => this.#measured(this.#clientDurations, 'publish', work));
+  }
+
+  /** @param sentIn the trace contexts in which the messages were published. */
+  process<T>(batch: UsageBatch, sentIn: readonly string[], work: () => Promise<T>): Promise<T> {
+    const settings = { kind: SpanKind.CONSUMER, operation: 'process', type: 'process', parent: sentIn[0] } as const;
+    return this.#inSpan(settings, batch, () => this.#measured(this.#processDurations, 'process', work));
+  }
+
+  #inSpan<T>({ kind, operation, type, parent }: MessageSpan, batch: UsageBatch, work: () => Promise<T>): Promise<T> {
+    const traces = tracesOf(batch);
+    const [first] = traces;
+    if (first === undefined) return work();
+    const attributes: Attributes = {
+      'messaging.system': 'nats',
+      'messaging.operation.name': operation,
+      'messaging.operation.type': type,
+      'messaging.destination.name': this.#stream,
+      'messaging.batch.message_count': batch.events.length,
+    };
+    const links = traces.slice(0, maxLinks);
+    return inSpan(`${operation} ${this.#stream}`, { kind, attributes, traceparent: parent ?? first, links }, work);
+  }
+
+  async #measured<T>(durations: Durations, operation: string, work: () => Promise<T>): Promise<T> {
+    const startedMs = performance.now();
+    const observe = (error_type: string) => {
+      const labels = { messaging_system: 'nats', messaging_operation_name: operation, error_type };
+      const seconds = (performance.now() - startedMs) / 1_000;
+      durations.observe({ ...labels, messaging_destination_name: this.#stream }, seconds);
+    };
+    try {
+      const result = await work();
+      observe('');
+      return result;
+    } catch (thrown) {
+      observe(errorTypeOf(thrown));
+      throw thrown;
+    }
+  }
+}
+
+interface MessageSpan {
+  readonly kind: SpanKind;
+  readonly operation: 'publish' | 'process';
+  readonly type: 'send' | 'process';
+  readonly parent?: string | undefined;
+}
+
+/** Each once: edges note the trace of a request only when it is sampled. */
+function tracesOf({ events }: UsageBatch): readonly string[] {
+  return [...new Set(events.map(({ traceparent }) => traceparent).filter((traceparent) => traceparent !== ''))];
+}
+
+type Durations = ReturnType<typeof durationsOf>;
+
+function durationsOf(metrics: Metrics, name: string, help: string) {
+  return metrics.histogram({
+    name,
+    help,
+    labels: ['messaging_system', 'messaging_operation_name', 'messaging_destination_name', 'error_type'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+  });
+}
