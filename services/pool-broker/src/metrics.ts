@@ -4,29 +4,43 @@ import type { ConfigurationChange } from './configuration/active-configuration.t
 
 export type BrokerMetrics = ReturnType<typeof brokerMetrics>;
 
-/** What operators learn of the broker's work. Pools are named, accounts never. */
+/** What operators learn of the broker's work. Pools are named; accounts are by gauges alone, which `showAccounts` sets. */
 export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
+  const acquires = metrics.counter({
+    name: 'gateway_pool_acquires_total',
+    help: 'Answers to Acquire: leased, exhausted (everything is limited), unavailable, unknown_model.',
+    labels: ['result'],
+  });
+  const exhausted = metrics.counter({
+    name: 'gateway_pool_exhausted_total',
+    help: 'Requests that no account could take because all were limited, by each pool that they could have gone to.',
+    labels: ['pool'],
+  });
+  const retriesRefused = metrics.counter({
+    name: 'gateway_pool_retries_refused_total',
+    help: 'Further attempts after errors that were not made: too many in one request, or over the retry budget.',
+    labels: ['reason'],
+  });
   const disabled = metrics.counter({
     name: 'gateway_pool_accounts_disabled_total',
     help: 'Accounts that their provider took out of service: credential_revoked, account_disabled. Each needs a person.',
     labels: ['pool', 'problem'],
   });
+  // An alert sees the first of them only if there was none before.
+  for (const result of ['leased', 'exhausted', 'unavailable', 'unknown_model']) acquires.inc({ result }, 0);
+  for (const reason of ['attempts', 'budget']) retriesRefused.inc({ reason }, 0);
   return {
-    acquires: metrics.counter({
-      name: 'gateway_pool_acquires_total',
-      help: 'Answers to Acquire: leased, exhausted (everything is limited), unavailable, unknown_model.',
-      labels: ['result'],
-    }),
+    ...{ acquires, exhausted, retriesRefused },
     attempts: metrics.counter({
       name: 'gateway_pool_attempts_total',
       help: 'Attempts at providers that have ended, by pool and result.',
       labels: ['pool', 'result'],
     }),
-    retriesRefused: metrics.counter({
-      name: 'gateway_pool_retries_refused_total',
-      help: 'Further attempts after errors that were not made: too many in one request, or over the retry budget.',
-      labels: ['reason'],
-    }),
+    /** Its counters begin, if they have not. */
+    poolIsKnown(pool: string): void {
+      exhausted.inc({ pool }, 0);
+      for (const problem of ['credential_revoked', 'account_disabled']) disabled.inc({ pool, problem }, 0);
+    },
     accountDisabled(pool: string, problem: ProblemKind): void {
       disabled.inc({ pool, problem });
       logger.error({ pool, problem }, 'a provider took an account out of service: see gatewayctl pool status');
