@@ -136,8 +136,11 @@ describe('what metrics show of pools', () => {
     expect(await shown('gateway_pool_exhaustion_seconds')).toEqual(['pool_exhaustion_seconds{pool="responses"} 0']);
   });
 
-  it('is how many requests found all accounts limited, 0 from the start', async () => {
+  it('is how many requests found all accounts limited, and what else went wrong, 0 from the start', async () => {
     const { lease, end, shown } = brokerOf();
+    for (const name of ['pool_accounts_disabled', 'account_tokens_not_persisted', 'account_tokens_unreadable']) {
+      expect(await shown(`gateway_${name}_total{pool="responses"`)).toContainEqual(expect.stringMatching(/ 0$/));
+    }
     const none = ['pool_exhausted_total{pool="responses"} 0', 'pool_exhausted_total{pool="messages"} 0'];
     expect(await shown('gateway_pool_exhausted_total')).toEqual(none);
     for (let n = 0; n < 2; n++) await end(await lease(), limitedFor(1));

@@ -42,7 +42,6 @@ export function showAccounts(broker: Broker, { logger, metrics }: ServiceRuntime
     for (const gauge of Object.values(gauges)) gauge.reset();
     for (const account of accounts) showAccount(gauges, account);
     for (const pool of pools) showPool(gauges, pool);
-    for (const { pool } of pools) broker.metrics.poolIsKnown(pool);
   }
 }
 

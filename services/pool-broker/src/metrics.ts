@@ -26,7 +26,6 @@ export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
     help: 'Accounts that their provider took out of service: credential_revoked, account_disabled. Each needs a person.',
     labels: ['pool', 'problem'],
   });
-  // An alert sees the first of them only if there was none before.
   for (const result of ['leased', 'exhausted', 'unavailable', 'unknown_model']) acquires.inc({ result }, 0);
   for (const reason of ['attempts', 'budget']) retriesRefused.inc({ reason }, 0);
   return {
@@ -36,7 +35,7 @@ export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
       help: 'Attempts at providers that have ended, by pool and result.',
       labels: ['pool', 'result'],
     }),
-    /** Its counters begin, if they have not. */
+    /** Its counters begin, if they have not: an alert sees the first of something only if there was none before. */
     poolIsKnown(pool: string): void {
       exhausted.inc({ pool }, 0);
       for (const problem of ['credential_revoked', 'account_disabled']) disabled.inc({ pool, problem }, 0);
@@ -87,7 +86,8 @@ export function reloadMetrics({ logger, metrics }: ServiceRuntime, path: string)
 
 export type RefreshResult = 'refreshed' | 'shared' | 'failed' | 'revoked';
 
-export type RefusalReason = 'unknown_key' | 'damaged' | 'unknown_pool' | 'name_in_file';
+const refusalReasons = ['unknown_key', 'damaged', 'unknown_pool', 'name_in_file'] as const;
+export type RefusalReason = (typeof refusalReasons)[number];
 
 export type CredentialEvents = ReturnType<typeof credentialEvents>;
 
@@ -113,9 +113,14 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime) {
     help: 'Accounts in the database that are not used, by reason.',
     labels: ['reason'],
   });
+  for (const reason of refusalReasons) notUsed.set({ reason }, 0);
   let nextUnreadableLogMs = 0;
   let lastRefused = '';
   return {
+    /** As of `brokerMetrics`. */
+    poolIsKnown(pool: string): void {
+      for (const counter of [unsaved, refusals]) counter.inc({ pool }, 0);
+    },
     refreshEnded(pool: string, result: RefreshResult, reason?: string): void {
       refreshes.inc({ pool, result });
       if (result === 'failed') logger.warn({ pool, reason }, 'an access token could not be refreshed');
@@ -140,7 +145,7 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime) {
       lastRefused = reasons.join();
       const counts = { unknown_key: 0, damaged: 0, unknown_pool: 0, name_in_file: 0 };
       for (const reason of reasons) counts[reason]++;
-      for (const [reason, count] of Object.entries(counts)) notUsed.set({ reason }, count);
+      for (const reason of refusalReasons) notUsed.set({ reason }, counts[reason]);
       if (reasons.length > 0) {
         logger.error({ counts }, 'accounts in the database are not used: see gatewayctl account list');
       }

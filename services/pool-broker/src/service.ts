@@ -64,6 +64,11 @@ export function createPoolBrokerService(
   };
 
   showAccounts(broker, runtime);
+  runtime.metrics.beforeSnapshot(async () => {
+    for (const { name } of configuration.gateway.pools) {
+      for (const known of [broker.metrics, context.events]) known.poolIsKnown(name);
+    }
+  });
 
   /** Keeps to the file that the configuration came from, if it came from one. */
   async function followFile(): Promise<void> {
