@@ -4,9 +4,17 @@
  */
 export function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const giveUp = () => reject(new Error('Redis did not answer in time.'));
+    const giveUp = () => reject(new RedisTimeoutError());
     // The network is read between a timer and the "immediate" that it leaves.
     const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
+}
+
+export class RedisTimeoutError extends Error {
+  override readonly name = 'RedisTimeoutError';
+
+  constructor() {
+    super('Redis did not answer in time.');
+  }
 }

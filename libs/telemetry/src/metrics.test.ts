@@ -56,6 +56,15 @@ describe('metrics', () => {
     // Not changed by it.
     expect(await metrics.exposition()).toBe(inText);
   });
+
+  it('are read together before they are shown, whatever else can not be read', async () => {
+    const metrics = new Metrics();
+    const gauge = metrics.gauge({ name: 'b', help: 'B.' });
+    metrics.beforeSnapshot(async () => expect.fail('it can not be read'));
+    metrics.beforeSnapshot(async () => gauge.inc());
+    expect(await metrics.exposition()).toContain('b 1\n');
+    expect(await metrics.exposition()).toContain('b 2\n');
+  });
 });
 
 describe('the metrics of a process and its workers', () => {

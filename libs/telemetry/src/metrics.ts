@@ -40,6 +40,7 @@ export interface Histogram<L extends string = never> {
 export class Metrics {
   readonly registry = registryOf(Registry.OPENMETRICS_CONTENT_TYPE);
   readonly #workers: (() => Promise<readonly WorkerMetrics[]>)[] = [];
+  readonly #readings: (() => Promise<void>)[] = [];
   readonly #histograms = new Map<string, Histogram<string>>();
 
   /** With what Node says of the process: `process_*`, `nodejs_*`. Once in a process. */
@@ -90,8 +91,14 @@ export class Metrics {
     return page.metrics();
   }
 
-  snapshot(): Promise<MetricsSnapshot> {
+  async snapshot(): Promise<MetricsSnapshot> {
+    await Promise.allSettled(this.#readings.map((read) => read()));
     return this.registry.getMetricsAsJSON();
+  }
+
+  /** Has gauges set before they are shown, and only then. A reading that fails leaves them as they are. */
+  beforeSnapshot(read: () => Promise<void>): void {
+    this.#readings.push(read);
   }
 
   /** Shows the metrics of worker processes too. They are read at each exposition. */

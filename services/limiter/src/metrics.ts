@@ -4,12 +4,14 @@ export type LimiterMetrics = ReturnType<typeof createLimiterMetrics>;
 
 /** What happens in the limiter that operators want to see. */
 export function createLimiterMetrics(metrics: Metrics) {
+  const decisions = metrics.counter({
+    name: 'gateway_limiter_decisions_total',
+    help: 'Requests decided, by outcome: admitted, or the limit that refused.',
+    labels: ['outcome'],
+  });
+  for (const outcome of ['admitted', 'requests_per_minute', 'tokens_per_day']) decisions.inc({ outcome }, 0);
   return {
-    decisions: metrics.counter({
-      name: 'gateway_limiter_decisions_total',
-      help: 'Requests decided, by outcome: admitted, or the limit that refused.',
-      labels: ['outcome'],
-    }),
+    decisions,
     degraded: metrics.counter({
       name: 'gateway_limiter_degraded_total',
       help: 'Decisions made from local windows because the shared store could not be asked.',

@@ -134,6 +134,7 @@ describe('the limiter service', () => {
     expect(counted?.values.map(({ labels, value }) => [labels.outcome, value])).toEqual([
       ['admitted', 2],
       ['requests_per_minute', 1],
+      ['tokens_per_day', 0],
     ]);
   });
 

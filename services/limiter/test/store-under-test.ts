@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { MemoryLimitStore } from '@gateway/limits';
-import { createLogger } from '@gateway/telemetry';
+import { createLogger, Metrics } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
 import { ManualClock, systemClock } from '@gateway/time';
 import { RedisLimitStore, type RedisLimitStoreOptions } from '../src/store/redis-limit-store.ts';
@@ -42,7 +42,8 @@ export async function openRedisStore(
 export async function startRedisStore(options: Partial<RedisLimitStoreOptions>): Promise<RedisLimitStore> {
   const settings = options.settings ?? redisAt((await testBackends()).redisUrl);
   const logger = createLogger('limiter', 'silent');
-  const store = new RedisLimitStore({ settings, timeoutMs: 10_000, logger, clock: systemClock, ...options });
+  const defaults = { settings, timeoutMs: 10_000, logger, metrics: new Metrics(), clock: systemClock };
+  const store = new RedisLimitStore({ ...defaults, ...options });
   await store.start();
   return store;
 }

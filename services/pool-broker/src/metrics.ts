@@ -4,29 +4,42 @@ import type { ConfigurationChange } from './configuration/active-configuration.t
 
 export type BrokerMetrics = ReturnType<typeof brokerMetrics>;
 
-/** What operators learn of the broker's work. Pools are named, accounts never. */
+/** What operators learn of the broker's work. Pools are named; accounts are by gauges alone, which `showAccounts` sets. */
 export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
+  const acquires = metrics.counter({
+    name: 'gateway_pool_acquires_total',
+    help: 'Answers to Acquire: leased, exhausted (everything is limited), unavailable, unknown_model.',
+    labels: ['result'],
+  });
+  const exhausted = metrics.counter({
+    name: 'gateway_pool_exhausted_total',
+    help: 'Requests that no account could take because all were limited, by each pool that they could have gone to.',
+    labels: ['pool'],
+  });
+  const retriesRefused = metrics.counter({
+    name: 'gateway_pool_retries_refused_total',
+    help: 'Further attempts after errors that were not made: too many in one request, or over the retry budget.',
+    labels: ['reason'],
+  });
   const disabled = metrics.counter({
     name: 'gateway_pool_accounts_disabled_total',
     help: 'Accounts that their provider took out of service: credential_revoked, account_disabled. Each needs a person.',
     labels: ['pool', 'problem'],
   });
+  for (const result of ['leased', 'exhausted', 'unavailable', 'unknown_model']) acquires.inc({ result }, 0);
+  for (const reason of ['attempts', 'budget']) retriesRefused.inc({ reason }, 0);
   return {
-    acquires: metrics.counter({
-      name: 'gateway_pool_acquires_total',
-      help: 'Answers to Acquire: leased, exhausted (everything is limited), unavailable, unknown_model.',
-      labels: ['result'],
-    }),
+    ...{ acquires, exhausted, retriesRefused },
     attempts: metrics.counter({
       name: 'gateway_pool_attempts_total',
       help: 'Attempts at providers that have ended, by pool and result.',
       labels: ['pool', 'result'],
     }),
-    retriesRefused: metrics.counter({
-      name: 'gateway_pool_retries_refused_total',
-      help: 'Further attempts after errors that were not made: too many in one request, or over the retry budget.',
-      labels: ['reason'],
-    }),
+    /** Its counters begin, if they have not: an alert sees the first of something only if there was none before. */
+    poolIsKnown(pool: string): void {
+      exhausted.inc({ pool }, 0);
+      for (const problem of ['credential_revoked', 'account_disabled']) disabled.inc({ pool, problem }, 0);
+    },
     accountDisabled(pool: string, problem: ProblemKind): void {
       disabled.inc({ pool, problem });
       logger.error({ pool, problem }, 'a provider took an account out of service: see gatewayctl pool status');
@@ -73,7 +86,8 @@ export function reloadMetrics({ logger, metrics }: ServiceRuntime, path: string)
 
 export type RefreshResult = 'refreshed' | 'shared' | 'failed' | 'revoked';
 
-export type RefusalReason = 'unknown_key' | 'damaged' | 'unknown_pool' | 'name_in_file';
+const refusalReasons = ['unknown_key', 'damaged', 'unknown_pool', 'name_in_file'] as const;
+export type RefusalReason = (typeof refusalReasons)[number];
 
 export type CredentialEvents = ReturnType<typeof credentialEvents>;
 
@@ -99,9 +113,14 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime) {
     help: 'Accounts in the database that are not used, by reason.',
     labels: ['reason'],
   });
+  for (const reason of refusalReasons) notUsed.set({ reason }, 0);
   let nextUnreadableLogMs = 0;
   let lastRefused = '';
   return {
+    /** As of `brokerMetrics`. */
+    poolIsKnown(pool: string): void {
+      for (const counter of [unsaved, refusals]) counter.inc({ pool }, 0);
+    },
     refreshEnded(pool: string, result: RefreshResult, reason?: string): void {
       refreshes.inc({ pool, result });
       if (result === 'failed') logger.warn({ pool, reason }, 'an access token could not be refreshed');
@@ -126,7 +145,7 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime) {
       lastRefused = reasons.join();
       const counts = { unknown_key: 0, damaged: 0, unknown_pool: 0, name_in_file: 0 };
       for (const reason of reasons) counts[reason]++;
-      for (const [reason, count] of Object.entries(counts)) notUsed.set({ reason }, count);
+      for (const reason of refusalReasons) notUsed.set({ reason }, counts[reason]);
       if (reasons.length > 0) {
         logger.error({ counts }, 'accounts in the database are not used: see gatewayctl account list');
       }

@@ -3,6 +3,7 @@ import type { Environment, GatewayConfig } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
+import { showAccounts } from './account-gauges.ts';
 import { followReports } from './catalog/catalog.ts';
 import { type PoolBrokerConfig, readCredentialConfig, readPoolBrokerConfig } from './config.ts';
 import { ActiveConfiguration, checkChange } from './configuration/active-configuration.ts';
@@ -61,6 +62,13 @@ export function createPoolBrokerService(
     metrics: brokerMetrics(runtime),
     draining: stop.signal,
   };
+
+  showAccounts(broker, runtime);
+  runtime.metrics.beforeSnapshot(async () => {
+    for (const { name } of configuration.gateway.pools) {
+      for (const known of [broker.metrics, context.events]) known.poolIsKnown(name);
+    }
+  });
 
   /** Keeps to the file that the configuration came from, if it came from one. */
   async function followFile(): Promise<void> {

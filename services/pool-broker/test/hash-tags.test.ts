@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Metrics } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
 import { ManualClock } from '@gateway/time';
 import { Redis } from 'ioredis';
@@ -28,7 +29,8 @@ it('a script touches the keys of one hash tag, so that Redis Cluster runs it too
   const { redisUrl } = await testBackends();
   const keyPrefix = `test-${randomUUID()}:`;
   const clock = new ManualClock(Date.now());
-  const store = await RedisPoolStore.open({ settings: redisAt(redisUrl), commandTimeoutMs: 5_000, clock, keyPrefix });
+  const options = { settings: redisAt(redisUrl), commandTimeoutMs: 5_000, metrics: new Metrics() };
+  const store = await RedisPoolStore.open({ ...options, clock, keyPrefix });
   onTestFinished(() => store[Symbol.asyncDispose]());
   const scripts = await watchScripts(redisUrl, keyPrefix);
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisSettings } from '@gateway/redis';
+import { Metrics } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
 import { type RedisGroup, startRedisCluster, startRedisSentinels } from '@gateway/testkit/redis-groups';
 import { ManualClock } from '@gateway/time';
@@ -32,7 +33,8 @@ async function openRedisStore(
   settings?: RedisSettings,
 ): Promise<RedisPoolStore> {
   const shared = settings ?? redisAt((await testBackends()).redisUrl);
-  const store = await RedisPoolStore.open({ settings: shared, commandTimeoutMs: 5_000, clock, keyPrefix });
+  const metrics = new Metrics();
+  const store = await RedisPoolStore.open({ settings: shared, commandTimeoutMs: 5_000, clock, metrics, keyPrefix });
   onTestFinished(() => store[Symbol.asyncDispose]());
   return store;
 }

@@ -35,15 +35,11 @@ async function replicasOf(count: number, { redisUrl, clock = systemClock, caps }
   const gateway = gatewayWith(accounts);
   return Promise.all(
     Array.from({ length: count }, async () => {
-      const redis = await RedisPoolStore.open({
-        settings: redisAt(redisUrl),
-        commandTimeoutMs: 2_000,
-        clock,
-        keyPrefix,
-      });
+      const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
+      const options = { settings: redisAt(redisUrl), commandTimeoutMs: 2_000, metrics: runtime.metrics };
+      const redis = await RedisPoolStore.open({ ...options, clock, keyPrefix });
       onTestFinished(() => redis[Symbol.asyncDispose]());
       const store = new FallbackPoolStore(redis, clock, () => undefined);
-      const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
       return directClient(createPoolBrokerService({ gateway }, runtime, { store, clock }).routes[0]);
     }),
   );

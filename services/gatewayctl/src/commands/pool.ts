@@ -8,11 +8,14 @@ import {
   type Cooldown,
   type QuotaWindow,
 } from '@gateway/proto/pool/v1/account_pb.js';
-import type { AccountExplanation } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import {
+  type AccountExplanation,
+  type QuotaForecast,
+  QuotaOutlook,
+} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { Command } from 'commander';
 import { type ControlPlane, callOptions, openControlPlane } from '../control-plane.ts';
 import { type Columns, durationText, enumWord, formatRecords, jsonLine, print, timeText } from '../output.ts';
-import { type Exhaustion, exhaustionOf } from './pool/exhaustion.ts';
 
 /** `gatewayctl pool …` */
 export function poolCommand(env: Environment): Command {
@@ -77,32 +80,28 @@ export async function poolStatus(
   { json = false }: StatusFlags,
   nowMs: number,
 ): Promise<void> {
-  const { accounts } = await broker.listAccounts({ pool: pool ?? '' }, callOptions);
+  const { accounts, forecasts } = await broker.listAccounts({ pool: pool ?? '' }, callOptions);
   if (pool !== undefined && accounts.length === 0) throw new Error(`there is no pool ${pool}, or no account in it`);
   const states = [...Map.groupBy(accounts, (account) => account.pool)]
     .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([name, ofPool]) => toPoolState(name, ofPool, nowMs));
+    .map(([name, ofPool]) => toPoolState(name, ofPool, forecasts));
   const texts = states.map((state) => (json ? jsonLine(poolFields(state)) : poolText(state, nowMs)));
   print(texts.join(json ? '' : '\n'));
 }
 
 type PoolState = ReturnType<typeof toPoolState>;
 
-function toPoolState(pool: string, accounts: readonly Account[], nowMs: number) {
-  // Disabled and draining accounts take nothing, however much they have left.
+function toPoolState(pool: string, accounts: readonly Account[], forecasts: readonly QuotaForecast[]) {
+  const ofPool = forecasts.filter((forecast) => forecast.pool === pool);
   const outOfService = [AccountState.DISABLED, AccountState.DRAINING];
   const inService = accounts.filter(({ state }) => !outOfService.includes(state));
-  const models = new Set(inService.flatMap(({ windows }) => windows.map((window) => window.models)));
-  models.delete('');
   return {
     pool,
     accounts,
     /** Of the quotas of whole accounts. */
-    exhaustion: exhaustionOf(inService, '', nowMs),
+    forecast: ofPool.find(({ models }) => models === ''),
     /** Of the quotas of single families of models. */
-    families: [...models]
-      .sort()
-      .map((family) => ({ models: family, exhaustion: exhaustionOf(inService, family, nowMs) })),
+    families: ofPool.filter(({ models }) => models !== ''),
     /** Accounts in service that have reported no quota: there is more in the pool than the estimates know. */
     silentAccounts: inService.filter(({ windows }) => windows.length === 0).length,
   };
@@ -115,22 +114,23 @@ function headroomOf({ windows }: Account): number | undefined {
 }
 
 function poolText(state: PoolState, nowMs: number): string {
-  const { pool, accounts, exhaustion, families } = state;
+  const { pool, accounts, forecast, families } = state;
   const available = accounts.filter((account) => account.state === AccountState.AVAILABLE).length;
   const lines = [
     `pool ${pool}: ${available} of ${accounts.length} accounts available`,
-    `  quotas: ${exhaustionText(exhaustion, state, nowMs)}`,
-    ...families.map(({ models, exhaustion: ofFamily }) => `  ${models}: ${exhaustionText(ofFamily, state, nowMs)}`),
+    `  quotas: ${forecastText(forecast, state, nowMs)}`,
+    ...families.map((ofFamily) => `  ${ofFamily.models}: ${forecastText(ofFamily, state, nowMs)}`),
   ];
   return `${lines.join('\n')}\n${formatRecords(columnsAt(nowMs), accounts)}`;
 }
 
-function exhaustionText(exhaustion: Exhaustion, { silentAccounts }: PoolState, nowMs: number): string {
-  if (exhaustion.kind === 'never') return 'they last at the present rate';
-  if (exhaustion.kind === 'unknown') {
+function forecastText(forecast: QuotaForecast | undefined, { silentAccounts }: PoolState, nowMs: number): string {
+  if (forecast?.outlook === QuotaOutlook.LASTS) return 'they last at the present rate';
+  if (forecast?.endsAt === undefined) {
     return 'how long they last is not known: no account has reported a quota with a length and an end';
   }
-  const { atMs, window } = exhaustion;
+  const { window } = forecast;
+  const atMs = timestampMs(forecast.endsAt);
   const silent =
     silentAccounts === 1
       ? '1 more account has not reported its own'
@@ -176,19 +176,20 @@ function percent(fraction: number): string {
 }
 
 /** A pool for programs. */
-function poolFields({ accounts, exhaustion, families, ...pool }: PoolState) {
+function poolFields({ accounts, forecast, families, ...pool }: PoolState) {
   return {
     ...pool,
-    exhaustion: exhaustionFields(exhaustion),
-    families: families.map((family) => ({ models: family.models, ...exhaustionFields(family.exhaustion) })),
+    exhaustion: forecastFields(forecast),
+    families: families.map((family) => ({ models: family.models, ...forecastFields(family) })),
     accounts: accounts.map(accountFields),
   };
 }
 
 /** `at` is absent unless the estimate has a time. */
-function exhaustionFields(exhaustion: Exhaustion) {
-  if (exhaustion.kind !== 'at') return { estimate: exhaustion.kind };
-  return { estimate: 'at', at: new Date(exhaustion.atMs).toISOString(), window: exhaustion.window };
+function forecastFields(forecast: QuotaForecast | undefined) {
+  if (forecast?.outlook === QuotaOutlook.LASTS) return { estimate: 'never' };
+  if (forecast?.endsAt === undefined) return { estimate: 'unknown' };
+  return { estimate: 'at', at: timeText(forecast.endsAt), window: forecast.window };
 }
 
 function accountFields(account: Account) {

@@ -14,7 +14,7 @@ export function openSharedLimitStore(
   resources: AsyncDisposableStack,
 ): LimitStore {
   const { redis: settings, redisTimeoutMs: timeoutMs } = config;
-  const remote = resources.use(new RedisLimitStore({ settings, timeoutMs, clock: systemClock, logger }));
+  const remote = resources.use(new RedisLimitStore({ settings, timeoutMs, clock: systemClock, logger, metrics }));
   const parts = { remote, clock: systemClock, metrics: createLimiterMetrics(metrics), logger };
   const store = resources.use(new FallbackLimitStore({ ...parts, ...config, maxKept: config.memoryMaxKeys }));
   remote.onReconnected(() => void store.remind());

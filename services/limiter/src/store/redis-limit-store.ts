@@ -21,12 +21,14 @@ import {
   connectTimeoutMs,
   onReconnected,
   openRedis,
+  type RedisOperation,
   type RedisSettings,
+  redisOperations,
   runScript,
   scriptOf,
   within,
 } from '@gateway/redis';
-import type { Logger } from '@gateway/telemetry';
+import type { Logger, Metrics } from '@gateway/telemetry';
 import { type Clock, endOfLocalDayMs, type LocalDay, localDayOf, startOfLocalDayMs } from '@gateway/time';
 
 export interface RedisLimitStoreOptions {
@@ -36,6 +38,7 @@ export interface RedisLimitStoreOptions {
   /** Only to guess the local day with; what counts is Redis' clock. */
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly metrics: Metrics;
   /** For tests only: takes the place of Redis' clock in every script. */
   readonly redisClock?: Clock;
   /** For tests only. */
@@ -65,6 +68,7 @@ const scripts = {
 export class RedisLimitStore implements LimitStore, AsyncDisposable {
   readonly #options: RedisLimitStoreOptions;
   readonly #redis: ReturnType<typeof openRedis>;
+  readonly #operation: RedisOperation;
   readonly #maxPendingIds: number;
   /** Checks of this turn of the event loop: they go by one script. */
   readonly #batches = new Map<string, Batch>();
@@ -76,6 +80,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     this.#maxPendingIds = options.maxPendingIds ?? maxPendingIds;
     const onFault = (reason: string) => options.logger.warn({ reason }, 'the connection to Redis failed');
     this.#redis = openRedis({ ...options, isRepeatable: true, onFault });
+    this.#operation = redisOperations(options.metrics);
   }
 
   /** Calls back when Redis may have come to lack what it got last. */
@@ -85,8 +90,8 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
 
   /** Connects. Fails when Redis is not there; the connection is tried further in the background. */
   async start(): Promise<void> {
-    await within(connectTimeoutMs, this.#redis.connect());
-    const memory = await this.#inTime(this.#redis.info('memory')).catch(() => '');
+    await this.#operation('connect', () => within(connectTimeoutMs, this.#redis.connect()));
+    const memory = await this.#inTime('info', () => this.#redis.info('memory')).catch(() => '');
     const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1];
     // Evicted keys are limits forgotten without a trace.
     if (policy !== undefined && policy !== 'noeviction') {
@@ -117,7 +122,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     const { pending, reload } = redisKeys(key, day);
     const isPaused = async () => pauseMs > 0 && (await this.#redis.set(reload, '', 'PX', pauseMs, 'NX')) === null;
     const read = async () => ((await isPaused()) ? undefined : this.#redis.hkeys(pending));
-    return this.#inTime(read());
+    return this.#inTime('pendingIds', read);
   }
 
   async reloadDay(key: string, day: LocalDay, total: LedgerTotal): Promise<ReloadedDay> {
@@ -172,15 +177,15 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
   }
 
   async #run(name: keyof typeof scripts, keys: readonly string[], terms: readonly (string | number)[]) {
-    const reply = await this.#inTime(runScript(this.#redis, scripts[name], keys, terms));
+    const reply = await this.#inTime(name, () => runScript(this.#redis, scripts[name], keys, terms));
     // A script that only writes answers nothing.
     const numbers = Array.isArray(reply) ? reply : [];
     if (numbers.every((each) => typeof each === 'number')) return numbers as readonly number[];
     throw new Error('a script answered something else than numbers');
   }
 
-  #inTime<T>(call: Promise<T>): Promise<T> {
-    return within(this.#options.timeoutMs, call);
+  #inTime<T>(name: string, call: () => Promise<T>): Promise<T> {
+    return this.#operation(name, () => within(this.#options.timeoutMs, call()));
   }
 
   /** When a day is forgotten, and the time of a test. */

@@ -80,6 +80,16 @@ export function eligibilityOf(
   return { probe: availability.kind === 'probe_due' };
 }
 
+/** The states of an account as a whole, as operators see it: one that is merely busy is available. */
+export const accountStates = ['available', 'cooling', 'probing', 'disabled', 'draining'] as const;
+export type AccountStateName = (typeof accountStates)[number];
+
+/** Cooldowns of single models do not count. */
+export function stateOf(view: AccountView, asked: Pick<Asked, 'nowMs' | 'rules'>): AccountStateName {
+  const { obstacle } = eligibilityOf(view, '', asked);
+  return accountStates.find((state) => state === obstacle?.kind) ?? 'available';
+}
+
 /** An account as it stands now: disabled, with the reason, when its provider takes nothing of its credential any more. */
 export function asInService(account: Account, { problem }: AccountHealth, nowMs: number): Account {
   if (problem === undefined || problem.credentialId !== account.credentialId) return account;
@@ -164,9 +174,11 @@ export function paceOf(health: AccountHealth, model: string, nowMs: number): num
   return Math.max(0.25, Math.min(4, ...paces));
 }
 
+type Quotas = Pick<AccountHealth, 'windows'>;
+
 /** The quotas that have not begun anew since they were reported: all, or those that a model falls under. */
-export function windowsAt(health: AccountHealth, nowMs: number, model?: string): readonly SeenWindow[] {
-  return health.windows.filter(
+export function windowsAt({ windows }: Quotas, nowMs: number, model?: string): readonly SeenWindow[] {
+  return windows.filter(
     (window) => !isOver(window, nowMs) && (model === undefined || holdsForModel(window.models, model)),
   );
 }
@@ -176,7 +188,8 @@ export function isOver({ resetsAtMs, seenAtMs }: SeenWindow, nowMs: number): boo
   return nowMs >= (resetsAtMs ?? seenAtMs + 3_600_000);
 }
 
-function leftOf({ usedFraction }: QuotaWindow): number {
+/** Share of a quota, 0 to 1. */
+export function leftOf({ usedFraction }: QuotaWindow): number {
   return Math.min(1, Math.max(0, 1 - usedFraction));
 }
 

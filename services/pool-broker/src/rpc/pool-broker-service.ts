@@ -4,12 +4,17 @@ import type { PoolFormat, PoolSettings } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
 import type { AccountSchema, QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { AccountState, AttemptResult, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import {
+  type PoolBrokerService,
+  type QuotaForecastSchema,
+  QuotaOutlook,
+} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import { callerOfLease, cancelled, type FailureResult, type QuotaWindow, toAttempt } from '../accounts/attempt.ts';
 import { providerFormats } from '../catalog/catalog.ts';
 import { isRunning, withoutRefusals } from '../health/account-health.ts';
-import { type AccountView, eligibilityOf, windowsAt } from '../health/eligibility.ts';
+import { type AccountStateName, type AccountView, stateOf, windowsAt } from '../health/eligibility.ts';
+import { forecastsOf, type QuotaForecast } from '../health/quota-forecasts.ts';
 import { acquireLease } from '../selection/acquire-lease.ts';
 import type { Broker } from '../selection/broker.ts';
 import { explainModel } from '../selection/explain-model.ts';
@@ -85,7 +90,10 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       const { accounts, settings } = configuration;
       const views = await readAccounts(broker, pool === '' ? accounts.all : accounts.ofPool(pool));
       const nowMs = clock.nowMs();
-      return { accounts: views.map((view) => toAccountMessage(view, nowMs, settings)) };
+      return {
+        accounts: views.map((view) => toAccountMessage(view, nowMs, settings)),
+        forecasts: forecastsOf(views, nowMs).map(toForecastMessage),
+      };
     },
 
     async enableAccount({ accountId }) {
@@ -126,11 +134,11 @@ function toAccountMessage(
 ): MessageInitShape<typeof AccountSchema> {
   const { account, health, inFlight } = view;
   const { id, pool, name, note, maxConcurrency } = account;
-  const { obstacle } = eligibilityOf(view, '', { nowMs, rules });
   const cooldowns = health.cooldowns.filter((cooldown) => isRunning(cooldown, nowMs));
   return {
     ...{ id, pool, name, note, inFlight },
-    state: states.get(obstacle?.kind ?? '') ?? AccountState.AVAILABLE,
+    // Of the account as a whole: cooldowns of single models are listed beside it.
+    state: AccountState[stateOf(view, { nowMs, rules }).toUpperCase() as Uppercase<AccountStateName>],
     cooldowns: cooldowns.map(({ untilMs, model, reason, givenByProvider }) => ({
       ...{ model, givenByProvider, until: timestampFromMs(untilMs) },
       reason: AttemptResult[reason.toUpperCase() as Uppercase<FailureResult>],
@@ -140,16 +148,22 @@ function toAccountMessage(
   };
 }
 
-/** Of the account as a whole: cooldowns of single models are listed beside it. One that is merely busy is available. */
-const states: ReadonlyMap<string, AccountState> = new Map([
-  ['disabled', AccountState.DISABLED],
-  ['draining', AccountState.DRAINING],
-  ['cooling', AccountState.COOLING],
-  ['probing', AccountState.PROBING],
-]);
-
 export function toWindowMessage(window: QuotaWindow): MessageInitShape<typeof QuotaWindowSchema> {
   const { name, models, usedFraction, resetsAtMs, lengthMs = 0 } = window;
   const resetsAt = resetsAtMs === undefined ? undefined : timestampFromMs(resetsAtMs);
   return { name, models, usedFraction, resetsAt, lengthSeconds: Math.round(lengthMs / 1_000) };
+}
+
+function toForecastMessage({ exhaustion, ...of }: QuotaForecast): MessageInitShape<typeof QuotaForecastSchema> {
+  switch (exhaustion.kind) {
+    case 'unknown':
+      return { ...of, outlook: QuotaOutlook.UNSPECIFIED };
+    case 'never':
+      return { ...of, outlook: QuotaOutlook.LASTS };
+    case 'at': {
+      // A moment that is worked out may lie between milliseconds.
+      const endsAt = timestampFromMs(Math.round(exhaustion.atMs));
+      return { ...of, outlook: QuotaOutlook.ENDS, endsAt, window: exhaustion.window };
+    }
+  }
 }

@@ -52,6 +52,9 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
     const selection = await selectOneOf(broker, candidates, { affinityKey, caller, attempts, overtakenAt });
     const skipped = skippedAccounts(selection.examinations);
     if (selection.kind === 'exhausted') {
+      for (const pool of new Set(candidates.map((candidate) => candidate.pool.name))) {
+        broker.metrics.exhausted.inc({ pool });
+      }
       const { retryAtMs } = selection;
       const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
       return { result: { case: 'exhausted' as const, value: { retryAt } }, skipped };

@@ -18,7 +18,7 @@ export async function openSharedPoolStore(
     help: 'Times Redis did not answer and the memory of this process was used for a second.',
   });
   const onFault = (reason: string) => logger.warn({ reason }, 'the connection to Redis failed');
-  const redis = await RedisPoolStore.open({ settings, commandTimeoutMs, clock: systemClock, onFault });
+  const redis = await RedisPoolStore.open({ settings, commandTimeoutMs, clock: systemClock, metrics, onFault });
   return new FallbackPoolStore(redis, systemClock, (thrown) => {
     fallbacks.inc();
     logger.warn({ err: thrown }, 'Redis does not answer: accounts are chosen by what this process remembers');

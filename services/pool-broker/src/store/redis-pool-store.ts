@@ -1,4 +1,14 @@
-import { connectTimeoutMs, openRedis, type RedisOptions, runScript, scriptOf, within } from '@gateway/redis';
+import {
+  connectTimeoutMs,
+  openRedis,
+  type RedisOperation,
+  type RedisOptions,
+  redisOperations,
+  runScript,
+  scriptOf,
+  within,
+} from '@gateway/redis';
+import type { Metrics } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import type { Cluster, Redis } from 'ioredis';
 import type { z } from 'zod';
@@ -12,6 +22,7 @@ export interface RedisPoolStoreOptions extends Pick<RedisOptions, 'settings' | '
   /** How long one command may take. */
   readonly commandTimeoutMs: number;
   readonly clock: Clock;
+  readonly metrics: Metrics;
   /** Before every key, so that suites can share a server. Default "pool:". */
   readonly keyPrefix?: string;
 }
@@ -19,22 +30,24 @@ export interface RedisPoolStoreOptions extends Pick<RedisOptions, 'settings' | '
 /** The pool store that replicas share. Every key has a TTL; leases and requests are members of sorted sets, by time. */
 export class RedisPoolStore implements PoolStore {
   readonly #redis: Redis | Cluster;
+  readonly #operation: RedisOperation;
   readonly #clock: Clock;
   readonly #prefix: string;
   /** The last change that this process makes of each value. */
   readonly #changes = new Map<string, Promise<unknown>>();
 
   /** Opens the store whether Redis is there or not; while it is away calls reject within the command timeout. */
-  static async open({ commandTimeoutMs: timeoutMs, clock, keyPrefix = 'pool:', ...options }: RedisPoolStoreOptions) {
-    const redis = openRedis({ ...options, timeoutMs, isRepeatable: false });
-    await within(connectTimeoutMs, redis.connect()).catch(() => undefined);
-    return new RedisPoolStore(redis, clock, keyPrefix);
+  static async open(options: RedisPoolStoreOptions): Promise<RedisPoolStore> {
+    const store = new RedisPoolStore(options);
+    await store.#operation('connect', () => within(connectTimeoutMs, store.#redis.connect())).catch(() => undefined);
+    return store;
   }
 
-  private constructor(redis: Redis | Cluster, clock: Clock, prefix: string) {
-    this.#redis = redis;
+  private constructor({ commandTimeoutMs: timeoutMs, clock, metrics, keyPrefix, ...options }: RedisPoolStoreOptions) {
+    this.#redis = openRedis({ ...options, timeoutMs, isRepeatable: false });
+    this.#operation = redisOperations(metrics);
     this.#clock = clock;
-    this.#prefix = prefix;
+    this.#prefix = keyPrefix ?? 'pool:';
   }
 
   /** With one script per pool. */
@@ -56,7 +69,7 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async readPool(pool: string) {
-    return storedPoolHealth.read(await this.#redis.get(this.#poolKeys(pool).health));
+    return storedPoolHealth.read(await this.#get(this.#poolKeys(pool).health));
   }
 
   changePoolHealth(pool: string, change: Change<PoolHealth>) {
@@ -93,7 +106,9 @@ export class RedisPoolStore implements PoolStore {
   async oldestRequest({ pool, model, sinceMs }: SinceQuestion) {
     const keys = this.#poolKeys(pool);
     const key = model === '' ? keys.requests : keys.model(model);
-    const [, timeMs] = await this.#redis.zrangebyscore(key, sinceMs, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
+    const [, timeMs] = await this.#operation('zrangebyscore', () =>
+      this.#redis.zrangebyscore(key, sinceMs, '+inf', 'WITHSCORES', 'LIMIT', 0, 1),
+    );
     return timeMs === undefined ? undefined : Number(timeMs);
   }
 
@@ -106,7 +121,7 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async boundAccount(affinityId: string) {
-    return (await this.#redis.get(this.#bindingKey(affinityId))) ?? undefined;
+    return (await this.#get(this.#bindingKey(affinityId))) ?? undefined;
   }
 
   async bind(affinityId: string, accountId: string, ttlMs: number) {
@@ -123,7 +138,7 @@ export class RedisPoolStore implements PoolStore {
   }
 
   async readModelReports(pools: readonly string[]) {
-    const texts = await Promise.all(pools.map((pool) => this.#redis.get(this.#poolKeys(pool).report)));
+    const texts = await Promise.all(pools.map((pool) => this.#get(this.#poolKeys(pool).report)));
     return texts.map(storedReport.read).filter((report) => report !== undefined);
   }
 
@@ -146,7 +161,7 @@ export class RedisPoolStore implements PoolStore {
   async #replace<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>) {
     // Each try loses only to another replica that has just changed the same value.
     for (let tries = 0; tries < 30; tries++) {
-      const text = await this.#redis.get(key);
+      const text = await this.#get(key);
       const value = stored.read(text);
       const next = change(value);
       if (next === undefined || next === value) return false;
@@ -156,9 +171,13 @@ export class RedisPoolStore implements PoolStore {
     throw new Error('A value changed too often to be changed.');
   }
 
+  #get(key: string): Promise<string | null> {
+    return this.#operation('get', () => this.#redis.get(key));
+  }
+
   /** Keys are of one pool, or of one session, which have a hash tag in common: Redis Cluster runs it too. */
   async #run<T>(name: keyof typeof scripts, keys: readonly string[], terms: readonly (string | number)[]) {
-    return (await runScript(this.#redis, scripts[name], keys, terms)) as T;
+    return (await this.#operation(name, () => runScript(this.#redis, scripts[name], keys, terms))) as T;
   }
 
   /** The sets that a request is in while it goes on. */

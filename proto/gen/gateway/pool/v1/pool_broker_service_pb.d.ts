@@ -2,7 +2,7 @@
 // @generated from file gateway/pool/v1/pool_broker_service.proto (package gateway.pool.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Account, Attempt, Lease, ProviderFormat, SkippedAccounts } from "./account_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
@@ -523,6 +523,13 @@ export declare type ListAccountsResponse = Message<"gateway.pool.v1.ListAccounts
    * @generated from field: repeated gateway.pool.v1.Account accounts = 1;
    */
   accounts: Account[];
+
+  /**
+   * Of each pool of these accounts: for its quotas of whole accounts, and for each family of models that has quotas of its own.
+   *
+   * @generated from field: repeated gateway.pool.v1.QuotaForecast forecasts = 2;
+   */
+  forecasts: QuotaForecast[];
 };
 
 /**
@@ -530,6 +537,51 @@ export declare type ListAccountsResponse = Message<"gateway.pool.v1.ListAccounts
  * Use `create(ListAccountsResponseSchema)` to create a new message.
  */
 export declare const ListAccountsResponseSchema: GenMessage<ListAccountsResponse>;
+
+/**
+ * When a pool will have used up its quotas, if it goes on as it did since they began. Accounts that have reported no quota are
+ * left out.
+ *
+ * @generated from message gateway.pool.v1.QuotaForecast
+ */
+export declare type QuotaForecast = Message<"gateway.pool.v1.QuotaForecast"> & {
+  /**
+   * @generated from field: string pool = 1;
+   */
+  pool: string;
+
+  /**
+   * The family, as a pattern in which "*" stands for any text, whose quotas count besides those of whole accounts. Empty: none.
+   *
+   * @generated from field: string models = 2;
+   */
+  models: string;
+
+  /**
+   * @generated from field: gateway.pool.v1.QuotaOutlook outlook = 3;
+   */
+  outlook: QuotaOutlook;
+
+  /**
+   * With ENDS: when no account can be used any more. It may be now.
+   *
+   * @generated from field: google.protobuf.Timestamp ends_at = 4;
+   */
+  endsAt?: Timestamp | undefined;
+
+  /**
+   * With ENDS: the quota that is used up on most accounts then, by its name. Empty: cooldowns alone keep the accounts.
+   *
+   * @generated from field: string window = 5;
+   */
+  window: string;
+};
+
+/**
+ * Describes the message gateway.pool.v1.QuotaForecast.
+ * Use `create(QuotaForecastSchema)` to create a new message.
+ */
+export declare const QuotaForecastSchema: GenMessage<QuotaForecast>;
 
 /**
  * @generated from message gateway.pool.v1.ExplainRequest
@@ -720,6 +772,35 @@ export declare type GetCredentialResponse = Message<"gateway.pool.v1.GetCredenti
 export declare const GetCredentialResponseSchema: GenMessage<GetCredentialResponse>;
 
 /**
+ * @generated from enum gateway.pool.v1.QuotaOutlook
+ */
+export enum QuotaOutlook {
+  /**
+   * Not known: no account has reported a quota with a length and an end.
+   *
+   * @generated from enum value: QUOTA_OUTLOOK_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The quotas are renewed faster than they are used.
+   *
+   * @generated from enum value: QUOTA_OUTLOOK_LASTS = 1;
+   */
+  LASTS = 1,
+
+  /**
+   * @generated from enum value: QUOTA_OUTLOOK_ENDS = 2;
+   */
+  ENDS = 2,
+}
+
+/**
+ * Describes the enum gateway.pool.v1.QuotaOutlook.
+ */
+export declare const QuotaOutlookSchema: GenEnum<QuotaOutlook>;
+
+/**
  * What a model id means, which account takes a request, and how healthy each account is.
  *
  * @generated from service gateway.pool.v1.PoolBrokerService
@@ -807,7 +888,7 @@ export declare const PoolBrokerService: GenService<{
     output: typeof EnableAccountResponseSchema;
   },
   /**
-   * Accounts with their health.
+   * Accounts with their health, and how long their pools will last.
    *
    * @generated from rpc gateway.pool.v1.PoolBrokerService.ListAccounts
    */

@@ -1,7 +1,12 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type AccountSchema, AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { ListAccountsResponseSchema, type PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import {
+  ListAccountsResponseSchema,
+  type PoolBrokerService,
+  type QuotaForecastSchema,
+  QuotaOutlook,
+} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
 import { RememberingTerminal } from '../../__fixtures__/remembering-terminal.ts';
@@ -18,20 +23,32 @@ const used = (usedFraction: number, resetHours: number, more: object = {}) => ({
   ...more,
 });
 
+type Forecast = MessageInitShape<typeof QuotaForecastSchema>;
+
+interface Asked {
+  readonly forecasts?: readonly Forecast[];
+  readonly json?: boolean;
+  readonly pool?: string;
+}
+
 async function printed(
   accounts: readonly MessageInitShape<typeof AccountSchema>[],
-  flags: { readonly json?: boolean } = {},
-  pool?: string,
+  { forecasts = [], pool, ...flags }: Asked = {},
 ) {
   const terminal = new RememberingTerminal();
   const asked: (string | undefined)[] = [];
   const listAccounts: Client<typeof PoolBrokerService>['listAccounts'] = async (request) => {
     asked.push(request.pool);
-    return create(ListAccountsResponseSchema, { accounts: [...accounts] });
+    return create(ListAccountsResponseSchema, { accounts: [...accounts], forecasts: [...forecasts] });
   };
   await poolStatus({ listAccounts }, pool, flags, nowMs);
   return { lines: terminal.lines, asked };
 }
+
+const endsIn = (hours: number, window = '5h', models = ''): Forecast => ({
+  ...{ pool: 'responses', models, window },
+  ...{ outlook: QuotaOutlook.ENDS, endsAt: in_(hours) },
+});
 
 const limited = {
   pool: 'responses',
@@ -63,27 +80,26 @@ describe('gatewayctl pool status', () => {
     );
   });
 
-  it('says when a pool is used up at the present rate, or that it is not', async () => {
-    // Half in two hours, and three quarters of the family's.
-    const { lines } = await printed([busy]);
+  it('says when a pool is used up at the present rate, or that it is not, and that it may be more than is known', async () => {
+    const { lines } = await printed([busy], { forecasts: [endsIn(2), endsIn(2 / 3, '5h_opus', 'opus-*')] });
     expect(lines[1]).toBe(
       '  quotas: the 5h windows are used up at 2026-11-21T14:00:00.000Z (in 2 h 0 min) at the present rate',
     );
     expect(lines[2]).toMatch(/^ {2}opus-\*: the 5h_opus windows are used up at 2026-11-21T12:40:00/);
-    const idle = await printed([{ ...busy, windows: [used(0.1, 1)] }]);
+    const idle = await printed([busy], { forecasts: [{ pool: 'responses', outlook: QuotaOutlook.LASTS }] });
     expect(idle.lines[1]).toBe('  quotas: they last at the present rate');
     expect((await printed([{ ...busy, windows: [] }])).lines[1]).toMatch(/quotas: .*not known/);
-    const spent = await printed([limited, { ...busy, windows: [], name: 'silent' }]);
+    const silent = { ...busy, windows: [], name: 'silent' };
+    const spent = await printed([limited, silent], { forecasts: [endsIn(0)] });
     expect(spent.lines[1]).toBe('  quotas: the 5h windows are used up now; 1 more account has not reported its own');
-  });
-
-  it('does not count on accounts that are out of service', async () => {
-    const drained = { ...busy, name: 'team-c', state: AccountState.DRAINING, windows: [used(0, 3)] };
-    expect((await printed([busy, drained])).lines[1]).toContain('T14:00:00');
+    const drained = { ...silent, state: AccountState.DRAINING };
+    const cooling = await printed([limited, drained], { forecasts: [endsIn(0, '')] });
+    expect(cooling.lines[1]).toBe('  quotas: no account can be used now');
   });
 
   it('is one JSON object a pool for programs', async () => {
-    const { lines, asked } = await printed([limited, { ...busy, pool: 'messages' }], { json: true });
+    const forecasts = [endsIn(2), endsIn(2 / 3, '5h_opus', 'opus-*')].map((end) => ({ ...end, pool: 'messages' }));
+    const { lines, asked } = await printed([limited, { ...busy, pool: 'messages' }], { forecasts, json: true });
     const [messages, responses] = lines.map((line) => JSON.parse(line));
     expect(messages).toMatchObject({
       pool: 'messages',
@@ -94,10 +110,11 @@ describe('gatewayctl pool status', () => {
     expect(responses.accounts[0].cooldowns).toEqual([
       { models: '', until: '2026-11-21T13:00:00.000Z', reason: 'rate_limited', givenByProvider: true },
     ]);
+    expect(responses.exhaustion).toEqual({ estimate: 'unknown' });
     expect(asked).toEqual(['']);
   });
 
   it('refuses a pool that does not exist', async () => {
-    await expect(printed([], {}, 'nowhere')).rejects.toThrow(/no pool nowhere/);
+    await expect(printed([], { pool: 'nowhere' })).rejects.toThrow(/no pool nowhere/);
   });
 });

@@ -32,6 +32,7 @@ export function worldOf(answers: ScriptedAnswer[], store: GrantStore = new Memor
   const reported: string[] = [];
   const stop = new AbortController();
   const events: CredentialEvents = {
+    poolIsKnown: () => undefined,
     refreshEnded: (_pool, result) => reported.push(result),
     notPersisted: () => reported.push('not persisted'),
     unreadable: () => reported.push('unreadable'),

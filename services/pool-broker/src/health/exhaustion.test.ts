@@ -1,29 +1,28 @@
-import { create } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { type Account, AccountSchema, type QuotaWindow, QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { exhaustionOf } from './exhaustion.ts';
+import { type Cooldown, healthy, type SeenWindow } from './account-health.ts';
+import { exhaustionOf, type Usable } from './exhaustion.ts';
 
 const hour = 3_600_000;
 const now = Date.parse('2026-11-21T12:00:00Z');
 
 /** A window of five hours that began so many hours ago. */
-const fiveHours = (usedFraction: number, hoursAgo: number, more: { name?: string; models?: string } = {}) =>
+const fiveHours = (usedFraction: number, hoursAgo: number, more: Partial<SeenWindow> = {}) =>
   window(usedFraction, 5, 5 - hoursAgo, { name: '5h', ...more });
-const window = (usedFraction: number, lengthHours: number, resetsInHours: number, more: object = {}) =>
-  create(QuotaWindowSchema, {
-    name: '7d',
-    usedFraction,
-    resetsAt: timestampFromMs(Math.round(now + resetsInHours * hour)),
-    lengthSeconds: lengthHours * 3_600,
-    ...more,
-  });
-const account = (...windows: QuotaWindow[]) => create(AccountSchema, { windows });
+const window = (usedFraction: number, lengthHours: number, resetsInHours: number, more: Partial<SeenWindow> = {}) => ({
+  ...{ name: '7d', models: '', usedFraction, seenAtMs: now },
+  resetsAtMs: Math.round(now + resetsInHours * hour),
+  lengthMs: lengthHours * hour,
+  ...more,
+});
+const account = (...windows: SeenWindow[]): Usable => ({ ...healthy, windows });
 /** An account that takes nothing for so many hours. */
-const cooling = (hours: number, ...windows: QuotaWindow[]) =>
-  create(AccountSchema, { windows, cooldowns: [{ until: timestampFromMs(now + hours * hour) }] });
-const hoursUntil = (accounts: readonly Account[], models = '') => {
+const cooling = (hours: number, ...windows: SeenWindow[]): Usable => ({ windows, cooldowns: [cooldownOf(hours)] });
+const cooldownOf = (hours: number): Cooldown => ({
+  ...{ model: '', reason: 'rate_limited', givenByProvider: true, repeats: 0 },
+  ...{ sinceMs: now, untilMs: now + hours * hour },
+});
+const hoursUntil = (accounts: readonly Usable[], models = '') => {
   const exhaustion = exhaustionOf(accounts, models, now);
   return exhaustion.kind === 'at' ? (exhaustion.atMs - now) / hour : exhaustion.kind;
 };
@@ -33,9 +32,7 @@ describe('when a pool will be used up', () => {
     expect(hoursUntil([])).toBe('unknown');
     expect(hoursUntil([account()])).toBe('unknown');
     expect(hoursUntil([account(window(0.9, 0, 4))])).toBe('unknown');
-    expect(
-      hoursUntil([account(create(QuotaWindowSchema, { name: '5h', usedFraction: 0.9, lengthSeconds: 18_000 }))]),
-    ).toBe('unknown');
+    expect(hoursUntil([account(fiveHours(0.9, 1, { resetsAtMs: undefined }))])).toBe('unknown');
   });
 
   it('is what is left at the speed at which the window was used so far', () => {
@@ -95,6 +92,20 @@ describe('when a pool will be used up', () => {
     expect(hoursUntil([account(fiveHours(0.01, 0.001))])).toBe('never');
   });
 
+  it('is much the same for a thousand accounts as for ten like them, of which each counts', () => {
+    // Out of step with each other, so that hardly two of their changes come together.
+    const accounts = (count: number, weekUsed: number) =>
+      Array.from({ length: count }, (_, n) => {
+        const phase = (n * 0.618_033_988_75) % 1;
+        return account(fiveHours(0.7 * phase, 5 * phase), window(weekUsed * phase, 168, 168 * (1 - phase)));
+      });
+    expect(hoursUntil(accounts(10, 0.5))).toBe('never');
+    expect(hoursUntil(accounts(1_000, 0.5))).toBe('never');
+    const [few, many] = [hoursUntil(accounts(10, 1.9)), hoursUntil(accounts(1_000, 1.9))];
+    expect(many).toBeGreaterThan(0.9 * Number(few));
+    expect(many).toBeLessThan(1.1 * Number(few));
+  });
+
   it('is never in the past, and never earlier with one account more', () => {
     const anyQuota = fc.record({
       used: fc.double({ min: 0, max: 1.2, noNaN: true }),
@@ -103,7 +114,7 @@ describe('when a pool will be used up', () => {
     fc.assert(
       fc.property(fc.array(anyQuota, { minLength: 1, maxLength: 8 }), (quotas) => {
         const accounts = quotas.map(({ used, hoursAgo }) => account(fiveHours(used, hoursAgo)));
-        const endMs = (some: readonly Account[]) => {
+        const endMs = (some: readonly Usable[]) => {
           const exhaustion = exhaustionOf(some, '', now);
           return exhaustion.kind === 'at' ? exhaustion.atMs : Number.POSITIVE_INFINITY;
         };

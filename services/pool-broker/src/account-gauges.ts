@@ -1,0 +1,169 @@
+import type { ServiceRuntime } from '@gateway/lifecycle';
+import type { Metrics } from '@gateway/telemetry';
+import { isRunning, type SeenWindow } from './health/account-health.ts';
+import {
+  type AccountStateName,
+  type AccountView,
+  accountStates,
+  headroomOf,
+  leftOf,
+  stateOf,
+  windowsAt,
+} from './health/eligibility.ts';
+import { exhaustionOf } from './health/exhaustion.ts';
+import { isInService } from './health/quota-forecasts.ts';
+import type { Broker } from './selection/broker.ts';
+import { readAccounts } from './selection/read-candidates.ts';
+
+/**
+ * How pools and accounts stand, read whenever metrics are shown, and never on a request's way. Every replica shows the same of
+ * what they share.
+ */
+export function showAccounts(broker: Broker, { logger, metrics }: ServiceRuntime): void {
+  const gauges = accountGauges(metrics);
+  let reading: Promise<void> | undefined;
+  metrics.beforeSnapshot(() => {
+    reading ??= show()
+      .catch((thrown: unknown) => logger.warn({ err: thrown }, 'metrics do not show how accounts stand'))
+      .finally(() => {
+        reading = undefined;
+      });
+    return reading;
+  });
+
+  async function show(): Promise<void> {
+    const accounts = await readAllAccounts(broker);
+    const pools: ShownPool[] = [];
+    for (const { name } of broker.configuration.gateway.pools) {
+      const ofPool = accounts.filter(({ view }) => view.account.pool === name);
+      pools.push(await readPool(broker, name, ofPool));
+    }
+    // No other reader sees them half set.
+    for (const gauge of Object.values(gauges)) gauge.reset();
+    for (const account of accounts) showAccount(gauges, account);
+    for (const pool of pools) showPool(gauges, pool);
+  }
+}
+
+type Gauges = ReturnType<typeof accountGauges>;
+
+function accountGauges(metrics: Metrics) {
+  return {
+    state: metrics.gauge({
+      name: 'gateway_account_state',
+      help: 'The state that an account is in, which has the value 1: available, cooling, probing, disabled, draining.',
+      labels: ['pool', 'account', 'state'],
+    }),
+    inFlight: metrics.gauge({
+      name: 'gateway_account_in_flight',
+      help: 'Requests under way on an account, of all replicas.',
+      labels: ['pool', 'account'],
+    }),
+    headroom: metrics.gauge({
+      name: 'gateway_account_headroom_ratio',
+      help: 'What is left of a quota of an account, by its last answer. Absent while none is known.',
+      labels: ['pool', 'account', 'window'],
+    }),
+    exhaustion: metrics.gauge({
+      name: 'gateway_account_exhaustion_seconds',
+      help: 'When the first quota of an account will be used up at the present rate; 0 while it can not be used. Absent while no end is in sight.',
+      labels: ['pool', 'account'],
+    }),
+    poolAccounts: metrics.gauge({
+      name: 'gateway_pool_accounts',
+      help: 'Accounts of a pool by state.',
+      labels: ['pool', 'state'],
+    }),
+    poolHeadroom: metrics.gauge({
+      name: 'gateway_pool_headroom_ratio',
+      help: 'What is left of the tightest quota of the accounts in service, on average. Absent while none is known.',
+      labels: ['pool'],
+    }),
+    poolExhaustion: metrics.gauge({
+      name: 'gateway_pool_exhaustion_seconds',
+      help: 'When the quotas of a pool will be used up at the present rate; 0 while no account can be used. Absent while no end is in sight.',
+      labels: ['pool'],
+    }),
+    paused: metrics.gauge({
+      name: 'gateway_pool_paused',
+      help: '1 while a pool, or a model of it, takes no requests because its provider has trouble, else 0.',
+      labels: ['pool'],
+    }),
+  };
+}
+
+interface ShownAccount {
+  readonly view: AccountView;
+  readonly state: AccountStateName;
+  readonly windows: readonly SeenWindow[];
+  readonly secondsLeft: number | undefined;
+}
+
+/** Neither Redis nor this process does it all at once: requests come in between. */
+async function readAllAccounts(broker: Broker): Promise<readonly ShownAccount[]> {
+  const { configuration, clock } = broker;
+  const { settings: rules, accounts } = configuration;
+  const shown: ShownAccount[] = [];
+  for (let at = 0, { all } = accounts; at < all.length; at += sliceSize) {
+    const views = await readAccounts(broker, all.slice(at, at + sliceSize));
+    const nowMs = clock.nowMs();
+    for (const view of views) {
+      const state = stateOf(view, { nowMs, rules });
+      shown.push({ view, state, windows: windowsAt(view.health, nowMs), secondsLeft: secondsLeftOf([view], nowMs) });
+    }
+  }
+  return shown;
+}
+
+const sliceSize = 100;
+
+/** How long the quotas of those in service will last. Undefined while no end is in sight. */
+function secondsLeftOf(views: readonly AccountView[], nowMs: number): number | undefined {
+  const serving = views.filter(isInService).map(({ health }) => health);
+  const exhaustion = exhaustionOf(serving, '', nowMs);
+  return exhaustion.kind === 'at' ? Math.max(0, exhaustion.atMs - nowMs) / 1_000 : undefined;
+}
+
+interface ShownPool {
+  readonly pool: string;
+  readonly isPaused: boolean;
+  readonly states: readonly AccountStateName[];
+  readonly secondsLeft: number | undefined;
+  /** What is left of the tightest quota, of each account in service that has reported one. */
+  readonly headrooms: readonly number[];
+}
+
+async function readPool({ store, clock }: Broker, pool: string, accounts: readonly ShownAccount[]): Promise<ShownPool> {
+  const { incidents } = await store.readPool(pool);
+  const nowMs = clock.nowMs();
+  const views = accounts.map(({ view }) => view);
+  const known = views.filter((view) => isInService(view) && windowsAt(view.health, nowMs, '').length > 0);
+  return {
+    pool,
+    isPaused: incidents.some(({ pause }) => pause !== undefined && isRunning(pause, nowMs)),
+    states: accounts.map(({ state }) => state),
+    secondsLeft: secondsLeftOf(views, nowMs),
+    headrooms: known.map(({ health }) => headroomOf(health, '', nowMs)),
+  };
+}
+
+function showAccount(gauges: Gauges, { view, state, windows, secondsLeft }: ShownAccount): void {
+  const { pool, name: account } = view.account;
+  gauges.state.set({ pool, account, state }, 1);
+  gauges.inFlight.set({ pool, account }, view.inFlight);
+  if (secondsLeft !== undefined) gauges.exhaustion.set({ pool, account }, secondsLeft);
+  // Several models may have quotas of one name.
+  for (const [window, sameName] of Map.groupBy(windows, ({ name }) => name)) {
+    gauges.headroom.set({ pool, account, window }, Math.min(...sameName.map(leftOf)));
+  }
+}
+
+function showPool(gauges: Gauges, { pool, isPaused, states, secondsLeft, headrooms }: ShownPool): void {
+  gauges.paused.set({ pool }, isPaused ? 1 : 0);
+  for (const state of accountStates) {
+    gauges.poolAccounts.set({ pool, state }, states.filter((one) => one === state).length);
+  }
+  if (secondsLeft !== undefined) gauges.poolExhaustion.set({ pool }, secondsLeft);
+  const sum = headrooms.reduce((one, other) => one + other, 0);
+  if (headrooms.length > 0) gauges.poolHeadroom.set({ pool }, sum / headrooms.length);
+}

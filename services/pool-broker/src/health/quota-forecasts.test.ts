@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { sampleAccount } from '../__fixtures__/sample-gateway.ts';
+import { toAccount } from '../accounts/account.ts';
+import { healthy, type SeenWindow } from './account-health.ts';
+import type { AccountView } from './eligibility.ts';
+import { forecastsOf } from './quota-forecasts.ts';
+
+const hourMs = 3_600_000;
+const nowMs = Date.parse('2026-11-21T12:00:00Z');
+
+/** A quota of five hours that began two hours ago. */
+const used = (usedFraction: number, more: Partial<SeenWindow> = {}): SeenWindow => ({
+  ...{ name: '5h', models: '', usedFraction, seenAtMs: nowMs },
+  ...{ resetsAtMs: nowMs + 3 * hourMs, lengthMs: 5 * hourMs },
+  ...more,
+});
+
+const opus = { name: '5h_opus', models: '*opus*' };
+
+function view(pool: string, windows: readonly SeenWindow[], state: 'active' | 'draining' = 'active'): AccountView {
+  return { account: toAccount(sampleAccount(pool, 'a', { state })), health: { ...healthy, windows }, inFlight: 0 };
+}
+
+describe('forecasts of quotas', () => {
+  it('are of each pool, and of each family of models that has quotas of its own', () => {
+    const half = { kind: 'at', atMs: nowMs + 2 * hourMs, window: '5h' };
+    const views = [view('a', [used(0.5)]), view('b', [used(0.1), used(0.75, opus)])];
+    expect(forecastsOf(views, nowMs)).toEqual([
+      { pool: 'a', models: '', exhaustion: half },
+      { pool: 'b', models: '', exhaustion: { kind: 'never' } },
+      { pool: 'b', models: '*opus*', exhaustion: expect.objectContaining({ kind: 'at', window: '5h_opus' }) },
+    ]);
+  });
+
+  it('do not count on accounts that are out of service', () => {
+    const [forecast] = forecastsOf([view('a', [used(0.5)]), view('a', [used(0), used(0, opus)], 'draining')], nowMs);
+    expect(forecast?.exhaustion).toMatchObject({ kind: 'at', atMs: nowMs + 2 * hourMs });
+    expect(forecastsOf([view('a', [used(0)], 'draining')], nowMs)).toEqual([
+      { pool: 'a', models: '', exhaustion: { kind: 'unknown' } },
+    ]);
+  });
+});
