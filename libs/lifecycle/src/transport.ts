@@ -45,6 +45,7 @@ export function refusalLog({ logger, metrics }: ServiceRuntime): OnRefused {
     help: 'Connections without a valid certificate (connection), and calls that the call table does not give their caller (call).',
     labels: ['reason'],
   });
+  for (const reason of ['call', 'connection']) refusals.inc({ reason }, 0);
   const logged = new LRUCache<string, true>({ max: 100, ttl: 60_000 });
   return (refusal: Refusal) => {
     const isCall = 'path' in refusal;

@@ -111,6 +111,17 @@ describe('calls on a shared stream', () => {
     await expect.poll(() => counted('server', execute, 'CANCELLED')).toBe('1');
   });
 
+  it('are counted by what the server said, when it had ended a call that was left', async () => {
+    const { adapter } = clients();
+    const body = new Uint8Array(1);
+    for await (const _ of adapter.execute(only({ body }))) {
+      await expect.poll(() => counted('server', execute, 'OK')).toBe('1');
+      await expect.poll(() => counted('client', execute, 'OK')).toBe('1');
+      break;
+    }
+    expect(await counted('client', execute, 'CANCELLED')).toBeUndefined();
+  });
+
   it('with many messages are counted once, when they end', async () => {
     const { adapter } = clients();
     await all(adapter.execute(only({ body: new Uint8Array(1) }, { body: new Uint8Array(1) })));

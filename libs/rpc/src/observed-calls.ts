@@ -14,7 +14,7 @@ import {
 } from '@gateway/telemetry';
 import { status } from '@grpc/grpc-js';
 import { codeOf, RpcError } from './errors.ts';
-import { answersOnce, pathOf } from './methods.ts';
+import { pathOf } from './methods.ts';
 
 /**
  * Measures the calls that one side sees go over the network, each by itself and on shared streams alike, and gives a span to those
@@ -45,7 +45,7 @@ export class CallObserver {
   }
 
   /** The same call. @param traceparent what a server was sent with it */
-  observe<T>(method: DescMethod, call: Responses<T>, traceparent?: string): Responses<T> {
+  observe<T>(method: DescMethod, call: Responses<T>, traceparent?: string): ObservedCall<T> {
     return new ObservedCall(this, method, call, traceparent);
   }
 }
@@ -62,7 +62,6 @@ class ObservedCall<T> implements AsyncIterableIterator<T, undefined> {
   readonly #traceparent: string | undefined;
   #startMs: number | undefined;
   #span: Span | undefined;
-  #hasAnswered = false;
   #hasEnded = false;
 
   constructor(observer: CallObserver, method: DescMethod, call: Responses<T>, traceparent: string | undefined) {
@@ -81,20 +80,33 @@ class ObservedCall<T> implements AsyncIterableIterator<T, undefined> {
     if (this.#startMs === undefined) this.#begin();
     try {
       const result = await this.#within(() => this.#call.next());
-      if (result.done) this.#end('OK');
-      else this.#hasAnswered = true;
+      if (result.done) this.end('OK');
       return result;
     } catch (thrown) {
-      this.#end(statusOf(thrown));
+      this.end(statusOf(thrown));
       throw thrown;
     }
   }
 
   async return(): Promise<IteratorResult<T, undefined>> {
-    // A caller leaves a call that has one answer as soon as it has that.
-    this.#end(this.#hasAnswered && answersOnce(this.#method) ? 'OK' : 'CANCELLED');
+    this.end('CANCELLED');
     await this.#call.return?.();
     return { done: true, value: undefined };
+  }
+
+  /** The first to say how the call ended is right. */
+  end(code: string): void {
+    if (this.#hasEnded || this.#startMs === undefined) return;
+    this.#hasEnded = true;
+    const rpc_method = this.#name;
+    const error_type = code === 'OK' ? '' : code;
+    const labels = { rpc_system_name: 'grpc', rpc_method, rpc_response_status_code: code, error_type };
+    const seconds = (performance.now() - this.#startMs) / 1_000;
+    this.#within(() => this.#observer.durations?.observe(labels, seconds));
+    this.#observer.inFlight?.dec({ rpc_method });
+    this.#span?.setAttribute('rpc.response.status_code', code);
+    if (this.#span && isFailure(code, this.#observer.side)) failSpan(this.#span, code);
+    this.#span?.end();
   }
 
   #begin(): void {
@@ -118,20 +130,6 @@ class ObservedCall<T> implements AsyncIterableIterator<T, undefined> {
 
   #within<R>(work: () => R): R {
     return this.#span === undefined ? work() : withSpan(this.#span, work);
-  }
-
-  #end(code: string): void {
-    if (this.#hasEnded || this.#startMs === undefined) return;
-    this.#hasEnded = true;
-    const rpc_method = this.#name;
-    const error_type = code === 'OK' ? '' : code;
-    const labels = { rpc_system_name: 'grpc', rpc_method, rpc_response_status_code: code, error_type };
-    const seconds = (performance.now() - this.#startMs) / 1_000;
-    this.#within(() => this.#observer.durations?.observe(labels, seconds));
-    this.#observer.inFlight?.dec({ rpc_method });
-    this.#span?.setAttribute('rpc.response.status_code', code);
-    if (this.#span && isFailure(code, this.#observer.side)) failSpan(this.#span, code);
-    this.#span?.end();
   }
 }
 

@@ -18,7 +18,7 @@ import type { Tls } from '../grpc/tls.ts';
 import { encoded, mapped, pathOf } from '../methods.ts';
 import { CallObserver } from '../observed-calls.ts';
 import type { CallContext, CallOptions, Client } from '../service-types.ts';
-import { ClientSession } from './client-session.ts';
+import { ClientSession, type NewCall } from './client-session.ts';
 import { Replicas } from './replicas.ts';
 
 /** A service at an address: one connection per replica behind the name, calls spread over them. */
@@ -79,8 +79,12 @@ export function clientOf<S extends DescService>(
   observer = new CallObserver('client'),
 ): Client<S> {
   return clientBy(service, (method) => (request, options) => {
-    const call = new Call(options, ({ signal }) => responses(replicas, method, request, { ...options, signal }));
-    return observer.observe(method, call);
+    const onAnswered = () => observed.end('OK');
+    const call = new Call(options, ({ signal }) =>
+      responses(replicas, method, request, { ...options, signal, onAnswered }),
+    );
+    const observed = observer.observe(method, call);
+    return observed;
   });
 }
 
@@ -89,7 +93,7 @@ async function* responses(
   replicas: ReadyReplicas,
   method: DescMethod,
   request: object,
-  { signal, timeoutMs }: CallOptions & CallContext,
+  { signal, timeoutMs, onAnswered }: CallOptions & CallContext & Pick<NewCall, 'onAnswered'>,
 ): AsyncGenerator<Message, undefined> {
   let session = replicas.pick();
   for (; session === undefined; session = replicas.pick()) {
@@ -98,7 +102,14 @@ async function* responses(
   }
   const bytes = mapped(request, (fields) => encoded(method.input, fields));
   const traceparent = activeTraceparent();
-  const messages = session.start({ path: pathOf(method), timeoutMs, traceparent, request: bytes, signal });
+  const messages = session.start({
+    path: pathOf(method),
+    timeoutMs,
+    traceparent,
+    request: bytes,
+    signal,
+    onAnswered,
+  });
   for await (const message of messages) yield fromBinary(method.output, message);
 }
 

@@ -19,13 +19,17 @@ export interface NewCall {
   readonly traceparent?: string | undefined;
   /** The only request, or those of a method that takes many. A source that throws cancels the call. */
   readonly request: Uint8Array | AsyncIterable<Uint8Array>;
+  /** The server has ended the call with success, whatever of its answer is read later. */
+  readonly onAnswered?: (() => void) | undefined;
 }
+
+type RunningCall = Pick<NewCall, 'onAnswered'> & { readonly messages: CallMessages };
 
 /** The calls to one replica, all on one stream. Each ends once: answered, failed, cancelled, or with the stream. */
 export class ClientSession {
   readonly #stream: ClientBatchStream;
   readonly #writer: BatchWriter;
-  readonly #calls = new Map<number, CallMessages>();
+  readonly #calls = new Map<number, RunningCall>();
   readonly #closing = Promise.withResolvers<void>();
   #lastCallId = 0;
   #isClosing = false;
@@ -46,10 +50,10 @@ export class ClientSession {
   }
 
   /** Starts a call, and gives its responses. */
-  start({ path, timeoutMs, traceparent = '', request, signal }: NewCall): AsyncIterable<Uint8Array> {
+  start({ path, timeoutMs, traceparent = '', request, signal, onAnswered }: NewCall): AsyncIterable<Uint8Array> {
     const id = ++this.#lastCallId;
     const messages = new CallMessages(id, this.#writer);
-    this.#calls.set(id, messages);
+    this.#calls.set(id, { messages, onAnswered });
     signal.addEventListener('abort', () => this.#cancel(id, signal.reason), { once: true });
     const single = request instanceof Uint8Array ? request : undefined;
     messages.send({ case: 'start', value: { path, timeoutMs: wireMs(timeoutMs), traceparent, request: single } });
@@ -94,21 +98,22 @@ export class ClientSession {
     const { callId: id, content, isLast } = frame;
     if (content.case === 'goAway') return this.close();
     if (content.case === 'failure') return this.#end(id, fromCallFailure(content.value));
-    if (this.#calls.get(id)?.onFrame(frame) === false) {
+    if (this.#calls.get(id)?.messages.onFrame(frame) === false) {
       return this.#cancel(id, new RpcError('internal', 'The server sent more than it may.'));
     }
     if (isLast) this.#end(id);
   }
 
   #cancel(id: number, failure: Error): void {
-    this.#calls.get(id)?.send({ case: 'cancel', value: {} });
+    this.#calls.get(id)?.messages.send({ case: 'cancel', value: {} });
     this.#end(id, failure);
   }
 
   #end(id: number, failure?: Error): void {
-    const messages = this.#calls.get(id);
+    const call = this.#calls.get(id);
     if (!this.#calls.delete(id)) return;
-    messages?.close(failure);
+    if (failure === undefined) call?.onAnswered?.();
+    call?.messages.close(failure);
     if (this.#isClosing) this.close();
   }
 }
