@@ -12,7 +12,7 @@ import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js'
 import { AttemptResult, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { type AcquireResponseSchema, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import { directClient, serviceRoute } from '@gateway/rpc';
+import { directClient, RpcError, serviceRoute } from '@gateway/rpc';
 import { activeTraceparent, createLogger, Metrics } from '@gateway/telemetry';
 import { createTokenText } from '@gateway/tokens';
 import { type EdgeRouterConfig, readEdgeRouterConfig } from '../config.ts';
@@ -29,12 +29,14 @@ export class WholeEdge implements AsyncDisposable {
   /** What the adapter answers, by account. */
   frames: (accountId: string) => readonly Frame[] = () => streamed;
   isLimited = false;
+  isLimiterAway = false;
   /** How long the adapter takes to begin. */
   beginsAfterMs = 0;
   /** An answer ends only after it. */
   hang: Promise<void> = Promise.resolve();
   /** The `traceparent` that was active in each call of a service. */
   readonly calls: { readonly what: string; readonly traceparent: string | undefined }[] = [];
+  readonly heartbeats: (string | undefined)[] = [];
   readonly #stack = new AsyncDisposableStack();
   #url = '';
 
@@ -121,6 +123,7 @@ export class WholeEdge implements AsyncDisposable {
         serviceRoute(LimiterService, {
           admit: () => {
             note('admit');
+            if (script.isLimiterAway) throw new RpcError('unavailable', 'away');
             return script.isLimited ? { refusal: { limit: LimitName.TOKENS_PER_DAY } } : {};
           },
           settle: () => {
@@ -129,7 +132,11 @@ export class WholeEdge implements AsyncDisposable {
           },
           peek: () => ({}),
           async *admitStream() {},
-          heartbeat: () => ({ replicas: 1 }),
+          heartbeat: () => {
+            script.heartbeats.push(activeTraceparent());
+            if (script.isLimiterAway) throw new RpcError('unavailable', 'away');
+            return { replicas: 1 };
+          },
         }),
       ),
       broker: directClient(

@@ -119,6 +119,16 @@ describe('the trace of a request', () => {
     expect(JSON.stringify(all)).not.toContain('my-');
   });
 
+  it('has no part in what goes on after it, such as asking for a limiter that is away', async () => {
+    edge.isLimiterAway = true;
+    const before = edge.heartbeats.length;
+    await edge.ask('claude-sonnet', { headers: sampled });
+    await expect.poll(() => edge.heartbeats.length).toBeGreaterThan(before + 1);
+    expect(edge.calls[0]).toMatchObject({ what: 'admit', traceparent: expect.stringContaining(traceId) });
+    expect(edge.heartbeats.filter((traceparent) => traceparent !== undefined)).toEqual([]);
+    await spans();
+  });
+
   it('is to be kept when the request failed', async () => {
     edge.acquired = () => ({ case: 'unavailable', value: {} });
     await edge.ask('claude-sonnet');
