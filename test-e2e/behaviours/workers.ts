@@ -35,7 +35,9 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
       return Number(found?.slice(sample.length + 1) ?? 0);
     };
     const servedBy = (worker: number) =>
-      sampleOf(`gateway_requests_total{worker="${worker}",endpoint="/v1/chat/completions",status="200"}`);
+      sampleOf(
+        `http_server_request_duration_seconds_count{worker="${worker}",http_request_method="POST",http_route="/v1/chat/completions",http_response_status_code="200",error_type=""}`,
+      );
     /** In the order of the workers' numbers. */
     const workerPids = () => {
       const pid = gateway().primaryPid();
@@ -88,7 +90,7 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
       slowDown();
       const streams = Array.from({ length: 16 }, () => longStream(token.text));
       await Promise.all(streams.map(({ began }) => began));
-      const runningThere = await sampleOf('gateway_requests_in_flight{worker="1"}');
+      const runningThere = await sampleOf('gateway_open_streams{worker="1"}');
       expect(runningThere).toBeGreaterThan(0);
       const [victim = 0] = workerPids();
       process.kill(victim, 'SIGKILL');

@@ -91,7 +91,8 @@ async function agentOfEachWorker({ baseUrl, adminUrl }: AllInOneTopology): Promi
   const counts = async () => {
     const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
     return [1, 2].map((worker) => {
-      const samples = metrics.matchAll(new RegExp(`^gateway_requests_total\\{worker="${worker}".*? (\\d+)$`, 'gm'));
+      const count = `^http_server_request_duration_seconds_count\\{worker="${worker}".*? (\\d+)$`;
+      const samples = metrics.matchAll(new RegExp(count, 'gm'));
       return [...samples].reduce((sum, [, count]) => sum + Number(count), 0);
     });
   };

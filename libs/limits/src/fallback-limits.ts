@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '@gateway/errors';
 import { RpcError } from '@gateway/rpc';
+import { outsideTraces } from '@gateway/telemetry';
 import type { Clock, LocalDay } from '@gateway/time';
 import { type Check, type Decision, WINDOW_MS } from './decide.ts';
 import { type DayTotal, type OwnAdmission, type RemoteLimits, type Settlement, slicesOf } from './limit-store.ts';
@@ -248,7 +249,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   #planRecovery(afterMs: number): void {
     if (this.#recovery !== undefined || this.#isClosed) return;
-    this.#recovery = setTimeout(() => void this.#recover(), afterMs).unref();
+    // Not a part of the request that happened to find the remote away.
+    this.#recovery = outsideTraces(() => setTimeout(() => void this.#recover(), afterMs)).unref();
   }
 
   async #recover(): Promise<void> {

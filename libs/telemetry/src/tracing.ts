@@ -11,6 +11,7 @@ import {
   type SpanContext,
   SpanKind,
   SpanStatusCode,
+  TraceFlags,
   trace,
 } from '@opentelemetry/api';
 import type { Logger } from './logger.ts';
@@ -76,7 +77,8 @@ export function startSpan(
 ): Span {
   const parent = traceparent === undefined ? context.active() : contextOf(traceparent);
   const isPart = kind === SpanKind.INTERNAL || kind === SpanKind.CLIENT;
-  if (isPart && traceIn(parent) === undefined) return noSpan;
+  // What is not sampled is not from here on: calls carry the span that was not.
+  if (isPart && !isSampled(traceIn(parent))) return noSpan;
   return tracer().startSpan(
     name,
     { kind, ...(attributes && { attributes }), links: (links ?? []).flatMap(linkOf) },
@@ -135,6 +137,10 @@ const noSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
 function traceIn(context: Context): SpanContext | undefined {
   const found = trace.getSpanContext(context);
   return found && isSpanContextValid(found) ? found : undefined;
+}
+
+function isSampled(traced: SpanContext | undefined): boolean {
+  return traced !== undefined && (traced.traceFlags & TraceFlags.SAMPLED) !== 0;
 }
 
 function tracer() {

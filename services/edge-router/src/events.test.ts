@@ -16,8 +16,8 @@ function linesOf(request: LoggedRequest, level: 'info' | 'debug') {
     error: write,
   };
   const events = createEvents({ logger, metrics: new Metrics() });
-  events.requestStarted();
-  events.requestEnded(request.message);
+  events.requestStarted('POST');
+  events.requestEnded('POST', 'chat', request.entry);
   return lines;
 }
 
@@ -30,7 +30,7 @@ describe('the log', () => {
     ['that was refused', new LoggedRequest('r').read().end(limited)],
     ['whose client left', new LoggedRequest('r').read().end({ status: 499, clientLeft: true })],
   ])('has one line, by its id, about a request %s', (_what, request) => {
-    expect(linesOf(request, 'info')).toMatchObject([{ requestId: 'r', endpoint: '/v1/messages' }]);
+    expect(linesOf(request, 'info')).toMatchObject([{ request_id: 'r', endpoint: '/v1/messages' }]);
   });
 
   it.each([
@@ -38,6 +38,6 @@ describe('the log', () => {
     ['requests without a token', new LoggedRequest('r').end({ status: 401, errorCode: 'unauthorized' })],
   ])('has lines about %s at debug only', (_what, request) => {
     expect(linesOf(request, 'info')).toEqual([]);
-    expect(linesOf(request, 'debug')).toMatchObject([{ requestId: 'r' }]);
+    expect(linesOf(request, 'debug')).toMatchObject([{ request_id: 'r' }]);
   });
 });

@@ -1,8 +1,9 @@
 import type { GatewayError } from '@gateway/errors';
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { durationBucketsSeconds, type Logger, type Metrics } from '@gateway/telemetry';
-import { isPlainSuccess, toLogFields } from './usage/request-log.ts';
+import type { Logger, Metrics } from '@gateway/telemetry';
+import { createRequestMetrics, type GenAiOperation } from './request-metrics.ts';
+import { isPlainSuccess, toLogFields } from './usage/describe-request.ts';
+import type { RequestLogEntry } from './usage/request-log.ts';
 
 export type RequestEvents = ReturnType<typeof createEvents>;
 
@@ -11,18 +12,7 @@ export type EventLog = Pick<Logger, 'isLevelEnabled'> &
 
 /** Metrics and log lines of the edge. */
 export function createEvents({ logger, metrics }: { readonly logger: EventLog; readonly metrics: Metrics }) {
-  const requests = metrics.counter({
-    name: 'gateway_requests_total',
-    help: 'Requests by endpoint and HTTP status; 499 when the client left before the end.',
-    labels: ['endpoint', 'status'],
-  });
-  const durations = metrics.histogram({
-    name: 'gateway_request_duration_seconds',
-    help: 'Time from the first byte of a request to the last of its answer.',
-    labels: ['endpoint'],
-    buckets: durationBucketsSeconds,
-  });
-  const inFlight = metrics.gauge({ name: 'gateway_requests_in_flight', help: 'Requests under way.' });
+  const requestMetrics = createRequestMetrics(metrics);
   const localAdmissions = metrics.counter({
     name: 'gateway_edge_local_admissions_total',
     help: 'Admissions decided by this edge alone because the limiter did not answer.',
@@ -40,20 +30,21 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
     help: 'Failures behind the edge that clients did not see, by what failed.',
     labels: ['part'],
   });
+  for (const part of parts) faults.inc({ part }, 0);
   return {
-    requestStarted: () => inFlight.inc(),
+    ...requestMetrics,
     /** Once for each request that has started. */
-    requestEnded(request: RequestLogged): void {
-      const { endpoint, status, times, tokenId } = request;
-      inFlight.dec();
-      requests.inc({ endpoint, status: String(status) });
-      durations.observe({ endpoint }, (times?.ended ?? 0) / 1_000);
+    requestEnded(method: string, operation: GenAiOperation | undefined, entry: RequestLogEntry): void {
+      requestMetrics.requestEnded(method, operation, entry);
       // Anybody can send requests without a token of ours, as many as they like.
-      const level = tokenId === '' || isPlainSuccess(request) ? 'debug' : 'info';
-      if (logger.isLevelEnabled(level)) logger[level](toLogFields(request), 'request finished');
+      const level = entry.message.tokenId === '' || isPlainSuccess(entry.message) ? 'debug' : 'info';
+      if (logger.isLevelEnabled(level)) logger[level](toLogFields(entry.message), 'request finished');
     },
     requestFaulted(requestId: string, endpoint: string, error: GatewayError): void {
-      logger.error({ requestId, endpoint, err: error.cause ?? error }, 'a request failed by a fault of ours');
+      logger.error(
+        { request_id: requestId, endpoint, err: error.cause ?? error },
+        'a request failed by a fault of ours',
+      );
     },
     admittedLocally: () => localAdmissions.inc(),
     limiterAway(fault: unknown): void {
@@ -66,15 +57,22 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
     clientStalled: () => stalledClients.inc(),
     reportGivenUp(err: unknown, requestId: string): void {
       reportsGivenUp.inc();
-      logger.warn({ requestId, err }, 'no broker took the end of an attempt: its place is free when its lease ends');
+      logger.warn(
+        { request_id: requestId, err },
+        'no broker took the end of an attempt: its place is free when its lease ends',
+      );
     },
     /** `requestId` where the fault is about one request. */
-    faulted(part: 'outbox' | 'delivery' | 'charge' | 'identity' | 'renewal', err: unknown, requestId?: string): void {
+    faulted(part: Part, err: unknown, requestId?: string): void {
       faults.inc({ part });
-      logger.warn({ part, requestId, err }, 'a part behind the edge failed; it is tried again');
+      logger.warn({ part, request_id: requestId, err }, 'a part behind the edge failed; it is tried again');
     },
   };
 }
+
+/** What fails behind the edge. */
+const parts = ['outbox', 'delivery', 'charge', 'identity', 'renewal'] as const;
+type Part = (typeof parts)[number];
 
 export type OutboxEvents = ReturnType<typeof createOutboxEvents>;
 

@@ -14,6 +14,8 @@ import { models } from './endpoints/models.ts';
 import { responses } from './endpoints/responses.ts';
 import { usage } from './endpoints/usage.ts';
 import type { ErrorDialect } from './errors/render-error.ts';
+import type { RequestEvents } from './events.ts';
+import type { GenAiOperation } from './request-metrics.ts';
 import type { EdgeRouterPeers } from './service.ts';
 import type { Outbox } from './usage/outbox.ts';
 import type { RequestLogEntry } from './usage/request-log.ts';
@@ -27,8 +29,8 @@ export interface Route {
   readonly authHeader: AuthHeader;
   /** What a request costs its token. Undefined: nothing, it takes no slot. */
   readonly cost: CostKind | undefined;
-  /** Whether it asks a model: then its answers carry `x-ratelimit-*`, and its requests are in the request log. */
-  readonly asksModel: boolean;
+  /** What it asks of a model: then its answers carry `x-ratelimit-*`, and its requests are in the request log. Undefined: it asks none. */
+  readonly operation: GenAiOperation | undefined;
   readonly body: BodyLimits;
   readonly endpoint: Endpoint;
 }
@@ -57,6 +59,7 @@ export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapter
   readonly limiter: OutageTolerantLimiter;
   readonly leases: Leases;
   readonly outbox: Outbox;
+  readonly events: RequestEvents;
 }
 
 /** Answers a request, or throws a GatewayError for the server to render. */
@@ -69,13 +72,13 @@ const generation = {
   method: 'post',
   cost: CostKind.REQUEST_AND_TOKENS,
   authHeader: 'authorization',
-  asksModel: true,
+  operation: 'chat',
 } as const;
 const reading = {
   method: 'get',
   errorDialect: 'chat',
   authHeader: 'authorization',
-  asksModel: false,
+  operation: undefined,
   body: { limitBytes: 0, acceptsCompression: false },
 } as const;
 const ofMessages = {
@@ -94,7 +97,13 @@ export const routes: readonly Route[] = [
     endpoint: chatCompletions,
   },
   { ...ofMessages, path: '/v1/messages', endpoint: messages },
-  { ...ofMessages, path: '/v1/messages/count_tokens', cost: CostKind.REQUEST_ONLY, endpoint: countTokens },
+  {
+    ...ofMessages,
+    path: '/v1/messages/count_tokens',
+    operation: 'count_tokens',
+    cost: CostKind.REQUEST_ONLY,
+    endpoint: countTokens,
+  },
   {
     ...generation,
     path: '/v1/responses',

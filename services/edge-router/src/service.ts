@@ -84,7 +84,7 @@ export async function createEdgeRouterService(
     leases,
     outbox,
   });
-  const server = new HttpServer(app, config, events.clientStalled);
+  const server = new HttpServer(app, config, events);
   stack.defer(() => server.drain(0));
 
   let port = 0;

@@ -16,7 +16,7 @@ export function aftermathOf(scene: () => PoolScene): void {
     it('nothing is on its way any more, and nobody counts anything as under way', async () => {
       expect(aftermath.quiet.restless).toEqual([]);
       const gauges = async () => [
-        await scene().metric('edge-router', 'gateway_requests_in_flight'),
+        await scene().metric('edge-router', 'http_server_active_requests'),
         await scene().metric('responses-adapter', 'gateway_upstream_open_streams'),
         await scene().metric('messages-adapter', 'gateway_upstream_open_streams'),
       ];

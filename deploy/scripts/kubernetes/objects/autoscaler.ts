@@ -5,7 +5,7 @@ import type { Values } from '../values.ts';
 import { metadataOf } from './labels.ts';
 
 /** What the edge reports as streams under way, and an adapter of the metrics API must offer per pod. */
-const openStreams = 'gateway_requests_in_flight';
+const openStreams = 'gateway_open_streams';
 
 /** More replicas when there is more to do. Of several metrics the one that asks for most counts; one that is missing is left out. */
 export function autoscaler(service: Service, values: Values): IHorizontalPodAutoscaler {

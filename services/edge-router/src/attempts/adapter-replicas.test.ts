@@ -84,6 +84,7 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       broker,
       leases: new Leases({ broker, timeoutMs: 1_000, events: { reportGivenUp: refuse, faulted: refuse } }),
       config: { rpcTimeoutMs: 1_000 },
+      events: { failedOver: refuse },
     },
   ).run();
   if (end.kind === 'answering') onTestFinished(() => void end.frames.return(undefined));

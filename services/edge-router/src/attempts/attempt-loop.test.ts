@@ -116,6 +116,7 @@ function setUp(
   });
   const trace = new RequestLogEntry({ requestId: 'r', endpoint: '/v1/chat/completions', receivedAtMs: 0 });
   const recorded: string[] = [];
+  const failedOver: string[] = [];
   const recorder: AttemptPlan['recorder'] = {
     onLease: ({ accountId }) => void recorded.push(`lease ${accountId}`),
     onSent: ({ inputTokens }) => void recorded.push(`sent ${inputTokens}`),
@@ -139,7 +140,12 @@ function setUp(
           return adapter.execute(requestFrames(head, new BufferList([new Uint8Array(bodyBytes)])), { signal });
         },
       },
-      { broker: brokerClient, leases, config: { rpcTimeoutMs: 1_000 } },
+      {
+        broker: brokerClient,
+        leases,
+        config: { rpcTimeoutMs: 1_000 },
+        events: { failedOver: (reason) => void failedOver.push(reason) },
+      },
     ).run();
   const answer = async () => {
     const end = await run();
@@ -156,6 +162,7 @@ function setUp(
     logged,
     cancelled: () => cancelled,
     recorded,
+    failedOver,
     leave: () => client.abort(),
   };
 }
@@ -188,6 +195,18 @@ describe('AttemptLoop', () => {
     expect((await frames.next()).value?.body).toEqual(new Uint8Array([2]));
     await expect(frames.next()).rejects.toBeInstanceOf(RpcError);
     expect(recorded).toEqual(['lease a', 'sent 1', 'used 2']);
+  });
+
+  it('counts what it moved on after, when there is a next attempt', async () => {
+    const refusal = new GatewayError('unsupported_content', 'not here');
+    const next = lease('c', ProviderFormat.MESSAGES);
+    const { run, failedOver } = setUp([lease('a'), lease('b'), next], { a: [limited], b: refusal, c: [answering] });
+    const { frames } = await run();
+    expect(failedOver).toEqual(['rate_limited', 'not_expressible']);
+    await frames.return(undefined);
+    const last = setUp([lease('a'), { case: 'exhausted', value: {} }], { a: [limited] });
+    await expect(last.run()).rejects.toMatchObject({ code: 'pool_exhausted' });
+    expect(last.failedOver).toEqual([]);
   });
 
   it('records that an attempt failed, which costs nothing', async () => {

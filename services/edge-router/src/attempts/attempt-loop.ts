@@ -13,8 +13,11 @@ import {
 import type { AcquireResponse, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
+import { inSpan } from '@gateway/telemetry';
 import type { EdgeRouterConfig } from '../config.ts';
+import type { RequestEvents } from '../events.ts';
 import type { AdmittedRequest } from '../routes.ts';
+import { attemptFailure } from '../usage/describe-request.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import {
   AnswerTooLongError,
@@ -66,6 +69,7 @@ export interface AttemptPeers {
   readonly broker: Client<typeof PoolBrokerService>;
   readonly leases: Pick<Leases, 'keep' | 'report'>;
   readonly config: Pick<EdgeRouterConfig, 'rpcTimeoutMs'>;
+  readonly events: Pick<RequestEvents, 'failedOver'>;
 }
 
 /** No request makes more attempts than this, whatever the broker offers. */
@@ -84,6 +88,8 @@ export class AttemptLoop {
   #last: ExecuteOutcome | undefined;
   /** Why the first format that was tried can't be asked this; undefined when all could. */
   #refusal: GatewayError | undefined;
+  /** How the last attempt failed, in one word. */
+  #lastFailure: string | undefined;
 
   constructor(plan: AttemptPlan, peers: AttemptPeers) {
     this.#plan = plan;
@@ -129,7 +135,12 @@ export class AttemptLoop {
     trace.onAsking();
     try {
       signal.throwIfAborted();
-      return this.#leaseOf(await broker.acquire(request, { timeoutMs: config.rpcTimeoutMs }));
+      const answer = await inSpan('acquire', {}, async (span) => {
+        const acquired = await broker.acquire(request, { timeoutMs: config.rpcTimeoutMs });
+        span.setAttribute('gateway.acquire.result', acquired.result.case ?? 'none');
+        return acquired;
+      });
+      return this.#leaseOf(answer);
     } catch (thrown) {
       // It may not have heard how the last attempt ended.
       void this.#reportLast();
@@ -142,7 +153,10 @@ export class AttemptLoop {
   #leaseOf(answer: AcquireResponse): Lease | GatewayError {
     this.#plan.trace.onAcquired(answer);
     const { result } = answer;
-    if (result.case === 'lease') return result.value;
+    if (result.case === 'lease') {
+      if (this.#lastFailure !== undefined) this.#peers.events.failedOver(this.#lastFailure);
+      return result.value;
+    }
     if (result.case === 'exhausted') return poolExhausted(result.value);
     if (this.#refusal !== undefined) return this.#refusal;
     const { model, formats } = this.#plan;
@@ -159,11 +173,14 @@ export class AttemptLoop {
     const { formats, faultOf, signal, recorder } = this.#plan;
     const isAway = (thrown: unknown): thrown is RpcError => thrown instanceof RpcError && !signal.aborted;
     try {
-      return await this.#untilHead(lease).catch((thrown) => {
-        // Nothing has begun for the client, and another replica of the adapter may be there: the call goes to that one.
-        if (isAway(thrown) && thrown.status === 'unavailable') return this.#untilHead(lease);
-        throw thrown;
-      });
+      return await this.#plan.trace
+        .withinAttempt(() => this.#untilHead(lease))
+        .catch((thrown) => {
+          // Nothing has begun for the client, and another replica of the adapter may be there: the call goes to that one.
+          if (isAway(thrown) && thrown.status === 'unavailable')
+            return this.#plan.trace.withinAttempt(() => this.#untilHead(lease));
+          throw thrown;
+        });
     } catch (thrown) {
       const isAdapterAway = isAway(thrown);
       if (isAdapterAway) recorder?.onAttemptFailed();
@@ -201,6 +218,7 @@ export class AttemptLoop {
 
   #note(lease: Lease, outcome: AttemptOutcome, givenUp?: AttemptGivenUp): void {
     this.#plan.trace.onAttemptEnded(outcome, givenUp);
+    this.#lastFailure = attemptFailure({ result: outcome.result, givenUp: givenUp ?? AttemptGivenUp.UNSPECIFIED });
     this.#attempts.push(create(AttemptSchema, { lease, outcome }));
   }
 

@@ -31,8 +31,17 @@ export class BodyMemory {
     this.#shareBytes = Math.max(options.limitBytes / 2, options.largestBodyBytes);
   }
 
+  get limitBytes(): number {
+    return this.#options.limitBytes;
+  }
+
   get usedBytes(): number {
     return this.#usedBytes;
+  }
+
+  /** How many requests wait for room, or for a permit to decode. */
+  get waiting(): number {
+    return this.#waiters.size + this.#decodeWaiters.size;
   }
 
   /** What one request has taken: nothing at first. Dispose of it when the request ends. `client` aborts when its client leaves. */

@@ -1,14 +1,17 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { GatewayError, type GatewayErrorCode, toGatewayError } from '@gateway/errors';
+import { inSpan, withSpan } from '@gateway/telemetry';
 import express from 'express';
 import { admit } from '../admission/admit.ts';
 import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
-import { type BodyAllocation, BodyMemory } from '../body/body-memory.ts';
+import { BodyMemory } from '../body/body-memory.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
-import type { EndpointPeers, Route } from '../routes.ts';
+import { methodLabel, otherRoute } from '../request-metrics.ts';
+import type { AdmittedRequest, EndpointPeers, Route } from '../routes.ts';
 import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
 import { clientRequestIdOf, clientSignal, nameForMessages, requestIdOf, sendError, sentOrLeft } from './respond.ts';
+import { endServerSpan, startServerSpan } from './server-span.ts';
 import { hasStalled } from './stalled-clients.ts';
 
 export interface AppPeers extends EndpointPeers {
@@ -24,68 +27,101 @@ export function createApp(routes: readonly Route[], peers: AppPeers): RequestLis
     largestBodyBytes: Math.max(...routes.map(({ body }) => body.limitBytes)),
     waitMs: bodyWaitMs,
   });
+  peers.events.showBodyMemory(bodies);
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const route of routes) {
     const path = router.route(route.path);
-    path[route.method]((_request, response) => serve(route, response, peers, bodies));
-    path.all((request, response) => sendError(response, methodFault(route, request), route.errorDialect));
+    path[route.method]((_request, response) =>
+      serve(route, response, peers, (asked) => answer(asked, route, peers, bodies)),
+    );
+    path.all((request, response) => serve(route, response, peers, () => refuse(methodFault(route, request))));
   }
   // The router alone, without an app, which would change the prototypes of each request and response. It needs what Node gives.
   const dispatch = router as unknown as (...args: [...Parameters<RequestListener>, (thrown?: unknown) => void]) => void;
   return (request, response) => {
-    dispatch(request, response, (thrown = new GatewayError('not_found', 'There is no such endpoint.')) =>
-      sendError(response, toGatewayError(thrown), 'chat'),
-    );
+    dispatch(request, response, (thrown = new GatewayError('not_found', 'There is no such endpoint.')) => {
+      void serve(nowhere, response, peers, () => refuse(thrown));
+    });
   };
 }
+
+/** Where requests are served that no endpoint is for. */
+const nowhere = { path: otherRoute, errorDialect: 'chat', operation: undefined } as const;
 
 /** How long a request waits for room for its body, in all. */
 const bodyWaitMs = 5_000;
 
-/** Each request takes the same steps: authenticate, admit, answer. A failure of any step is rendered here. */
-async function serve(route: Route, response: ServerResponse, peers: AppPeers, bodies: BodyMemory): Promise<void> {
+type Asked = Pick<AdmittedRequest, 'requestId' | 'request' | 'response' | 'signal' | 'trace'>;
+
+/** Each request is measured, traced and logged, whatever `act` makes of it. What that throws is rendered here. */
+async function serve(
+  { path, errorDialect, operation }: Pick<Route, 'path' | 'errorDialect' | 'operation'>,
+  response: ServerResponse,
+  { events, clock, config, requestLog }: AppPeers,
+  act: (asked: Asked) => Promise<void>,
+): Promise<void> {
   const request = response.req;
-  const { events, clock, config, requestLog } = peers;
-  if (route.errorDialect === 'messages') nameForMessages(response);
-  events.requestStarted();
+  if (errorDialect === 'messages') nameForMessages(response);
+  const method = methodLabel(request.method);
+  events.requestStarted(method);
   const requestId = requestIdOf(response);
   const trace = new RequestLogEntry({
     requestId,
     clientRequestId: clientRequestIdOf(request),
-    endpoint: route.path,
+    endpoint: path,
     receivedAtMs: clock.nowMs(),
     slowMs: config.traceSlowMs,
   });
-  const signal = clientSignal(response);
-  let allocation: BodyAllocation | undefined;
-  let errorCode: GatewayErrorCode | undefined;
-  try {
-    const token = await authenticate(request, route.authHeader, peers.tokens);
-    trace.onAuthenticated(token.tokenId);
-    // Before the body is read: a bad request takes a slot too.
-    const { refusal, ...admission } = await admit(requestId, token, route.cost, peers);
-    if (route.asksModel) response.setHeaders(new Map(Object.entries(admission.headers)));
-    if (refusal !== undefined) throw refusal;
-    trace.onAdmitted();
-    allocation = bodies.open(token.tokenId, signal);
-    const bodyRules = { ...route.body, pace: config.uploadPace, allocation };
-    await route.endpoint({ requestId, route, request, response, signal, trace, token, admission, bodyRules }, peers);
-  } catch (thrown) {
-    const error = toGatewayError(thrown);
-    if (!signal.aborted) {
-      errorCode = error.code;
-      if (errorCode === 'internal_error') events.requestFaulted(requestId, route.path, error);
+  const span = startServerSpan(request, path, requestId);
+  await withSpan(span, async () => {
+    const signal = clientSignal(response);
+    let errorCode: GatewayErrorCode | undefined;
+    try {
+      await act({ requestId, request, response, signal, trace });
+    } catch (thrown) {
+      const error = toGatewayError(thrown);
+      if (!signal.aborted) {
+        errorCode = error.code;
+        events.refused(error);
+        if (errorCode === 'internal_error') events.requestFaulted(requestId, path, error);
+      }
+      sendError(response, error, errorDialect, clock.nowMs());
     }
-    sendError(response, error, route.errorDialect, clock.nowMs());
+    await sentOrLeft(response, signal);
+    const clientLeft = signal.aborted;
+    if (clientLeft && hasStalled(request.socket)) trace.onClientStalled();
+    trace.onEnded({ status: clientLeft ? 499 : response.statusCode, errorCode, clientLeft });
+    if (operation !== undefined) requestLog.add(trace);
+    events.requestEnded(method, operation, trace);
+  });
+  endServerSpan(span, trace, operation);
+}
+
+/** Each request to an endpoint takes the same steps: authenticate, admit, answer. */
+async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyMemory): Promise<void> {
+  const { requestId, request, response, signal, trace } = asked;
+  const token = await authenticate(request, route.authHeader, peers.tokens);
+  trace.onAuthenticated(token.tokenId);
+  // Before the body is read: a bad request takes a slot too.
+  const { refusal, ...admission } = await inSpan('admit', {}, async (span) => {
+    const decision = await admit(requestId, token, route.cost, peers);
+    if (decision.refusal !== undefined) span.setAttribute('gateway.limit', decision.refusal.limit ?? 'none');
+    return decision;
+  });
+  if (route.operation !== undefined) response.setHeaders(new Map(Object.entries(admission.headers)));
+  if (refusal !== undefined) throw refusal;
+  trace.onAdmitted();
+  using allocation = bodies.open(token.tokenId, signal);
+  const bodyRules = { ...route.body, pace: peers.config.uploadPace, allocation };
+  try {
+    await route.endpoint({ ...asked, route, token, admission, bodyRules }, peers);
+  } finally {
+    trace.onWaitedForRoom(allocation.waitedMs);
   }
-  await sentOrLeft(response, signal);
-  allocation?.[Symbol.dispose]();
-  const clientLeft = signal.aborted;
-  if (clientLeft && hasStalled(request.socket)) trace.onClientStalled();
-  const status = clientLeft ? 499 : response.statusCode;
-  trace.onEnded({ status, errorCode, clientLeft, waitedForRoomMs: allocation?.waitedMs ?? 0 });
-  if (route.asksModel) requestLog.add(trace);
-  events.requestEnded(trace.message);
+}
+
+async function refuse(fault: unknown): Promise<never> {
+  throw fault;
 }
 
 /** Each path has one method; what may be got may be asked for its head. */

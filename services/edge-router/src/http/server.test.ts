@@ -1,5 +1,5 @@
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
-import { toGatewayError } from '@gateway/errors';
+import { type GatewayError, toGatewayError } from '@gateway/errors';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BodyMemory } from '../body/body-memory.ts';
 import { readBody } from '../body/read-body.ts';
@@ -28,16 +28,22 @@ describe('HttpServer', () => {
   let handled: string[] = [];
   let release = (): void => undefined;
   let released = Promise.resolve();
+  let refused: string[] = [];
+  const events = {
+    clientStalled: () => undefined,
+    refused: ({ code }: GatewayError) => void refused.push(code),
+  };
   let server: HttpServer;
   let port: number;
 
   beforeAll(async () => {
-    server = new HttpServer(listener, config);
+    server = new HttpServer(listener, config, events);
     port = await server.listen();
   });
   afterAll(() => server.drain(0));
   beforeEach(() => {
     handled = [];
+    refused = [];
     released = new Promise((resolve) => {
       release = resolve;
     });
@@ -103,6 +109,7 @@ describe('HttpServer', () => {
     expect(answer).toMatch(/\r\ndate: /i);
     expect(bodyOf(answer)).toEqual(refusal('invalid_request'));
     expect(handled).toEqual([]);
+    expect(refused).toEqual(['invalid_request']);
   });
 
   it.each([
@@ -242,6 +249,7 @@ describe('HttpServer', () => {
     expect(statusOf(answer)).toBe(417);
     expect(bodyOf(answer)).toEqual(refusal('invalid_request'));
     expect(handled).toEqual([]);
+    expect(refused).toEqual(['invalid_request']);
   });
 
   it('goes on in HTTP/1.1 whatever a client would like to upgrade to', async () => {
@@ -295,7 +303,7 @@ describe('HttpServer', () => {
   });
 
   it('asks clients to go elsewhere before it drains, and takes what comes meanwhile', async () => {
-    const leaving = new HttpServer(listener, config);
+    const leaving = new HttpServer(listener, config, events);
     const ownPort = await leaving.listen();
     using kept = new RawClient(ownPort);
     using busy = new RawClient(ownPort);
@@ -313,7 +321,7 @@ describe('HttpServer', () => {
   });
 
   it('answers once more on a connection whose answer had begun when the drain began', async () => {
-    const leaving = new HttpServer(listener, config);
+    const leaving = new HttpServer(listener, config, events);
     using busy = new RawClient(await leaving.listen());
     busy.send(get('/begun', ''));
     await busy.until('begun so');
@@ -325,7 +333,7 @@ describe('HttpServer', () => {
   });
 
   it('drains: running requests end, idle connections are closed, nothing new begins', async () => {
-    const draining = new HttpServer(listener, config);
+    const draining = new HttpServer(listener, config, events);
     const ownPort = await draining.listen();
     using busy = new RawClient(ownPort);
     using idle = new RawClient(ownPort);

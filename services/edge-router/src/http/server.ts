@@ -6,9 +6,11 @@ import { sharedPortOptions } from '@gateway/lifecycle/run-worker';
 import { breakUpload, deferUpload } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault, toHttpFault } from '../errors/render-error.ts';
+import type { RequestEvents } from '../events.ts';
 import { assignRequestId, sendError } from './respond.ts';
 import { cutStalledClients } from './stalled-clients.ts';
 
+type HttpServerEvents = Pick<RequestEvents, 'clientStalled' | 'refused'>;
 type HttpServerConfig = Pick<EdgeRouterConfig, 'host' | 'port' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'writeStallMs'>;
 
 /**
@@ -18,15 +20,16 @@ type HttpServerConfig = Pick<EdgeRouterConfig, 'host' | 'port' | 'headersTimeout
 export class HttpServer {
   readonly #server: Server;
   readonly #config: HttpServerConfig;
+  readonly #events: HttpServerEvents;
   /** The answer to the latest request of each connection. Pipelined requests are under way together. */
   readonly #latest = new WeakMap<Duplex, ServerResponse>();
   /** Answers that are under way. */
   readonly #running = new Set<ServerResponse>();
   #draining = false;
 
-  /** @param onStalled is called for each client that was cut off because it took nothing. */
-  constructor(listener: RequestListener, config: HttpServerConfig, onStalled: () => void = () => undefined) {
+  constructor(listener: RequestListener, config: HttpServerConfig, events: HttpServerEvents) {
     this.#config = config;
+    this.#events = events;
     const headersTimeout = Math.min(config.headersTimeoutMs, config.bodyTimeoutMs);
     this.#server = createServer({
       headersTimeout,
@@ -39,6 +42,8 @@ export class HttpServer {
       // A missing host is refused in our own words.
       requireHostHeader: false,
     });
+    const refuseExpectation: RequestListener = (_request, response) =>
+      this.#refuse(response, new HttpFault(417, 'The only expectation that is met is 100-continue.'));
     const awaitInvitation: RequestListener = (request, response) => {
       deferUpload(request, response);
       listener(request, response);
@@ -49,7 +54,7 @@ export class HttpServer {
       .on('checkExpectation', (request, response) => this.#onRequest(request, response, refuseExpectation))
       .on('connect', (_request, connection) => this.#onConnect(connection))
       .on('clientError', (fault, connection) => this.#onClientError(fault, connection));
-    cutStalledClients(this.#server, config.writeStallMs, onStalled);
+    cutStalledClients(this.#server, config.writeStallMs, events.clientStalled);
   }
 
   /** Resolves with the port it listens on; rejects when the port is taken. */
@@ -94,7 +99,7 @@ export class HttpServer {
     // Node drops what comes in one packet with a request to upgrade, also when nothing is upgraded.
     if (this.#draining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     const fault = syntaxFault(request);
-    if (fault !== undefined) return refuse(response, new HttpFault(400, fault));
+    if (fault !== undefined) return this.#refuse(response, new HttpFault(400, fault));
     handle(request, response);
   }
 
@@ -123,31 +128,28 @@ export class HttpServer {
   /** The connection's last answer, to no request that is known, when all requests before it have been answered. */
   #answerLast(connection: Duplex, fault: HttpFault): void {
     const latest = this.#latest.get(connection);
-    if (latest === undefined || latest.writableFinished) endWithAnswer(connection, fault);
-    else latest.once('finish', () => endWithAnswer(connection, fault));
+    if (latest === undefined || latest.writableFinished) this.#endWithAnswer(connection, fault);
+    else latest.once('finish', () => this.#endWithAnswer(connection, fault));
   }
-}
 
-function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  refuse(response, new HttpFault(417, 'The only expectation that is met is 100-continue.'));
-}
+  /** An answer where Node has no request to answer. Does nothing when the connection is closing already. */
+  #endWithAnswer(connection: Duplex, fault: HttpFault): void {
+    if (!connection.writable || !(connection instanceof Socket)) return;
+    const response = new ServerResponse(new IncomingMessage(connection));
+    assignRequestId(response);
+    response.assignSocket(connection);
+    this.#refuse(response, fault);
+    connection.end();
+    const timer = setTimeout(() => connection.destroy(), lingerMs);
+    connection.once('close', () => clearTimeout(timer));
+  }
 
-/** In the chat shape: no endpoint is known. */
-function refuse(response: ServerResponse, error: HttpFault): void {
-  response.shouldKeepAlive = false;
-  sendError(response, error, 'chat');
-}
-
-/** An answer where Node has no request to answer. Does nothing when the connection is closing already. */
-function endWithAnswer(connection: Duplex, fault: HttpFault): void {
-  if (!connection.writable || !(connection instanceof Socket)) return;
-  const response = new ServerResponse(new IncomingMessage(connection));
-  assignRequestId(response);
-  response.assignSocket(connection);
-  refuse(response, fault);
-  connection.end();
-  const timer = setTimeout(() => connection.destroy(), lingerMs);
-  connection.once('close', () => clearTimeout(timer));
+  /** In the chat shape: no endpoint is known. */
+  #refuse(response: ServerResponse, error: HttpFault): void {
+    response.shouldKeepAlive = false;
+    this.#events.refused(error);
+    sendError(response, error, 'chat');
+  }
 }
 
 /** How long a client may take to close its side after the last answer, and a stopping edge waits for a next request. */

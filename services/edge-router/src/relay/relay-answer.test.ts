@@ -74,6 +74,10 @@ describe('AnswerRelay', () => {
         },
         clock: systemClock,
         config: { heartbeatMs: 40 },
+        events: {
+          streamBegan: ({ firstTokenMs = 0 }) => void events.push(firstTokenMs > 0 ? 'stream began' : 'at no time'),
+          streamEnded: () => void events.push('stream ended'),
+        },
       },
     );
     await answering.run();
@@ -100,6 +104,9 @@ describe('AnswerRelay', () => {
     expect(await response.text()).toBe('data: 1\n\ndata: 2\n\ndata: [DONE]\n\n');
     expect(events).toContain('settled COMPLETED in time');
     expect(events.filter((event) => event.startsWith('used'))).toEqual(['used 1', 'used 2 in the end']);
+    await expect
+      .poll(() => events.filter((event) => event.startsWith('stream')))
+      .toEqual(['stream began', 'stream ended']);
     await expect.poll(() => call.hasEnded).toBe(true);
     expect(events).toContain('reported SUCCEEDED');
   });
@@ -167,6 +174,8 @@ describe('AnswerRelay', () => {
       const whole = begun.length > 0 ? 'data: 1\n\ndata: failed\n\n' : 'data: failed\n\n';
       expect(await (await fetch(url)).text()).toBe(whole);
       expect(events).toContain('used 5 in the end');
+      await expect.poll(() => events).toContain('stream ended');
+      expect(events.filter((event) => event === 'stream began')).toHaveLength(1);
       expect(events).toContain('settled FAILED in time');
       expect(events).toContain('reported SERVER_ERROR');
     }

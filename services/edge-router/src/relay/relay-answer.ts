@@ -4,6 +4,7 @@ import { asNumber, asObject, asString, parseJson } from '@gateway/json';
 import type { ExecuteOutcome, ExecuteResponse, ResponseHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { type AttemptOutcome, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { activeSpan } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import { type Answering, attemptOutcome, cancelledOutcome, givenUpBy } from '../attempts/attempt-loop.ts';
@@ -11,6 +12,7 @@ import type { Leases } from '../attempts/leases.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { Affinity, AnswerNames } from '../endpoints/affinity.ts';
 import { type ErrorDialect, renderStreamError, type SeenResponse } from '../errors/render-error.ts';
+import type { RequestEvents } from '../events.ts';
 import { writeHead } from '../http/respond.ts';
 import type { AdmittedRequest } from '../routes.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
@@ -25,6 +27,7 @@ interface RelayPeers {
   readonly leases: Pick<Leases, 'report'>;
   readonly clock: Clock;
   readonly config: Pick<EdgeRouterConfig, 'heartbeatMs'>;
+  readonly events: Pick<RequestEvents, 'streamBegan' | 'streamEnded'>;
 }
 
 /**
@@ -36,6 +39,7 @@ export class AnswerRelay {
   readonly #peers: RelayPeers;
   /** Undefined while it has not been written. */
   #head: ResponseHead | undefined;
+  #isEventStream = false;
   #heartbeat: NodeJS.Timeout | undefined;
   /** What the client has of a Responses stream. */
   #seen: SeenResponse | undefined;
@@ -60,6 +64,7 @@ export class AnswerRelay {
       await this.#breakOff(thrown);
     } finally {
       clearInterval(this.#heartbeat);
+      if (this.#isEventStream) this.#peers.events.streamEnded();
       await answer.frames.return(undefined);
     }
   }
@@ -125,7 +130,7 @@ export class AnswerRelay {
   #begin(head: ResponseHead): void {
     const { response, dialect } = this.#relay;
     writeHead(response, head.status, this.#headersOf(head));
-    this.#head = head;
+    this.#onHead(head);
     // Messages streams have pings of their own.
     if (!this.#isBetweenEvents || dialect === 'messages') return;
     this.#heartbeat = setInterval(() => {
@@ -139,8 +144,20 @@ export class AnswerRelay {
     if (this.#head === undefined) {
       const headers = { 'content-length': body.length, ...this.#headersOf(head) };
       writeHead(response, head?.status ?? 200, headers);
+      if (head !== undefined) this.#onHead(head);
     }
     response.end(body);
+  }
+
+  /** The head of an answer goes out, and with it its first content. */
+  #onHead(head: ResponseHead): void {
+    this.#head = head;
+    this.#isEventStream = head.headers['content-type']?.startsWith('text/event-stream') ?? false;
+    if (!this.#isEventStream) return;
+    const { trace } = this.#relay;
+    trace.onStreaming();
+    this.#peers.events.streamBegan(trace);
+    activeSpan()?.addEvent('gen_ai.first_token');
   }
 
   #headersOf(head: ResponseHead | undefined): Readonly<Record<string, string>> {
@@ -150,8 +167,7 @@ export class AnswerRelay {
 
   /** True when an event may follow: in an event stream, and not within an event. */
   get #isBetweenEvents(): boolean {
-    const isEventStream = this.#head?.headers['content-type']?.startsWith('text/event-stream') ?? false;
-    return isEventStream && (this.#tail.length === 0 || eventEnd.test(this.#tail.toString('latin1')));
+    return this.#isEventStream && (this.#tail.length === 0 || eventEnd.test(this.#tail.toString('latin1')));
   }
 }
 

@@ -10,7 +10,8 @@ import { Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { LoggedRequest, slowMs } from './__fixtures__/logged-request.ts';
-import { isPlainSuccess, RequestLog, toLogFields } from './request-log.ts';
+import { isPlainSuccess } from './describe-request.ts';
+import { RequestLog } from './request-log.ts';
 
 const { RATE_LIMITED, REJECTED, SERVER_ERROR, CANCELLED } = AttemptResult;
 const read = () => new LoggedRequest().read();
@@ -180,44 +181,6 @@ describe('the log entry of a request', () => {
 
   it('keeps no more of a model than its id can be long', () => {
     expect(new LoggedRequest().read('m'.repeat(1_000_000)).message.model).toBe('m'.repeat(100));
-  });
-});
-
-describe("a request's line in the process' own log", () => {
-  it('names its attempts by pool and result, and never an account', () => {
-    const { message } = new LoggedRequest('id')
-      .read()
-      .lease('secret-account')
-      .wait(100)
-      .fail(AttemptResult.RATE_LIMITED, 429)
-      .exhaust()
-      .end({ status: 429, errorCode: 'pool_exhausted' });
-    const fields = toLogFields(message);
-    expect(fields).toEqual({
-      requestId: 'id',
-      endpoint: '/v1/messages',
-      status: 429,
-      ending: 'failed',
-      tokenId: 't',
-      model: 'gateway/sterk',
-      code: 'pool_exhausted',
-      attempts: [{ pool: 'pool', model: 'gpt-5.5', result: 'rate_limited', upstreamStatus: 429, seconds: 0.1 }],
-      noAccount: 'exhausted',
-      seconds: 0.1005,
-    });
-    expect(JSON.stringify(fields)).not.toContain('secret-account');
-  });
-
-  it('has little of a request that did not come far', () => {
-    const fields = toLogFields(new LoggedRequest('id').end({ status: 401, errorCode: 'unauthorized' }).message);
-    expect(fields).toEqual({
-      requestId: 'id',
-      endpoint: '/v1/messages',
-      status: 401,
-      ending: 'refused',
-      code: 'unauthorized',
-      seconds: 0,
-    });
   });
 });
 

@@ -2,7 +2,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayErrorCode } from '@gateway/errors';
 import { type Usage, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { type AttemptOutcome, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { type AttemptOutcome, AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import {
   AttemptGivenUp,
@@ -17,6 +17,7 @@ import {
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { Metrics } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
+import { AttemptSpan } from '../attempts/attempt-span.ts';
 import type { Outbox } from './outbox.ts';
 
 /** An edge logs so many requests a second at most of those that no account was tried for: a flood of refusals ends here. */
@@ -38,6 +39,7 @@ export class RequestLog {
       help: `Requests that are not in the request log: more than ${maxRefusedPerSecond} refused ones in a second (rate), or the outbox was too full (backlog).`,
       labels: ['reason'],
     });
+    for (const reason of ['rate', 'backlog']) this.#dropped.inc({ reason }, 0);
   }
 
   /** A request has ended. One whose token is not known is not logged: anybody can send as many of them as they like. */
@@ -68,18 +70,22 @@ export interface RequestEnd {
   /** The error that the client got before anything of an answer. */
   readonly errorCode: GatewayErrorCode | undefined;
   readonly clientLeft: boolean;
-  readonly waitedForRoomMs: number;
 }
 
 /** Notes what becomes of one request while it goes on. Never what was said in it. */
 export class RequestLogEntry {
   /** As far as the request has come. */
   readonly message: RequestLogged;
+  /** Of the latest attempt. */
+  lease: Lease | undefined;
+  /** When the first content of a streamed answer went out. */
+  firstTokenMs: number | undefined;
   readonly #timings = create(RequestTimesSchema);
   readonly #slowMs: number;
   readonly #monotonicMs: () => number;
   readonly #startedAt: number;
   #acquireStarted = 0;
+  #span: AttemptSpan | undefined;
 
   /** @param monotonicMs a clock that never jumps. */
   constructor({ receivedAtMs, slowMs = Infinity, ...request }: LoggedRequest, monotonicMs = () => performance.now()) {
@@ -109,6 +115,10 @@ export class RequestLogEntry {
     this.message.model = Buffer.from(model.slice(0, longestModel)).toString();
   }
 
+  onWaitedForRoom(waitedMs: number): void {
+    this.#timings.waitedForRoom = waitedMs;
+  }
+
   onAsking(): void {
     this.#acquireStarted = this.#now();
   }
@@ -124,6 +134,13 @@ export class RequestLogEntry {
     this.#timings.firstAttempt ??= attempt.acquired;
     this.message.attempts.push(create(LoggedAttemptSchema, attempt));
     this.message.moved = this.message.attempts.length > 1;
+    this.lease = result.value;
+    this.#span = new AttemptSpan(this.lease);
+  }
+
+  /** Runs `work` as a part of the attempt that has begun: calls that it makes are seen within it. */
+  withinAttempt<T>(work: () => T): T {
+    return this.#span === undefined ? work() : this.#span.run(work);
   }
 
   onBrokerAway(): void {
@@ -133,6 +150,11 @@ export class RequestLogEntry {
   /** The first content of an answer is there. */
   onAnswering(): void {
     if (this.#attempt !== undefined) this.#attempt.firstByte = this.#now();
+  }
+
+  /** The first content of an answer goes out, and more will follow as it is made. */
+  onStreaming(): void {
+    this.firstTokenMs = this.#now();
   }
 
   /** The attempt could be made only without something that the provider refused. */
@@ -145,6 +167,7 @@ export class RequestLogEntry {
     const attempt = this.#attempt;
     if (attempt === undefined || attempt.ended !== undefined) return;
     Object.assign(attempt, { ended: this.#now(), result, upstreamStatus, retryAt, givenUp });
+    this.#span?.end(attempt);
   }
 
   /** The client was cut off because it took nothing, whether or not the attempt had ended well. */
@@ -160,7 +183,7 @@ export class RequestLogEntry {
   onEnded(end: RequestEnd): void {
     const last = this.#attempt;
     const [ended, firstByte, { bodyRead }] = [this.#now(), last?.firstByte, this.#timings];
-    Object.assign(this.#timings, { ended, firstByte, waitedForRoom: end.waitedForRoomMs });
+    Object.assign(this.#timings, { ended, firstByte });
     // How slowly a client sends is its own affair.
     const slow = bodyRead !== undefined && (firstByte ?? ended) - bodyRead >= this.#slowMs;
     const { status, errorCode = '' } = end;
@@ -207,53 +230,4 @@ function endingOf(end: RequestEnd, last: LoggedAttempt | undefined): RequestEndi
 function brokeOff({ firstByte, ended, result, givenUp }: LoggedAttempt): boolean {
   const isClients = givenUp === AttemptGivenUp.CLIENT_LEFT || givenUp === AttemptGivenUp.CLIENT_STALLED;
   return firstByte !== undefined && ended !== undefined && result !== AttemptResult.SUCCEEDED && !isClients;
-}
-
-/** True for a request that its first account served in whole, just as it was sent, and in time. */
-export function isPlainSuccess({ ending, moved, slow, attempts }: RequestLogged): boolean {
-  const isAmended = attempts.some(({ amended }) => amended !== '');
-  return ending === RequestEnding.COMPLETED && !moved && !slow && !isAmended;
-}
-
-/** A request as one line of the process' own log. Pools are named, accounts never. */
-export function toLogFields(message: RequestLogged): object {
-  const { requestId, endpoint, status, ending, attempts, noAccount, times, usage } = message;
-  return {
-    requestId,
-    clientRequestId: message.clientRequestId || undefined,
-    endpoint,
-    status,
-    ending: wordOf(RequestEnding, ending),
-    tokenId: message.tokenId || undefined,
-    model: message.model || undefined,
-    code: message.errorCode || undefined,
-    attempts: attempts.length === 0 ? undefined : attempts.map(attemptFields),
-    noAccount: noAccount && wordOf(NoAccountCause, noAccount.cause),
-    firstByteSeconds: seconds(times?.firstByte),
-    inputTokens: usage && Number(usage.inputTokens),
-    outputTokens: usage && Number(usage.outputTokens),
-    seconds: seconds(times?.ended),
-  };
-}
-
-function attemptFields({ pool, model, result, upstreamStatus, amended, givenUp, acquired, ended }: LoggedAttempt) {
-  return {
-    pool,
-    model,
-    result: wordOf(AttemptResult, result),
-    upstreamStatus: upstreamStatus || undefined,
-    amended: amended || undefined,
-    givenUp: givenUp === AttemptGivenUp.UNSPECIFIED ? undefined : wordOf(AttemptGivenUp, givenUp),
-    seconds: seconds(ended && ended - acquired),
-  };
-}
-
-/** The name of an enum's value in lower case: `rate_limited`. */
-function wordOf(names: Readonly<Record<number, string>>, value: number): string {
-  return (names[value] ?? 'unknown').toLowerCase();
-}
-
-/** To a tenth of a millisecond. */
-function seconds(ms: number | undefined): number | undefined {
-  return ms === undefined ? undefined : Math.round(ms * 10) / 10_000;
 }

@@ -3,9 +3,11 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Usage, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { inSpan } from '@gateway/telemetry';
 import { limiterTerms } from '../admission/admit.ts';
 import type { OutageTolerantLimiter } from '../admission/outage-tolerant-limiter.ts';
 import type { AdmittedRequest } from '../routes.ts';
+import { wordOf } from './describe-request.ts';
 import type { Outbox } from './outbox.ts';
 
 export interface RecorderPeers {
@@ -107,7 +109,10 @@ export class UsageRecorder {
     this.#event.outcome = outcome;
     this.recorded = this.#event;
     // The day is charged before the event may leave: a counter that is loaded from the ledger between the two would count the request twice.
-    this.#ended = this.#peers.outbox.finish(this.#event, this.#charge());
+    this.#ended = inSpan('settle', {}, (span) => {
+      if (span.isRecording()) span.setAttribute('gateway.outcome', wordOf(Outcome, outcome));
+      return this.#peers.outbox.finish(this.#event, this.#charge());
+    });
     return this.#ended;
   }
 

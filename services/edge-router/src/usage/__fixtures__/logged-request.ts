@@ -61,7 +61,7 @@ export class LoggedRequest {
   }
 
   end(end: Partial<RequestEnd> = {}): this {
-    this.entry.onEnded({ status: 200, errorCode: undefined, clientLeft: false, waitedForRoomMs: 0, ...end });
+    this.entry.onEnded({ status: 200, errorCode: undefined, clientLeft: false, ...end });
     return this;
   }
 }

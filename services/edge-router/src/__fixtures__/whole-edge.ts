@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { AdapterService, type ExecuteResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { IdentityService, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { AttemptResult, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { type AcquireResponseSchema, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { directClient, RpcError, serviceRoute } from '@gateway/rpc';
+import { activeTraceparent, createLogger, Metrics } from '@gateway/telemetry';
+import { createTokenText } from '@gateway/tokens';
+import { type EdgeRouterConfig, readEdgeRouterConfig } from '../config.ts';
+import { createEdgeRouterService } from '../service.ts';
+
+export type Acquired = MessageInitShape<typeof AcquireResponseSchema>['result'];
+export type Frame = MessageInitShape<typeof ExecuteResponseSchema>;
+
+/** The whole edge on a port of its own, with scripted services in its process: what it is asked for, it answers by `acquired` and `frames`. */
+export class WholeEdge implements AsyncDisposable {
+  readonly metrics = new Metrics();
+  /** What the broker answers a request for a model, by its number of attempts so far. */
+  acquired: (model: string, attempts: number) => Acquired = (model) => leaseOf('a', { model });
+  /** What the adapter answers, by account. */
+  frames: (accountId: string) => readonly Frame[] = () => streamed;
+  isLimited = false;
+  isLimiterAway = false;
+  /** How long the adapter takes to begin. */
+  beginsAfterMs = 0;
+  /** An answer ends only after it. */
+  hang: Promise<void> = Promise.resolve();
+  /** The `traceparent` that was active in each call of a service. */
+  readonly calls: { readonly what: string; readonly traceparent: string | undefined }[] = [];
+  readonly heartbeats: (string | undefined)[] = [];
+  readonly #stack = new AsyncDisposableStack();
+  #url = '';
+
+  static async start(settings: Partial<EdgeRouterConfig> = {}): Promise<WholeEdge> {
+    const edge = new WholeEdge();
+    const folder = await mkdtemp(join(tmpdir(), 'edge-'));
+    edge.#stack.defer(() => rm(folder, { recursive: true, force: true }));
+    const runtime = { logger: createLogger('edge-router', 'silent'), metrics: edge.metrics };
+    const config = { ...readEdgeRouterConfig({ PORT: '0', GATEWAY_DATA: folder }), ...settings };
+    const service = edge.#stack.use(await createEdgeRouterService(config, edge.#peers(), runtime));
+    await service.start();
+    edge.#url = `http://127.0.0.1:${service.port}`;
+    return edge;
+  }
+
+  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    return fetch(`${this.#url}${path}`, { headers: { ...authorization, ...headers } });
+  }
+
+  post(path: string, body: object, init: Readonly<{ headers?: object; signal?: AbortSignal }> = {}): Promise<Response> {
+    const headers = { ...authorization, 'content-type': 'application/json', ...init.headers };
+    return fetch(`${this.#url}${path}`, { ...init, method: 'POST', headers, body: JSON.stringify(body) });
+  }
+
+  /** A streamed answer to a Messages request, read to its end. */
+  async ask(model: string, init?: Parameters<WholeEdge['post']>[2]): Promise<Response> {
+    const body = { model, max_tokens: 9, stream: true, messages: [{ role: 'user', content: 'a secret' }] };
+    const response = await this.post('/v1/messages', body, init);
+    await response.text();
+    return response;
+  }
+
+  /** The samples of a metric, as its page has them. */
+  async samples(name: string): Promise<readonly string[]> {
+    const lines = (await this.metrics.exposition()).split('\n');
+    return lines.filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync();
+  }
+
+  #note(what: string): void {
+    this.calls.push({ what, traceparent: activeTraceparent() });
+  }
+
+  #peers() {
+    const note = (what: string) => this.#note(what);
+    const script = this;
+    const token = create(TokenSchema, {
+      tokenId: randomUUID(),
+      kind: TokenKind.SERVICE,
+      limits: { requestsPerMinute: 100, tokensPerDay: 1_000_000n },
+    });
+    const adapter = directClient(
+      serviceRoute(AdapterService, {
+        async *execute(requests) {
+          note('execute');
+          let accountId = '';
+          for await (const { head } of requests) accountId = head?.lease?.accountId ?? accountId;
+          if (script.beginsAfterMs > 0) await sleep(script.beginsAfterMs);
+          yield* script.frames(accountId);
+          await script.hang;
+        },
+        countTokens: async () => ({ inputTokens: 3n, outcome: succeeded }),
+        listModels: () => ({}),
+      }),
+    );
+    return {
+      identity: directClient(
+        serviceRoute(IdentityService, {
+          resolve: () => ({ token }),
+          // biome-ignore lint/correctness/useYield: nothing changes.
+          async *watchChanges(_request, { signal }) {
+            await once(signal, 'abort');
+          },
+          issue: () => ({}),
+          revoke: () => ({}),
+          setLimits: () => ({}),
+          list: () => ({}),
+        }),
+      ),
+      limiter: directClient(
+        serviceRoute(LimiterService, {
+          admit: () => {
+            note('admit');
+            if (script.isLimiterAway) throw new RpcError('unavailable', 'away');
+            return script.isLimited ? { refusal: { limit: LimitName.TOKENS_PER_DAY } } : {};
+          },
+          settle: () => {
+            note('settle');
+            return {};
+          },
+          peek: () => ({}),
+          async *admitStream() {},
+          heartbeat: () => {
+            script.heartbeats.push(activeTraceparent());
+            if (script.isLimiterAway) throw new RpcError('unavailable', 'away');
+            return { replicas: 1 };
+          },
+        }),
+      ),
+      broker: directClient(
+        serviceRoute(PoolBrokerService, {
+          acquire: ({ model, attempts }) => {
+            note('acquire');
+            return { result: script.acquired(model, attempts.length) ?? { case: 'unavailable', value: {} } };
+          },
+          report: () => ({}),
+          renewLeases: () => ({}),
+          listModels: () => ({}),
+          async *watchCatalog() {},
+          listPools: () => ({}),
+          reportModels: () => ({}),
+          listAccounts: () => ({}),
+          explain: () => ({}),
+          enableAccount: () => ({}),
+        }),
+      ),
+      adapters: new Map([
+        [ProviderFormat.MESSAGES, adapter],
+        [ProviderFormat.RESPONSES, adapter],
+      ]),
+      usageQuery: directClient(serviceRoute(UsageQueryService, { getUsage: () => ({}), getDayTotal: () => ({}) })),
+      usageSink: { record: async () => undefined },
+    };
+  }
+}
+
+const authorization = { authorization: `Bearer ${createTokenText('service')}` };
+
+export function leaseOf(account: string, more: Readonly<{ model?: string; modelUnlisted?: boolean }> = {}): Acquired {
+  const value = { leaseId: account, accountId: `pool/${account}`, pool: 'pool', format: ProviderFormat.MESSAGES };
+  return { case: 'lease', value: { ...value, model: 'claude-sonnet', ...more } };
+}
+
+const succeeded = { attempt: { result: AttemptResult.SUCCEEDED } };
+const head = { status: 200, headers: { 'content-type': 'text/event-stream' } };
+
+/** An answer of three tokens. */
+export const streamed: readonly Frame[] = [
+  { sent: true, usage: { inputTokens: 5n, estimated: true } },
+  { head, body: Buffer.from('data: 1\n\n'), usage: { inputTokens: 7n, outputTokens: 1n } },
+  { body: Buffer.from('data: 2\n\n'), usage: { inputTokens: 7n, outputTokens: 3n }, outcome: succeeded },
+];

@@ -1,0 +1,160 @@
+import type { GatewayError } from '@gateway/errors';
+import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { Metrics } from '@gateway/telemetry';
+import type { BodyMemory } from './body/body-memory.ts';
+import { failureOf } from './usage/describe-request.ts';
+import type { RequestLogEntry } from './usage/request-log.ts';
+
+/** What is asked of a model, in the convention's words where it has one. */
+export type GenAiOperation = 'chat' | 'count_tokens';
+
+/**
+ * The golden signals of requests and of models' answers, by the names, labels and buckets of OpenTelemetry's conventions. No label has a
+ * value that a client makes.
+ * @see https://opentelemetry.io/docs/specs/semconv/http/http-metrics/ and https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/
+ */
+export function createRequestMetrics(metrics: Metrics) {
+  const activeRequests = metrics.gauge({
+    name: 'http_server_active_requests',
+    help: 'Requests under way.',
+    labels: ['http_request_method'],
+  });
+  const requestDurations = metrics.histogram({
+    name: 'http_server_request_duration_seconds',
+    help: 'Time from the first byte of a request to the last of its answer; status 499 when the client left before the end.',
+    labels: ['http_request_method', 'http_route', 'http_response_status_code', 'error_type'],
+    buckets: httpBucketsSeconds,
+  });
+  const refusals = metrics.counter({
+    name: 'gateway_refusals_total',
+    help: 'Requests that got an error in place of an answer, by its code; of rate_limit_exceeded by the limit that was hit.',
+    labels: ['code', 'limit'],
+  });
+  const failovers = metrics.counter({
+    name: 'gateway_failovers_total',
+    help: 'Attempts that were made after another one of the same request, by how that one failed.',
+    labels: ['reason'],
+  });
+  const openStreams = metrics.gauge({ name: 'gateway_open_streams', help: 'Streamed answers under way.' });
+  const ofModel = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
+  const modelDurations = metrics.histogram({
+    name: 'gen_ai_server_request_duration_seconds',
+    help: 'Time from the first byte of a request that names a model to the last byte of its answer.',
+    labels: [...ofModel, 'error_type'],
+    buckets: [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
+  });
+  const firstTokens = metrics.histogram({
+    name: 'gen_ai_server_time_to_first_token_seconds',
+    help: 'Time from the first byte of a request to the first of its streamed answer.',
+    labels: ofModel,
+    buckets: [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+  });
+  const outputTokens = metrics.histogram({
+    name: 'gen_ai_server_time_per_output_token_seconds',
+    help: 'Time per token after the first one of a streamed answer that came to its end and whose provider counted it.',
+    labels: ofModel,
+    buckets: [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5],
+  });
+  const models = new ModelLabels();
+
+  return {
+    requestStarted: (method: string) => activeRequests.inc({ http_request_method: method }),
+    /** Once for each request that has started. `operation` undefined: it asks no model. */
+    requestEnded(method: string, operation: GenAiOperation | undefined, entry: RequestLogEntry): void {
+      const { endpoint, status, errorCode, times } = entry.message;
+      const seconds = (times?.ended ?? 0) / 1_000;
+      const failure = failureOf(entry.message);
+      activeRequests.dec({ http_request_method: method });
+      requestDurations.observe(
+        {
+          http_request_method: method,
+          http_route: endpoint,
+          http_response_status_code: status,
+          error_type: status >= 499 ? failure : '',
+        },
+        seconds,
+      );
+      // A provider's own refusal, passed on as it came.
+      if (errorCode === '' && status >= 400 && status !== 499)
+        refusals.inc({ code: 'upstream_rejected', limit: 'none' });
+      if (operation === undefined || entry.message.model === '') return;
+      const labels = { gen_ai_operation_name: operation, ...models.of(entry) };
+      modelDurations.observe({ ...labels, error_type: failure }, seconds);
+      const perToken = secondsPerToken(entry);
+      if (perToken !== undefined) outputTokens.observe(labels, perToken);
+    },
+    /** A request gets an error in place of an answer. */
+    refused({ code, limit }: GatewayError): void {
+      refusals.inc({ code, limit: limit ?? 'none' });
+    },
+    failedOver: (reason: string) => failovers.inc({ reason }),
+    /** The first content of a streamed answer goes out. */
+    streamBegan(entry: RequestLogEntry): void {
+      openStreams.inc();
+      const labels = { gen_ai_operation_name: 'chat', ...models.of(entry) };
+      firstTokens.observe(labels, (entry.firstTokenMs ?? 0) / 1_000);
+    },
+    streamEnded: () => openStreams.dec(),
+    /** Shows from now on how full the memory of request bodies is. */
+    showBodyMemory(bodies: BodyMemory): void {
+      const gauge = (name: string, help: string, read: () => number) =>
+        metrics.gauge({ name: `gateway_body_${name}`, help, read });
+      gauge('memory_bytes', 'Request bodies in memory.', () => bodies.usedBytes);
+      gauge('memory_limit_bytes', 'Most of them (BODY_MEMORY_MAX_MIB).', () => bodies.limitBytes);
+      gauge(
+        'waiting_uploads',
+        'Requests that wait for room for their bodies, or to decode them.',
+        () => bodies.waiting,
+      );
+    },
+  };
+}
+
+/** A method as a label: clients may send any. */
+export function methodLabel(method: string | undefined): string {
+  return method !== undefined && knownMethods.has(method) ? method : '_OTHER';
+}
+
+const knownMethods = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'QUERY', 'TRACE']);
+
+/** The route of requests that no endpoint is for. */
+export const otherRoute = 'other';
+
+const httpBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+
+/** The provider and model by which requests are counted: what they were leased for, and only names that the catalog has. */
+class ModelLabels {
+  /** By what listed models are asked for: a request that gets no account is counted where that name was last. */
+  readonly #lastOf = new Map<string, ReturnType<typeof labelsOf>>();
+
+  of({ lease, message }: RequestLogEntry) {
+    const last = this.#lastOf.get(message.model);
+    if (lease === undefined) return last ?? unknownModel;
+    const provider = providerName(lease.format);
+    if (lease.modelUnlisted) return labelsOf(provider, unknownModel.gen_ai_request_model);
+    if (last?.gen_ai_request_model === lease.model && last.gen_ai_provider_name === provider) return last;
+    const labels = labelsOf(provider, lease.model);
+    this.#lastOf.set(message.model, labels);
+    return labels;
+  }
+}
+
+function labelsOf(provider: string, model: string) {
+  return { gen_ai_provider_name: provider, gen_ai_request_model: model };
+}
+
+const unknownModel = labelsOf('other', 'other');
+
+/** `gen_ai.provider.name` of an account: whose format it speaks. */
+export function providerName(format: ProviderFormat): 'anthropic' | 'openai' {
+  return format === ProviderFormat.MESSAGES ? 'anthropic' : 'openai';
+}
+
+/** Undefined where nothing can be said: no stream, an end before its time, no count, or but one token. */
+function secondsPerToken({ message, firstTokenMs }: RequestLogEntry): number | undefined {
+  const { ending, usage, times } = message;
+  if (firstTokenMs === undefined || ending !== RequestEnding.COMPLETED || times?.ended === undefined) return undefined;
+  if (usage === undefined || usage.estimated || usage.outputTokens < 2n) return undefined;
+  return (times.ended - firstTokenMs) / 1_000 / (Number(usage.outputTokens) - 1);
+}

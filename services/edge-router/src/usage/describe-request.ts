@@ -1,0 +1,74 @@
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  AttemptGivenUp,
+  type LoggedAttempt,
+  NoAccountCause,
+  RequestEnding,
+  type RequestLogged,
+} from '@gateway/proto/usage/v1/request_log_pb.js';
+
+/** True for a request that its first account served in whole, just as it was sent, and in time. */
+export function isPlainSuccess({ ending, moved, slow, attempts }: RequestLogged): boolean {
+  const isAmended = attempts.some(({ amended }) => amended !== '');
+  return ending === RequestEnding.COMPLETED && !moved && !slow && !isAmended;
+}
+
+/** A request as one line of the process' own log. Pools are named, accounts never. */
+export function toLogFields(message: RequestLogged): object {
+  const { requestId, endpoint, status, ending, attempts, noAccount, times, usage } = message;
+  return {
+    request_id: requestId,
+    clientRequestId: message.clientRequestId || undefined,
+    endpoint,
+    status,
+    ending: wordOf(RequestEnding, ending),
+    tokenId: message.tokenId || undefined,
+    model: message.model || undefined,
+    code: message.errorCode || undefined,
+    attempts: attempts.length === 0 ? undefined : attempts.map(attemptFields),
+    noAccount: noAccount && wordOf(NoAccountCause, noAccount.cause),
+    firstByteSeconds: seconds(times?.firstByte),
+    inputTokens: usage && Number(usage.inputTokens),
+    outputTokens: usage && Number(usage.outputTokens),
+    seconds: seconds(times?.ended),
+  };
+}
+
+/** Why a request failed, in one word of a few; empty for one that did not. */
+export function failureOf({ status, errorCode, ending, attempts }: RequestLogged): string {
+  if (ending === RequestEnding.COMPLETED) return '';
+  if (errorCode !== '') return errorCode;
+  if (ending === RequestEnding.ABORTED) return 'client_closed_request';
+  const last = attempts.at(-1);
+  // An answer that had begun broke off; what is left are answers of a provider that were passed on.
+  return last?.firstByte === undefined ? String(status) : attemptFailure(last);
+}
+
+/** How an attempt failed, in one word: what it came to, or why it was given up. */
+export function attemptFailure({ result, givenUp }: Pick<LoggedAttempt, 'result' | 'givenUp'>): string {
+  if (result !== AttemptResult.CANCELLED || givenUp === AttemptGivenUp.UNSPECIFIED)
+    return wordOf(AttemptResult, result);
+  return wordOf(AttemptGivenUp, givenUp);
+}
+
+function attemptFields({ pool, model, result, upstreamStatus, amended, givenUp, acquired, ended }: LoggedAttempt) {
+  return {
+    pool,
+    model,
+    result: wordOf(AttemptResult, result),
+    upstreamStatus: upstreamStatus || undefined,
+    amended: amended || undefined,
+    givenUp: givenUp === AttemptGivenUp.UNSPECIFIED ? undefined : wordOf(AttemptGivenUp, givenUp),
+    seconds: seconds(ended && ended - acquired),
+  };
+}
+
+/** The name of an enum's value in lower case: `rate_limited`. */
+export function wordOf(names: Readonly<Record<number, string>>, value: number): string {
+  return (names[value] ?? 'unknown').toLowerCase();
+}
+
+/** To a tenth of a millisecond. */
+function seconds(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.round(ms * 10) / 10_000;
+}
