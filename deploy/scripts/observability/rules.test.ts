@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { promtool } from './__fixtures__/promtool.ts';
 import { allAlerts } from './alerts/all-alerts.ts';
+import { recordings } from './recordings.ts';
 import { rulesFile, ruleTestFiles, runbookOf } from './rule-files.ts';
 import { scrapeConfigFiles } from './scrape-configs.ts';
 
@@ -19,8 +20,17 @@ describe('the rules of Prometheus', () => {
     expect(await promtool('check', 'rules', join(folder, 'rules.yaml'))).toContain('SUCCESS');
   });
 
-  it.each(ruleTests)('do what their cases say: %s', async (file) => {
+  // Some seconds each, and more on a busy machine.
+  it.each(ruleTests)('do what their cases say: %s', { timeout: 240_000 }, async (file) => {
     expect(await promtool('test', 'rules', join(folder, file))).toContain('SUCCESS');
+  });
+
+  it('tell gateways of one cluster apart, wherever they aggregate', () => {
+    const exprs = [...recordings.flatMap(({ rules }) => rules), ...allAlerts].map(({ expr }) => expr);
+    const groups = exprs.flatMap((expr) => [...expr.matchAll(/\b(?:by|on|without|ignoring) \(([^)]*)\)/g)]);
+    expect(groups.length).toBeGreaterThan(20);
+    expect(groups.filter(([, labels = '']) => !labels.split(', ').includes('namespace'))).toEqual([]);
+    expect(exprs.filter((expr) => /\b(sum|max|min|count|avg) ?\(/.test(expr))).toEqual([]);
   });
 
   it.each(allAlerts.map((alert) => [`${alert.name} (${alert.severity})`, alert] as const))(

@@ -20,7 +20,7 @@ export const ledgerAlerts: readonly Alert[] = [
         title: 'fires when an outbox is not taken from, and ends when it is empty',
         series: {
           [`${outbox}_oldest_event_seconds{job="edge-router",instance="a"}`]: `${gauge([0, 10])} 0+60x20 0x20`,
-          [`${outbox}_oldest_event_seconds{job="edge-router",instance="b"}`]: gauge([0, 60]),
+          [`${outbox}_oldest_event_seconds{job="edge-router",instance="b"}`]: gauge([250, 60]),
         },
         moments: [
           { at: '20m', firing: [] },
