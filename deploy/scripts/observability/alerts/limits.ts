@@ -14,7 +14,7 @@ export const limitAlerts: readonly Alert[] = [
     keepFiringFor: '5m',
     summary: 'Limits are shared out by estimate: the limiter or its Redis does not answer',
     description:
-      'Each replica admits its share of every limit, for LIMITER_LOCAL_MAX_SECONDS (300) at most; after that requests are refused.',
+      'Each replica admits its share of every limit, for LIMITER_LOCAL_MAX_SECONDS (300) at most; after that requests fail.',
     cases: [
       {
         title: 'fires when limiters decide without Redis, and ends five minutes after they last did',
