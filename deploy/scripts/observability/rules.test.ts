@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { promtool } from './__fixtures__/promtool.ts';
 import { allAlerts } from './alerts/all-alerts.ts';
+import { dashboards } from './dashboards/all-dashboards.ts';
+import { recordings } from './recordings.ts';
 import { rulesFile, ruleTestFiles, runbookOf } from './rule-files.ts';
 import { scrapeConfigFiles } from './scrape-configs.ts';
 
@@ -19,8 +21,17 @@ describe('the rules of Prometheus', () => {
     expect(await promtool('check', 'rules', join(folder, 'rules.yaml'))).toContain('SUCCESS');
   });
 
-  it.each(ruleTests)('do what their cases say: %s', async (file) => {
+  // Some seconds each, and more on a busy machine.
+  it.each(ruleTests)('do what their cases say: %s', { timeout: 240_000 }, async (file) => {
     expect(await promtool('test', 'rules', join(folder, file))).toContain('SUCCESS');
+  });
+
+  it('tell gateways of one cluster apart, wherever they aggregate', () => {
+    const exprs = [...recordings.flatMap(({ rules }) => rules), ...allAlerts].map(({ expr }) => expr);
+    const groups = exprs.flatMap((expr) => [...expr.matchAll(/\b(?:by|on|without|ignoring) \(([^)]*)\)/g)]);
+    expect(groups.length).toBeGreaterThan(20);
+    expect(groups.filter(([, labels = '']) => !labels.split(', ').includes('namespace'))).toEqual([]);
+    expect(exprs.filter((expr) => /\b(sum|max|min|count|avg) ?\(/.test(expr))).toEqual([]);
   });
 
   it.each(allAlerts.map((alert) => [`${alert.name} (${alert.severity})`, alert] as const))(
@@ -63,6 +74,21 @@ describe('the runbooks', () => {
     expect(text).toContain(`# ${name}\n`);
     const headings = [...text.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
     expect(headings).toEqual(['What it means', 'What users see', 'Look', 'Do', 'It is over when']);
+  });
+
+  it('name panels that there are', async () => {
+    const titles = dashboards.flatMap(({ rows }) => rows.flatMap(({ panels }) => panels.map(({ title }) => title)));
+    const named = await Promise.all(
+      alertNames.map(async (name) => {
+        const text = await readFile(join(repository, runbookOf(name, runbooks)), 'utf8');
+        // Those of Prometheus itself are left out.
+        const panels = text.replaceAll(/Prometheus › Status › Targets/g, '').matchAll(/› ([A-Z][^,.;:()|›\n]*)/g);
+        return [...panels].map(([, panel = '']) => panel.trim());
+      }),
+    );
+    expect(named.flat().length).toBeGreaterThan(50);
+    const isKnown = (panel: string) => titles.some((title) => title.startsWith(panel) || panel.startsWith(title));
+    expect(named.flat().filter((panel) => !isKnown(panel))).toEqual([]);
   });
 
   it('are all listed, and there is none without an alert', async () => {

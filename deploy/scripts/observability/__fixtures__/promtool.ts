@@ -7,7 +7,7 @@ import { findPrometheus } from '../find-prometheus.ts';
 export async function promtool(...parameters: readonly string[]): Promise<string> {
   const { folder } = await findPrometheus();
   try {
-    const { stdout } = await promisify(execFile)(join(folder, 'promtool'), parameters, { timeout: 120_000 });
+    const { stdout } = await promisify(execFile)(join(folder, 'promtool'), parameters, { timeout: 240_000 });
     return stdout;
   } catch (thrown) {
     const { stdout = '', stderr = '' } = thrown as { stdout?: string; stderr?: string };

@@ -15,8 +15,7 @@ export const backendAlerts: readonly Alert[] = [
     backend: 'redis',
     called: 'Redis',
     severity: 'page',
-    effect:
-      'Limits are shared out by estimate, for LIMITER_LOCAL_MAX_SECONDS (300) at most; after that requests are refused.',
+    effect: 'Limits are shared out by estimate, for LIMITER_LOCAL_MAX_SECONDS (300) at most; after that requests fail.',
   }),
   away({
     name: 'GatewayNatsAway',

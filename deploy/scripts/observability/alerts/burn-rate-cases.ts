@@ -13,23 +13,25 @@ const wasLate = (share: string) =>
 
 export const availabilityFast: readonly AlertCase[] = [
   {
-    title: 'fires when one request in forty fails for most of an hour, and ends five minutes after the last failure',
+    title: 'fires when one request in forty fails for most of an hour, and ends when the last minutes were better',
     pace: '5m',
-    series: requests([1000, 0, 6 * hour], [975, 25, hour], [1000, 0, hour]),
+    series: requests([1000, 0, 6 * hour], [975, 25, 50], [984, 16, 10], [987, 13, hour]),
     moments: [
       { at: '6h30m', firing: [] },
       { at: '6h45m', firing: [{ description: failing('1.731%') }] },
+      { at: '7h', firing: [{ description: failing('2.169%') }] },
       { at: '7h10m', firing: [] },
     ],
   },
   {
-    title: 'fires when one request in a hundred fails for hours, and ends when half an hour was good',
+    title: 'fires when one request in a hundred fails for hours, and ends when the last half hour was better',
     pace: '5m',
-    series: requests([1000, 0, 6 * hour], [990, 10, 5 * hour], [1000, 0, hour]),
+    series: requests([1000, 0, 6 * hour], [990, 10, 5 * hour], [993, 7, 40], [995, 5, hour]),
     moments: [
       { at: '9h', firing: [] },
       { at: '10h', firing: [{ description: failing('0.6575%') }] },
-      { at: '11h45m', firing: [] },
+      { at: '11h35m', firing: [{ description: failing('0.889%') }] },
+      { at: '12h15m', firing: [] },
     ],
   },
   {
@@ -73,23 +75,33 @@ export const availabilityFast: readonly AlertCase[] = [
 
 export const availabilitySlow: readonly AlertCase[] = [
   {
-    title: 'fires when seven requests in a thousand fail for most of a busy day, and ends when two hours were good',
+    title:
+      'fires when seven requests in a thousand fail for most of a day, and ends when the last two hours were better',
     pace: '30m',
-    series: requests([3000, 0, 2 * day], [993, 7, 20 * hour], [1000, 0, 4 * hour]),
+    series: requests([4000, 0, 2 * day], [993, 7, 20 * hour], [996.5, 3.5, 4 * hour], [997.5, 2.5, 4 * hour]),
     moments: [
-      { at: '2d1h', firing: [] },
-      { at: '2d20h', firing: [{ description: failed('0.4179%') }] },
-      { at: '2d23h', firing: [] },
+      { at: '2d17h30m', firing: [] },
+      { at: '2d18h30m', firing: [{ description: failed('0.3047%') }] },
+      { at: '3d', firing: [{ description: failed('0.5923%') }] },
+      { at: '3d3h30m', firing: [] },
     ],
   },
   {
-    title: 'fires when eight hours of three days failed one time in a hundred, and ends when six hours were good',
+    title: 'fires when seven hours of three days failed one time in a hundred, and ends when the last six were better',
     pace: '30m',
-    series: requests([1000, 0, 2 * day], [990, 10, 8 * hour], [1000, 0, 16 * hour]),
+    series: requests([1000, 0, 2 * day], [990, 10, 7 * hour], [998.8, 1.2, 7 * hour], [999.1, 0.9, 8 * hour]),
     moments: [
       { at: '2d4h', firing: [] },
-      { at: '2d11h', firing: [{ description: failed('0.1356%') }] },
-      { at: '2d14h30m', firing: [] },
+      { at: '2d13h30m', firing: [{ description: failed('0.1265%') }] },
+      { at: '2d20h30m', firing: [] },
+    ],
+  },
+  {
+    title: 'is silent until ten requests have failed, however few there are',
+    series: requests([0, 0, 10], [0, 0.1, 2 * hour]),
+    moments: [
+      { at: '1h30m', firing: [] },
+      { at: '2h5m', firing: [{ description: failed('100%') }] },
     ],
   },
   {
@@ -105,23 +117,26 @@ export const availabilitySlow: readonly AlertCase[] = [
 
 export const firstTokenFast: readonly AlertCase[] = [
   {
-    title: 'fires when four streams in five begin late for most of an hour, and ends soon after the last one',
+    title: 'fires when nine streams in ten begin late for most of an hour, and ends when the last minutes were better',
     pace: '5m',
-    series: streams('5', [100, 0, 6 * hour], [20, 80, hour], [100, 0, hour]),
+    series: streams('5', [100, 0, 6 * hour], [10, 90, 55], [25, 75, 10], [30, 70, hour]),
     moments: [
       { at: '6h45m', firing: [] },
-      { at: '7h', firing: [{ description: late('73.85%') }] },
-      { at: '7h10m', firing: [] },
+      { at: '6h55m', firing: [{ description: late('76.15%') }] },
+      { at: '7h5m', firing: [{ description: late('87.69%') }] },
+      { at: '7h15m', firing: [] },
     ],
   },
   {
-    title: 'fires when two streams in five begin late for most of six hours',
+    title:
+      'fires when two streams in five begin late for most of six hours, and ends when the last half hour was better',
     pace: '5m',
-    series: streams('5.0', [100, 0, 6 * hour], [60, 40, 6 * hour], [100, 0, hour]),
+    series: streams('5.0', [100, 0, 6 * hour], [60, 40, 5.5 * hour], [68, 32, 40], [75, 25, hour]),
     moments: [
       { at: '10h', firing: [] },
       { at: '11h', firing: [{ description: late('32.88%') }] },
-      { at: '12h40m', firing: [] },
+      { at: '12h5m', firing: [{ description: late('39.23%') }] },
+      { at: '12h50m', firing: [] },
     ],
   },
   {
@@ -142,23 +157,32 @@ export const firstTokenFast: readonly AlertCase[] = [
 
 export const firstTokenSlow: readonly AlertCase[] = [
   {
-    title: 'fires when three streams in ten begin late for most of a day',
+    title: 'fires when three streams in ten begin late for most of a day, and ends when the last two hours were better',
     pace: '30m',
-    series: streams('5', [300, 0, 2 * day], [70, 30, 20 * hour], [100, 0, 4 * hour]),
+    series: streams('5', [300, 0, 2 * day], [70, 30, 20 * hour], [83, 17, 4 * hour], [87, 13, 4 * hour]),
     moments: [
-      { at: '2d1h', firing: [] },
-      { at: '2d20h', firing: [{ description: wasLate('17.91%') }] },
-      { at: '2d23h', firing: [] },
+      { at: '2d17h30m', firing: [] },
+      { at: '2d18h30m', firing: [{ description: wasLate('15.21%') }] },
+      { at: '3d', firing: [{ description: wasLate('26.2%') }] },
+      { at: '3d3h30m', firing: [] },
     ],
   },
   {
-    title: 'fires when eight hours of three days were late every second time',
+    title: 'fires when seven hours of three days were late every second time, and ends when the last six were better',
     pace: '30m',
-    series: streams('5', [100, 0, 2 * day], [50, 50, 8 * hour], [100, 0, 16 * hour]),
+    series: streams('5', [100, 0, 2 * day], [50, 50, 7 * hour], [94, 6, 7 * hour], [95.6, 4.4, 8 * hour]),
     moments: [
-      { at: '2d4h', firing: [] },
-      { at: '2d11h', firing: [{ description: wasLate('6.78%') }] },
-      { at: '2d14h30m', firing: [] },
+      { at: '2d3h', firing: [] },
+      { at: '2d13h30m', firing: [{ description: wasLate('6.325%') }] },
+      { at: '2d20h30m', firing: [] },
+    ],
+  },
+  {
+    title: 'is silent until ten streams were late',
+    series: streams('5', [0, 0, 10], [0, 0.1, 2 * hour]),
+    moments: [
+      { at: '1h30m', firing: [] },
+      { at: '2h5m', firing: [{ description: wasLate('100%') }] },
     ],
   },
   {

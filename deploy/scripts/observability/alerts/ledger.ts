@@ -20,7 +20,7 @@ export const ledgerAlerts: readonly Alert[] = [
         title: 'fires when an outbox is not taken from, and ends when it is empty',
         series: {
           [`${outbox}_oldest_event_seconds{job="edge-router",instance="a"}`]: `${gauge([0, 10])} 0+60x20 0x20`,
-          [`${outbox}_oldest_event_seconds{job="edge-router",instance="b"}`]: gauge([0, 60]),
+          [`${outbox}_oldest_event_seconds{job="edge-router",instance="b"}`]: gauge([250, 60]),
         },
         moments: [
           { at: '20m', firing: [] },
@@ -30,7 +30,10 @@ export const ledgerAlerts: readonly Alert[] = [
       },
       {
         title: 'fires when the stream is not recorded',
-        series: { 'gateway_ledger_lag_seconds{job="usage-ingest"}': `${gauge([0, 10])} 0+60x20` },
+        series: {
+          'gateway_ledger_lag_seconds{job="usage-ingest",instance="a"}': `${gauge([0, 10])} 0+60x20`,
+          'gateway_ledger_lag_seconds{job="usage-ingest",instance="b"}': gauge([250, 40]),
+        },
         moments: [
           { at: '20m', firing: [] },
           { at: '21m', firing: [{ labels: { job: 'usage-ingest' }, ...late('usage-ingest', '11m 0s') }] },
@@ -75,10 +78,10 @@ export const ledgerAlerts: readonly Alert[] = [
         title: 'goes on for a week',
         pace: '6h',
         series: {
-          [`${outbox}_oldest_event_seconds{job="edge-router",instance="edge-router-3"}`]: '120',
+          [`${outbox}_oldest_event_seconds{job="edge-router",instance="edge-router-3"}`]: '70',
         },
         moments: [
-          { at: '6d', firing: [orphaned('edge-router-3', '2m 0s')] },
+          { at: '6d', firing: [orphaned('edge-router-3', '1m 10s')] },
           { at: '7d6h', firing: [] },
         ],
       },
@@ -112,7 +115,10 @@ export const ledgerAlerts: readonly Alert[] = [
     cases: [
       ...['lost_events_total', 'damaged_total', 'write_errors_total'].map((name) => ({
         title: `fires when ${outbox}_${name} grows, and ends a quarter of an hour later`,
-        series: { [`${outbox}_${name}{instance="a"}`]: counter([0, 20], [2, 1], [0, 40]) },
+        series: {
+          [`${outbox}_${name}{instance="a"}`]: counter([0, 20], [2, 1], [0, 40]),
+          [`${outbox}_${name}{instance="b"}`]: gauge([0, 61]),
+        },
         moments: [
           { at: '20m', firing: [] },
           { at: '21m', firing: [{}] },
@@ -124,6 +130,7 @@ export const ledgerAlerts: readonly Alert[] = [
         title: 'fires when usage became a dead letter, the first one and further ones',
         series: {
           'gateway_usage_events_total{instance="a",result="dead_letter"}': `${missing(20)} 1x29 2x29`,
+          'gateway_usage_events_total{instance="b",result="dead_letter"}': gauge([1, 80]),
           'gateway_usage_events_total{instance="a",result="recorded"}': counter([100, 80]),
         },
         moments: [

@@ -14,11 +14,14 @@ export const limitAlerts: readonly Alert[] = [
     keepFiringFor: '5m',
     summary: 'Limits are shared out by estimate: the limiter or its Redis does not answer',
     description:
-      'Each replica admits its share of every limit, for LIMITER_LOCAL_MAX_SECONDS (300) at most; after that requests are refused.',
+      'Each replica admits its share of every limit, for LIMITER_LOCAL_MAX_SECONDS (300) at most; after that requests fail.',
     cases: [
       {
         title: 'fires when limiters decide without Redis, and ends five minutes after they last did',
-        series: { 'gateway_limiter_degraded_total{instance="a"}': counter([0, 10], [30, 5], [0, 30]) },
+        series: {
+          'gateway_limiter_degraded_total{instance="a"}': counter([0, 10], [30, 5], [0, 30]),
+          'gateway_limiter_degraded_total{instance="b"}': gauge([0, 45]),
+        },
         moments: [
           { at: '11m', firing: [] },
           { at: '12m', firing: [{}] },
@@ -28,7 +31,10 @@ export const limitAlerts: readonly Alert[] = [
       },
       {
         title: 'fires when edges decide without the limiter',
-        series: { 'gateway_edge_local_admissions_total{instance="a"}': counter([0, 10], [1, 5], [0, 30]) },
+        series: {
+          'gateway_edge_local_admissions_total{instance="a"}': counter([0, 10], [1, 5], [0, 30]),
+          'gateway_edge_local_admissions_total{instance="b"}': gauge([0, 45]),
+        },
         moments: [
           { at: '9m', firing: [] },
           { at: '12m', firing: [{}] },
@@ -37,7 +43,11 @@ export const limitAlerts: readonly Alert[] = [
       },
       {
         title: 'fires when Redis is away without any requests',
-        series: { 'gateway_limiter_store_away{instance="a"}': gauge([0, 10], [1, 5], [0, 30]) },
+        series: {
+          'gateway_limiter_store_away{instance="a"}': gauge([0, 10], [1, 5], [0, 30]),
+          'gateway_limiter_store_away{instance="b"}': gauge([0, 10], [1, 4], [0, 31]),
+          'gateway_limiter_store_away{instance="c"}': gauge([0, 45]),
+        },
         moments: [
           { at: '10m', firing: [] },
           { at: '11m', firing: [{}] },
@@ -68,7 +78,10 @@ export const limitAlerts: readonly Alert[] = [
     cases: [
       {
         title: 'fires when a counter was put right, and ends an hour later',
-        series: { 'gateway_limiter_day_corrections_total{instance="a"}': counter([0, 60], [1, 1], [0, 90]) },
+        series: {
+          'gateway_limiter_day_corrections_total{instance="a"}': counter([0, 60], [1, 1], [0, 90]),
+          'gateway_limiter_day_corrections_total{instance="b"}': gauge([7, 150]),
+        },
         moments: [
           { at: '60m', firing: [] },
           { at: '62m', firing: [{ description: differ('1') }] },
@@ -78,8 +91,14 @@ export const limitAlerts: readonly Alert[] = [
       },
       {
         title: 'fires when settles were dropped',
-        series: { 'gateway_limiter_dropped_settles_total{instance="a"}': counter([0, 60], [120, 1], [0, 90]) },
-        moments: [{ at: '1h30m', firing: [{ description: differ('120') }] }],
+        series: {
+          'gateway_limiter_dropped_settles_total{instance="a"}': counter([0, 60], [3, 1], [0, 90]),
+          'gateway_limiter_dropped_settles_total{instance="b"}': gauge([7, 150]),
+        },
+        moments: [
+          { at: '1h30m', firing: [{ description: differ('3') }] },
+          { at: '2h5m', firing: [] },
+        ],
       },
       {
         title: 'is silent about differences of long ago, and about a limiter that starts anew',

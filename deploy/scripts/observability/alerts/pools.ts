@@ -71,12 +71,12 @@ export const poolAlerts: readonly Alert[] = [
       {
         title: 'fires when requests find no account for five minutes, and ends when they do',
         series: {
-          'gateway_pool_exhausted_total{instance="a",pool="responses"}': counter([0, 10], [4, 20], [0, 20]),
-          'gateway_pool_exhausted_total{instance="b",pool="responses"}': counter([0, 10], [2, 20], [0, 20]),
+          'gateway_pool_exhausted_total{instance="a",pool="responses"}': counter([0, 10], [0.6, 20], [0, 20]),
+          'gateway_pool_exhausted_total{instance="b",pool="responses"}': counter([0, 10], [0.5, 20], [0, 20]),
         },
         moments: [
           { at: '14m', firing: [] },
-          { at: '20m', firing: [{ ...pool('responses'), ...exhausted('responses', '30') }] },
+          { at: '20m', firing: [{ ...pool('responses'), ...exhausted('responses', '5.5') }] },
           { at: '40m', firing: [] },
         ],
       },

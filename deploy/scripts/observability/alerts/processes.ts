@@ -45,11 +45,14 @@ export const processAlerts: readonly Alert[] = [
         ],
       },
       {
-        title: 'fires when a job that was there has no targets any more',
-        series: { 'up{job="gateway",instance="a"}': `1x9 ${missing(30)}` },
+        title: 'fires when a job that was there has no targets any more, for a day',
+        pace: '30m',
+        series: { 'up{job="gateway",instance="a"}': `1x30 ${missing(30)}` },
         moments: [
-          { at: '13m', firing: [] },
-          { at: '17m', firing: [noneOf('gateway')] },
+          { at: '30m', firing: [] },
+          { at: '1h30m', firing: [noneOf('gateway')] },
+          { at: '24h', firing: [noneOf('gateway')] },
+          { at: '25h', firing: [] },
         ],
       },
       {
@@ -94,6 +97,16 @@ export const processAlerts: readonly Alert[] = [
         ],
       },
       {
+        title: 'leaves it to the page when none is up',
+        series: { 'up{job="limiter",instance="a"}': gauge([1, 10], [0, 30]) },
+        moments: [
+          {
+            at: '30m',
+            firing: [{ ...noneOf('limiter'), labels: { job: 'limiter', severity: 'page' } }],
+          },
+        ],
+      },
+      {
         title: 'is silent about a restart of some minutes, and about jobs of others',
         series: {
           'up{job="limiter",instance="a"}': gauge([1, 10], [0, 9], [1, 21]),
@@ -117,7 +130,12 @@ export const processAlerts: readonly Alert[] = [
       {
         title: 'fires when the loop is blocked for five minutes, and ends when it is not',
         series: {
-          'nodejs_eventloop_lag_p99_seconds{job="edge-router",instance="a"}': gauge([0.02, 5], [0.5, 10], [0.02, 5]),
+          'nodejs_eventloop_lag_p99_seconds{job="edge-router",instance="a"}': gauge([0.02, 5], [0.3, 10], [0.02, 5]),
+          'nodejs_eventloop_lag_p99_seconds{job="edge-router",instance="a",worker="2"}': gauge(
+            [0.02, 5],
+            [1.5, 10],
+            [0.02, 5],
+          ),
           'nodejs_eventloop_lag_p99_seconds{job="edge-router",instance="b"}': gauge([0.25, 20]),
         },
         moments: [
@@ -128,7 +146,12 @@ export const processAlerts: readonly Alert[] = [
               {
                 labels: { job: 'edge-router', instance: 'a' },
                 summary: 'The event loop of a (edge-router) is blocked',
-                description: 'One moment in a hundred lasts 500ms: everything that this process does waits so long.',
+                description: 'One moment in a hundred lasts 300ms: everything that this process does waits so long.',
+              },
+              {
+                labels: { job: 'edge-router', instance: 'a', worker: '2' },
+                summary: 'The event loop of a (edge-router) is blocked',
+                description: 'One moment in a hundred lasts 1.5s: everything that this process does waits so long.',
               },
             ],
           },
@@ -162,7 +185,7 @@ export const processAlerts: readonly Alert[] = [
         // Thirty days, then thirty more.
         series: { [certificate('limiter')]: '2592000x99 5184000x9' },
         moments: [
-          { at: '23d', firing: [] },
+          { at: '23d18h', firing: [] },
           { at: '24d18h', firing: [expires('limiter', '5d 6h 0m 0s')] },
           { at: '25d', firing: [] },
         ],

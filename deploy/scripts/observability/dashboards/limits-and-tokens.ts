@@ -124,9 +124,9 @@ export const limitsAndTokens: DashboardDescription = {
       title: 'Tokens',
       panels: [
         {
-          kind: 'stacked',
+          kind: 'lines',
           title: 'Tokens a second',
-          description: 'By kind.',
+          description: 'By kind. Input includes what was read from and written to a cache.',
           unit: 'none',
           width: 12,
           targets: [{ expr: rate('gateway_tokens_total', ['gen_ai_token_type']), legend: '{{gen_ai_token_type}}' }],

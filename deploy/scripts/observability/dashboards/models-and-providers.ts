@@ -4,6 +4,8 @@ import { gauge, increase, mean, quantile, rate } from './expressions.ts';
 const model = 'gen_ai_request_model';
 const provider = 'gen_ai_provider_name';
 const ofModel = `${model}=~"$model"`;
+/** Adapters also ask providers what models they offer. */
+const chats = `${ofModel},gen_ai_operation_name="chat"`;
 const firstToken = 'gen_ai_server_time_to_first_token_seconds';
 const firstChunk = 'gen_ai_client_operation_time_to_first_chunk_seconds';
 
@@ -135,7 +137,7 @@ export const modelsAndProviders: DashboardDescription = {
           width: 8,
           targets: [
             {
-              expr: quantile(0.95, 'gen_ai_client_operation_duration_seconds', [provider], ofModel),
+              expr: quantile(0.95, 'gen_ai_client_operation_duration_seconds', [provider], chats),
               legend: `{{${provider}}}`,
             },
           ],
@@ -151,7 +153,7 @@ export const modelsAndProviders: DashboardDescription = {
               expr: rate(
                 'gen_ai_client_operation_duration_seconds_count',
                 [provider, 'error_type'],
-                `${ofModel},error_type!=""`,
+                `${chats},error_type!=""`,
               ),
               legend: `{{${provider}}} {{error_type}}`,
             },
@@ -209,12 +211,16 @@ export const modelsAndProviders: DashboardDescription = {
         {
           kind: 'stacked',
           title: 'Tokens by model',
-          description: 'Input and output a second.',
+          description: 'Input, with what was read from a cache, and output a second.',
           unit: 'none',
           width: 8,
           targets: [
             {
-              expr: rate('gateway_tokens_total', [model, 'gen_ai_token_type'], ofModel),
+              expr: rate(
+                'gateway_tokens_total',
+                [model, 'gen_ai_token_type'],
+                `${ofModel},gen_ai_token_type=~"input|output"`,
+              ),
               legend: `{{${model}}} {{gen_ai_token_type}}`,
             },
           ],

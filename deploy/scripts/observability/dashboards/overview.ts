@@ -172,9 +172,9 @@ export const overview: DashboardDescription = {
           alerts: ['GatewayUsageDeliveryLate'],
         },
         {
-          kind: 'stacked',
+          kind: 'lines',
           title: 'Tokens',
-          description: 'Tokens of all models a second.',
+          description: 'Tokens of all models a second. Input includes what was read from and written to a cache.',
           unit: 'none',
           width: 12,
           targets: [{ expr: rate('gateway_tokens_total', ['gen_ai_token_type']), legend: '{{gen_ai_token_type}}' }],

@@ -46,12 +46,23 @@ export const poolsAndAccounts: DashboardDescription = {
           alerts: ['GatewayPoolExhausted'],
         },
         {
+          kind: 'lines',
+          title: 'Pauses of whole pools',
+          description:
+            '1 while the pool, or a model of it, takes nothing because its provider has trouble. It ends by itself.',
+          unit: 'none',
+          width: 8,
+          targets: [{ expr: gauge('max', 'gateway_pool_paused', ['pool'], ofPool), legend: '{{pool}}' }],
+          max: 1,
+          alerts: ['GatewayPoolExhausted'],
+        },
+        {
           kind: 'stacked',
           title: 'Accounts by state',
           description:
             'Cooling: pauses after a limit or failures. Probing: one request finds out. Disabled: needs a person.',
           unit: 'none',
-          width: 12,
+          width: 8,
           targets: [
             { expr: gauge('max', 'gateway_pool_accounts', ['pool', 'state'], ofPool), legend: '{{pool}} {{state}}' },
           ],
@@ -62,7 +73,7 @@ export const poolsAndAccounts: DashboardDescription = {
           title: 'Attempts by result',
           description: 'How attempts at providers ended, by pool.',
           unit: 'reqps',
-          width: 12,
+          width: 8,
           targets: [
             { expr: rate('gateway_pool_attempts_total', ['pool', 'result'], ofPool), legend: '{{pool}} {{result}}' },
           ],
