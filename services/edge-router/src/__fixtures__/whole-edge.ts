@@ -38,7 +38,7 @@ export class WholeEdge implements AsyncDisposable {
   readonly calls: { readonly what: string; readonly traceparent: string | undefined }[] = [];
   readonly heartbeats: (string | undefined)[] = [];
   readonly #stack = new AsyncDisposableStack();
-  #url = '';
+  port = 0;
 
   static async start(settings: Partial<EdgeRouterConfig> = {}): Promise<WholeEdge> {
     const edge = new WholeEdge();
@@ -48,8 +48,12 @@ export class WholeEdge implements AsyncDisposable {
     const config = { ...readEdgeRouterConfig({ PORT: '0', GATEWAY_DATA: folder }), ...settings };
     const service = edge.#stack.use(await createEdgeRouterService(config, edge.#peers(), runtime));
     await service.start();
-    edge.#url = `http://127.0.0.1:${service.port}`;
+    edge.port = service.port;
     return edge;
+  }
+
+  get #url(): string {
+    return `http://127.0.0.1:${this.port}`;
   }
 
   get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {

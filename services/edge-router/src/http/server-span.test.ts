@@ -3,6 +3,7 @@ import { createLogger, expositionType, Metrics, startTracing } from '@gateway/te
 import { OtlpReceiver, type ReceivedSpan } from '@gateway/telemetry/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Frame, leaseOf, streamed, WholeEdge } from '../__fixtures__/whole-edge.ts';
+import { RawClient } from './__fixtures__/raw-client.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const callerSpanId = 'b7ad6b7169203331';
@@ -102,6 +103,15 @@ describe('the trace of a request', () => {
     const server = await serverSpan();
     expect(server?.parentSpanId).toBeUndefined();
     expect(server?.traceId).not.toBe(traceId);
+  });
+
+  it('is another one for each request of a connection', async () => {
+    using client = new RawClient(edge.port);
+    const one = 'GET /v1/nothing HTTP/1.1\r\nhost: gateway\r\n\r\n';
+    await client.send(one.repeat(2) + one.replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n')).answer();
+    const all = await spans();
+    expect(all.map(({ name, parentSpanId }) => [name, parentSpanId])).toEqual(Array(3).fill(['GET', undefined]));
+    expect(new Set(all.map((each) => each.traceId)).size).toBe(3);
   });
 
   it('has no spans when the client does not sample it', async () => {

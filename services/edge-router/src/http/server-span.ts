@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { failSpan, type Span, SpanKind, startSpan } from '@gateway/telemetry';
+import { failSpan, outsideTraces, type Span, SpanKind, startSpan } from '@gateway/telemetry';
 import { type GenAiOperation, methodLabel, otherRoute, providerName } from '../request-metrics.ts';
 import { failureOf } from '../usage/describe-request.ts';
 import type { RequestLogEntry } from '../usage/request-log.ts';
@@ -14,10 +14,9 @@ export function startServerSpan({ method, headers }: IncomingMessage, path: stri
   const label = methodLabel(method);
   const name = path === otherRoute ? label : `${label} ${path}`;
   const traceparent = headers.traceparent;
-  const span = startSpan(name, {
-    kind: SpanKind.SERVER,
-    ...(typeof traceparent === 'string' && { traceparent }),
-  });
+  const settings = { kind: SpanKind.SERVER, ...(typeof traceparent === 'string' && { traceparent }) };
+  // The end of an earlier request on its connection may be what calls here.
+  const span = outsideTraces(() => startSpan(name, settings));
   if (!span.isRecording()) return span;
   span.setAttributes({ 'http.request.method': label, 'url.scheme': 'http', 'gateway.request_id': requestId });
   return path === otherRoute ? span : span.setAttributes({ 'http.route': path, 'url.path': path });
