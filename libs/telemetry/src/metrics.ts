@@ -23,7 +23,7 @@ export interface WorkerMetrics {
 }
 
 interface MetricOptions<L extends string> {
-  /** Prometheus name with its unit: `gateway_requests_total`, `gateway_request_duration_seconds`. */
+  /** Prometheus name with its unit: `gateway_refusals_total`, `http_server_request_duration_seconds`. */
   readonly name: string;
   readonly help: string;
   /** Names of few possible values each: no ids, no models that clients make up. */
