@@ -107,11 +107,7 @@ export const poolAlerts: readonly Alert[] = [
             [1, 15],
             [0, 10],
           ),
-          'gateway_account_state{instance="b",pool="responses",account="team-a",state="disabled"}': gauge(
-            [0, 5],
-            [1, 15],
-            [0, 10],
-          ),
+          'gateway_account_state{instance="b",pool="responses",account="team-a",state="disabled"}': gauge([0, 30]),
           'gateway_account_state{instance="a",pool="responses",account="team-a",state="available"}': gauge(
             [1, 5],
             [0, 15],
