@@ -133,6 +133,28 @@ describe('a span', () => {
     expect(receiver.spans.map(({ name }) => name)).toEqual(['SELECT', 'process usage']);
   });
 
+  it('may begin after the one that it is part of has ended', async () => {
+    const { receiver, stop } = await tracingTo('success');
+    const request = startSpan('request', server);
+    await withSpan(request, async () => {
+      request.end();
+      await inSpan('settle', {}, async () => undefined);
+    });
+    await stop();
+    expect(receiver.spans.map(({ name }) => name)).toEqual(['request', 'settle']);
+  });
+
+  it('of a part is not made in a trace that is not sent: what it calls carries the one span that there is', async () => {
+    const { receiver, stop } = await tracingTo('success');
+    await inSpan('request', { ...server, traceparent: notSampled }, async () => {
+      const ofRequest = activeTraceparent();
+      expect(ofRequest).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
+      await inSpan('admit', {}, async () => expect(activeTraceparent()).toBe(ofRequest));
+    });
+    await stop();
+    expect(receiver.requests).toEqual([]);
+  });
+
   it('begins a trace of its own when what it was to continue makes no sense', async () => {
     const { receiver, stop } = await tracingTo('success');
     for (const traceparent of ['', 'hello', `00-${'0'.repeat(32)}-b7ad6b7169203331-01`]) {
