@@ -91,6 +91,7 @@ export const valuesSchema = z.strictObject({
       redis: ports.default(tcp(6379, 26_379)),
       nats: ports.default(tcp(4222)),
       providers: ports.default(tcp(443)),
+      collector: ports.default(tcp(4318)).describe('Where traces go (OTEL_EXPORTER_OTLP_ENDPOINT).'),
     })
     .prefault({}),
   ingress: z

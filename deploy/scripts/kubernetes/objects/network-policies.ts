@@ -13,13 +13,14 @@ import { labelsOf, metadataOf } from './labels.ts';
 /** Callers that have pods of ours, besides the services. */
 export const operator = 'gatewayctl';
 
-/** What may reach a service, and what it may reach: the call table, its backends, and providers. */
+/** What may reach a service, and what it may reach: the call table, its backends, providers, and a collector of traces. */
 export function networkPolicy(service: Service, values: Values): INetworkPolicy {
   return policy(service.name, ingressOf(service, values), [
     nameLookups,
     ...callsOf(service.name),
     ...service.backends.map((backend) => toBackend(backend, values)),
     ...(service.reachesProviders ? [toProviders(values)] : []),
+    { ports: values.networkPolicies.collector },
   ]);
 }
 
