@@ -106,8 +106,6 @@ export const ledgerAlerts: readonly Alert[] = [
         (name) => `sum by (namespace) (increase(${outbox}_${name}[15m])) > 0`,
       ),
       'sum by (namespace) (increase(gateway_usage_events_total{result="dead_letter"}[15m])) > 0',
-      // The first one makes the series: nothing to compare it with.
-      'count by (namespace) (gateway_usage_events_total{result="dead_letter"} unless gateway_usage_events_total{result="dead_letter"} offset 15m)',
     ].join(' or '),
     summary: 'Usage is lost, could not be read, or is in memory only',
     description:
@@ -129,7 +127,7 @@ export const ledgerAlerts: readonly Alert[] = [
       {
         title: 'fires when usage became a dead letter, the first one and further ones',
         series: {
-          'gateway_usage_events_total{instance="a",result="dead_letter"}': `${missing(20)} 1x29 2x29`,
+          'gateway_usage_events_total{instance="a",result="dead_letter"}': '0x19 1x29 2x29',
           'gateway_usage_events_total{instance="b",result="dead_letter"}': gauge([1, 80]),
           'gateway_usage_events_total{instance="a",result="recorded"}': counter([100, 80]),
         },
@@ -151,6 +149,14 @@ export const ledgerAlerts: readonly Alert[] = [
           [`${outbox}_write_errors_total`]: gauge([4, 60]),
         },
         moments: [{ at: '30m', firing: [] }],
+      },
+      {
+        title: 'is silent about a process that is new, or was out of sight, whatever it has counted',
+        series: {
+          'gateway_usage_events_total{instance="new",result="dead_letter"}': `${missing(20)} 0x40`,
+          'gateway_usage_events_total{instance="back",result="dead_letter"}': `4x10 ${missing(20)} 4x30`,
+        },
+        moments: ['21m', '31m', '36m', '50m'].map((at) => ({ at, firing: [] })),
       },
     ],
   },
