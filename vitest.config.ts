@@ -35,6 +35,8 @@ const longest = [
   'test-e2e/suite/clients.test.ts',
   'test-e2e/suite/stream-limits.test.ts',
   'test-e2e/suite/stream-limits-services.test.ts',
+  'test-e2e/suite/observability-services.test.ts',
+  'test-e2e/suite/observability.test.ts',
   'test-e2e/suite/workers.test.ts',
   'test-e2e/suite/settings.test.ts',
   'services/usage-ingest/test/nats-usage-consumer.test.ts',

@@ -8,6 +8,7 @@ import { measureIngest } from './measure/ingest-events.ts';
 import { measureLimiter, type ServiceFigures } from './measure/limiter-checks.ts';
 import { problemWith } from './measure/probe-systems.ts';
 import { runCase, type Sample } from './measure/run-case.ts';
+import { measureTracing, type TracingRow } from './measure/tracing-cost.ts';
 import { untilSettled } from './measure/until-settled.ts';
 import type { BenchOptions } from './options.ts';
 import { profileCase } from './profile/profile-case.ts';
@@ -30,6 +31,7 @@ export async function runBench(options: BenchOptions, interrupted: AbortSignal):
   const limiter = await measureService('limiter', scene, options, notes, interrupted);
   const ingest = await measureService('ingest', scene, options, notes, interrupted);
   const growth = await measureGrowthOf(scene, options, interrupted);
+  const tracing = await measureTracingOf(scene, options, interrupted);
   return {
     startedAt,
     remark: options.remark,
@@ -42,6 +44,7 @@ export async function runBench(options: BenchOptions, interrupted: AbortSignal):
     limiter,
     ingest,
     growth,
+    tracing,
   };
 }
 
@@ -132,6 +135,17 @@ async function measureGrowthOf(
   const isChosen = options.cases.length === 0 ? !options.quick : options.cases.some((text) => 'growth'.includes(text));
   if (!isChosen || !options.systems.includes('all-in-one')) return [];
   const measuring = measureGrowth(providerPort, generator, { ...options, onSystemCore, progress });
+  return await unlessInterrupted(interrupted, measuring);
+}
+
+async function measureTracingOf(
+  { providerPort, generator, onSystemCore }: Scene,
+  options: BenchOptions,
+  interrupted: AbortSignal,
+): Promise<readonly TracingRow[]> {
+  const isChosen = options.cases.length === 0 ? !options.quick : options.cases.some((text) => 'tracing'.includes(text));
+  if (!isChosen || !options.systems.includes('all-in-one')) return [];
+  const measuring = measureTracing(providerPort, generator, { ...options, onSystemCore, progress });
   return await unlessInterrupted(interrupted, measuring);
 }
 

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promtool } from '@gateway/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { promtool } from './__fixtures__/promtool.ts';
 import { allAlerts } from './alerts/all-alerts.ts';
 import { dashboards } from './dashboards/all-dashboards.ts';
 import { recordings } from './recordings.ts';
@@ -18,12 +18,12 @@ const alertNames = [...new Set(allAlerts.map(({ name }) => name))];
 
 describe('the rules of Prometheus', () => {
   it('are rules to promtool', async () => {
-    expect(await promtool('check', 'rules', join(folder, 'rules.yaml'))).toContain('SUCCESS');
+    expect(await promtool(['check', 'rules', join(folder, 'rules.yaml')])).toContain('SUCCESS');
   });
 
   // Some seconds each, and more on a busy machine.
   it.each(ruleTests)('do what their cases say: %s', { timeout: 240_000 }, async (file) => {
-    expect(await promtool('test', 'rules', join(folder, file))).toContain('SUCCESS');
+    expect(await promtool(['test', 'rules', join(folder, file)])).toContain('SUCCESS');
   });
 
   it('tell gateways of one cluster apart, wherever they aggregate', () => {
@@ -61,7 +61,7 @@ describe('the rules of Prometheus', () => {
       await writeFile(join(changed, 'rules.yaml'), rules);
       const [[name, tests] = ['', '']] = ruleTestFiles(runbooks, [alert]);
       await writeFile(join(changed, name), tests);
-      await expect(promtool('test', 'rules', join(changed, name))).rejects.toThrow('FAILED');
+      await expect(promtool(['test', 'rules', join(changed, name)])).rejects.toThrow('FAILED');
     }
   });
 });
@@ -106,6 +106,6 @@ describe('the scrape configurations', () => {
     // Debian's Prometheus is built without Kubernetes.
     const known = text.replaceAll(/kubernetes_sd_configs:\n +- role: pod/g, 'static_configs:\n      - targets: [pod]');
     await writeFile(join(place, file), known);
-    expect(await promtool('check', 'config', '--syntax-only', join(place, file))).toContain('SUCCESS');
+    expect(await promtool(['check', 'config', '--syntax-only', join(place, file)])).toContain('SUCCESS');
   });
 });

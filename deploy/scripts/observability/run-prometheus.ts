@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ManagedProcess } from '@gateway/testkit';
-import { findPrometheus } from './find-prometheus.ts';
+import { findPrograms, ManagedProcess, prometheusPrograms } from '@gateway/testkit';
 import { type ScrapeJob, scrapeConfig } from './scrape-configs.ts';
 
 export interface PrometheusOptions {
@@ -16,7 +15,7 @@ export interface PrometheusOptions {
 
 /** A Prometheus of this machine with the rules of deploy/observability. `stack` stops it. Gives its address. */
 export async function runPrometheus(options: PrometheusOptions, stack: AsyncDisposableStack): Promise<string> {
-  const { folder: programs, libraryFolders } = await findPrometheus();
+  const { folder: programs, libraryFolders } = await findPrograms(prometheusPrograms);
   const { port, folder, jobs, intervalSeconds, onUnexpectedEnd } = options;
   const configFile = join(folder, 'prometheus.yaml');
   await writeFile(configFile, scrapeConfig(jobs, rulesFile, intervalSeconds));

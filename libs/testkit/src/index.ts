@@ -2,6 +2,7 @@ export { ManagedProcess, type ProcessControl } from './managed-process.ts';
 export { findPrograms } from './servers/find-programs.ts';
 export { freePort, freePorts } from './servers/ports.ts';
 export { type PostgresPair, startPostgresPair } from './servers/postgres-pair.ts';
+export { type PrometheusOptions, prometheusPrograms, promtool, startPrometheus } from './servers/prometheus.ts';
 export type { TestServer } from './servers/run-server.ts';
 export {
   type NatsCluster,

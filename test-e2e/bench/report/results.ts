@@ -3,6 +3,7 @@ import type { GrowthRow } from '../measure/growth.ts';
 import type { ServiceFigures } from '../measure/limiter-checks.ts';
 import type { Sample } from '../measure/run-case.ts';
 import { type Spread, spreadOf } from '../measure/spread.ts';
+import type { TracingRow } from '../measure/tracing-cost.ts';
 import type { SystemName } from '../systems/system.ts';
 import { type Bar, barsOf } from './bars.ts';
 
@@ -53,6 +54,7 @@ export interface Results {
   readonly limiter: ServiceFigures | undefined;
   readonly ingest: ServiceFigures | undefined;
   readonly growth: readonly GrowthRow[];
+  readonly tracing: readonly TracingRow[];
 }
 
 /** The rows of one case, in the order of its systems. */

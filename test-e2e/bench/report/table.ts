@@ -1,6 +1,7 @@
 import { type GrowthRow, mostGrowth } from '../measure/growth.ts';
 import type { ServiceFigures } from '../measure/limiter-checks.ts';
 import type { Spread } from '../measure/spread.ts';
+import type { TracingRow } from '../measure/tracing-cost.ts';
 import { type Bar, units } from './bars.ts';
 import type { Results, Row } from './results.ts';
 
@@ -23,6 +24,7 @@ export function tableOf(results: Results): string {
     ...serviceLine('limiter, exact checks over AdmitStream', results.limiter, 20_000),
     ...serviceLine('usage ingest into Postgres, events', results.ingest, 15_000),
     ...results.growth.map(growthLine),
+    ...results.tracing.map(tracingLine),
     ...problemsOf(results.rows),
     '',
     legend,
@@ -99,6 +101,17 @@ function growthLine({ what, count, micros, perSecond, timesSmallest = 1 }: Growt
   const verdict = timesSmallest <= mostGrowth ? 'met' : 'MISSED';
   const times = `${digits(timesSmallest)} × the smallest (bar ≤ ${mostGrowth}: ${verdict})`;
   return `${count} ${what}: ${figure(micros)} µs a request, ${times}, ${Math.round(perSecond?.median ?? 0)}/s`;
+}
+
+function tracingLine({ what, micros, added, addedInTurns, most, note }: TracingRow): string {
+  const percent = (share: number) => `${digits(share * 100)} %`;
+  const verdict = added <= most ? 'met' : 'MISSED';
+  const inTurns =
+    addedInTurns === undefined
+      ? ''
+      : `, in turns ${percent(addedInTurns.median)} (${percent(addedInTurns.least)}–${percent(addedInTurns.most)})`;
+  const cost = `${figure(micros)} µs a request, adds ${percent(added)} (bar ≤ ${most * 100} %: ${verdict})`;
+  return `tracing, ${what}: ${cost}${inTurns}${note === '' ? '' : `; ${note}`}`;
 }
 
 function problemsOf(rows: readonly Row[]): readonly string[] {

@@ -17,13 +17,19 @@ export interface AllInOneOptions {
   readonly tokens?: number;
   /** Of each pool. */
   readonly accounts?: number;
+  /** Further settings. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface AllInOneSystem extends System {
+  readonly adminUrl: string;
 }
 
 /** `gatewayctl start` as a newcomer has it, on its embedded storage: one process, unless there are to be workers. */
 export async function startAllInOne(
   providerPort: number,
-  { inspect, workers, tokens: tokenCount = 16, accounts = 2 }: AllInOneOptions,
-): Promise<System> {
+  { inspect, workers, tokens: tokenCount = 16, accounts = 2, env = {} }: AllInOneOptions,
+): Promise<AllInOneSystem> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'bench-all-in-one-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
@@ -41,6 +47,7 @@ export async function startAllInOne(
         GATEWAY_DATA: join(folder, 'data'),
         GATEWAY_CONFIG: await writeGatewayFile(folder, providerPort, accounts),
         DRAIN_TIMEOUT_SECONDS: '5',
+        ...env,
       },
     }),
   );
@@ -52,6 +59,7 @@ export async function startAllInOne(
   return {
     name: 'all-in-one',
     port,
+    adminUrl,
     processes: [{ name: 'all-in-one', pid: started.pid, part: 'gateway' }],
     tokens,
     inspectorPorts: new Map(inspect ? [['all-in-one', inspectorPort]] : []),

@@ -1,11 +1,11 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promtool } from '@gateway/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { selectorsIn, withoutVariables } from '../__fixtures__/promql.ts';
-import { promtool } from '../__fixtures__/promtool.ts';
 import { allAlerts } from '../alerts/all-alerts.ts';
 import { dashboards } from './all-dashboards.ts';
 
@@ -87,7 +87,7 @@ describe.each(dashboards.map(({ file }) => file))('%s', (file) => {
       .flatMap(({ targets }) => targets)
       .map(({ expr }, index) => ({ record: `panel:${index}`, expr: withoutVariables(expr) }));
     await writeFile(join(place, 'rules.yaml'), stringify({ groups: [{ name: 'panels', rules }] }));
-    expect(await promtool('check', 'rules', join(place, 'rules.yaml'))).toContain(`${rules.length} rules found`);
+    expect(await promtool(['check', 'rules', join(place, 'rules.yaml')])).toContain(`${rules.length} rules found`);
   });
 
   it('links runbooks that there are', async () => {

@@ -181,7 +181,7 @@ class Attempt implements Disposable {
     const { requestId, lease } = this.#request;
     this.#calls.end(toErrorType(result), this.#factsSoFar);
     metrics.requestAmended(meaning);
-    logger.info({ requestId, pool: lease.pool, meaning }, 'sent again without what the provider refused');
+    logger.info({ request_id: requestId, pool: lease.pool, meaning }, 'sent again without what the provider refused');
     const usage = this.#frames.dueUsage(this.#call.answer);
     if (usage !== undefined) yield usage;
     this.#exchange?.[Symbol.dispose]();
@@ -207,7 +207,7 @@ class Attempt implements Disposable {
     } catch (cause) {
       // Only the name: the text may be the provider's.
       const reason = cause instanceof Error ? cause.name : typeof cause;
-      this.#context.logger.warn({ requestId: this.#request.requestId, reason }, 'an answer could not be read');
+      this.#context.logger.warn({ request_id: this.#request.requestId, reason }, 'an answer could not be read');
       if (answer.ending === undefined) throw new UpstreamError('malformed', 'The answer could not be read.', { cause });
     }
   }

@@ -152,7 +152,7 @@ async function accountOf(
     return await credentials.ofAccount(lease.accountId);
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.code === 'internal_error') throw unavailable(thrown);
-    logger.warn({ requestId, pool: lease.pool, code: thrown.code }, 'an account has no usable credential');
+    logger.warn({ request_id: requestId, pool: lease.pool, code: thrown.code }, 'an account has no usable credential');
     return undefined;
   }
 }

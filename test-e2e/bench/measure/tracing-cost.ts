@@ -1,0 +1,154 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { inSpan, SpanKind } from '@gateway/telemetry';
+import { familiesOf, readExposition } from '../../observability/exposition.ts';
+import { benchCases } from '../bench-cases.ts';
+import type { LoadGenerator } from '../load/load-generator.ts';
+import { type AllInOneSystem, startAllInOne } from '../systems/all-in-one.ts';
+import type { GrowthOptions } from './growth.ts';
+import { runCase } from './run-case.ts';
+import { type Spread, spreadOf } from './spread.ts';
+import { untilSettled } from './until-settled.ts';
+
+/** What traces add to a small relayed request in one process. */
+export interface TracingRow {
+  readonly what: 'no endpoint' | 'ratio 0' | 'ratio 1';
+  readonly micros: Spread | undefined;
+  /** The part of a request's cost that comes on top, by the least of all turns: what else the machine does only ever adds. */
+  readonly added: number;
+  /** The same by pairs of the same turn. */
+  readonly addedInTurns: Spread | undefined;
+  /** What the product is held to. */
+  readonly most: number;
+  readonly note: string;
+}
+
+type Mode = TracingRow['what'];
+
+const modes: readonly Mode[] = ['no endpoint', 'ratio 0', 'ratio 1'];
+
+/** Of the cost of a request without an endpoint. */
+const mostAdded: Readonly<Record<Mode, number>> = { 'no endpoint': 0.01, 'ratio 0': 0.03, 'ratio 1': 0.12 };
+
+/**
+ * Gateways that differ in their traces alone take turns in short rounds: differences of a few percent are less than what figures
+ * drift by in a minute. There is no gateway without the calls of OpenTelemetry's API, so what those cost without an endpoint is
+ * measured by themselves, and taken as often as a request has spans.
+ */
+export async function measureTracing(
+  providerPort: number,
+  generator: LoadGenerator,
+  { rounds, settleMs, measureMs, onSystemCore, progress }: GrowthOptions,
+): Promise<readonly TracingRow[]> {
+  await using stack = new AsyncDisposableStack();
+  const collector = stack.use(await startCollector());
+  const systems = new Map<Mode, AllInOneSystem>();
+  for (const mode of modes) {
+    progress(`tracing, starting ${mode}`);
+    const env = settingsOf(mode, collector.url);
+    const start = () => startAllInOne(providerPort, { inspect: false, workers: '1', env });
+    systems.set(mode, stack.use(await onSystemCore(start)));
+  }
+  const benchCase = benchCases.find(({ name }) => name === 'messages-1k');
+  if (benchCase === undefined) throw new Error('there is no case messages-1k');
+  for (const [mode, system] of systems) {
+    const times = { warmUpMs: settleMs / 2, measureMs: settleMs / 2 };
+    await untilSettled(async () => {
+      progress(`tracing, ${mode} settles`);
+      return (await runCase(generator, system, benchCase, times)).gatewayMicros;
+    }, 6);
+  }
+  const samples = new Map<Mode, number[]>(modes.map((mode) => [mode, []]));
+  for (let round = 0; round < rounds * turnsInRound; round++) {
+    progress(`tracing, turn ${round + 1} of ${rounds * turnsInRound}`);
+    for (const mode of [...modes.slice(round % 3), ...modes.slice(0, round % 3)]) {
+      const system = systems.get(mode);
+      if (system === undefined) continue;
+      const { gatewayMicros = Number.NaN } = await runCase(generator, system, benchCase, { warmUpMs: 300, measureMs });
+      samples.get(mode)?.push(gatewayMicros);
+    }
+  }
+  const spans = await spansOf(systems.get('ratio 1'));
+  const base = samples.get('no endpoint') ?? [];
+  const call = await noOpMicros();
+  const leastBase = Math.min(...base);
+  return modes.map((what) => {
+    const own = samples.get(what) ?? [];
+    const isBase = what === 'no endpoint';
+    return {
+      what,
+      micros: spreadOf(own),
+      added: isBase ? (call * spans.perRequest) / leastBase : Math.min(...own) / leastBase - 1,
+      addedInTurns: isBase ? undefined : spreadOf(own.map((micros, turn) => micros / (base[turn] ?? Number.NaN) - 1)),
+      most: mostAdded[what],
+      note: noteOf[what]({ ...spans, call }),
+    };
+  });
+}
+
+const noteOf: Readonly<Record<Mode, (found: Awaited<ReturnType<typeof spansOf>> & { call: number }) => string>> = {
+  'no endpoint': ({ perRequest, call }) => `${perRequest.toFixed(1)} spans a request, ${call.toFixed(2)} µs each`,
+  'ratio 0': () => '',
+  'ratio 1': ({ droppedShare }) => `${(droppedShare * 100).toFixed(1)} % of the spans were dropped`,
+};
+
+/** Rounds are few and long elsewhere. */
+const turnsInRound = 4;
+
+function settingsOf(mode: Mode, url: string): Readonly<Record<string, string>> {
+  if (mode === 'no endpoint') return {};
+  return {
+    OTEL_EXPORTER_OTLP_ENDPOINT: url,
+    OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: mode === 'ratio 0' ? '0' : '1',
+    // A span that is dropped costs less than one that is sent.
+    OTEL_BSP_MAX_QUEUE_SIZE: '65536',
+    OTEL_BSP_SCHEDULE_DELAY: '200',
+  };
+}
+
+/** Takes spans and looks at nothing. It runs on the core of the load. */
+async function startCollector() {
+  const server = createServer((request, response) => {
+    request.resume().once('end', () => response.end());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await once(server.close(), 'close');
+    },
+  };
+}
+
+async function spansOf(system: AllInOneSystem | undefined) {
+  const families = familiesOf(await readExposition(system?.adminUrl ?? ''));
+  const sumOf = (name: string, series = name) =>
+    (families.get(name)?.series ?? [])
+      .filter((each) => each.name === series)
+      .reduce((sum, { value }) => sum + value, 0);
+  const requests = sumOf('http_server_request_duration_seconds', 'http_server_request_duration_seconds_count');
+  const dropped = sumOf('gateway_trace_spans_dropped_total');
+  const all = sumOf('gateway_trace_spans_exported_total') + dropped;
+  return { perRequest: all / requests, droppedShare: dropped / all };
+}
+
+/** Processor time of a span that nobody wants, as the gateway makes them. */
+async function noOpMicros(): Promise<number> {
+  const settings = { kind: SpanKind.CLIENT, attributes: { 'gateway.pool': 'p', 'gateway.account': 'a' } };
+  const work = () => Promise.resolve();
+  const times = 200_000;
+  const costOf = async (call: () => Promise<void>) => {
+    const before = process.cpuUsage();
+    for (let n = 0; n < times; n++) await call();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / times;
+  };
+  const differences: number[] = [];
+  for (let round = 0; round < 5; round++) {
+    differences.push((await costOf(() => inSpan('attempt', settings, work))) - (await costOf(work)));
+  }
+  return spreadOf(differences)?.median ?? Number.NaN;
+}

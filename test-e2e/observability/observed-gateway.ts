@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { OtlpReceiver } from '@gateway/testkit/otlp-receiver';
+import { mixedTraffic, type TrafficTarget } from './mixed-traffic.ts';
+import { grantOfTests } from './observed-gateway-file.ts';
+import { type ScrapeTargets, type Scraping, startScraping } from './scraping.ts';
+
+/** A gateway that sends its spans to a receiver and has its metrics read by a Prometheus. */
+export interface ObservedGateway<T extends TrafficTarget> extends AsyncDisposable {
+  readonly gateway: T;
+  readonly targets: ScrapeTargets;
+  readonly scraping: Scraping;
+  readonly receiver: OtlpReceiver;
+  /** What each scene met, in each round of traffic. */
+  readonly rounds: readonly ReadonlyMap<string, unknown>[];
+}
+
+export interface ObservedGatewayPlan<T extends TrafficTarget> {
+  /** Starts it with these settings, on the gateway.yaml of `writeObservedGatewayFile`. */
+  readonly start: (env: Readonly<Record<string, string>>) => Promise<T>;
+  readonly targetsOf: (gateway: T) => ScrapeTargets;
+  /** What else happens to it, between two rounds of traffic. */
+  readonly meanwhile?: (gateway: T) => Promise<unknown>;
+}
+
+/** Starts it, and lets mixed traffic pass under the eyes of Prometheus. */
+export async function observeGateway<T extends TrafficTarget>({
+  start,
+  targetsOf,
+  meanwhile,
+}: ObservedGatewayPlan<T>): Promise<ObservedGateway<T>> {
+  await using stack = new AsyncDisposableStack();
+  const receiver = stack.use(await OtlpReceiver.listen());
+  const gateway = stack.use(
+    await start({ ...tracingSettings(receiver.url), LOG_LEVEL: 'info', ACCOUNT_KEYS: `k1:${'ab'.repeat(32)}` }),
+  );
+  gateway.simulator.oauth.grant(grantOfTests.account, grantOfTests.refreshToken);
+  const targets = targetsOf(gateway);
+  const scraping = stack.use(await startScraping(targets));
+  await untilRead(scraping, Object.keys(targets.adminUrls).length);
+  const rounds = [await mixedTraffic(gateway)];
+  await meanwhile?.(gateway);
+  rounds.push(await mixedTraffic(gateway));
+  // Rates are of what has changed between two looks.
+  await sleep(2_500);
+  const open = stack.move();
+  return {
+    ...{ gateway, targets, scraping, receiver, rounds },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+/** Prometheus takes some seconds until it reads for the first time: what is counted before is no change to it. */
+async function untilRead(scraping: Scraping, processes: number): Promise<void> {
+  const giveUpAtMs = Date.now() + 30_000;
+  while ((await scraping.query('up == 1')).length < processes) {
+    if (Date.now() > giveUpAtMs) throw new Error('Prometheus does not reach all processes of the gateway');
+    await sleep(200);
+  }
+}
+
+/** Spans are sent soon, so that nobody waits for them. */
+export function tracingSettings(url: string): Readonly<Record<string, string>> {
+  return { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_SCHEDULE_DELAY: '100' };
+}
