@@ -17,7 +17,7 @@ const pools = [
 
 const models = { responses: 'gpt-5.5', messages: 'claude-sonnet-5' } as const;
 
-/** Of the pool `granted`, whose account has its access token from the simulator. The simulator must be told of it. */
+/** Of the pool `granted`, whose account has its access token from the simulator. The simulator must learn of it. */
 export const grantOfTests = { account: 'granted-a', refreshToken: 'refresh-token-of-tests' } as const;
 
 /**

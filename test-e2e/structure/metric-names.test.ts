@@ -45,7 +45,7 @@ describe('the names of metrics', () => {
       cwd: root,
     });
     const unknown = paths.flatMap((path) => {
-      // What was decided once is told as it was then.
+      // What was decided once stays as it was written.
       if (path.startsWith('docs/adr/')) return [];
       const text = readFileSync(join(root, path), 'utf8');
       const named = [

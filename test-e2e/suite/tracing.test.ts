@@ -91,9 +91,9 @@ describe('an endpoint for spans that is no good', () => {
 
   it('is in the log once for all failures in a row', () => {
     const lines = of().gateway.command.stderr().split('\n');
-    const told = lines.filter((line) => line.includes('spans could not be sent'));
+    const warnings = lines.filter((line) => line.includes('spans could not be sent'));
     // It failed twice, with an answer between.
-    expect([1, 2]).toContain(told.length);
+    expect([1, 2]).toContain(warnings.length);
   });
 
   it('does not keep the gateway from ending', async () => {

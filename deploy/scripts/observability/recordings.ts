@@ -17,7 +17,7 @@ const windows = ['5m', '30m', '1h', '2h', '6h', '1d', '3d', '30d'] as const;
 /**
  * For each objective the rate of all and of what was bad, and their ratio over each window. Long windows add up the recorded
  * rates: thirty days of every series would be read anew each minute. Aggregated by namespace, so that gateways of one cluster
- * are told apart; where the label is missing there is one series.
+ * are kept apart; where the label is missing there is one series.
  */
 export const recordings: readonly RuleGroup<Recording>[] = [
   {

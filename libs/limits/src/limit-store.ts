@@ -19,7 +19,7 @@ export interface LimitStore extends RemoteLimits {
   pendingIds(key: string, day: LocalDay, pauseMs: number): Promise<readonly string[] | undefined>;
   /**
    * Compares a day's counter with the ledger's total. Requests that the total holds are pending no more. Of requests that were settled
-   * since the pending ones were listed nobody knows whether the total holds them: by them the counter can't be told to be wrong.
+   * since the pending ones were listed nobody knows whether the total holds them: they do not show that the counter is wrong.
    * A total below an earlier one changes nothing unless forced: a replica of the ledger may lag, and answers may overtake each other.
    */
   reloadDay(key: string, day: LocalDay, total: LedgerTotal): Promise<ReloadedDay>;

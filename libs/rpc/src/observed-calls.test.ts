@@ -197,11 +197,11 @@ describe('the trace of a call', () => {
     await tracing?.[Symbol.asyncDispose]();
     const { spans } = receiver;
     const nameOf = (id: string | undefined) => spans.find(({ spanId }) => spanId === id);
-    const told = ({ name, kind }: { readonly name: string; readonly kind: string }) =>
+    const textOf = ({ name, kind }: { readonly name: string; readonly kind: string }) =>
       `${kind} ${name.split('/').at(-1)}`;
     const tree = spans.map((span) => {
       const parent = nameOf(span.parentSpanId);
-      return parent === undefined ? told(span) : `${told(parent)} > ${told(span)}`;
+      return parent === undefined ? textOf(span) : `${textOf(parent)} > ${textOf(span)}`;
     });
     expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
     return { tree: tree.sort(), spans };

@@ -55,7 +55,7 @@ export class ProviderCalls implements Disposable {
     this.#underWay?.span?.setAttribute('http.response.status_code', status);
   }
 
-  /** A streamed answer has content, told once or more. */
+  /** A streamed answer has content; called once or more. */
   onContent(): void {
     const call = this.#underWay;
     if (call === undefined || call.hasContent) return;

@@ -51,7 +51,7 @@ export function answerTooLarge(): UpstreamFailure {
 const answerTooLargeText =
   'The answer is larger than the gateway can hold at once, and was given up. Answers to requests with "stream": true have no such limit.';
 
-/** What follows from an error for the account, and, where no account would take the request, what its client is told. */
+/** What follows from an error for the account, and, where no account would take the request, what its client gets. */
 interface Consequence {
   readonly result: AttemptResult;
   /** Refused for good: why it is out of service until a person acts. */

@@ -14,7 +14,7 @@ export interface ExchangeOptions {
   readonly maxMs: number;
   /** Aborting it ends the exchange at once, in any state. */
   readonly signal: AbortSignal | undefined;
-  /** Told when the head of the answer comes, and how long that took. */
+  /** Called when the head of the answer comes, with how long that took. */
   readonly onHead?: ((afterMs: number) => void) | undefined;
   readonly metrics: AdapterMetrics;
 }
