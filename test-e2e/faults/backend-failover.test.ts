@@ -78,6 +78,10 @@ describe('a gateway on a NATS cluster and a Postgres with a synchronous standby'
       for (let round = 0; round < (isLong ? 4 : 1); round++) {
         const victim = cluster.servers[round === 0 ? await leaderOfStream() : round - 1];
         await victim?.kill();
+        const killedMs = Date.now();
+        // On a busy machine it takes longer until there is something to judge.
+        const served = () => load.requests.filter(({ endedMs }) => endedMs > killedMs).length;
+        await vi.waitUntil(() => served() > 100, { timeout: 60_000, interval: 100 });
         await sleep(electionMs);
         await victim?.restart();
         if (isLong) await sleep(10_000);
