@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '@gateway/telemetry';
 import { ensureUsageStream, type UsageStreamNames, type UsageStreamSettings } from '@gateway/usage-stream';
 import {
@@ -71,7 +72,7 @@ async function secondsSince(manager: JetStreamManager, names: UsageStreamNames, 
   }
 }
 
-/** Makes the consumer, or brings its settings up to date. */
+/** Makes the consumer, or brings its settings up to date. Any number of processes may do so at once. */
 async function ensureConsumer(manager: JetStreamManager, { stream, consumer, subject }: UsageStreamNames) {
   const config: Partial<ConsumerConfig> = {
     durable_name: consumer,
@@ -83,11 +84,17 @@ async function ensureConsumer(manager: JetStreamManager, { stream, consumer, sub
     max_deliver: -1,
     max_ack_pending: maxAckPending,
   };
+  const known = await knownConfig(manager, stream, consumer);
+  if (known === undefined) await manager.consumers.add(stream, config);
+  // One that is as it should be is not named again: while its stream gets more copies, NATS would leave it with one.
+  else if (!isDeepStrictEqual({ ...known, ...config }, known)) await manager.consumers.update(stream, consumer, config);
+}
+
+async function knownConfig(manager: JetStreamManager, stream: string, consumer: string) {
   try {
-    await manager.consumers.add(stream, config);
+    return (await manager.consumers.info(stream, consumer)).config;
   } catch (thrown) {
-    // The server answered, and refused: there is one with other settings.
-    if (!(thrown instanceof NatsError && thrown.api_error !== undefined)) throw thrown;
-    await manager.consumers.update(stream, consumer, config);
+    if (thrown instanceof NatsError && thrown.api_error?.code === 404) return undefined;
+    throw thrown;
   }
 }
