@@ -81,9 +81,7 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
         adapter.execute(requestFrames(head, new BufferList([new Uint8Array(3)])), { signal }),
     },
     {
-      broker,
       leases: new Leases({ broker, timeoutMs: 1_000, events: { reportGivenUp: refuse, faulted: refuse } }),
-      config: { rpcTimeoutMs: 1_000 },
       events: { failedOver: refuse },
     },
   ).run();

@@ -141,9 +141,7 @@ function setUp(
         },
       },
       {
-        broker: brokerClient,
         leases,
-        config: { rpcTimeoutMs: 1_000 },
         events: { failedOver: (reason) => void failedOver.push(reason) },
       },
     ).run();

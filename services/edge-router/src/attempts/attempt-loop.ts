@@ -10,11 +10,10 @@ import {
   type Lease,
   type ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
-import type { AcquireResponse, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { type Client, RpcError } from '@gateway/rpc';
+import { RpcError } from '@gateway/rpc';
 import { inSpan } from '@gateway/telemetry';
-import type { EdgeRouterConfig } from '../config.ts';
 import type { RequestEvents } from '../events.ts';
 import type { AdmittedRequest } from '../routes.ts';
 import { attemptFailure } from '../usage/describe-request.ts';
@@ -66,9 +65,7 @@ export interface AttemptsFailed {
 }
 
 export interface AttemptPeers {
-  readonly broker: Client<typeof PoolBrokerService>;
-  readonly leases: Pick<Leases, 'keep' | 'report'>;
-  readonly config: Pick<EdgeRouterConfig, 'rpcTimeoutMs'>;
+  readonly leases: Pick<Leases, 'acquire' | 'keep' | 'report'>;
   readonly events: Pick<RequestEvents, 'failedOver'>;
 }
 
@@ -128,7 +125,6 @@ export class AttemptLoop {
    */
   async #acquire(): Promise<Lease | GatewayError> {
     const { requestId, model, affinityKey, caller, signal, trace } = this.#plan;
-    const { broker, config } = this.#peers;
     const [formats, attempts] = [[...this.#formats], [...this.#attempts]];
     const allowCandidateFailover = this.#plan.formats.length > 1;
     const request = { requestId, model, affinityKey, caller, allowCandidateFailover, formats, attempts };
@@ -136,7 +132,7 @@ export class AttemptLoop {
     try {
       signal.throwIfAborted();
       const answer = await inSpan('acquire', {}, async (span) => {
-        const acquired = await broker.acquire(request, { timeoutMs: config.rpcTimeoutMs });
+        const acquired = await this.#peers.leases.acquire(request);
         span.setAttribute('gateway.acquire.result', acquired.result.case ?? 'none');
         return acquired;
       });

@@ -12,6 +12,7 @@ function setUp() {
   const state = { away: false, refused: '' };
   const leases = new Leases({
     broker: {
+      acquire: async () => expect.fail('not expected here'),
       report: async ({ requestId = '' }) => {
         tried.push(requestId);
         if (state.away || requestId === state.refused) throw new RpcError('unavailable', 'away');

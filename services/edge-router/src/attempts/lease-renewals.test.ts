@@ -12,6 +12,7 @@ function setUp(fault?: Error) {
   const faults: unknown[] = [];
   const renewals = new Leases({
     broker: {
+      acquire: async () => expect.fail('not expected here'),
       report: async () => expect.fail('not expected here'),
       renewLeases: async (request) => {
         renewed.push((request.renewals ?? []).map(({ leaseId = '' }) => leaseId));

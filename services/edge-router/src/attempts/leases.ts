@@ -1,15 +1,23 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
-import type { PoolBrokerService, ReportRequestSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import type { Client } from '@gateway/rpc';
+import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import type {
+  AcquireRequestSchema,
+  AcquireResponse,
+  PoolBrokerService,
+  ReportRequestSchema,
+} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { type Client, RpcError } from '@gateway/rpc';
 import type { RequestEvents } from '../events.ts';
 
 export interface LeasesOptions {
-  readonly broker: Pick<Client<typeof PoolBrokerService>, 'report' | 'renewLeases'>;
+  readonly broker: Pick<Client<typeof PoolBrokerService>, 'acquire' | 'report' | 'renewLeases'>;
   /** Of one call. */
   readonly timeoutMs: number;
   readonly events: Pick<RequestEvents, 'reportGivenUp' | 'faulted'>;
 }
+
+/** What a broker is asked for a request. */
+export type AcquireRequestInit = MessageInitShape<typeof AcquireRequestSchema> & { readonly requestId: string };
 
 /** How an attempt ended. `answerKeys`: further keys by which later requests will refer to the answer. */
 export type AttemptReport = Required<
@@ -36,6 +44,27 @@ export class Leases implements Disposable {
     this.#options = options;
   }
 
+  /**
+   * Asks for an account. A broker that is late may lease one to a request that has been refused by then: the call is not cancelled
+   * at the deadline, as the lease and the word of that could pass each other on the way, but its lease is given back.
+   */
+  async acquire(request: AcquireRequestInit): Promise<AcquireResponse> {
+    const { broker, timeoutMs } = this.#options;
+    const acquiring = broker.acquire(request, { timeoutMs: timeoutMs + lateForMs });
+    const late = Promise.withResolvers<never>();
+    const tooLate = new RpcError('deadline_exceeded', `The broker took longer than ${timeoutMs} ms.`);
+    // Timers run before the network is read: an answer that came while this process stood still is in time.
+    const timer = setTimeout(() => setImmediate(() => late.reject(tooLate)), timeoutMs);
+    try {
+      return await Promise.race([acquiring, late.promise]);
+    } catch (thrown) {
+      if (thrown === tooLate) void this.#giveBack(acquiring, request.requestId);
+      throw thrown;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   /** The request goes on with this lease, in place of the one before. */
   keep(requestId: string, lease: Lease): void {
     if (lease.ttlSeconds > 0) this.#running.set(requestId, { lease, dueAtMs: performance.now() + renewalMs(lease) });
@@ -55,6 +84,13 @@ export class Leases implements Disposable {
       if (this.#unreported.size >= maxUnreported) return events.reportGivenUp(fault, report.requestId);
       this.#unreported.set(report, { untilMs: performance.now() + reportForMs, fault });
     }
+  }
+
+  async #giveBack(acquiring: Promise<AcquireResponse>, requestId: string): Promise<void> {
+    const [answer] = await Promise.allSettled([acquiring]);
+    if (answer.status === 'rejected' || answer.value.result.case !== 'lease') return;
+    const attempt = { lease: answer.value.result.value, outcome: { result: AttemptResult.CANCELLED } };
+    await this.report({ requestId, affinityKey: '', attempt });
   }
 
   /** Gives up what waits. */
@@ -99,6 +135,9 @@ export class Leases implements Disposable {
     this.#isReporting = false;
   }
 }
+
+/** A broker that stands still for longer finds the calls cancelled when it goes on. */
+const lateForMs = 10_000;
 
 /** Less than the two minutes for which brokers remember what has ended: a report that was taken must not come again later. */
 const reportForMs = 30_000;
