@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { goesOn } from '../client/accounts.ts';
 import { messagesBody, relay, responsesBody } from '../client/relay.ts';
 import { issueToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
@@ -65,9 +66,10 @@ export function relayAffinityBehaviour(gateway: () => Topology): void {
         });
         return { account, id: answer.id };
       };
-      const threads = await inTurn(['one', 'two streamed', 'three', 'four streamed', 'five', 'six'], (text) =>
-        say(text, { type: 'create' }),
-      );
+      const threads: Awaited<ReturnType<typeof say>>[] = [];
+      for (let round = 1; goesOn({ round, atLeast: 6, accounts: threads.map(({ account }) => account) }); round++) {
+        threads.push(await say(round % 2 === 0 ? `${round} streamed` : `${round}`, { type: 'create' }));
+      }
       for (const first of threads) {
         let last = first;
         for (const text of ['and then?', 'and then, streamed?', 'and then?']) {

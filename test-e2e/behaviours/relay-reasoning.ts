@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { goesOn } from '../client/accounts.ts';
 import { relay } from '../client/relay.ts';
 import { issueToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
@@ -30,7 +31,7 @@ export function relayReasoningBehaviour(gateway: () => Topology): void {
 
     it('leads a conversation without a session to the account that made it', async () => {
       const accounts: string[] = [];
-      for (let round = 1; isToGoOn({ round, atLeast: 8, accounts }); round++) {
+      for (let round = 1; goesOn({ round, atLeast: 8, accounts }); round++) {
         let conversation = await say('gpt-sticky', [], `#reason 5 ${round}`);
         const first = lastAccount('gpt-sticky');
         for (const text of ['#reason 5 and then?', 'no thought needed', '#reason 5 and last?']) {
@@ -93,7 +94,7 @@ export function relayReasoningBehaviour(gateway: () => Topology): void {
         return { account, thinking: stream ? streamedThinking(answer.text) : JSON.parse(answer.text).content[0] };
       };
       const accounts: unknown[] = [];
-      for (let round = 1; isToGoOn({ round, atLeast: 6, accounts }); round++) {
+      for (let round = 1; goesOn({ round, atLeast: 6, accounts }); round++) {
         const stream = round % 2 === 1;
         const question = { role: 'user', content: '#reason 5 hello' };
         const first = await ask([question], stream);
@@ -106,11 +107,6 @@ export function relayReasoningBehaviour(gateway: () => Topology): void {
       expect(new Set(accounts).size).toBeGreaterThan(1);
     });
   });
-}
-
-/** Accounts are chosen at random: a few rounds may all have met the same one, forty don't. */
-function isToGoOn({ round, atLeast, accounts }: { round: number; atLeast: number; accounts: readonly unknown[] }) {
-  return round <= atLeast || (round <= 40 && new Set(accounts).size < 2);
 }
 
 function typesIn(json: unknown): readonly unknown[] {

@@ -14,3 +14,15 @@ export async function inFlightOf({ brokerAdminUrl }: Pick<Topology, 'brokerAdmin
   };
   return accounts.find(({ id }) => id === accountId)?.inFlight ?? 0;
 }
+
+/**
+ * Whether a further round is due, of a test that has to meet two accounts. They are chosen at random: a few rounds may all meet the
+ * same one, forty don't.
+ */
+export function goesOn(asked: {
+  readonly round: number;
+  readonly atLeast: number;
+  readonly accounts: readonly unknown[];
+}) {
+  return asked.round <= asked.atLeast || (asked.round <= 40 && new Set(asked.accounts).size < 2);
+}
