@@ -49,6 +49,27 @@ export declare type Token = Message<"gateway.identity.v1.Token"> & {
    * @generated from field: google.protobuf.Timestamp revoked_at = 6;
    */
   revokedAt?: Timestamp | undefined;
+
+  /**
+   * From when on it works no more. Absent: it does not expire.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 7;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * For operators alone.
+   *
+   * @generated from field: string note = 8;
+   */
+  note: string;
+
+  /**
+   * 1 for a new token, one more with each change.
+   *
+   * @generated from field: int64 revision = 9;
+   */
+  revision: bigint;
 };
 
 /**
@@ -80,7 +101,7 @@ export declare const ResolveRequestSchema: GenMessage<ResolveRequest>;
  */
 export declare type ResolveResponse = Message<"gateway.identity.v1.ResolveResponse"> & {
   /**
-   * Absent when unknown or revoked.
+   * Absent when unknown, revoked or expired. Of a text that was replaced, expires_at is when that text works no more.
    *
    * @generated from field: gateway.identity.v1.Token token = 1;
    */
@@ -116,6 +137,20 @@ export declare type IssueRequest = Message<"gateway.identity.v1.IssueRequest"> &
    * @generated from field: gateway.limiter.v1.Limits limits = 3;
    */
   limits?: Limits | undefined;
+
+  /**
+   * At most 1000 characters.
+   *
+   * @generated from field: string note = 4;
+   */
+  note: string;
+
+  /**
+   * Absent: it does not expire.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 5;
+   */
+  expiresAt?: Timestamp | undefined;
 };
 
 /**
@@ -178,50 +213,166 @@ export declare type RevokeResponse = Message<"gateway.identity.v1.RevokeResponse
 export declare const RevokeResponseSchema: GenMessage<RevokeResponse>;
 
 /**
- * @generated from message gateway.identity.v1.SetLimitsRequest
+ * @generated from message gateway.identity.v1.UpdateRequest
  */
-export declare type SetLimitsRequest = Message<"gateway.identity.v1.SetLimitsRequest"> & {
+export declare type UpdateRequest = Message<"gateway.identity.v1.UpdateRequest"> & {
   /**
    * @generated from field: string token_id = 1;
    */
   tokenId: string;
 
   /**
-   * @generated from field: gateway.limiter.v1.Limits limits = 2;
+   * Absent: stays.
+   *
+   * @generated from field: optional string label = 2;
+   */
+  label?: string | undefined;
+
+  /**
+   * Absent: stay. Both are replaced: one that is not set is lifted.
+   *
+   * @generated from field: gateway.limiter.v1.Limits limits = 3;
    */
   limits?: Limits | undefined;
+
+  /**
+   * Absent: stays.
+   *
+   * @generated from field: optional string note = 4;
+   */
+  note?: string | undefined;
+
+  /**
+   * Absent: stays, unless clear_expiry.
+   *
+   * @generated from field: google.protobuf.Timestamp expires_at = 5;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * @generated from field: bool clear_expiry = 6;
+   */
+  clearExpiry: boolean;
+
+  /**
+   * The revision that the caller has seen. Refused when it is another by now. 0: whatever it is.
+   *
+   * @generated from field: int64 expected_revision = 7;
+   */
+  expectedRevision: bigint;
 };
 
 /**
- * Describes the message gateway.identity.v1.SetLimitsRequest.
- * Use `create(SetLimitsRequestSchema)` to create a new message.
+ * Describes the message gateway.identity.v1.UpdateRequest.
+ * Use `create(UpdateRequestSchema)` to create a new message.
  */
-export declare const SetLimitsRequestSchema: GenMessage<SetLimitsRequest>;
+export declare const UpdateRequestSchema: GenMessage<UpdateRequest>;
 
 /**
- * @generated from message gateway.identity.v1.SetLimitsResponse
+ * @generated from message gateway.identity.v1.UpdateResponse
  */
-export declare type SetLimitsResponse = Message<"gateway.identity.v1.SetLimitsResponse"> & {
+export declare type UpdateResponse = Message<"gateway.identity.v1.UpdateResponse"> & {
   /**
    * @generated from field: gateway.identity.v1.Token token = 1;
    */
   token?: Token | undefined;
+
+  /**
+   * True: the token has another revision than expected, and nothing was changed.
+   *
+   * @generated from field: bool conflict = 2;
+   */
+  conflict: boolean;
 };
 
 /**
- * Describes the message gateway.identity.v1.SetLimitsResponse.
- * Use `create(SetLimitsResponseSchema)` to create a new message.
+ * Describes the message gateway.identity.v1.UpdateResponse.
+ * Use `create(UpdateResponseSchema)` to create a new message.
  */
-export declare const SetLimitsResponseSchema: GenMessage<SetLimitsResponse>;
+export declare const UpdateResponseSchema: GenMessage<UpdateResponse>;
+
+/**
+ * @generated from message gateway.identity.v1.RotateRequest
+ */
+export declare type RotateRequest = Message<"gateway.identity.v1.RotateRequest"> & {
+  /**
+   * @generated from field: string token_id = 1;
+   */
+  tokenId: string;
+
+  /**
+   * How long the old text still works. At most 30 days. 0: no longer.
+   *
+   * @generated from field: uint32 keep_old_seconds = 2;
+   */
+  keepOldSeconds: number;
+};
+
+/**
+ * Describes the message gateway.identity.v1.RotateRequest.
+ * Use `create(RotateRequestSchema)` to create a new message.
+ */
+export declare const RotateRequestSchema: GenMessage<RotateRequest>;
+
+/**
+ * @generated from message gateway.identity.v1.RotateResponse
+ */
+export declare type RotateResponse = Message<"gateway.identity.v1.RotateResponse"> & {
+  /**
+   * @generated from field: gateway.identity.v1.Token token = 1;
+   */
+  token?: Token | undefined;
+
+  /**
+   * @generated from field: string token_text = 2;
+   */
+  tokenText: string;
+};
+
+/**
+ * Describes the message gateway.identity.v1.RotateResponse.
+ * Use `create(RotateResponseSchema)` to create a new message.
+ */
+export declare const RotateResponseSchema: GenMessage<RotateResponse>;
 
 /**
  * @generated from message gateway.identity.v1.ListRequest
  */
 export declare type ListRequest = Message<"gateway.identity.v1.ListRequest"> & {
   /**
+   * Also those that are revoked or have expired.
+   *
    * @generated from field: bool include_revoked = 1;
    */
   includeRevoked: boolean;
+
+  /**
+   * Part of the label or note, or the beginning of the id. Empty: all.
+   *
+   * @generated from field: string search = 2;
+   */
+  search: string;
+
+  /**
+   * 0: all in one page.
+   *
+   * @generated from field: uint32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before. Empty: the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+
+  /**
+   * These tokens alone, whatever else is asked. Empty: all. At most 1000.
+   *
+   * @generated from field: repeated string token_ids = 5;
+   */
+  tokenIds: string[];
 };
 
 /**
@@ -238,6 +389,13 @@ export declare type ListResponse = Message<"gateway.identity.v1.ListResponse"> &
    * @generated from field: repeated gateway.identity.v1.Token tokens = 1;
    */
   tokens: Token[];
+
+  /**
+   * Empty after the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -312,7 +470,7 @@ export declare const TokenKindSchema: GenEnum<TokenKind>;
  */
 export declare const IdentityService: GenService<{
   /**
-   * The token behind a presented text. An unknown or revoked one is an answer, not an error.
+   * The token behind a presented text. An unknown, revoked or expired one is an answer, not an error.
    *
    * @generated from rpc gateway.identity.v1.IdentityService.Resolve
    */
@@ -342,17 +500,27 @@ export declare const IdentityService: GenService<{
     output: typeof RevokeResponseSchema;
   },
   /**
-   * Replaces both limits of a service token.
+   * Changes what is given of a valid token.
    *
-   * @generated from rpc gateway.identity.v1.IdentityService.SetLimits
+   * @generated from rpc gateway.identity.v1.IdentityService.Update
    */
-  setLimits: {
+  update: {
     methodKind: "unary";
-    input: typeof SetLimitsRequestSchema;
-    output: typeof SetLimitsResponseSchema;
+    input: typeof UpdateRequestSchema;
+    output: typeof UpdateResponseSchema;
   },
   /**
-   * All tokens, newest first.
+   * A new text for a token. The old one works no more, or for as long as asked; one that was replaced before it works no more.
+   *
+   * @generated from rpc gateway.identity.v1.IdentityService.Rotate
+   */
+  rotate: {
+    methodKind: "unary";
+    input: typeof RotateRequestSchema;
+    output: typeof RotateResponseSchema;
+  },
+  /**
+   * Tokens that match, newest first, a page at a time.
    *
    * @generated from rpc gateway.identity.v1.IdentityService.List
    */
@@ -362,7 +530,7 @@ export declare const IdentityService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Tells of tokens whose limits changed or that were revoked, so that caches drop them at once.
+   * Tells of tokens that changed or were revoked, so that caches drop them at once.
    *
    * @generated from rpc gateway.identity.v1.IdentityService.WatchChanges
    */

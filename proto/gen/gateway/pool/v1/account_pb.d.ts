@@ -109,6 +109,27 @@ export declare type Account = Message<"gateway.pool.v1.Account"> & {
    * @generated from field: string note = 15;
    */
   note: string;
+
+  /**
+   * What operators want of it.
+   *
+   * @generated from field: gateway.pool.v1.AccountUse use = 16;
+   */
+  use: AccountUse;
+
+  /**
+   * True: it is in the database, and can be changed. False: it is in gateway.yaml.
+   *
+   * @generated from field: bool stored = 17;
+   */
+  stored: boolean;
+
+  /**
+   * "bearer", "api_key", "oauth"
+   *
+   * @generated from field: string credential_kind = 18;
+   */
+  credentialKind: string;
 };
 
 /**
@@ -116,6 +137,125 @@ export declare type Account = Message<"gateway.pool.v1.Account"> & {
  * Use `create(AccountSchema)` to create a new message.
  */
 export declare const AccountSchema: GenMessage<Account>;
+
+/**
+ * A new account.
+ *
+ * @generated from message gateway.pool.v1.AccountSpec
+ */
+export declare type AccountSpec = Message<"gateway.pool.v1.AccountSpec"> & {
+  /**
+   * @generated from field: string pool = 1;
+   */
+  pool: string;
+
+  /**
+   * Letters, digits, "-", "_" and ".". Unique in its pool.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Model ids that it may serve; "*" stands for any text. Empty: all of the pool.
+   *
+   * @generated from field: repeated string models = 3;
+   */
+  models: string[];
+
+  /**
+   * Most requests at a time. 0: no cap.
+   *
+   * @generated from field: uint32 max_concurrency = 4;
+   */
+  maxConcurrency: number;
+};
+
+/**
+ * Describes the message gateway.pool.v1.AccountSpec.
+ * Use `create(AccountSpecSchema)` to create a new message.
+ */
+export declare const AccountSpecSchema: GenMessage<AccountSpec>;
+
+/**
+ * What an account authenticates with. Goes in, and never out.
+ *
+ * @generated from message gateway.pool.v1.AccountCredential
+ */
+export declare type AccountCredential = Message<"gateway.pool.v1.AccountCredential"> & {
+  /**
+   * @generated from oneof gateway.pool.v1.AccountCredential.credential
+   */
+  credential: {
+    /**
+     * Sent as "Authorization: Bearer".
+     *
+     * @generated from field: string bearer = 1;
+     */
+    value: string;
+    case: "bearer";
+  } | {
+    /**
+     * Sent as "x-api-key".
+     *
+     * @generated from field: string api_key = 2;
+     */
+    value: string;
+    case: "apiKey";
+  } | {
+    /**
+     * @generated from field: gateway.pool.v1.OAuthGrant oauth = 3;
+     */
+    value: OAuthGrant;
+    case: "oauth";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gateway.pool.v1.AccountCredential.
+ * Use `create(AccountCredentialSchema)` to create a new message.
+ */
+export declare const AccountCredentialSchema: GenMessage<AccountCredential>;
+
+/**
+ * Access tokens are got with a refresh token.
+ *
+ * @generated from message gateway.pool.v1.OAuthGrant
+ */
+export declare type OAuthGrant = Message<"gateway.pool.v1.OAuthGrant"> & {
+  /**
+   * @generated from field: string token_url = 1;
+   */
+  tokenUrl: string;
+
+  /**
+   * @generated from field: string client_id = 2;
+   */
+  clientId: string;
+
+  /**
+   * Empty: the client has none.
+   *
+   * @generated from field: string client_secret = 3;
+   */
+  clientSecret: string;
+
+  /**
+   * @generated from field: string refresh_token = 4;
+   */
+  refreshToken: string;
+
+  /**
+   * @generated from field: repeated string scopes = 5;
+   */
+  scopes: string[];
+};
+
+/**
+ * Describes the message gateway.pool.v1.OAuthGrant.
+ * Use `create(OAuthGrantSchema)` to create a new message.
+ */
+export declare const OAuthGrantSchema: GenMessage<OAuthGrant>;
 
 /**
  * Accounts that could not take a request, all for the same reason.
@@ -519,6 +659,40 @@ export enum AccountState {
  * Describes the enum gateway.pool.v1.AccountState.
  */
 export declare const AccountStateSchema: GenEnum<AccountState>;
+
+/**
+ * What operators want of an account, whatever its provider says.
+ *
+ * @generated from enum gateway.pool.v1.AccountUse
+ */
+export enum AccountUse {
+  /**
+   * @generated from enum value: ACCOUNT_USE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: ACCOUNT_USE_ACTIVE = 1;
+   */
+  ACTIVE = 1,
+
+  /**
+   * Finishes what it has and takes nothing new.
+   *
+   * @generated from enum value: ACCOUNT_USE_DRAINING = 2;
+   */
+  DRAINING = 2,
+
+  /**
+   * @generated from enum value: ACCOUNT_USE_DISABLED = 3;
+   */
+  DISABLED = 3,
+}
+
+/**
+ * Describes the enum gateway.pool.v1.AccountUse.
+ */
+export declare const AccountUseSchema: GenEnum<AccountUse>;
 
 /**
  * How a model is asked to think.

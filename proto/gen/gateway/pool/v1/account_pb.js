@@ -9,7 +9,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file gateway/pool/v1/account.proto.
  */
 export const file_gateway_pool_v1_account = /*@__PURE__*/
-  fileDesc("Ch1nYXRld2F5L3Bvb2wvdjEvYWNjb3VudC5wcm90bxIPZ2F0ZXdheS5wb29sLnYxIo8BCghDb29sZG93bhIpCgV1bnRpbBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFbW9kZWwYAiABKAkSLgoGcmVhc29uGAMgASgOMh4uZ2F0ZXdheS5wb29sLnYxLkF0dGVtcHRSZXN1bHQSGQoRZ2l2ZW5fYnlfcHJvdmlkZXIYBCABKAgi9AEKB0FjY291bnQSCgoCaWQYASABKAkSDAoEcG9vbBgCIAEoCRIMCgRuYW1lGAMgASgJEiwKBXN0YXRlGAQgASgOMh0uZ2F0ZXdheS5wb29sLnYxLkFjY291bnRTdGF0ZRIsCgljb29sZG93bnMYBSADKAsyGS5nYXRld2F5LnBvb2wudjEuQ29vbGRvd24SEQoJaW5fZmxpZ2h0GAYgASgNEi0KB3dpbmRvd3MYByADKAsyHC5nYXRld2F5LnBvb2wudjEuUXVvdGFXaW5kb3cSFQoNbWF4X2luX2ZsaWdodBgIIAEoDRIMCgRub3RlGA8gASgJIk0KD1NraXBwZWRBY2NvdW50cxIMCgRwb29sGAEgASgJEg0KBW1vZGVsGAIgASgJEg4KBnJlYXNvbhgDIAEoCRINCgVjb3VudBgEIAEoDSKJAQoLUXVvdGFXaW5kb3cSDAoEbmFtZRgBIAEoCRIOCgZtb2RlbHMYAiABKAkSFQoNdXNlZF9mcmFjdGlvbhgDIAEoARItCglyZXNldHNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhYKDmxlbmd0aF9zZWNvbmRzGAUgASgNIoACCgVMZWFzZRIQCghsZWFzZV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgwKBHBvb2wYAyABKAkSLwoGZm9ybWF0GAQgASgOMh8uZ2F0ZXdheS5wb29sLnYxLlByb3ZpZGVyRm9ybWF0EhAKCHByb3ZpZGVyGAUgASgJEg0KBW1vZGVsGAYgASgJEhYKDmRlZmF1bHRfZWZmb3J0GAcgASgJEiwKBnRyYWl0cxgIIAEoCzIcLmdhdGV3YXkucG9vbC52MS5Nb2RlbFRyYWl0cxITCgt0dGxfc2Vjb25kcxgJIAEoARIWCg5tb2RlbF91bmxpc3RlZBgKIAEoCCL/AgoLTW9kZWxUcmFpdHMSKQoHZWZmb3J0cxgBIAEoCzIYLmdhdGV3YXkucG9vbC52MS5FZmZvcnRzEi8KCHRoaW5raW5nGAIgASgOMh0uZ2F0ZXdheS5wb29sLnYxLlRoaW5raW5nTW9kZRIgChN0aGlua2luZ19ieV9kZWZhdWx0GAMgASgISACIAQESNgoObGVhc3RfdGhpbmtpbmcYBCABKA4yHi5nYXRld2F5LnBvb2wudjEuTGVhc3RUaGlua2luZxIfChJmb3JjZWRfdG9vbF9jaG9pY2UYBSABKAhIAYgBARIeChFzdHJ1Y3R1cmVkX291dHB1dBgGIAEoCEgCiAEBEh4KEW1heF9vdXRwdXRfdG9rZW5zGAcgASgNSAOIAQFCFgoUX3RoaW5raW5nX2J5X2RlZmF1bHRCFQoTX2ZvcmNlZF90b29sX2Nob2ljZUIUChJfc3RydWN0dXJlZF9vdXRwdXRCFAoSX21heF9vdXRwdXRfdG9rZW5zIhkKB0VmZm9ydHMSDgoGbGV2ZWxzGAEgAygJIpQCCg5BdHRlbXB0T3V0Y29tZRIuCgZyZXN1bHQYASABKA4yHi5nYXRld2F5LnBvb2wudjEuQXR0ZW1wdFJlc3VsdBIsCghyZXRyeV9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMbW9kZWxfc2NvcGVkGAMgASgIEhcKD3Vwc3RyZWFtX3N0YXR1cxgEIAEoDRItCgd3aW5kb3dzGAUgAygLMhwuZ2F0ZXdheS5wb29sLnYxLlF1b3RhV2luZG93EjAKB3Byb2JsZW0YBiABKA4yHy5nYXRld2F5LnBvb2wudjEuQWNjb3VudFByb2JsZW0SFAoMYW5zd2VyX2JlZ2FuGAcgASgIImIKB0F0dGVtcHQSJQoFbGVhc2UYASABKAsyFi5nYXRld2F5LnBvb2wudjEuTGVhc2USMAoHb3V0Y29tZRgCIAEoCzIfLmdhdGV3YXkucG9vbC52MS5BdHRlbXB0T3V0Y29tZSpuCg5Qcm92aWRlckZvcm1hdBIfChtQUk9WSURFUl9GT1JNQVRfVU5TUEVDSUZJRUQQABIdChlQUk9WSURFUl9GT1JNQVRfUkVTUE9OU0VTEAESHAoYUFJPVklERVJfRk9STUFUX01FU1NBR0VTEAIquAEKDEFjY291bnRTdGF0ZRIdChlBQ0NPVU5UX1NUQVRFX1VOU1BFQ0lGSUVEEAASGwoXQUNDT1VOVF9TVEFURV9BVkFJTEFCTEUQARIZChVBQ0NPVU5UX1NUQVRFX0NPT0xJTkcQAhIZChVBQ0NPVU5UX1NUQVRFX1BST0JJTkcQAxIaChZBQ0NPVU5UX1NUQVRFX0RJU0FCTEVEEAQSGgoWQUNDT1VOVF9TVEFURV9EUkFJTklORxAFKnsKDFRoaW5raW5nTW9kZRIdChlUSElOS0lOR19NT0RFX1VOU1BFQ0lGSUVEEAASFgoSVEhJTktJTkdfTU9ERV9OT05FEAESGAoUVEhJTktJTkdfTU9ERV9CVURHRVQQAhIaChZUSElOS0lOR19NT0RFX0FEQVBUSVZFEAMqjQEKDUxlYXN0VGhpbmtpbmcSHgoaTEVBU1RfVEhJTktJTkdfVU5TUEVDSUZJRUQQABIbChdMRUFTVF9USElOS0lOR19ESVNBQkxFRBABEiAKHExFQVNUX1RISU5LSU5HX0JFVFdFRU5fVE9PTFMQAhIdChlMRUFTVF9USElOS0lOR19MT1dfRUZGT1JUEAMq7QIKDUF0dGVtcHRSZXN1bHQSHgoaQVRURU1QVF9SRVNVTFRfVU5TUEVDSUZJRUQQABIcChhBVFRFTVBUX1JFU1VMVF9TVUNDRUVERUQQARIfChtBVFRFTVBUX1JFU1VMVF9SQVRFX0xJTUlURUQQAhIfChtBVFRFTVBUX1JFU1VMVF9VTkFVVEhPUklaRUQQAxIdChlBVFRFTVBUX1JFU1VMVF9PVkVSTE9BREVEEAQSHwobQVRURU1QVF9SRVNVTFRfU0VSVkVSX0VSUk9SEAUSIAocQVRURU1QVF9SRVNVTFRfTkVUV09SS19FUlJPUhAGEhoKFkFUVEVNUFRfUkVTVUxUX1RJTUVPVVQQBxIbChdBVFRFTVBUX1JFU1VMVF9SRUpFQ1RFRBAIEhwKGEFUVEVNUFRfUkVTVUxUX0NBTkNFTExFRBAJEiMKH0FUVEVNUFRfUkVTVUxUX0FOU1dFUl9UT09fTEFSR0UQCip/Cg5BY2NvdW50UHJvYmxlbRIfChtBQ0NPVU5UX1BST0JMRU1fVU5TUEVDSUZJRUQQABImCiJBQ0NPVU5UX1BST0JMRU1fQ1JFREVOVElBTF9SRVZPS0VEEAESJAogQUNDT1VOVF9QUk9CTEVNX0FDQ09VTlRfRElTQUJMRUQQAmIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("Ch1nYXRld2F5L3Bvb2wvdjEvYWNjb3VudC5wcm90bxIPZ2F0ZXdheS5wb29sLnYxIo8BCghDb29sZG93bhIpCgV1bnRpbBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFbW9kZWwYAiABKAkSLgoGcmVhc29uGAMgASgOMh4uZ2F0ZXdheS5wb29sLnYxLkF0dGVtcHRSZXN1bHQSGQoRZ2l2ZW5fYnlfcHJvdmlkZXIYBCABKAgixwIKB0FjY291bnQSCgoCaWQYASABKAkSDAoEcG9vbBgCIAEoCRIMCgRuYW1lGAMgASgJEiwKBXN0YXRlGAQgASgOMh0uZ2F0ZXdheS5wb29sLnYxLkFjY291bnRTdGF0ZRIsCgljb29sZG93bnMYBSADKAsyGS5nYXRld2F5LnBvb2wudjEuQ29vbGRvd24SEQoJaW5fZmxpZ2h0GAYgASgNEi0KB3dpbmRvd3MYByADKAsyHC5nYXRld2F5LnBvb2wudjEuUXVvdGFXaW5kb3cSFQoNbWF4X2luX2ZsaWdodBgIIAEoDRIMCgRub3RlGA8gASgJEigKA3VzZRgQIAEoDjIbLmdhdGV3YXkucG9vbC52MS5BY2NvdW50VXNlEg4KBnN0b3JlZBgRIAEoCBIXCg9jcmVkZW50aWFsX2tpbmQYEiABKAkiUgoLQWNjb3VudFNwZWMSDAoEcG9vbBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBm1vZGVscxgDIAMoCRIXCg9tYXhfY29uY3VycmVuY3kYBCABKA0idAoRQWNjb3VudENyZWRlbnRpYWwSEAoGYmVhcmVyGAEgASgJSAASEQoHYXBpX2tleRgCIAEoCUgAEiwKBW9hdXRoGAMgASgLMhsuZ2F0ZXdheS5wb29sLnYxLk9BdXRoR3JhbnRIAEIMCgpjcmVkZW50aWFsInAKCk9BdXRoR3JhbnQSEQoJdG9rZW5fdXJsGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIVCg1jbGllbnRfc2VjcmV0GAMgASgJEhUKDXJlZnJlc2hfdG9rZW4YBCABKAkSDgoGc2NvcGVzGAUgAygJIk0KD1NraXBwZWRBY2NvdW50cxIMCgRwb29sGAEgASgJEg0KBW1vZGVsGAIgASgJEg4KBnJlYXNvbhgDIAEoCRINCgVjb3VudBgEIAEoDSKJAQoLUXVvdGFXaW5kb3cSDAoEbmFtZRgBIAEoCRIOCgZtb2RlbHMYAiABKAkSFQoNdXNlZF9mcmFjdGlvbhgDIAEoARItCglyZXNldHNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhYKDmxlbmd0aF9zZWNvbmRzGAUgASgNIoACCgVMZWFzZRIQCghsZWFzZV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgwKBHBvb2wYAyABKAkSLwoGZm9ybWF0GAQgASgOMh8uZ2F0ZXdheS5wb29sLnYxLlByb3ZpZGVyRm9ybWF0EhAKCHByb3ZpZGVyGAUgASgJEg0KBW1vZGVsGAYgASgJEhYKDmRlZmF1bHRfZWZmb3J0GAcgASgJEiwKBnRyYWl0cxgIIAEoCzIcLmdhdGV3YXkucG9vbC52MS5Nb2RlbFRyYWl0cxITCgt0dGxfc2Vjb25kcxgJIAEoARIWCg5tb2RlbF91bmxpc3RlZBgKIAEoCCL/AgoLTW9kZWxUcmFpdHMSKQoHZWZmb3J0cxgBIAEoCzIYLmdhdGV3YXkucG9vbC52MS5FZmZvcnRzEi8KCHRoaW5raW5nGAIgASgOMh0uZ2F0ZXdheS5wb29sLnYxLlRoaW5raW5nTW9kZRIgChN0aGlua2luZ19ieV9kZWZhdWx0GAMgASgISACIAQESNgoObGVhc3RfdGhpbmtpbmcYBCABKA4yHi5nYXRld2F5LnBvb2wudjEuTGVhc3RUaGlua2luZxIfChJmb3JjZWRfdG9vbF9jaG9pY2UYBSABKAhIAYgBARIeChFzdHJ1Y3R1cmVkX291dHB1dBgGIAEoCEgCiAEBEh4KEW1heF9vdXRwdXRfdG9rZW5zGAcgASgNSAOIAQFCFgoUX3RoaW5raW5nX2J5X2RlZmF1bHRCFQoTX2ZvcmNlZF90b29sX2Nob2ljZUIUChJfc3RydWN0dXJlZF9vdXRwdXRCFAoSX21heF9vdXRwdXRfdG9rZW5zIhkKB0VmZm9ydHMSDgoGbGV2ZWxzGAEgAygJIpQCCg5BdHRlbXB0T3V0Y29tZRIuCgZyZXN1bHQYASABKA4yHi5nYXRld2F5LnBvb2wudjEuQXR0ZW1wdFJlc3VsdBIsCghyZXRyeV9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMbW9kZWxfc2NvcGVkGAMgASgIEhcKD3Vwc3RyZWFtX3N0YXR1cxgEIAEoDRItCgd3aW5kb3dzGAUgAygLMhwuZ2F0ZXdheS5wb29sLnYxLlF1b3RhV2luZG93EjAKB3Byb2JsZW0YBiABKA4yHy5nYXRld2F5LnBvb2wudjEuQWNjb3VudFByb2JsZW0SFAoMYW5zd2VyX2JlZ2FuGAcgASgIImIKB0F0dGVtcHQSJQoFbGVhc2UYASABKAsyFi5nYXRld2F5LnBvb2wudjEuTGVhc2USMAoHb3V0Y29tZRgCIAEoCzIfLmdhdGV3YXkucG9vbC52MS5BdHRlbXB0T3V0Y29tZSpuCg5Qcm92aWRlckZvcm1hdBIfChtQUk9WSURFUl9GT1JNQVRfVU5TUEVDSUZJRUQQABIdChlQUk9WSURFUl9GT1JNQVRfUkVTUE9OU0VTEAESHAoYUFJPVklERVJfRk9STUFUX01FU1NBR0VTEAIquAEKDEFjY291bnRTdGF0ZRIdChlBQ0NPVU5UX1NUQVRFX1VOU1BFQ0lGSUVEEAASGwoXQUNDT1VOVF9TVEFURV9BVkFJTEFCTEUQARIZChVBQ0NPVU5UX1NUQVRFX0NPT0xJTkcQAhIZChVBQ0NPVU5UX1NUQVRFX1BST0JJTkcQAxIaChZBQ0NPVU5UX1NUQVRFX0RJU0FCTEVEEAQSGgoWQUNDT1VOVF9TVEFURV9EUkFJTklORxAFKnUKCkFjY291bnRVc2USGwoXQUNDT1VOVF9VU0VfVU5TUEVDSUZJRUQQABIWChJBQ0NPVU5UX1VTRV9BQ1RJVkUQARIYChRBQ0NPVU5UX1VTRV9EUkFJTklORxACEhgKFEFDQ09VTlRfVVNFX0RJU0FCTEVEEAMqewoMVGhpbmtpbmdNb2RlEh0KGVRISU5LSU5HX01PREVfVU5TUEVDSUZJRUQQABIWChJUSElOS0lOR19NT0RFX05PTkUQARIYChRUSElOS0lOR19NT0RFX0JVREdFVBACEhoKFlRISU5LSU5HX01PREVfQURBUFRJVkUQAyqNAQoNTGVhc3RUaGlua2luZxIeChpMRUFTVF9USElOS0lOR19VTlNQRUNJRklFRBAAEhsKF0xFQVNUX1RISU5LSU5HX0RJU0FCTEVEEAESIAocTEVBU1RfVEhJTktJTkdfQkVUV0VFTl9UT09MUxACEh0KGUxFQVNUX1RISU5LSU5HX0xPV19FRkZPUlQQAyrtAgoNQXR0ZW1wdFJlc3VsdBIeChpBVFRFTVBUX1JFU1VMVF9VTlNQRUNJRklFRBAAEhwKGEFUVEVNUFRfUkVTVUxUX1NVQ0NFRURFRBABEh8KG0FUVEVNUFRfUkVTVUxUX1JBVEVfTElNSVRFRBACEh8KG0FUVEVNUFRfUkVTVUxUX1VOQVVUSE9SSVpFRBADEh0KGUFUVEVNUFRfUkVTVUxUX09WRVJMT0FERUQQBBIfChtBVFRFTVBUX1JFU1VMVF9TRVJWRVJfRVJST1IQBRIgChxBVFRFTVBUX1JFU1VMVF9ORVRXT1JLX0VSUk9SEAYSGgoWQVRURU1QVF9SRVNVTFRfVElNRU9VVBAHEhsKF0FUVEVNUFRfUkVTVUxUX1JFSkVDVEVEEAgSHAoYQVRURU1QVF9SRVNVTFRfQ0FOQ0VMTEVEEAkSIwofQVRURU1QVF9SRVNVTFRfQU5TV0VSX1RPT19MQVJHRRAKKn8KDkFjY291bnRQcm9ibGVtEh8KG0FDQ09VTlRfUFJPQkxFTV9VTlNQRUNJRklFRBAAEiYKIkFDQ09VTlRfUFJPQkxFTV9DUkVERU5USUFMX1JFVk9LRUQQARIkCiBBQ0NPVU5UX1BST0JMRU1fQUNDT1VOVF9ESVNBQkxFRBACYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Describes the message gateway.pool.v1.Cooldown.
@@ -26,53 +26,74 @@ export const AccountSchema = /*@__PURE__*/
   messageDesc(file_gateway_pool_v1_account, 1);
 
 /**
+ * Describes the message gateway.pool.v1.AccountSpec.
+ * Use `create(AccountSpecSchema)` to create a new message.
+ */
+export const AccountSpecSchema = /*@__PURE__*/
+  messageDesc(file_gateway_pool_v1_account, 2);
+
+/**
+ * Describes the message gateway.pool.v1.AccountCredential.
+ * Use `create(AccountCredentialSchema)` to create a new message.
+ */
+export const AccountCredentialSchema = /*@__PURE__*/
+  messageDesc(file_gateway_pool_v1_account, 3);
+
+/**
+ * Describes the message gateway.pool.v1.OAuthGrant.
+ * Use `create(OAuthGrantSchema)` to create a new message.
+ */
+export const OAuthGrantSchema = /*@__PURE__*/
+  messageDesc(file_gateway_pool_v1_account, 4);
+
+/**
  * Describes the message gateway.pool.v1.SkippedAccounts.
  * Use `create(SkippedAccountsSchema)` to create a new message.
  */
 export const SkippedAccountsSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_account, 2);
+  messageDesc(file_gateway_pool_v1_account, 5);
 
 /**
  * Describes the message gateway.pool.v1.QuotaWindow.
  * Use `create(QuotaWindowSchema)` to create a new message.
  */
 export const QuotaWindowSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_account, 3);
+  messageDesc(file_gateway_pool_v1_account, 6);
 
 /**
  * Describes the message gateway.pool.v1.Lease.
  * Use `create(LeaseSchema)` to create a new message.
  */
 export const LeaseSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_account, 4);
+  messageDesc(file_gateway_pool_v1_account, 7);
 
 /**
  * Describes the message gateway.pool.v1.ModelTraits.
  * Use `create(ModelTraitsSchema)` to create a new message.
  */
 export const ModelTraitsSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_account, 5);
+  messageDesc(file_gateway_pool_v1_account, 8);
 
 /**
  * Describes the message gateway.pool.v1.Efforts.
  * Use `create(EffortsSchema)` to create a new message.
  */
 export const EffortsSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_account, 6);
+  messageDesc(file_gateway_pool_v1_account, 9);
 
 /**
  * Describes the message gateway.pool.v1.AttemptOutcome.
  * Use `create(AttemptOutcomeSchema)` to create a new message.
  */
 export const AttemptOutcomeSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_account, 7);
+  messageDesc(file_gateway_pool_v1_account, 10);
 
 /**
  * Describes the message gateway.pool.v1.Attempt.
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema = /*@__PURE__*/
-  messageDesc(file_gateway_pool_v1_account, 8);
+  messageDesc(file_gateway_pool_v1_account, 11);
 
 /**
  * Describes the enum gateway.pool.v1.ProviderFormat.
@@ -101,10 +122,24 @@ export const AccountState = /*@__PURE__*/
   tsEnum(AccountStateSchema);
 
 /**
+ * Describes the enum gateway.pool.v1.AccountUse.
+ */
+export const AccountUseSchema = /*@__PURE__*/
+  enumDesc(file_gateway_pool_v1_account, 2);
+
+/**
+ * What operators want of an account, whatever its provider says.
+ *
+ * @generated from enum gateway.pool.v1.AccountUse
+ */
+export const AccountUse = /*@__PURE__*/
+  tsEnum(AccountUseSchema);
+
+/**
  * Describes the enum gateway.pool.v1.ThinkingMode.
  */
 export const ThinkingModeSchema = /*@__PURE__*/
-  enumDesc(file_gateway_pool_v1_account, 2);
+  enumDesc(file_gateway_pool_v1_account, 3);
 
 /**
  * How a model is asked to think.
@@ -118,7 +153,7 @@ export const ThinkingMode = /*@__PURE__*/
  * Describes the enum gateway.pool.v1.LeastThinking.
  */
 export const LeastThinkingSchema = /*@__PURE__*/
-  enumDesc(file_gateway_pool_v1_account, 3);
+  enumDesc(file_gateway_pool_v1_account, 4);
 
 /**
  * What comes closest to no thinking.
@@ -132,7 +167,7 @@ export const LeastThinking = /*@__PURE__*/
  * Describes the enum gateway.pool.v1.AttemptResult.
  */
 export const AttemptResultSchema = /*@__PURE__*/
-  enumDesc(file_gateway_pool_v1_account, 4);
+  enumDesc(file_gateway_pool_v1_account, 5);
 
 /**
  * How an attempt at a provider ended.
@@ -146,7 +181,7 @@ export const AttemptResult = /*@__PURE__*/
  * Describes the enum gateway.pool.v1.AccountProblem.
  */
 export const AccountProblemSchema = /*@__PURE__*/
-  enumDesc(file_gateway_pool_v1_account, 5);
+  enumDesc(file_gateway_pool_v1_account, 6);
 
 /**
  * Why a provider takes no request of an account any more, until a person or another credential mends it.

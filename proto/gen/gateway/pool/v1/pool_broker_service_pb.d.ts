@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Account, Attempt, Lease, ProviderFormat, SkippedAccounts } from "./account_pb.js";
+import type { Account, AccountCredential, AccountSpec, AccountUse, Attempt, Lease, ProviderFormat, SkippedAccounts } from "./account_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Model, ProviderModel } from "./model_pb.js";
 
@@ -462,42 +462,6 @@ export declare type ReportModelsResponse = Message<"gateway.pool.v1.ReportModels
 export declare const ReportModelsResponseSchema: GenMessage<ReportModelsResponse>;
 
 /**
- * @generated from message gateway.pool.v1.EnableAccountRequest
- */
-export declare type EnableAccountRequest = Message<"gateway.pool.v1.EnableAccountRequest"> & {
-  /**
-   * "<pool>/<name>"
-   *
-   * @generated from field: string account_id = 1;
-   */
-  accountId: string;
-};
-
-/**
- * Describes the message gateway.pool.v1.EnableAccountRequest.
- * Use `create(EnableAccountRequestSchema)` to create a new message.
- */
-export declare const EnableAccountRequestSchema: GenMessage<EnableAccountRequest>;
-
-/**
- * @generated from message gateway.pool.v1.EnableAccountResponse
- */
-export declare type EnableAccountResponse = Message<"gateway.pool.v1.EnableAccountResponse"> & {
-  /**
-   * False: there is no such account.
-   *
-   * @generated from field: bool known = 1;
-   */
-  known: boolean;
-};
-
-/**
- * Describes the message gateway.pool.v1.EnableAccountResponse.
- * Use `create(EnableAccountResponseSchema)` to create a new message.
- */
-export declare const EnableAccountResponseSchema: GenMessage<EnableAccountResponse>;
-
-/**
  * @generated from message gateway.pool.v1.ListAccountsRequest
  */
 export declare type ListAccountsRequest = Message<"gateway.pool.v1.ListAccountsRequest"> & {
@@ -772,6 +736,371 @@ export declare type GetCredentialResponse = Message<"gateway.pool.v1.GetCredenti
 export declare const GetCredentialResponseSchema: GenMessage<GetCredentialResponse>;
 
 /**
+ * @generated from message gateway.pool.v1.AddAccountRequest
+ */
+export declare type AddAccountRequest = Message<"gateway.pool.v1.AddAccountRequest"> & {
+  /**
+   * @generated from field: gateway.pool.v1.AccountSpec account = 1;
+   */
+  account?: AccountSpec | undefined;
+
+  /**
+   * @generated from field: gateway.pool.v1.AccountCredential credential = 2;
+   */
+  credential?: AccountCredential | undefined;
+};
+
+/**
+ * Describes the message gateway.pool.v1.AddAccountRequest.
+ * Use `create(AddAccountRequestSchema)` to create a new message.
+ */
+export declare const AddAccountRequestSchema: GenMessage<AddAccountRequest>;
+
+/**
+ * @generated from message gateway.pool.v1.AddAccountResponse
+ */
+export declare type AddAccountResponse = Message<"gateway.pool.v1.AddAccountResponse"> & {
+  /**
+   * @generated from field: gateway.pool.v1.Account account = 1;
+   */
+  account?: Account | undefined;
+};
+
+/**
+ * Describes the message gateway.pool.v1.AddAccountResponse.
+ * Use `create(AddAccountResponseSchema)` to create a new message.
+ */
+export declare const AddAccountResponseSchema: GenMessage<AddAccountResponse>;
+
+/**
+ * @generated from message gateway.pool.v1.ReplaceCredentialRequest
+ */
+export declare type ReplaceCredentialRequest = Message<"gateway.pool.v1.ReplaceCredentialRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * @generated from field: gateway.pool.v1.AccountCredential credential = 2;
+   */
+  credential?: AccountCredential | undefined;
+};
+
+/**
+ * Describes the message gateway.pool.v1.ReplaceCredentialRequest.
+ * Use `create(ReplaceCredentialRequestSchema)` to create a new message.
+ */
+export declare const ReplaceCredentialRequestSchema: GenMessage<ReplaceCredentialRequest>;
+
+/**
+ * @generated from message gateway.pool.v1.ReplaceCredentialResponse
+ */
+export declare type ReplaceCredentialResponse = Message<"gateway.pool.v1.ReplaceCredentialResponse"> & {
+  /**
+   * As it was before. Absent: there was no such account, and nothing was changed.
+   *
+   * @generated from field: gateway.pool.v1.Account before = 1;
+   */
+  before?: Account | undefined;
+
+  /**
+   * @generated from field: gateway.pool.v1.Account account = 2;
+   */
+  account?: Account | undefined;
+};
+
+/**
+ * Describes the message gateway.pool.v1.ReplaceCredentialResponse.
+ * Use `create(ReplaceCredentialResponseSchema)` to create a new message.
+ */
+export declare const ReplaceCredentialResponseSchema: GenMessage<ReplaceCredentialResponse>;
+
+/**
+ * @generated from message gateway.pool.v1.SetAccountUseRequest
+ */
+export declare type SetAccountUseRequest = Message<"gateway.pool.v1.SetAccountUseRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * @generated from field: gateway.pool.v1.AccountUse use = 2;
+   */
+  use: AccountUse;
+
+  /**
+   * Unspecified: whatever it is. Otherwise nothing is changed when it is another by now.
+   *
+   * @generated from field: gateway.pool.v1.AccountUse expected_use = 3;
+   */
+  expectedUse: AccountUse;
+};
+
+/**
+ * Describes the message gateway.pool.v1.SetAccountUseRequest.
+ * Use `create(SetAccountUseRequestSchema)` to create a new message.
+ */
+export declare const SetAccountUseRequestSchema: GenMessage<SetAccountUseRequest>;
+
+/**
+ * @generated from message gateway.pool.v1.SetAccountUseResponse
+ */
+export declare type SetAccountUseResponse = Message<"gateway.pool.v1.SetAccountUseResponse"> & {
+  /**
+   * As it was before. Absent: there was no such account.
+   *
+   * @generated from field: gateway.pool.v1.Account before = 1;
+   */
+  before?: Account | undefined;
+
+  /**
+   * As it is now: the same as before when `expected_use` did not hold.
+   *
+   * @generated from field: gateway.pool.v1.Account account = 2;
+   */
+  account?: Account | undefined;
+};
+
+/**
+ * Describes the message gateway.pool.v1.SetAccountUseResponse.
+ * Use `create(SetAccountUseResponseSchema)` to create a new message.
+ */
+export declare const SetAccountUseResponseSchema: GenMessage<SetAccountUseResponse>;
+
+/**
+ * @generated from message gateway.pool.v1.RemoveAccountRequest
+ */
+export declare type RemoveAccountRequest = Message<"gateway.pool.v1.RemoveAccountRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+};
+
+/**
+ * Describes the message gateway.pool.v1.RemoveAccountRequest.
+ * Use `create(RemoveAccountRequestSchema)` to create a new message.
+ */
+export declare const RemoveAccountRequestSchema: GenMessage<RemoveAccountRequest>;
+
+/**
+ * @generated from message gateway.pool.v1.RemoveAccountResponse
+ */
+export declare type RemoveAccountResponse = Message<"gateway.pool.v1.RemoveAccountResponse"> & {
+  /**
+   * As it was before. Absent: there was no such account.
+   *
+   * @generated from field: gateway.pool.v1.Account before = 1;
+   */
+  before?: Account | undefined;
+};
+
+/**
+ * Describes the message gateway.pool.v1.RemoveAccountResponse.
+ * Use `create(RemoveAccountResponseSchema)` to create a new message.
+ */
+export declare const RemoveAccountResponseSchema: GenMessage<RemoveAccountResponse>;
+
+/**
+ * @generated from message gateway.pool.v1.GetGatewayFileRequest
+ */
+export declare type GetGatewayFileRequest = Message<"gateway.pool.v1.GetGatewayFileRequest"> & {
+};
+
+/**
+ * Describes the message gateway.pool.v1.GetGatewayFileRequest.
+ * Use `create(GetGatewayFileRequestSchema)` to create a new message.
+ */
+export declare const GetGatewayFileRequestSchema: GenMessage<GetGatewayFileRequest>;
+
+/**
+ * @generated from message gateway.pool.v1.GetGatewayFileResponse
+ */
+export declare type GetGatewayFileResponse = Message<"gateway.pool.v1.GetGatewayFileResponse"> & {
+  /**
+   * @generated from field: gateway.pool.v1.GatewayFile file = 1;
+   */
+  file?: GatewayFile | undefined;
+};
+
+/**
+ * Describes the message gateway.pool.v1.GetGatewayFileResponse.
+ * Use `create(GetGatewayFileResponseSchema)` to create a new message.
+ */
+export declare const GetGatewayFileResponseSchema: GenMessage<GetGatewayFileResponse>;
+
+/**
+ * A gateway.yaml in use.
+ *
+ * @generated from message gateway.pool.v1.GatewayFile
+ */
+export declare type GatewayFile = Message<"gateway.pool.v1.GatewayFile"> & {
+  /**
+   * Empty: there is no file, and what is built in holds.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * As it stands in the file: references such as ${OPENAI_API_KEY} are not filled in, and secrets written there are left out.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+
+  /**
+   * Since when it is in use.
+   *
+   * @generated from field: google.protobuf.Timestamp loaded_at = 3;
+   */
+  loadedAt?: Timestamp | undefined;
+
+  /**
+   * Why the file as it is now could not be loaded; what was loaded before holds. Empty: it could.
+   *
+   * @generated from field: repeated string problems = 4;
+   */
+  problems: string[];
+
+  /**
+   * @generated from field: repeated gateway.pool.v1.ClassSummary classes = 5;
+   */
+  classes: ClassSummary[];
+
+  /**
+   * @generated from field: repeated gateway.pool.v1.ModelPrice prices = 6;
+   */
+  prices: ModelPrice[];
+
+  /**
+   * "EUR". Empty: there are no prices.
+   *
+   * @generated from field: string currency = 7;
+   */
+  currency: string;
+};
+
+/**
+ * Describes the message gateway.pool.v1.GatewayFile.
+ * Use `create(GatewayFileSchema)` to create a new message.
+ */
+export declare const GatewayFileSchema: GenMessage<GatewayFile>;
+
+/**
+ * @generated from message gateway.pool.v1.ClassSummary
+ */
+export declare type ClassSummary = Message<"gateway.pool.v1.ClassSummary"> & {
+  /**
+   * "gateway/<name>"
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string effort = 3;
+   */
+  effort: string;
+
+  /**
+   * "<pool>/<model>", the preferred one first.
+   *
+   * @generated from field: repeated string candidates = 4;
+   */
+  candidates: string[];
+};
+
+/**
+ * Describes the message gateway.pool.v1.ClassSummary.
+ * Use `create(ClassSummarySchema)` to create a new message.
+ */
+export declare const ClassSummarySchema: GenMessage<ClassSummary>;
+
+/**
+ * What a million tokens cost, in millionths of the currency.
+ *
+ * @generated from message gateway.pool.v1.ModelPrice
+ */
+export declare type ModelPrice = Message<"gateway.pool.v1.ModelPrice"> & {
+  /**
+   * An id, or a pattern in which "*" stands for any text. Of several that fit, the first one counts.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * @generated from field: int64 input_micros = 2;
+   */
+  inputMicros: bigint;
+
+  /**
+   * @generated from field: int64 cached_input_micros = 3;
+   */
+  cachedInputMicros: bigint;
+
+  /**
+   * @generated from field: int64 output_micros = 4;
+   */
+  outputMicros: bigint;
+};
+
+/**
+ * Describes the message gateway.pool.v1.ModelPrice.
+ * Use `create(ModelPriceSchema)` to create a new message.
+ */
+export declare const ModelPriceSchema: GenMessage<ModelPrice>;
+
+/**
+ * @generated from message gateway.pool.v1.CheckGatewayFileRequest
+ */
+export declare type CheckGatewayFileRequest = Message<"gateway.pool.v1.CheckGatewayFileRequest"> & {
+  /**
+   * @generated from field: string text = 1;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message gateway.pool.v1.CheckGatewayFileRequest.
+ * Use `create(CheckGatewayFileRequestSchema)` to create a new message.
+ */
+export declare const CheckGatewayFileRequestSchema: GenMessage<CheckGatewayFileRequest>;
+
+/**
+ * @generated from message gateway.pool.v1.CheckGatewayFileResponse
+ */
+export declare type CheckGatewayFileResponse = Message<"gateway.pool.v1.CheckGatewayFileResponse"> & {
+  /**
+   * None: the file can be used.
+   *
+   * @generated from field: repeated string problems = 1;
+   */
+  problems: string[];
+
+  /**
+   * One line each. Never a secret.
+   *
+   * @generated from field: repeated string changes = 2;
+   */
+  changes: string[];
+};
+
+/**
+ * Describes the message gateway.pool.v1.CheckGatewayFileResponse.
+ * Use `create(CheckGatewayFileResponseSchema)` to create a new message.
+ */
+export declare const CheckGatewayFileResponseSchema: GenMessage<CheckGatewayFileResponse>;
+
+/**
  * @generated from enum gateway.pool.v1.QuotaOutlook
  */
 export enum QuotaOutlook {
@@ -878,17 +1207,7 @@ export declare const PoolBrokerService: GenService<{
     output: typeof ReportModelsResponseSchema;
   },
   /**
-   * Uses an account again that its provider had taken out of service. What the configuration says of it stays.
-   *
-   * @generated from rpc gateway.pool.v1.PoolBrokerService.EnableAccount
-   */
-  enableAccount: {
-    methodKind: "unary";
-    input: typeof EnableAccountRequestSchema;
-    output: typeof EnableAccountResponseSchema;
-  },
-  /**
-   * Accounts with their health, and how long their pools will last.
+   * Accounts with their health, those of the database that can't be used among them, and how long their pools will last.
    *
    * @generated from rpc gateway.pool.v1.PoolBrokerService.ListAccounts
    */
@@ -906,6 +1225,75 @@ export declare const PoolBrokerService: GenService<{
     methodKind: "unary";
     input: typeof ExplainRequestSchema;
     output: typeof ExplainResponseSchema;
+  },
+}>;
+
+/**
+ * Changes accounts, and shows what the broker runs with. For operators. A service of its own, so that the network can keep it to them.
+ *
+ * @generated from service gateway.pool.v1.PoolOperatorService
+ */
+export declare const PoolOperatorService: GenService<{
+  /**
+   * Adds an account to the database.
+   *
+   * @generated from rpc gateway.pool.v1.PoolOperatorService.AddAccount
+   */
+  addAccount: {
+    methodKind: "unary";
+    input: typeof AddAccountRequestSchema;
+    output: typeof AddAccountResponseSchema;
+  },
+  /**
+   * Another secret for an account of the database.
+   *
+   * @generated from rpc gateway.pool.v1.PoolOperatorService.ReplaceCredential
+   */
+  replaceCredential: {
+    methodKind: "unary";
+    input: typeof ReplaceCredentialRequestSchema;
+    output: typeof ReplaceCredentialResponseSchema;
+  },
+  /**
+   * Uses an account, takes it out of service, or gives it nothing new; one of gateway.yaml too, until the file says otherwise of it.
+   * One that is to be used is tried again, whatever its provider or a token endpoint said of it.
+   *
+   * @generated from rpc gateway.pool.v1.PoolOperatorService.SetAccountUse
+   */
+  setAccountUse: {
+    methodKind: "unary";
+    input: typeof SetAccountUseRequestSchema;
+    output: typeof SetAccountUseResponseSchema;
+  },
+  /**
+   * Forgets an account of the database and its tokens.
+   *
+   * @generated from rpc gateway.pool.v1.PoolOperatorService.RemoveAccount
+   */
+  removeAccount: {
+    methodKind: "unary";
+    input: typeof RemoveAccountRequestSchema;
+    output: typeof RemoveAccountResponseSchema;
+  },
+  /**
+   * The gateway.yaml that is in use, its classes and prices.
+   *
+   * @generated from rpc gateway.pool.v1.PoolOperatorService.GetGatewayFile
+   */
+  getGatewayFile: {
+    methodKind: "unary";
+    input: typeof GetGatewayFileRequestSchema;
+    output: typeof GetGatewayFileResponseSchema;
+  },
+  /**
+   * What is wrong with a gateway.yaml, and what it would change.
+   *
+   * @generated from rpc gateway.pool.v1.PoolOperatorService.CheckGatewayFile
+   */
+  checkGatewayFile: {
+    methodKind: "unary";
+    input: typeof CheckGatewayFileRequestSchema;
+    output: typeof CheckGatewayFileResponseSchema;
   },
 }>;
 

@@ -6,6 +6,7 @@ import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import type { Message } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Usage } from "../../adapter/v1/adapter_service_pb.js";
+import type { Refusal } from "../../limiter/v1/limit_pb.js";
 import type { AttemptResult, SkippedAccounts } from "../../pool/v1/account_pb.js";
 
 /**
@@ -116,6 +117,13 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
    * @generated from field: string client_request_id = 15;
    */
   clientRequestId: string;
+
+  /**
+   * The limit of the token that refused it, and until when. Absent: none did.
+   *
+   * @generated from field: gateway.limiter.v1.Refusal refusal = 16;
+   */
+  refusal?: Refusal | undefined;
 };
 
 /**

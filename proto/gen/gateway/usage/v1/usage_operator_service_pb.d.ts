@@ -52,6 +52,27 @@ export declare type ReportUsageRequest = Message<"gateway.usage.v1.ReportUsageRe
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * Empty: all models.
+   *
+   * @generated from field: string model = 6;
+   */
+  model: string;
+
+  /**
+   * Empty: all accounts. "<pool>/<name>"
+   *
+   * @generated from field: string account_id = 7;
+   */
+  accountId: string;
+
+  /**
+   * Splits every row by provider and model too, so that it can be priced.
+   *
+   * @generated from field: bool by_model = 8;
+   */
+  byModel: boolean;
 };
 
 /**
@@ -115,6 +136,13 @@ export declare type UsageReportRow = Message<"gateway.usage.v1.UsageReportRow"> 
    * @generated from field: gateway.usage.v1.UsageTotals totals = 5;
    */
   totals?: UsageTotals | undefined;
+
+  /**
+   * "<pool>/<name>"
+   *
+   * @generated from field: string account_id = 6;
+   */
+  accountId: string;
 };
 
 /**
@@ -171,11 +199,66 @@ export declare const FindRequestResponseSchema: GenMessage<FindRequestResponse>;
  */
 export declare type ListRequestsRequest = Message<"gateway.usage.v1.ListRequestsRequest"> & {
   /**
+   * @generated from field: gateway.usage.v1.RequestSearch search = 1;
+   */
+  search?: RequestSearch | undefined;
+
+  /**
+   * 0 means 20. At most 1000.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the page before. Empty: the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message gateway.usage.v1.ListRequestsRequest.
+ * Use `create(ListRequestsRequestSchema)` to create a new message.
+ */
+export declare const ListRequestsRequestSchema: GenMessage<ListRequestsRequest>;
+
+/**
+ * @generated from message gateway.usage.v1.ListRequestsResponse
+ */
+export declare type ListRequestsResponse = Message<"gateway.usage.v1.ListRequestsResponse"> & {
+  /**
+   * @generated from field: repeated gateway.usage.v1.RequestLogged requests = 1;
+   */
+  requests: RequestLogged[];
+
+  /**
+   * Empty after the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message gateway.usage.v1.ListRequestsResponse.
+ * Use `create(ListRequestsResponseSchema)` to create a new message.
+ */
+export declare const ListRequestsResponseSchema: GenMessage<ListRequestsResponse>;
+
+/**
+ * Requests that fit all that is said here.
+ *
+ * @generated from message gateway.usage.v1.RequestSearch
+ */
+export declare type RequestSearch = Message<"gateway.usage.v1.RequestSearch"> & {
+  /**
    * Empty: all tokens.
    *
-   * @generated from field: string token_id = 1;
+   * @generated from field: repeated string token_ids = 1;
    */
-  tokenId: string;
+  tokenIds: string[];
 
   /**
    * As clients named it, or the id of the provider that was asked. Empty: all models.
@@ -206,34 +289,84 @@ export declare type ListRequestsRequest = Message<"gateway.usage.v1.ListRequests
   until?: Timestamp | undefined;
 
   /**
-   * 0 means 20. At most 1000.
+   * An account that was tried, "<pool>/<name>". Empty: all.
    *
-   * @generated from field: uint32 limit = 6;
+   * @generated from field: string account_id = 6;
    */
-  limit: number;
+  accountId: string;
+
+  /**
+   * "/v1/messages". Empty: all.
+   *
+   * @generated from field: string endpoint = 7;
+   */
+  endpoint: string;
+
+  /**
+   * The HTTP status; 400 and 500 stand for all from there to 99 more. 0: all.
+   *
+   * @generated from field: uint32 status = 8;
+   */
+  status: number;
+
+  /**
+   * The beginning of the request id, or of the id that the client sent. Empty: all.
+   *
+   * @generated from field: string request_id = 9;
+   */
+  requestId: string;
 };
 
 /**
- * Describes the message gateway.usage.v1.ListRequestsRequest.
- * Use `create(ListRequestsRequestSchema)` to create a new message.
+ * Describes the message gateway.usage.v1.RequestSearch.
+ * Use `create(RequestSearchSchema)` to create a new message.
  */
-export declare const ListRequestsRequestSchema: GenMessage<ListRequestsRequest>;
+export declare const RequestSearchSchema: GenMessage<RequestSearch>;
 
 /**
- * @generated from message gateway.usage.v1.ListRequestsResponse
+ * From now on, as the log gets them.
+ *
+ * @generated from message gateway.usage.v1.WatchRequestsRequest
  */
-export declare type ListRequestsResponse = Message<"gateway.usage.v1.ListRequestsResponse"> & {
+export declare type WatchRequestsRequest = Message<"gateway.usage.v1.WatchRequestsRequest"> & {
   /**
+   * Times are ignored.
+   *
+   * @generated from field: gateway.usage.v1.RequestSearch search = 1;
+   */
+  search?: RequestSearch | undefined;
+};
+
+/**
+ * Describes the message gateway.usage.v1.WatchRequestsRequest.
+ * Use `create(WatchRequestsRequestSchema)` to create a new message.
+ */
+export declare const WatchRequestsRequestSchema: GenMessage<WatchRequestsRequest>;
+
+/**
+ * @generated from message gateway.usage.v1.WatchRequestsResponse
+ */
+export declare type WatchRequestsResponse = Message<"gateway.usage.v1.WatchRequestsResponse"> & {
+  /**
+   * Oldest first. Empty now and then, to show that the connection lives.
+   *
    * @generated from field: repeated gateway.usage.v1.RequestLogged requests = 1;
    */
   requests: RequestLogged[];
+
+  /**
+   * Requests that matched and were left out, because more ended than anyone could read.
+   *
+   * @generated from field: uint32 left_out = 2;
+   */
+  leftOut: number;
 };
 
 /**
- * Describes the message gateway.usage.v1.ListRequestsResponse.
- * Use `create(ListRequestsResponseSchema)` to create a new message.
+ * Describes the message gateway.usage.v1.WatchRequestsResponse.
+ * Use `create(WatchRequestsResponseSchema)` to create a new message.
  */
-export declare const ListRequestsResponseSchema: GenMessage<ListRequestsResponse>;
+export declare const WatchRequestsResponseSchema: GenMessage<WatchRequestsResponse>;
 
 /**
  * @generated from message gateway.usage.v1.ReconcileDayRequest
@@ -333,6 +466,13 @@ export declare type SumDifference = Message<"gateway.usage.v1.SumDifference"> & 
    * @generated from field: gateway.usage.v1.UsageTotals counted = 5;
    */
   counted?: UsageTotals | undefined;
+
+  /**
+   * The account that the sum is of, "<pool>/<name>". Empty: it is of all accounts together.
+   *
+   * @generated from field: string account_id = 6;
+   */
+  accountId: string;
 };
 
 /**
@@ -460,6 +600,20 @@ export enum UsageGrouping {
    * @generated from enum value: USAGE_GROUPING_MODEL = 3;
    */
   MODEL = 3,
+
+  /**
+   * Only days since accounts are in the ledger.
+   *
+   * @generated from enum value: USAGE_GROUPING_ACCOUNT = 4;
+   */
+  ACCOUNT = 4,
+
+  /**
+   * The finest: one row per day, token, provider, model and account.
+   *
+   * @generated from enum value: USAGE_GROUPING_ALL = 5;
+   */
+  ALL = 5,
 }
 
 /**
@@ -554,6 +708,16 @@ export declare const UsageReportService: GenService<{
     methodKind: "unary";
     input: typeof ListRequestsRequestSchema;
     output: typeof ListRequestsResponseSchema;
+  },
+  /**
+   * Requests that match as they come into the log.
+   *
+   * @generated from rpc gateway.usage.v1.UsageReportService.WatchRequests
+   */
+  watchRequests: {
+    methodKind: "server_streaming";
+    input: typeof WatchRequestsRequestSchema;
+    output: typeof WatchRequestsResponseSchema;
   },
 }>;
 

@@ -112,6 +112,13 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
    * @generated from field: google.protobuf.Timestamp ended_at = 15;
    */
   endedAt?: Timestamp | undefined;
+
+  /**
+   * "<pool>/<name>" of the account that answered. Empty when no provider answered.
+   *
+   * @generated from field: string account_id = 16;
+   */
+  accountId: string;
 };
 
 /**
