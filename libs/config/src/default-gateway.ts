@@ -1,6 +1,8 @@
+import { stringify } from 'yaml';
 import { type Environment, EnvReader } from './env-reader.ts';
 import type { GatewayConfig, PoolFormat } from './gateway-config.ts';
 import { type GatewayFileInput, gatewayFileSchema } from './gateway-schema.ts';
+import { asWritten } from './written-gateway.ts';
 
 /** What the gateway does without a `gateway.yaml`, with an account for each key that is set. @throws ConfigError for a key that can't be sent. */
 export function defaultGatewayConfig(env: Environment): GatewayConfig {
@@ -39,7 +41,7 @@ function readKey(reader: EnvReader, name: string): string | undefined {
 type Accounts = NonNullable<GatewayFileInput['accounts']>;
 
 function gatewayOf(baseUrls: Readonly<Record<PoolFormat, string>>, accounts: Accounts): GatewayConfig {
-  const file = gatewayFileSchema.parse({
+  const written: GatewayFileInput = {
     pools: {
       responses: { format: 'responses', owned_by: 'provider_a', base_url: baseUrls.responses },
       messages: { format: 'messages', owned_by: 'provider_b', base_url: baseUrls.messages },
@@ -50,6 +52,6 @@ function gatewayOf(baseUrls: Readonly<Record<PoolFormat, string>>, accounts: Acc
       snel: { name: 'Snel', effort: 'low', candidates: ['responses/gpt-5.5-mini', 'messages/claude-haiku-4-5'] },
       claude: { name: 'Claude', effort: 'medium', candidates: ['messages/claude-sonnet-5'] },
     },
-  });
-  return { ...file, source: undefined };
+  };
+  return { ...gatewayFileSchema.parse(written), source: undefined, written: asWritten(stringify(written), written) };
 }

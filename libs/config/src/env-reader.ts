@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { noteSetting } from './settings-read.ts';
 
 /** Settings that can't be used: every problem found, each with the setting's name and what to do. */
 export class ConfigError extends Error {
@@ -34,7 +35,10 @@ export class EnvReader {
   /** A text, or undefined when not set. */
   optional(name: string): string | undefined {
     try {
-      return settingOf(this.#env, name);
+      const text = settingOf(this.#env, name);
+      const given = this.#env[`${name}_FILE`]?.trim() ? 'file' : 'environment';
+      noteSetting(name, text ?? '', text === undefined ? 'default' : given);
+      return text;
     } catch (thrown) {
       this.problem(thrown instanceof Error ? thrown.message : String(thrown));
       return undefined;
@@ -42,13 +46,13 @@ export class EnvReader {
   }
 
   string(name: string, fallback: string): string {
-    return this.optional(name) ?? fallback;
+    return this.optional(name) ?? this.#default(name, fallback);
   }
 
   /** A text that the service can't do without. */
   required(name: string, why: string, example: string): string {
     const text = this.optional(name);
-    const isNamed = text !== undefined || this.optional(`${name}_FILE`) !== undefined;
+    const isNamed = text !== undefined || Boolean(this.#env[`${name}_FILE`]?.trim());
     if (!isNamed) this.problem(`${name} is not set. ${why} For example: ${name}=${example}`);
     return text ?? '';
   }
@@ -89,7 +93,7 @@ export class EnvReader {
 
   integer(name: string, fallback: number, { min = 0, max = Number.MAX_SAFE_INTEGER }: Bounds = {}): number {
     const text = this.optional(name);
-    if (text === undefined) return fallback;
+    if (text === undefined) return this.#default(name, fallback);
     const value = Number(text);
     if (Number.isInteger(value) && value >= min && value <= max) return value;
     this.problem(`${name} must be a whole number from ${min} to ${max}, not "${text}". Default: ${fallback}`);
@@ -102,7 +106,7 @@ export class EnvReader {
 
   boolean(name: string, fallback: boolean): boolean {
     const text = this.optional(name)?.toLowerCase();
-    if (text === undefined) return fallback;
+    if (text === undefined) return this.#default(name, fallback);
     if (['true', '1', 'yes', 'on'].includes(text)) return true;
     if (['false', '0', 'no', 'off'].includes(text)) return false;
     this.problem(`${name} must be true or false, not "${text}". Default: ${fallback}`);
@@ -111,7 +115,7 @@ export class EnvReader {
 
   oneOf<T extends string>(name: string, allowed: readonly T[], fallback: T): T {
     const text = this.optional(name);
-    if (text === undefined) return fallback;
+    if (text === undefined) return this.#default(name, fallback);
     const found = allowed.find((value) => value === text);
     if (found === undefined) this.problem(`${name} must be one of ${allowed.join(', ')}, not "${text}".`);
     return found ?? fallback;
@@ -125,6 +129,11 @@ export class EnvReader {
   /** Throws ConfigError with every problem found. Call it once, after the last read. */
   done(): void {
     if (this.#problems.length > 0) throw new ConfigError(this.#problems);
+  }
+
+  #default<T extends string | number | boolean>(name: string, fallback: T): T {
+    noteSetting(name, String(fallback), 'default');
+    return fallback;
   }
 
   get #peerScheme(): string {

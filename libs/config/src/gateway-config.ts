@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { gatewayFileSchema } from './gateway-schema.ts';
 import type { Secret } from './secret.ts';
+import type { WrittenGateway } from './written-gateway.ts';
 
 export type { PoolSettings } from './settings-schema.ts';
 
@@ -8,6 +9,7 @@ export type { PoolSettings } from './settings-schema.ts';
 export interface GatewayConfig extends DeepReadonly<z.output<typeof gatewayFileSchema>> {
   /** The file that says all this. Undefined for what is built in, which never changes. */
   readonly source: GatewaySource | undefined;
+  readonly written: WrittenGateway;
 }
 
 /** A `gateway.yaml` that was read, and that may say something else by now. */
@@ -37,10 +39,17 @@ export type LeastThinking = NonNullable<ModelTraits['leastThinking']>;
 export type AccountConfig = GatewayConfig['accounts'][number] & {
   /** What a person should know of it, such as why it is disabled. Never a secret. */
   readonly note?: string | undefined;
+  /** What people want of it, where its state is another for now. Undefined: its state. */
+  readonly use?: GatewayConfig['accounts'][number]['state'] | undefined;
+  /** True: it is in the database, not in the file. */
+  readonly isStored?: boolean | undefined;
 };
 /** What an account authenticates with. */
 export type Credential = AccountConfig['credential'];
 export type OAuthCredential = Extract<Credential, { readonly kind: 'oauth' }>;
+
+/** What tokens cost. Undefined: it is not said. */
+export type Prices = GatewayConfig['prices'];
 
 /** A model that the gateway defines. */
 export type ClassConfig = GatewayConfig['classes'][number];

@@ -7,25 +7,32 @@ import { pathText, resolveEnvReferences } from './env-references.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import { problemsBetweenParts } from './gateway-problems.ts';
 import { gatewayFileSchema } from './gateway-schema.ts';
+import { asWritten } from './written-gateway.ts';
 
 /** Reads `gateway.yaml`. @throws one ConfigError with every problem and its path; none repeats a credential or a line of the file. */
 export function loadGatewayFile(path: string, env: Environment): GatewayConfig {
   const text = readText(path);
-  const { value, problems } = resolveEnvReferences(parseYaml(text, path), env);
-  const parsed = gatewayFileSchema.safeParse(value);
-  const all = [
-    ...[...problems].map(([place, text]) => `${place}: ${text}`),
-    ...schemaProblems(parsed.error?.issues ?? [], problems),
-    ...problemsBetweenParts(value, problems),
-  ];
-  if (all.length > 0 || !parsed.success) throw new ConfigError(all);
   const source = {
     path,
     digest: digestOf(text),
     digestNow: () => digestOf(readText(path)),
     load: () => loadGatewayFile(path, env),
   };
-  return { ...parsed.data, source };
+  return { ...parseGatewayFile(text, path, env), source };
+}
+
+/** What a text would say as the `gateway.yaml` of that path. @throws as `loadGatewayFile`. */
+export function parseGatewayFile(text: string, path: string, env: Environment): GatewayConfig {
+  const written = parseYaml(text, path);
+  const { value, problems } = resolveEnvReferences(written, env);
+  const parsed = gatewayFileSchema.safeParse(value);
+  const all = [
+    ...[...problems].map(([place, text]) => `${place}: ${text}`),
+    ...schemaProblems(parsed.error?.issues ?? [], problems).map(({ place, text }) => `${place || 'the file'}: ${text}`),
+    ...problemsBetweenParts(value, problems),
+  ];
+  if (all.length > 0 || !parsed.success) throw new ConfigError(all);
+  return { ...parsed.data, source: undefined, written: asWritten(text, written) };
 }
 
 function digestOf(text: string): string {
@@ -62,7 +69,17 @@ function withoutQuotedSource(message: string): string {
   return message.split(':', 1)[0] ?? '';
 }
 
-function schemaProblems(issues: readonly z.core.$ZodIssue[], known: ReadonlyMap<string, string>): string[] {
+export interface PlacedProblem {
+  /** Empty: the whole. */
+  readonly place: string;
+  readonly text: string;
+}
+
+/** What does not fit a schema, in words for people that never repeat a value. Places in `known` have been reported already. */
+export function schemaProblems(
+  issues: readonly z.core.$ZodIssue[],
+  known: ReadonlyMap<string, string>,
+): readonly PlacedProblem[] {
   return issues.flatMap((issue) => {
     const place = pathText(issue.path);
     // A value that could not be filled in has been reported already; a union fails for a part of it.
@@ -73,9 +90,9 @@ function schemaProblems(issues: readonly z.core.$ZodIssue[], known: ReadonlyMap<
       if (meant !== undefined) return schemaProblems(meant, known);
     }
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => `${pathText([...issue.path, key])}: there is no such key`);
+      return issue.keys.map((key) => ({ place: pathText([...issue.path, key]), text: 'there is no such key' }));
     }
-    return [`${place || 'the file'}: ${issueText(issue)}`];
+    return [{ place, text: issueText(issue) }];
   });
 }
 

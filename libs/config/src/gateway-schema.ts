@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pricesSchema } from './prices-schema.ts';
 import { Secret } from './secret.ts';
 import { settingsSchema, toSettings } from './settings-schema.ts';
 import { isLoopback } from './transport-settings.ts';
@@ -140,7 +141,7 @@ const pool = z
     modelTraits: Object.entries(models).map(([pattern, traits]) => ({ pattern, traits })),
   }));
 
-const account = z
+export const accountSchema = z
   .strictObject({
     pool: name.describe('The name of one of the pools.'),
     name: z
@@ -196,16 +197,18 @@ const modelClass = z.strictObject({
 export const gatewayFileSchema = z
   .strictObject({
     pools: z.record(name, pool).refine((pools) => Object.keys(pools).length > 0, 'must hold at least one pool'),
-    accounts: z.array(account).prefault([]),
+    accounts: z.array(accountSchema).prefault([]),
     classes: z.record(name, modelClass).prefault({}),
+    prices: pricesSchema.optional(),
     settings: settingsSchema.prefault({}),
   })
-  .transform(({ pools, accounts, classes, settings }) => ({
+  .transform(({ pools, accounts, classes, prices, settings }) => ({
     // In the order of the file, which is the order of the public listing.
     pools: Object.entries(pools).map(([name, pool]) => ({ name, ...pool })),
     accounts,
     // In the order of the file. Clients send the id as `model`: "gateway/sterk".
     classes: Object.entries(classes).map(([name, modelClass]) => ({ id: `gateway/${name}`, ...modelClass })),
+    prices,
     settings: toSettings(settings),
   }));
 

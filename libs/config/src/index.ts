@@ -1,3 +1,4 @@
+export { type AccountInput, readAccount } from './account-input.ts';
 export { type BackendSetting, backendServers, backendText, type ServerAddress, unreachableText } from './backends.ts';
 export { defaultGatewayConfig, simulatedGatewayConfig } from './default-gateway.ts';
 export {
@@ -11,9 +12,11 @@ export {
   readSettings,
 } from './env-reader.ts';
 export type * from './gateway-config.ts';
-export { loadGatewayFile } from './gateway-file.ts';
+export { loadGatewayFile, parseGatewayFile } from './gateway-file.ts';
 export { gatewayJsonSchema, isTokenUrl } from './gateway-schema.ts';
 export { answeringInTime, makePrivateDatabase, makePrivateFile, narrowMode, openFolder } from './open-folder.ts';
 export { type Proxies, readProxies } from './proxies.ts';
 export { Secret } from './secret.ts';
-export { checkListeners, readTlsFiles } from './transport-settings.ts';
+export { type SettingRead, settingsRead } from './settings-read.ts';
+export { checkListeners, isLoopback, readTlsFiles } from './transport-settings.ts';
+export { changesBetween, type WrittenGateway } from './written-gateway.ts';

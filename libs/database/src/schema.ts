@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Generated, Kysely } from 'kysely';
 
 /**
  * Every table. Only types that Postgres and SQLite share: text, and bigint for every number. A bigint arrives as a
@@ -9,12 +9,16 @@ export interface Database {
   readonly sequences: SequencesTable;
   readonly usage_events: UsageEventsTable;
   readonly usage_daily: UsageDailyTable;
+  readonly usage_daily_by_account: UsageDailyByAccountTable;
   readonly request_log: RequestLogTable;
   readonly usage_retention: UsageRetentionTable;
   readonly dead_letters: DeadLettersTable;
   readonly accounts: AccountsTable;
+  readonly account_uses: AccountUsesTable;
   readonly account_grants: AccountGrantsTable;
   readonly audit_log: AuditLogTable;
+  readonly operators: OperatorsTable;
+  readonly operator_sessions: OperatorSessionsTable;
 }
 
 /** An open database. Disposing it closes its connections. */
@@ -38,6 +42,16 @@ export interface TokensTable {
   readonly revoked_at_ms: number | null;
   /** The number of its latest change in the sequence `token_changes`; 0 as long as nothing changed since it was issued. */
   readonly change_sequence: number;
+  /** For operators alone. */
+  readonly note: Generated<string>;
+  /** From when on it works no more. Null: it does not expire. */
+  readonly expires_at_ms: number | null;
+  /** 1 for a new token, one more with each change. */
+  readonly revision: Generated<number>;
+  /** The text before the last rotation, which works until `previous_until_ms`. Null: only the text of `token_hash` does. */
+  readonly previous_hash_key_id: string | null;
+  readonly previous_token_hash: string | null;
+  readonly previous_until_ms: number | null;
 }
 
 /** Counters that are advanced inside the transaction they number: the row's lock makes commits visible in the order of their numbers. */
@@ -71,6 +85,8 @@ export interface UsageEventsTable {
   /** 1 when the provider did not report (all of) the tokens, else 0. */
   readonly estimated: number;
   readonly outcome: StoredOutcome;
+  /** "<pool>/<name>" of the account that answered. Empty: none did, or it is not known. */
+  readonly account_id: string;
 }
 
 /** Sums over `usage_events` per token, local day, provider and model. Changed only in the transaction that adds the events. Kept for ever. */
@@ -81,6 +97,15 @@ export interface UsageDailyTable
   > {
   /** Requests that a provider answered. */
   readonly requests: number;
+}
+
+/**
+ * The part of `usage_daily` of which the account is known, per account too. What it lacks of a row there is of no known account: older
+ * releases wrote it, or none answered. Changed in the same transactions. Kept for ever.
+ */
+export interface UsageDailyByAccountTable extends UsageDailyTable {
+  /** "<pool>/<name>". Never empty. */
+  readonly account_id: string;
 }
 
 /** What became of requests, for operators: one row for each, written once. Removed by whole days: see `EventDays`. */
@@ -101,6 +126,15 @@ export interface RequestLogTable {
   readonly models: string;
   /** The `gateway.usage.v1.RequestLogged` in base64. */
   readonly entry: string;
+  /** The HTTP status. Null here and below: an older release logged it, and only the entry says. */
+  readonly status: number | null;
+  readonly endpoint: string | null;
+  /** The accounts that were tried, each between line ends. */
+  readonly accounts: string | null;
+  /** Empty: the client sent none. */
+  readonly client_request_id: string | null;
+  /** By the clock of the database. */
+  readonly logged_at_ms: number | null;
 }
 
 /** From which day on the rows of a table that grows for ever are kept. No row: all are. */
@@ -141,6 +175,16 @@ export interface AccountsTable {
   readonly updated_at_ms: number;
 }
 
+/** What operators want of accounts of gateway.yaml. */
+export interface AccountUsesTable {
+  /** "<pool>/<name>" */
+  readonly account_id: string;
+  readonly use_state: StoredAccountState;
+  /** What the file said then. When it says something else, this row says nothing. */
+  readonly file_state: StoredAccountState;
+  readonly updated_at_ms: number;
+}
+
 /** The tokens that an account has at the moment, of accounts in the database and in gateway.yaml alike. */
 export interface AccountGrantsTable {
   /** "<pool>/<name>" */
@@ -160,12 +204,53 @@ export interface AccountGrantsTable {
   readonly locked_until_ms: number | null;
 }
 
-/** What operators did, written in the transaction that did it. */
+/** What operators did: written before it is begun, and again when it is done. */
 export interface AuditLogTable {
   readonly audit_id: string;
   readonly at_ms: number;
   readonly action: string;
   readonly subject: string;
-  /** A JSON object of what was set. Never a secret. */
+  /** A JSON object with what it was like `before` and `after`. Never a secret. */
   readonly details: string;
+  /** The operator's name. Empty: not known. */
+  readonly actor: Generated<string>;
+  /** Where the call came from. Empty: not known. */
+  readonly address: Generated<string>;
+  readonly outcome: Generated<StoredAuditOutcome>;
+}
+
+export type StoredAuditOutcome = 'started' | 'done' | 'failed' | 'refused';
+
+export type StoredRole = 'viewer' | 'operator' | 'admin';
+
+/** Those who may sign in to the admin service. */
+export interface OperatorsTable {
+  readonly operator_id: string;
+  readonly name: string;
+  readonly role: StoredRole;
+  /** Lower-case hex of SHA-256(token): tokens are random, so that a slow hash would protect nothing. Null: signs in by OpenID Connect. */
+  readonly token_hash: string | null;
+  /** The subject at the provider of OpenID Connect. Null: signs in with a token. */
+  readonly oidc_subject: string | null;
+  readonly created_at_ms: number;
+  readonly last_seen_at_ms: number | null;
+  /** Null: may sign in. */
+  readonly disabled_at_ms: number | null;
+  /** One more with each change. */
+  readonly revision: number;
+}
+
+/** Sessions of browsers. Removed when they have ended. */
+export interface OperatorSessionsTable {
+  /** Lower-case hex of SHA-256 of what the cookie has. */
+  readonly session_hash: string;
+  /** Either an operator, or the token of a caller that looks at its own usage. */
+  readonly operator_id: string | null;
+  readonly token_id: string | null;
+  /** Of that token when the session began: it ends with the next change of the token. */
+  readonly token_revision: number | null;
+  readonly csrf_token: string;
+  readonly created_at_ms: number;
+  readonly used_at_ms: number;
+  readonly expires_at_ms: number;
 }

@@ -60,7 +60,7 @@ describe('days of events in SQLite', () => {
     const { database } = opened;
     await sql`
       insert into usage_events
-      select 'r' || value, 't', 0, '2026-08-01', '', '', '', 1, 0, 1, 0, 0, 'completed'
+      select 'r' || value, 't', 0, '2026-08-01', '', '', '', 1, 0, 1, 0, 0, 'completed', ''
       from (with recursive n(value) as (select 1 union all select value + 1 from n where value < 2300) select value from n)
     `.execute(database);
     expect(await eventDaysOf(database).removeBefore('2026-08-02', signal)).toEqual({ days: 1, events: 2_300 });
@@ -220,6 +220,7 @@ async function addEvents(database: GatewayDatabase, ...days: readonly string[]):
         reasoning_tokens: 0,
         estimated: 0,
         outcome: 'completed' as const,
+        account_id: '',
       })),
     )
     .execute();

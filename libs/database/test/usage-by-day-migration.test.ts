@@ -27,7 +27,7 @@ describe.each(databases)('the migration that keeps events by day, in $name', ({ 
     expect(rows).toHaveLength(1_000);
     await migrate(database);
     expect(await pendingMigrations(database)).toEqual([]);
-    expect(await rowsOf(database)).toEqual(rows);
+    expect(await rowsOf(database)).toEqual(rows.map((row) => ({ ...row, account_id: '' })));
   });
 
   it('leaves a table that takes a request once, and new days', async () => {

@@ -1,21 +1,19 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { connectNodeAdapter } from '@connectrpc/connect-node';
-import type { ServiceRoute } from '@gateway/rpc';
-import { addConnectRoutes } from '@gateway/rpc/connect';
+import { TLSSocket } from 'node:tls';
+import { mayReadMetrics, serviceNamesIn } from '@gateway/rpc';
 import type { Tls } from '@gateway/rpc/grpc';
 import { expositionType } from '@gateway/telemetry';
-import { type AdminNames, adminRefusal, certificateRefusal } from './admin-access.ts';
 import { processGauges } from './process-gauges.ts';
 import type { ServiceRuntime } from './service.ts';
-import { faultLog } from './transport.ts';
 
-export interface AdminServerOptions extends AdminNames, ServiceRuntime {
+export interface AdminServerOptions extends ServiceRuntime {
+  readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /** RPCs offered as JSON over HTTP. */
-  readonly routes: readonly ServiceRoute[];
+  /** Answers all that is asked for besides health and metrics. Without it there is nothing else. */
+  readonly app?: RequestListener | undefined;
   /** Why requests can't be taken now; undefined when they can. */
   readonly notReady: () => Promise<string | undefined>;
 }
@@ -26,7 +24,7 @@ export interface AdminServer extends AsyncDisposable {
   announceDrain(): void;
 }
 
-/** The operators' port: `/livez`, `/readyz`, `/metrics`, and RPCs over the Connect protocol. Never to be made public. */
+/** The port of probes and of Prometheus: `/livez`, `/readyz`, `/metrics`; and what operators use, where a service has it. */
 export async function listenAdmin(options: AdminServerOptions): Promise<AdminServer> {
   const { logger } = options;
   const { draining } = processGauges(options);
@@ -59,7 +57,7 @@ export async function listenAdmin(options: AdminServerOptions): Promise<AdminSer
   };
 }
 
-/** With TLS a client need not have a certificate: probes of platforms have none. */
+/** With TLS a client need not have a certificate: probes of platforms and browsers have none. */
 function serverOf(tls: Tls | undefined, listener: RequestListener) {
   if (tls === undefined) return createServer(listener);
   const server = createTlsServer({ ...tls.certificates, requestCert: true, rejectUnauthorized: false }, listener);
@@ -71,15 +69,11 @@ function serverOf(tls: Tls | undefined, listener: RequestListener) {
  * What probes and Prometheus ask for has no check of the host name: it changes nothing and has no secret, and a probe that is
  * refused ends a process that is well.
  */
-function answersOf({ logger, metrics, notReady, routes, ...names }: AdminServerOptions) {
+function answersOf({ logger, metrics, notReady, app = nothing }: AdminServerOptions) {
   const refusals = metrics.counter({
     name: 'gateway_admin_refusals_total',
     help: 'Requests to the admin port that were refused for the host name or the web page they came by, or for want of a certificate that allows them.',
     labels: ['reason'],
-  });
-  const rpc = connectNodeAdapter({
-    routes: (router) => addConnectRoutes(router, routes, faultLog(logger)),
-    acceptCompression: [],
   });
   return async (path: string, request: IncomingMessage, response: ServerResponse) => {
     if (path === '/livez') return send(response, 200, 'ok\n');
@@ -87,19 +81,27 @@ function answersOf({ logger, metrics, notReady, routes, ...names }: AdminServerO
       const problem = await notReady();
       return problem === undefined ? send(response, 200, 'ok\n') : send(response, 503, `${problem}\n`);
     }
-    const isMetrics = path === '/metrics';
-    const refusal = (isMetrics ? undefined : adminRefusal(request.headers, names)) ?? certificateRefusal(request, path);
+    if (path !== '/metrics') return app(request, response);
+    const refusal = metricsRefusal(request);
     if (refusal === undefined) {
-      if (!isMetrics) return rpc(request, response);
       const type = expositionType(request.headers.accept);
       return send(response, 200, await metrics.exposition(type), type);
     }
-    const { reason, text } = refusal;
-    refusals.inc({ reason });
-    const { host, origin } = request.headers;
-    logger.warn({ reason, host, origin, path }, 'a request to the admin port was refused');
-    return send(response, 403, text);
+    refusals.inc({ reason: 'certificate' });
+    logger.warn({ reason: refusal, path }, 'a request to the admin port was refused');
+    return send(response, 403, `${refusal}\n`);
   };
+}
+
+const nothing: RequestListener = (_request, response) => send(response, 404, 'There is nothing here.\n');
+
+/** With TLS, metrics are for Prometheus and services. Undefined: they may be read. */
+function metricsRefusal({ socket }: IncomingMessage): string | undefined {
+  if (!(socket instanceof TLSSocket)) return undefined;
+  if (!socket.authorized) return 'This needs a client certificate of the authority in TLS_CA_FILE.';
+  const names = serviceNamesIn(socket.getPeerX509Certificate()?.subjectAltName);
+  if (mayReadMetrics(names)) return undefined;
+  return `${names.join(', ') || 'A caller without a name'} may not ask for /metrics.`;
 }
 
 function pathOf({ url }: IncomingMessage): string {

@@ -6,7 +6,6 @@ import {
   readSettings,
 } from '@gateway/config';
 import { type LogLevel, logLevels } from '@gateway/telemetry';
-import { readAllowedHosts } from './admin-access.ts';
 
 /** The settings that every process has. */
 export type OwnConfig = Readonly<ReturnType<typeof readOwnConfig>>;
@@ -18,10 +17,8 @@ export function readOwnConfig(reader: EnvReader, logLevel: LogLevel) {
     host,
     // ADMIN_HOST (HOST): address of ADMIN_PORT.
     adminHost: reader.string('ADMIN_HOST', host),
-    // ADMIN_PORT (9090): liveness, readiness, metrics, and RPCs as JSON over HTTP for operators.
+    // ADMIN_PORT (9090): liveness, readiness and metrics; at the admin service and the all-in-one, all that operators use too.
     adminPort: reader.port('ADMIN_PORT', 9090),
-    // ADMIN_ALLOWED_HOSTS: further host names under which the admin port may be called.
-    adminAllowedHosts: readAllowedHosts(reader),
     // LOG_LEVEL (info; the all-in-one: warn)
     logLevel: reader.oneOf('LOG_LEVEL', logLevels, logLevel),
     // DRAIN_TIMEOUT_SECONDS (MAX_STREAM_SECONDS, 3600): how long running work may take to end after SIGTERM.

@@ -73,8 +73,7 @@ async function serveUntilStopped(
       ...runtime,
       host: config.adminHost,
       port: config.adminPort,
-      allowedHosts: config.adminAllowedHosts,
-      routes: service.adminRoutes ?? service.routes,
+      app: service.adminApp,
       notReady: () => service.notReady(),
     }),
   );

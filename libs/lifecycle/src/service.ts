@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http';
 import type { ServiceRoute } from '@gateway/rpc';
 import type { Tls } from '@gateway/rpc/grpc';
 import type { Logger, Metrics } from '@gateway/telemetry';
@@ -16,8 +17,8 @@ export interface Service extends AsyncDisposable {
   readonly routes: readonly ServiceRoute[];
   /** Served on a port of their own, CREDENTIAL_PORT, which the network can fence off: secrets of accounts. */
   readonly credentialRoutes?: readonly ServiceRoute[];
-  /** Those that operators may call as JSON over HTTP on the admin port; all of them where this is absent. */
-  readonly adminRoutes?: readonly ServiceRoute[];
+  /** Answers what is asked for on the admin port besides health and metrics. */
+  readonly adminApp?: RequestListener;
   /** Begins background work and opens listeners of its own. Called once, before it takes requests. */
   start(): Promise<void>;
   /** Why it can't take requests now; undefined when it can. Asked by the readiness probe. */

@@ -1,6 +1,10 @@
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import {
+  CredentialService,
+  PoolBrokerService,
+  PoolOperatorService,
+} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { describe, expect, it } from 'vitest';
 import { callTable, mayCall, mayReadMetrics, serviceNamesIn } from './call-table.ts';
 import { pathOf } from './methods.ts';
@@ -12,7 +16,8 @@ describe('the call table', () => {
   it('gives secrets of accounts to adapters alone, and the adapters to the edge alone', () => {
     expect(callersOf(credential)).toEqual(['responses-adapter', 'messages-adapter']);
     expect(callersOf(pathOf(AdapterService.method.execute))).toEqual(['edge-router']);
-    expect(callersOf(pathOf(PoolBrokerService.method.enableAccount))).toEqual(['gatewayctl']);
+    expect(callersOf(pathOf(PoolBrokerService.method.explain))).toEqual(['admin']);
+    expect(callersOf(pathOf(PoolOperatorService.method.replaceCredential))).toEqual(['admin']);
   });
 
   it('opens the limiter to every certificate of the authority, and nothing else', () => {
@@ -23,7 +28,7 @@ describe('the call table', () => {
   });
 
   it('lets Prometheus and those in the table read metrics, others not', () => {
-    expect([['prometheus'], ['gatewayctl'], ['billing'], []].map(mayReadMetrics)).toEqual([true, true, false, false]);
+    expect([['prometheus'], ['admin'], ['billing'], []].map(mayReadMetrics)).toEqual([true, true, false, false]);
   });
 });
 

@@ -3,7 +3,11 @@ import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import {
+  CredentialService,
+  PoolBrokerService,
+  PoolOperatorService,
+} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { pathOf } from './methods.ts';
@@ -13,8 +17,8 @@ const limiter = LimiterService.method;
 const adapterCalls = [CredentialService.method.getCredential, broker.listPools, broker.reportModels];
 
 /**
- * Who may call what between services (and of a service's admin port, over JSON). Servers with TLS enforce it by the name in
- * the caller's certificate; the network policies in deploy/kubernetes are made from it.
+ * Who may call what between services. Servers with TLS enforce it by the name in the caller's certificate; the network policies
+ * in deploy/kubernetes are made from it.
  */
 export const callTable: Readonly<Record<string, readonly DescMethod[]>> = {
   'edge-router': [
@@ -39,12 +43,13 @@ export const callTable: Readonly<Record<string, readonly DescMethod[]>> = {
   identity: [],
   'usage-ingest': [],
   'usage-query': [],
-  // Operators: the command line, on admin ports. Secrets of accounts are for adapters alone.
-  gatewayctl: methodsOf(
+  // For operators, who have signed in there. Secrets of accounts are for adapters alone.
+  admin: methodsOf(
     IdentityService,
     LimiterService,
     LimiterOperatorService,
     PoolBrokerService,
+    PoolOperatorService,
     UsageQueryService,
     UsageReportService,
     UsageLedgerService,
@@ -54,7 +59,7 @@ export const callTable: Readonly<Record<string, readonly DescMethod[]>> = {
 /** What every other service may call whose certificate is of the same authority. */
 export const openToAll: readonly DescMethod[] = LimiterService.methods;
 
-/** Those who may read `/metrics`, besides services and operators in the table. */
+/** Those who may read `/metrics`, besides services in the table. */
 export const metricsReaders: readonly string[] = ['prometheus'];
 
 /**

@@ -1,4 +1,5 @@
 import type { DescMethod } from '@bufbuild/protobuf';
+import { ConnectError } from '@connectrpc/connect';
 import { toGatewayError } from '@gateway/errors';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import {
@@ -24,11 +25,14 @@ import { pathOf } from './methods.ts';
  */
 export class CallObserver {
   readonly side: 'client' | 'server';
+  /** As OpenTelemetry names the protocol. */
+  readonly system: 'grpc' | 'connectrpc';
   readonly durations: Histogram<DurationLabel> | undefined;
   readonly inFlight: Gauge<'rpc_method'> | undefined;
 
-  constructor(side: 'client' | 'server', metrics?: Metrics) {
+  constructor(side: 'client' | 'server', metrics?: Metrics, system: 'grpc' | 'connectrpc' = 'grpc') {
     this.side = side;
+    this.system = system;
     this.durations = metrics?.histogram({
       name: `rpc_${side}_call_duration_seconds`,
       help:
@@ -100,7 +104,7 @@ class ObservedCall<T> implements AsyncIterableIterator<T, undefined> {
     this.#hasEnded = true;
     const rpc_method = this.#name;
     const error_type = code === 'OK' ? '' : code;
-    const labels = { rpc_system_name: 'grpc', rpc_method, rpc_response_status_code: code, error_type };
+    const labels = { rpc_system_name: this.#observer.system, rpc_method, rpc_response_status_code: code, error_type };
     const seconds = (performance.now() - this.#startMs) / 1_000;
     this.#within(() => this.#observer.durations?.observe(labels, seconds));
     this.#observer.inFlight?.dec({ rpc_method });
@@ -123,7 +127,7 @@ class ObservedCall<T> implements AsyncIterableIterator<T, undefined> {
     if (this.#method === LimiterService.method.admitStream) return undefined;
     return startSpan(this.#name, {
       kind: side === 'client' ? SpanKind.CLIENT : SpanKind.SERVER,
-      attributes: { 'rpc.system.name': 'grpc', 'rpc.method': this.#name },
+      attributes: { 'rpc.system.name': this.#observer.system, 'rpc.method': this.#name },
       traceparent: this.#traceparent,
     });
   }
@@ -134,6 +138,7 @@ class ObservedCall<T> implements AsyncIterableIterator<T, undefined> {
 }
 
 function statusOf(thrown: unknown): string {
+  if (thrown instanceof ConnectError) return status[thrown.code] ?? 'UNKNOWN';
   return status[codeOf(thrown instanceof RpcError ? thrown : toGatewayError(thrown))] ?? 'UNKNOWN';
 }
 

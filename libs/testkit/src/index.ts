@@ -1,4 +1,5 @@
 export { ManagedProcess, type ProcessControl } from './managed-process.ts';
+export { type Chromium, chromium } from './servers/chromium.ts';
 export { findPrograms } from './servers/find-programs.ts';
 export { freePort, freePorts } from './servers/ports.ts';
 export { type PostgresPair, startPostgresPair } from './servers/postgres-pair.ts';
@@ -13,6 +14,7 @@ export {
   startRedis,
 } from './servers/servers.ts';
 export {
+  firstOfEach,
   mapServices,
   type ServiceAddress,
   type ServiceName,

@@ -2,7 +2,7 @@
 
 /** Every service in groups, callers before those they call: the order in which they stop. */
 export const serviceGroups = [
-  ['edge-router'],
+  ['edge-router', 'admin'],
   ['responses-adapter', 'messages-adapter', 'usage-ingest'],
   ['limiter', 'pool-broker', 'identity'],
   ['usage-query'],
@@ -17,9 +17,25 @@ export function mapServices<T>(valueFor: (name: ServiceName) => T): Record<Servi
   return Object.fromEntries(serviceNames.map((name) => [name, valueFor(name)])) as Record<ServiceName, T>;
 }
 
+/** The first process of each service. One that has none is left out, and asking for it fails. */
+export function firstOfEach<T>(
+  processes: Readonly<Record<ServiceName, readonly T[]>>,
+): Readonly<Record<ServiceName, T>> {
+  const first = mapServices((name) => processes[name][0]);
+  for (const name of serviceNames.filter((each) => first[each] === undefined)) {
+    Object.defineProperty(first, name, {
+      enumerable: false,
+      get: () => {
+        throw new Error(`There is no process of ${name}.`);
+      },
+    });
+  }
+  return first as Record<ServiceName, T>;
+}
+
 /** One process of a service. Restarts keep its ports and its folder. */
 export interface ServiceAddress {
-  /** Liveness, readiness, metrics, and the RPCs as JSON over HTTP. */
+  /** Liveness, readiness and metrics; at the admin service, the operators' API and the console too. */
   readonly adminUrl: string;
   /** `http://127.0.0.1:<port>` for gRPC; `https` with TLS. */
   readonly grpcUrl: string;
@@ -29,6 +45,8 @@ export interface ServiceAddress {
   readonly publicUrl?: string;
   /** What it keeps on disk; only the edge has such a folder. */
   readonly dataFolder?: string;
+  /** What the first operator signs in with; only the admin service has it. */
+  readonly adminToken?: string;
 }
 
 /** To `start:services`: what to do to one process. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createTokenText, parseTokenText, tokenSha256 } from './token-text.ts';
 
-const kinds = fc.constantFrom('service' as const, 'personal' as const);
+const kinds = fc.constantFrom('service' as const, 'personal' as const, 'operator' as const);
 
 describe('the text of a token', () => {
   it('says its kind', () => {
@@ -16,6 +16,7 @@ describe('the text of a token', () => {
   it('has a form that a person and a scanner recognise', () => {
     expect(createTokenText('service')).toMatch(/^gw_s_[0-9A-Za-z]{36}$/);
     expect(createTokenText('personal')).toMatch(/^gw_p_[0-9A-Za-z]{36}$/);
+    expect(createTokenText('operator')).toMatch(/^gw_a_[0-9A-Za-z]{36}$/);
   });
 
   it('is refused when any one character is changed, missing or added', () => {

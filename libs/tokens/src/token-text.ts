@@ -1,10 +1,11 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-export type TokenTextKind = 'service' | 'personal';
+/** Of callers: `service`, `personal`. Of those who sign in to the admin service: `operator`. */
+export type TokenTextKind = 'service' | 'personal' | 'operator';
 
 /**
- * A new token: `gw_s_` (service) or `gw_p_` (personal), 30 random characters (178 bits), and a checksum of 6 over all
+ * A new token: `gw_s_` (service), `gw_p_` (personal) or `gw_a_` (operator), 30 random characters (178 bits), and a checksum of 6 over all
  * that precedes it. All characters are letters, digits or `_`, so that a double click selects the whole.
  */
 export function createTokenText(kind: TokenTextKind): string {
@@ -19,7 +20,7 @@ export function createTokenText(kind: TokenTextKind): string {
 export function parseTokenText(text: string): { readonly kind: TokenTextKind } | undefined {
   const [, body = '', letter, checksum] = form.exec(text) ?? [];
   if (checksum === undefined || checksum !== checksumOf(body)) return undefined;
-  return { kind: letter === letterOfKind.service ? 'service' : 'personal' };
+  return { kind: letter === 's' ? 'service' : letter === 'p' ? 'personal' : 'operator' };
 }
 
 /** The digest by which services name a token to each other; the text itself stays with its holder and the edge. */
@@ -35,8 +36,8 @@ export function tokenSha256Text(text: string): string {
 const randomLength = 30;
 const checksumLength = 6;
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const letterOfKind = { service: 's', personal: 'p' } as const satisfies Record<TokenTextKind, string>;
-const form = /^(gw_([sp])_[0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
+const letterOfKind = { service: 's', personal: 'p', operator: 'a' } as const satisfies Record<TokenTextKind, string>;
+const form = /^(gw_([spa])_[0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
 
 function randomCharacter(): string {
   return alphabet.charAt(randomInt(alphabet.length));

@@ -3,6 +3,7 @@ import type { GatewayConfig } from '@gateway/config';
 import {
   AccountProblem,
   AccountState,
+  AccountUse,
   AttemptResult,
   type Lease,
   ProviderFormat,
@@ -39,8 +40,8 @@ function brokerOf(gateway: GatewayConfig = sampleGateway) {
     { logger: createLogger('test', 'silent'), metrics },
     { store: new MemoryPoolStore(clock), clock, random: () => 0 },
   );
-  const [[poolRoute], [credentialRoute]] = [service.routes, service.credentialRoutes];
-  const pools = directClient(poolRoute);
+  const [[poolRoute, operatorRoute], [credentialRoute]] = [service.routes, service.credentialRoutes];
+  const [pools, operator] = [directClient(poolRoute), directClient(operatorRoute)];
 
   const attemptOf = (lease: Lease, { result, retryInMs, modelScoped = false, problem }: Failure) => ({
     lease,
@@ -78,7 +79,17 @@ function brokerOf(gateway: GatewayConfig = sampleGateway) {
   }
 
   const accounts = async () => (await pools.listAccounts({})).accounts;
-  return { clock, metrics, service, pools, credentials: directClient(credentialRoute), request, finish, accounts };
+  return {
+    clock,
+    metrics,
+    service,
+    pools,
+    operator,
+    credentials: directClient(credentialRoute),
+    request,
+    finish,
+    accounts,
+  };
 }
 
 const succeeded = { result: AttemptResult.SUCCEEDED };
@@ -371,12 +382,17 @@ describe('an account that its provider takes out of service', () => {
   });
 
   it('is used again as soon as an operator enables it', async () => {
-    const { request, pools } = brokerOf(gatewayWith([sampleAccount('responses', 'a')]));
+    const { request, operator } = brokerOf(gatewayWith([sampleAccount('responses', 'a')]));
     await request({}, [revoked]);
     expect((await request({})).end.case).toBe('unavailable');
-    expect(await pools.enableAccount({ accountId: 'responses/a' })).toMatchObject({ known: true });
+    const active = { use: AccountUse.ACTIVE };
+    const enabled = await operator.setAccountUse({ accountId: 'responses/a', ...active });
+    expect(enabled).toMatchObject({
+      before: { state: AccountState.DISABLED },
+      account: { ...active, state: AccountState.AVAILABLE },
+    });
     expect((await request({})).lease?.accountId).toBe('responses/a');
-    expect(await pools.enableAccount({ accountId: 'responses/z' })).toMatchObject({ known: false });
+    expect((await operator.setAccountUse({ accountId: 'responses/z', ...active })).account).toBeUndefined();
   });
 });
 

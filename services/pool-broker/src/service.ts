@@ -15,7 +15,8 @@ import { tokenEndpoint } from './credentials/token-endpoint.ts';
 import type { RefreshContext } from './credentials/token-refresher.ts';
 import { afterRenewal } from './health/account-health.ts';
 import { brokerMetrics, credentialEvents, reloadMetrics } from './metrics.ts';
-import { credentialRoute, poolBrokerRoute } from './routes.ts';
+import { credentialRoute, poolBrokerRoute, poolOperatorRoute } from './routes.ts';
+import type { FileReload } from './rpc/pool-operator-service.ts';
 import { RetryBudget } from './selection/acquire-lease.ts';
 import type { Broker } from './selection/broker.ts';
 import type { PoolStore } from './store/pool-store.ts';
@@ -28,10 +29,12 @@ export interface PoolBrokerParts {
   readonly clock?: Clock;
   /** From 0 to below 1. Default: Math.random. */
   readonly random?: () => number;
+  /** What a gateway.yaml that is to be checked is filled in with. Default: the process's. */
+  readonly environment?: Environment;
 }
 
 export interface PoolBroker extends Service {
-  readonly routes: readonly [ReturnType<typeof poolBrokerRoute>];
+  readonly routes: readonly [ReturnType<typeof poolBrokerRoute>, ReturnType<typeof poolOperatorRoute>];
   readonly credentialRoutes: readonly [ReturnType<typeof credentialRoute>];
 }
 
@@ -41,7 +44,7 @@ export function createPoolBrokerService(
   parts: PoolBrokerParts,
 ): PoolBroker {
   const stop = new AbortController();
-  const { store, database, clock = systemClock, random = Math.random } = parts;
+  const { store, database, clock = systemClock, random = Math.random, environment = process.env } = parts;
   const { keys, proxies, pollMs, ...settings } = config.credentials ?? readCredentialConfig({});
   const directory = new AccountDirectory(config.gateway, keys, database);
   const context: RefreshContext = {
@@ -57,7 +60,7 @@ export function createPoolBrokerService(
   });
   const configuration = new ActiveConfiguration(config.gateway, store, clock);
   const broker: Broker = {
-    ...{ configuration, store, credentials, clock, random },
+    ...{ configuration, directory, store, credentials, clock, random },
     retryBudget: new RetryBudget(clock),
     metrics: brokerMetrics(runtime),
     draining: stop.signal,
@@ -70,14 +73,26 @@ export function createPoolBrokerService(
     }
   });
 
+  let reload: FileReload = { loadedAtMs: clock.nowMs(), problems: [] };
+  const refresh = async () => {
+    await directory.read();
+    context.events.accountsRefused(directory.refused.map(({ reason }) => reason));
+    await configuration.useAccounts(directory.gateway);
+  };
+
   /** Keeps to the file that the configuration came from, if it came from one. */
   async function followFile(): Promise<void> {
     const { source } = configuration.gateway;
     if (source === undefined) return;
-    const { applied, refused: onRefused } = reloadMetrics(runtime, source.path);
+    const { applied, refused } = reloadMetrics(runtime, source.path);
+    const onRefused = (problems: readonly string[]) => {
+      reload = { ...reload, problems };
+      refused(problems);
+    };
     const apply = async (file: GatewayConfig) => {
       checkChange(configuration.gateway, directory.gatewayWith(file));
       directory.file = file;
+      reload = { loadedAtMs: clock.nowMs(), problems: [] };
       await configuration.use(directory.gateway, applied);
     };
     await followGatewayFile(source, { signal: stop.signal, apply, onRefused });
@@ -85,7 +100,7 @@ export function createPoolBrokerService(
 
   let following: Promise<unknown> | undefined;
   return {
-    routes: [poolBrokerRoute(broker)],
+    routes: [poolBrokerRoute(broker), poolOperatorRoute({ broker, refresh, reload: () => reload, environment })],
     credentialRoutes: [credentialRoute(broker)],
     start: async () => {
       await readAccounts(directory, context.events);

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { Secret } from '@gateway/config';
 import { migratePostgres, openPostgres } from '@gateway/database/postgres';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { connectClient } from '@gateway/rpc/connect-client';
 import { openChannel } from '@gateway/rpc/grpc';
 import { type FaultScript, startSimulator } from '@gateway/simulator';
 import { createTestDatabase, freePort, startRedis } from '@gateway/testkit';
@@ -38,12 +37,15 @@ async function brokerProcess(env: Readonly<Record<string, string>>) {
       () => false,
     );
   await expect.poll(isReady, { timeout: 20_000 }).toBe(true);
-  const channel = openChannel(`http://127.0.0.1:${secret}`);
-  onTestFinished(() => channel[Symbol.dispose]());
+  const open = (port: number) => {
+    const channel = openChannel(`http://127.0.0.1:${port}`);
+    onTestFinished(() => channel[Symbol.dispose]());
+    return channel;
+  };
   return {
     adminUrl,
-    credentials: channel.client(CredentialService),
-    pools: connectClient(PoolBrokerService, adminUrl),
+    credentials: open(secret).client(CredentialService),
+    pools: open(grpc).client(PoolBrokerService),
     end: async () => {
       child.kill('SIGTERM');
       await once(child, 'exit');

@@ -5,6 +5,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   AccountProblem,
   AccountState,
+  AccountUse,
   AttemptResult,
   type AttemptSchema,
   type Lease,
@@ -40,7 +41,8 @@ async function replicasOf(count: number, { redisUrl, clock = systemClock, caps }
       const redis = await RedisPoolStore.open({ ...options, clock, keyPrefix });
       onTestFinished(() => redis[Symbol.asyncDispose]());
       const store = new FallbackPoolStore(redis, clock, () => undefined);
-      return directClient(createPoolBrokerService({ gateway }, runtime, { store, clock }).routes[0]);
+      const { routes } = createPoolBrokerService({ gateway }, runtime, { store, clock });
+      return { ...directClient(routes[0]), ...directClient(routes[1]) };
     }),
   );
 }
@@ -150,7 +152,7 @@ describe('three replicas of the broker', () => {
     const stateSeenBy = async (pools: Replica) =>
       (await pools.listAccounts({})).accounts.find(({ id }) => id === accountId)?.state;
     expect(await Promise.all(replicas.map(stateSeenBy))).toEqual(Array(3).fill(AccountState.DISABLED));
-    await three.enableAccount({ accountId });
+    await three.setAccountUse({ accountId, use: AccountUse.ACTIVE });
     expect(await Promise.all(replicas.map(stateSeenBy))).toEqual(Array(3).fill(AccountState.AVAILABLE));
     const again = await Promise.all(Array.from({ length: 30 }, () => leased(one)));
     expect(again.map((other) => other.accountId)).toContain(accountId);

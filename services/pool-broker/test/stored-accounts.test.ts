@@ -50,7 +50,14 @@ async function brokerOn(
   return {
     states: async () => {
       const { accounts } = await pools.listAccounts({});
-      return accounts.map(({ id, state }) => `${id} ${AccountState[state]}`).toSorted();
+      const used = accounts.filter(({ note }) => !note.startsWith('Not used: '));
+      return used.map(({ id, state }) => `${id} ${AccountState[state]}`).toSorted();
+    },
+    /** What is said of those that are not used, by name. */
+    unused: async () => {
+      const { accounts } = await pools.listAccounts({});
+      const texts = accounts.flatMap(({ id, note }) => (note.startsWith('Not used: ') ? [[id, note]] : []));
+      return Object.fromEntries(texts) as Record<string, string>;
     },
     secretOf: async (id: string) => {
       const { secret } = await secrets.getCredential({ target: { case: 'accountId', value: id } });
@@ -127,6 +134,17 @@ describe.each(databases)('accounts in %s', (kind) => {
     expect(await broker.secretOf('responses/good')).toBe('secret of responses/good');
     expect(await broker.secretOf('messages/of-file')).toBe('secret-of-messages-of-file');
     expect(await broker.refused()).toEqual(['unknown_key 1', 'damaged 5', 'unknown_pool 1', 'name_in_file 1']);
+    // Each is listed with why, but for the one whose name another has.
+    expect(await broker.unused()).toEqual({
+      ...Object.fromEntries(
+        ['swapped-1', 'swapped-2', 'changed', 'moved', 'garbage'].map((name) => [
+          `responses/${name}`,
+          expect.stringContaining('its row was changed'),
+        ]),
+      ),
+      'responses/other-key': expect.stringContaining('ACCOUNT_KEYS'),
+      'nowhere/a': expect.stringContaining('no such pool'),
+    });
   });
 
   it('are all refused without a key, and the others work on', async () => {
@@ -137,22 +155,15 @@ describe.each(databases)('accounts in %s', (kind) => {
     expect(await broker.refused()).toEqual(['unknown_key 1']);
   });
 
-  it('have one name each, and leave a trace of what was done to them, without secrets', async () => {
+  it('have one name each', async () => {
     const database = await databaseOfTest(kind);
     const table = new AccountTable(database);
     expect(await table.add(accountOf('responses/a', bearer('canary')), encryption)).toBe(true);
     expect(await table.add(accountOf('responses/a'), encryption)).toBe(false);
-    expect(await table.setState('responses/b', 'disabled')).toBe(false);
-    expect(await table.setState('responses/a', 'draining')).toBe(true);
+    expect(await table.setState('responses/b', 'disabled')).toBeUndefined();
+    expect(await table.setState('responses/a', 'draining')).toEqual({ before: 'active', now: 'draining' });
     expect(await table.remove('responses/a')).toBe(true);
     expect(await table.remove('responses/a')).toBe(false);
-    const audit = await database.selectFrom('audit_log').select(['action', 'subject', 'details']).execute();
-    expect(audit.map(({ action, subject }) => `${action} ${subject}`).toSorted()).toEqual([
-      'account.added responses/a',
-      'account.removed responses/a',
-      'account.state_set responses/a',
-    ]);
-    expect(JSON.stringify(audit)).not.toContain('canary');
   });
 
   it('whose refresh token was refused get another try when they are enabled', async () => {

@@ -29,13 +29,10 @@ export function createUsageIngestService(
   const parts = { clock, signal, logger: runtime.logger, metrics: createIngestMetrics(runtime.metrics) };
   const ledger = new UsageLedger(database);
   const recorder = new UsageRecorder({ ...parts, ledger, batchEvents });
-  const operators = usageLedgerRoute(ledger);
   const databaseProblem = createDatabaseProbe(database);
   let tending: Promise<unknown> = Promise.resolve();
   return {
-    routes: [usageIngestRoute(recorder), operators],
-    // Usage is what requests make it, and no person's to write.
-    adminRoutes: [operators],
+    routes: [usageIngestRoute(recorder), usageLedgerRoute(ledger)],
     async start() {
       tending = Promise.all([
         tendDays({ ...parts, days: ledger.days, retentionDays }),

@@ -2,8 +2,20 @@ import { testDatabases } from '@gateway/database/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { dailySums, type LedgerEntry } from '../src/recording/ledger-entry.ts';
+import { type DailySum, dailySums, type LedgerEntry } from '../src/recording/ledger-entry.ts';
 import { UsageLedger } from '../src/store/usage-ledger.ts';
+
+const columns: (keyof DailySum)[] = [
+  'token_id',
+  'local_day',
+  'provider',
+  'model',
+  'account_id',
+  'requests',
+  'input_tokens',
+  'cached_tokens',
+  'output_tokens',
+];
 
 const tokens = fc.constantFrom(0, 0, 1, 7, 1_000_000_000_000, 2 ** 40);
 
@@ -22,6 +34,7 @@ const entries: fc.Arbitrary<LedgerEntry> = fc.record({
   reasoning_tokens: tokens,
   estimated: fc.constantFrom(0, 1),
   outcome: fc.constantFrom('completed', 'aborted', 'failed', 'lost'),
+  account_id: fc.constantFrom('', 'pool/a', "pool/b'2"),
 });
 
 describe.each(testDatabases)('adding entries in $name', ({ open }) => {
@@ -34,6 +47,7 @@ describe.each(testDatabases)('adding entries in $name', ({ open }) => {
       fc.asyncProperty(batches, async (given) => {
         await database.deleteFrom('usage_events').execute();
         await database.deleteFrom('usage_daily').execute();
+        await database.deleteFrom('usage_daily_by_account').execute();
         const kept = new Map<string, LedgerEntry>();
         for (const batch of given) {
           const before = kept.size;
@@ -47,8 +61,10 @@ describe.each(testDatabases)('adding entries in $name', ({ open }) => {
           rows.toSorted((a, b) => (a.request_id < b.request_id ? -1 : 1));
         expect(inOrder(stored)).toEqual(inOrder([...kept.values()]));
         const sums = await database.selectFrom('usage_daily').selectAll().execute();
-        const texts = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).sort();
-        expect(texts(sums)).toEqual(texts(dailySums([...kept.values()])));
+        const ofAccounts = await database.selectFrom('usage_daily_by_account').selectAll().execute();
+        const texts = (rows: readonly DailySum[]) => rows.map((row) => JSON.stringify(row, columns)).sort();
+        const storedSums = [...sums.map((sum) => ({ ...sum, account_id: '' })), ...ofAccounts];
+        expect(texts(storedSums)).toEqual(texts(dailySums([...kept.values()])));
       }),
       { numRuns: 20 },
     );

@@ -13,8 +13,9 @@ import { readUsageStreamConfig } from '../src/config.ts';
 import { NatsUsageConsumer, type UsageSink } from '../src/consumer/nats-usage-consumer.ts';
 import { tendStream } from '../src/consumer/stream-keeper.ts';
 import { createIngestMetrics } from '../src/metrics.ts';
+import { dailySums } from '../src/recording/ledger-entry.ts';
 import { UsageRecorder } from '../src/recording/usage-recorder.ts';
-import { UsageLedger } from '../src/store/usage-ledger.ts';
+import { addSums, UsageLedger } from '../src/store/usage-ledger.ts';
 import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
 
 const logger = createLogger('test', 'silent');
@@ -221,6 +222,7 @@ describe('the consumer of the usage stream', () => {
       await world.database.deleteFrom('usage_events').where('request_id', '=', requestId).execute();
     }
     await world.database.deleteFrom('usage_daily').execute();
+    await world.database.deleteFrom('usage_daily_by_account').execute();
     await sumDaysAgain(world.database);
     await world.deleteConsumer();
     await world.ledgerHolds(sent);
@@ -330,34 +332,8 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
 
 /** The sums of the events that are there. */
 async function sumDaysAgain(database: GatewayDatabase): Promise<void> {
-  await database
-    .insertInto('usage_daily')
-    .columns([
-      'token_id',
-      'local_day',
-      'provider',
-      'model',
-      'requests',
-      'input_tokens',
-      'cached_tokens',
-      'output_tokens',
-    ])
-    .expression((from) =>
-      from
-        .selectFrom('usage_events')
-        .select(({ fn }) => [
-          'token_id',
-          'local_day',
-          'provider',
-          'model',
-          fn.countAll<number>().as('requests'),
-          fn.sum<number>('input_tokens').as('input_tokens'),
-          fn.sum<number>('cached_tokens').as('cached_tokens'),
-          fn.sum<number>('output_tokens').as('output_tokens'),
-        ])
-        .groupBy(['token_id', 'local_day', 'provider', 'model']),
-    )
-    .execute();
+  const events = await database.selectFrom('usage_events').selectAll().execute();
+  await addSums(database, dailySums(events));
 }
 
 /** A cluster takes a while until it takes streams. */

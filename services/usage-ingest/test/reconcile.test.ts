@@ -26,6 +26,7 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
       cachedTokens: fc.constant(0n),
       outputTokens: fc.bigInt({ min: 0n, max: 10n }),
       outcome: fc.constantFrom(...outcomes),
+      accountId: fc.constantFrom('', 'pool/a', 'pool/b'),
     });
     const [events = []] = fc.sample(fc.array(event, { minLength: 200, maxLength: 300, size: 'max' }), 1);
     await record(...events.map((fields) => usageEvent(fields)));
@@ -53,6 +54,27 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
       { tokenId: 'small', recorded: { outputTokens: 1n }, counted: { outputTokens: 5n } },
     ]);
     expect((await ledger.reconcileDay({ localDay })).differenceCount).toBe(4);
+  });
+
+  it('finds and mends what differs of an account alone, and what an older release added without the account', async () => {
+    await using opened = await open();
+    const { record, ledger } = clientsOf(opened.database);
+    const events = ['a', 'b'].map((tokenId) => usageEvent({ tokenId }));
+    const older = usageEvent({ tokenId: 'older', accountId: '' });
+    await record(...events, older);
+    expect((await ledger.reconcileDay({ localDay })).differenceCount).toBe(0);
+    await opened.database
+      .updateTable('usage_daily_by_account')
+      .set({ input_tokens: 7 })
+      .where('token_id', '=', 'a')
+      .execute();
+    await opened.database.deleteFrom('usage_daily_by_account').where('token_id', '=', 'b').execute();
+    const { differences } = await ledger.reconcileDay({ localDay, repair: true });
+    expect(differences).toMatchObject([
+      { tokenId: 'a', accountId: 'pool/a', recorded: { inputTokens: 7n }, counted: { inputTokens: 10n } },
+      { tokenId: 'b', accountId: 'pool/a', recorded: { requests: 0n }, counted: { requests: 1n } },
+    ]);
+    expect(await ledgerTotals(opened.database)).toEqual(expectedTotals([...events, older]));
   });
 
   it('mends what differs when asked to, and nothing else', async () => {

@@ -33,6 +33,7 @@ describe.each(testDatabases)('recording usage in $name', ({ open }) => {
         reasoning_tokens: 3,
         estimated: 1,
         outcome: 'failed',
+        account_id: 'pool/a',
       },
     ]);
   });
@@ -113,10 +114,19 @@ describe.each(testDatabases)('recording usage in $name', ({ open }) => {
   it('adds up exactly, whatever the batches, repetitions and order', async () => {
     await using opened = await open();
     const sent: ReturnType<typeof usageEvent>[] = [];
-    const batches = fc.array(fc.array(fc.record({ id: fc.nat(40), input: fc.nat(1_000), output: fc.nat(1_000) })));
+    const batches = fc.array(
+      fc.array(
+        fc.record({
+          id: fc.nat(40),
+          input: fc.nat(1_000),
+          output: fc.nat(1_000),
+          account: fc.constantFrom('', 'pool/a', 'pool/b'),
+        }),
+      ),
+    );
     await fc.assert(
       fc.asyncProperty(batches, fc.uuid(), async (lists, run) => {
-        const calls = lists.map((list) => list.map(({ id, ...tokens }) => eventOf(`${run}-${id}`, tokens)));
+        const calls = lists.map((list) => list.map(({ id, ...rest }) => eventOf(`${run}-${id}`, rest)));
         for (const events of calls) await record(opened.database, ...events);
         sent.push(...calls.flat());
         expect(await ledgerTotals(opened.database)).toEqual(expectedTotals(sent));
@@ -132,7 +142,12 @@ describe('several writers on one Postgres', () => {
     await using database = openPostgres(empty.url);
     await migrate(database);
     const events = Array.from({ length: 400 }, (_, index) =>
-      usageEvent({ tokenId: `t${index % 7}`, model: `m${index % 5}`, localDay: `2026-11-${10 + (index % 3)}` }),
+      usageEvent({
+        tokenId: `t${index % 7}`,
+        model: `m${index % 5}`,
+        localDay: `2026-11-${10 + (index % 3)}`,
+        accountId: ['', 'pool/a', 'pool/b'][index % 11],
+      }),
     );
     const shuffled = Array.from({ length: 8 }, () => events.toSorted(() => Math.random() - 0.5));
     await Promise.all(
@@ -159,8 +174,14 @@ function record(database: GatewayDatabase, ...events: ReturnType<typeof usageEve
     .then(({ recorded }) => recorded);
 }
 
-function eventOf(requestId: string, { input, output }: { readonly input: number; readonly output: number }) {
-  return usageEvent({ requestId, inputTokens: BigInt(input), outputTokens: BigInt(output) });
+interface EventFields {
+  readonly input: number;
+  readonly output: number;
+  readonly account: string;
+}
+
+function eventOf(requestId: string, { input, output, account }: EventFields) {
+  return usageEvent({ requestId, inputTokens: BigInt(input), outputTokens: BigInt(output), accountId: account });
 }
 
 /** Makes the database refuse one request id, as it would refuse data that breaks a constraint of its own. */

@@ -21,16 +21,36 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
     const client = clientOf(opened.database);
     const events = [usageEvent(), usageEvent()];
     const logs = [
-      entry(yesterdayMs, { model: 'gateway/sterk', attempts: [{ model: 'gpt-5.5' }], moved: true }),
+      entry(yesterdayMs, {
+        endpoint: '/v1/messages',
+        model: 'gateway/sterk',
+        attempts: [
+          { model: 'gpt-5.5', accountId: 'pool/a' },
+          { model: 'gpt-5.5', accountId: 'pool/b' },
+        ],
+        moved: true,
+        status: 200,
+        clientRequestId: 'run-17',
+      }),
       entry(todayMs),
     ];
     expect(await client.record({ events, logs })).toMatchObject({ recorded: 2 });
     expect(await client.record({ events: [], logs: logs.toReversed() })).toMatchObject({ recorded: 0 });
     const rows = await opened.database.selectFrom('request_log').selectAll().orderBy('local_day').execute();
     expect(rows).toMatchObject([
-      { local_day: '2026-11-20', received_at_ms: yesterdayMs, moved: 1, models: '\ngateway/sterk\ngpt-5.5\n' },
-      { local_day: '2026-11-21', moved: 0, slow: 0 },
+      {
+        local_day: '2026-11-20',
+        received_at_ms: yesterdayMs,
+        moved: 1,
+        models: '\ngateway/sterk\ngpt-5.5\n',
+        status: 200,
+        endpoint: '/v1/messages',
+        accounts: '\npool/a\npool/b\n',
+        client_request_id: 'run-17',
+      },
+      { local_day: '2026-11-21', moved: 0, slow: 0, accounts: '\n\n', client_request_id: '' },
     ]);
+    for (const { logged_at_ms } of rows) expect(Math.abs(Date.now() - (logged_at_ms ?? 0))).toBeLessThan(60_000);
     expect(rows.map(decoded)).toEqual(logs);
     expect((await ledgerTotals(opened.database)).events?.requests).toBe(2);
   });

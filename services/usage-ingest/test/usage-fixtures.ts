@@ -19,6 +19,7 @@ export function usageEvent(fields: MessageInitShape<typeof UsageRecordedSchema> 
     cachedTokens: 4n,
     outputTokens: 5n,
     outcome: Outcome.COMPLETED,
+    accountId: 'pool/a',
     ...fields,
   });
 }
@@ -29,7 +30,7 @@ export interface Totals {
   readonly output: number;
 }
 
-/** What the ledger holds, counted from the events themselves and from the daily sums: the two must be equal. */
+/** What the ledger holds, counted from the events themselves and from the daily sums, in all and per account: all must be equal. */
 export async function ledgerTotals(database: GatewayDatabase) {
   const events = await sql<Totals>`
     select count(*) as requests,
@@ -41,16 +42,33 @@ export async function ledgerTotals(database: GatewayDatabase) {
            cast(coalesce(sum(input_tokens), 0) as bigint) as input,
            cast(coalesce(sum(output_tokens), 0) as bigint) as output
     from usage_daily`.execute(database);
-  return { events: events.rows[0], daily: daily.rows[0] };
+  const byAccount = await database
+    .selectFrom('usage_daily_by_account')
+    .select([
+      'account_id',
+      sql<number>`cast(sum(requests) as bigint)`.as('requests'),
+      sql<number>`cast(sum(input_tokens) as bigint)`.as('input'),
+      sql<number>`cast(sum(output_tokens) as bigint)`.as('output'),
+    ])
+    .groupBy('account_id')
+    .execute();
+  const accounts = byAccount.map(({ account_id, ...totals }) => [account_id, totals] as const);
+  return { events: events.rows[0], daily: daily.rows[0], byAccount: Object.fromEntries(accounts) };
 }
 
 /** What the ledger must hold after events arrived, in whatever order and however often. */
-export function expectedTotals(events: readonly UsageRecorded[]): { readonly events: Totals; readonly daily: Totals } {
+export function expectedTotals(events: readonly UsageRecorded[]) {
   const unique = [...new Map(events.toReversed().map((event) => [event.requestId, event])).values()];
-  const totals: Totals = {
-    requests: unique.length,
-    input: unique.reduce((sum, { inputTokens }) => sum + Number(inputTokens), 0),
-    output: unique.reduce((sum, { outputTokens }) => sum + Number(outputTokens), 0),
+  const known = unique.filter(({ accountId }) => accountId !== '');
+  const accounts = [...Map.groupBy(known, ({ accountId }) => accountId)];
+  const byAccount = Object.fromEntries(accounts.map(([account, ofAccount]) => [account, totalsOf(ofAccount)]));
+  return { events: totalsOf(unique), daily: totalsOf(unique), byAccount };
+}
+
+function totalsOf(events: readonly UsageRecorded[]): Totals {
+  return {
+    requests: events.length,
+    input: events.reduce((sum, { inputTokens }) => sum + Number(inputTokens), 0),
+    output: events.reduce((sum, { outputTokens }) => sum + Number(outputTokens), 0),
   };
-  return { events: totals, daily: totals };
 }

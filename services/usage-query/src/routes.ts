@@ -6,8 +6,9 @@ import { getDayTotal } from './rpc/get-day-total.ts';
 import { getUsage, type UsageParts } from './rpc/get-usage.ts';
 import { listRequests } from './rpc/list-requests.ts';
 import { reportUsage } from './rpc/report-usage.ts';
+import { type WatchParts, watchRequests } from './rpc/watch-requests.ts';
 
-export function usageQueryRoutes(parts: UsageParts): readonly ServiceRoute[] {
+export function usageQueryRoutes(parts: UsageParts & WatchParts): readonly ServiceRoute[] {
   const { database } = parts;
   return [
     serviceRoute(UsageQueryService, {
@@ -18,6 +19,7 @@ export function usageQueryRoutes(parts: UsageParts): readonly ServiceRoute[] {
       reportUsage: (request) => reportUsage(database, request),
       findRequest: (request) => findRequest(database, request),
       listRequests: (request) => listRequests(database, request),
+      watchRequests: (request, context) => watchRequests(parts, request, context),
     }),
   ];
 }

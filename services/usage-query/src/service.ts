@@ -3,6 +3,7 @@ import { createDatabaseProbe } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
 import { readUsageQueryProcessConfig, type UsageQueryConfig } from './config.ts';
+import { RequestFeed } from './request-log/request-feed.ts';
 import { usageQueryRoutes } from './routes.ts';
 import type { UsageParts } from './rpc/get-usage.ts';
 
@@ -14,7 +15,7 @@ export function createUsageQueryService(
   { waitMs }: UsageQueryConfig,
   { database, ...peers }: UsageQueryPeers,
   { logger, metrics }: ServiceRuntime,
-  { clock = systemClock }: { readonly clock?: Clock } = {},
+  { clock = systemClock, watchPollMs }: { readonly clock?: Clock; readonly watchPollMs?: number } = {},
 ): Service {
   const late = metrics.counter({
     name: 'gateway_usage_late_answers_total',
@@ -24,11 +25,15 @@ export function createUsageQueryService(
     late.inc();
     logger.debug({ err: fault }, 'the ledger lags behind what is published');
   };
+  const feed = new RequestFeed(database, logger, watchPollMs);
+  const draining = new AbortController();
   return {
-    routes: usageQueryRoutes({ database, clock, waitMs, onLate, ...peers }),
+    routes: usageQueryRoutes({ database, clock, waitMs, onLate, ...peers, feed, draining: draining.signal }),
     start: async () => undefined,
     notReady: createDatabaseProbe(database),
-    [Symbol.asyncDispose]: async () => undefined,
+    // Those who watch would stay as long as they live: they are to watch another replica.
+    drain: async () => draining.abort(),
+    [Symbol.asyncDispose]: () => feed[Symbol.asyncDispose](),
   };
 }
 
@@ -41,8 +46,9 @@ export async function createUsageQueryFromEnvironment(env: Environment, runtime:
   const database = openPostgres(databaseUrl, { applicationName: 'usage-query', metrics: runtime.metrics });
   stack.defer(() => database.destroy());
   const progress = stack.use(new LedgerProgress(natsServers, runtime));
+  const service = stack.use(createUsageQueryService(config, { database, progress }, runtime));
   return {
-    ...createUsageQueryService(config, { database, progress }, runtime),
+    ...service,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

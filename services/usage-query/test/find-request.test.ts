@@ -27,6 +27,7 @@ describe.each(testDatabases)('a request in the ledger of $name', ({ open }) => {
       reasoning_tokens: 1,
       estimated: 1,
       outcome: 'aborted',
+      account_id: 'messages/team-a',
     } as const;
     await eventDaysOf(opened.database).open(['2026-11-21']);
     await opened.database
@@ -45,6 +46,7 @@ describe.each(testDatabases)('a request in the ledger of $name', ({ open }) => {
       reasoningTokens: 1n,
       estimated: true,
       outcome: Outcome.ABORTED,
+      accountId: 'messages/team-a',
     });
     expect((await client.findRequest({ requestId: idMadeAt(madeAtMs, 2) })).request).toBeUndefined();
     await expect(client.findRequest({ requestId: 'chatcmpl-1' })).rejects.toMatchObject({ code: 'invalid_request' });

@@ -1,6 +1,6 @@
-import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
-import { eventDaysOf, type GatewayDatabase } from '@gateway/database';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { GatewayDatabase } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -11,9 +11,9 @@ import {
 } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { localDayOf } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { createUsageQueryService } from '../src/service.ts';
+import { requestIdAt, storeLogs } from './request-log-fixtures.ts';
 
 /** A second before midnight in Amsterdam. */
 const startMs = Date.parse('2026-11-20T22:59:59Z');
@@ -53,7 +53,7 @@ const requests = [
 describe.each(testDatabases)('the request log in $name', ({ open }) => {
   it('has a request by its id alone', async () => {
     await using opened = await open();
-    const { store, client } = setUp(opened.database);
+    const { store, client } = setUp(opened.database, false);
     await store(requests);
     const { log, request } = await client.findRequest({ requestId: idOf('moved') });
     expect(log).toEqual(requests[1]);
@@ -62,61 +62,45 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
     expect(unknown.log).toBeUndefined();
   });
 
-  it('lists requests by what became of them, by token, by model as it was asked or sent, by time, and only so many', async () => {
-    await using opened = await open();
-    const { store, client } = setUp(opened.database);
-    await store(requests);
-    const listed = async (query: MessageInitShape<typeof ListRequestsRequestSchema>) =>
-      (await client.listRequests(query)).requests.map(({ requestId }) =>
-        names.find((name) => idOf(name) === requestId),
-      );
-    expect(await listed({})).toEqual(names.toReversed());
-    expect(await listed({ filter: RequestFilter.FAILED })).toEqual(['failed']);
-    expect(await listed({ filter: RequestFilter.MOVED })).toEqual(['moved']);
-    expect(await listed({ filter: RequestFilter.SLOW })).toEqual(['slow']);
-    expect(await listed({ filter: RequestFilter.REFUSED })).toEqual(['refused']);
-    expect(await listed({ filter: RequestFilter.ABORTED })).toEqual(['aborted']);
-    expect(await listed({ tokenId: 'one' })).toEqual(['plain']);
-    expect(await listed({ model: 'oth_r' })).toEqual(['failed']);
-    expect(await listed({ model: 'oth%r' })).toEqual(['refused']);
-    expect(await listed({ model: 'gpt-5.5' })).toEqual(['slow', 'moved', 'plain']);
-    expect(await listed({ model: 'gpt' })).toEqual([]);
-    const [since, until] = [timestampFromMs(atMs('moved')), timestampFromMs(atMs('slow'))];
-    expect(await listed({ since, until })).toEqual(['failed', 'moved']);
-    expect(await listed({ limit: 2 })).toEqual(['aborted', 'refused']);
-    await expect(listed({ limit: 1_001 })).rejects.toMatchObject({ code: 'invalid_request' });
-  });
+  it.each([
+    ['by this release', false],
+    ['by the one before', true],
+  ])(
+    'lists requests, logged %s, by what became of them, by token, by model as it was asked or sent, by time, and only so many',
+    async (_, isOlder) => {
+      await using opened = await open();
+      const { store, client } = setUp(opened.database, isOlder);
+      await store(requests);
+      const listed = async (query: MessageInitShape<typeof ListRequestsRequestSchema>) =>
+        (await client.listRequests(query)).requests.map(({ requestId }) =>
+          names.find((name) => idOf(name) === requestId),
+        );
+      expect(await listed({})).toEqual(names.toReversed());
+      expect(await listed({ search: { filter: RequestFilter.FAILED } })).toEqual(['failed']);
+      expect(await listed({ search: { filter: RequestFilter.MOVED } })).toEqual(['moved']);
+      expect(await listed({ search: { filter: RequestFilter.SLOW } })).toEqual(['slow']);
+      expect(await listed({ search: { filter: RequestFilter.REFUSED } })).toEqual(['refused']);
+      expect(await listed({ search: { filter: RequestFilter.ABORTED } })).toEqual(['aborted']);
+      expect(await listed({ search: { tokenIds: ['one'] } })).toEqual(['plain']);
+      expect(await listed({ search: { model: 'oth_r' } })).toEqual(['failed']);
+      expect(await listed({ search: { model: 'oth%r' } })).toEqual(['refused']);
+      expect(await listed({ search: { model: 'gpt-5.5' } })).toEqual(['slow', 'moved', 'plain']);
+      expect(await listed({ search: { model: 'gpt' } })).toEqual([]);
+      const [since, until] = [timestampFromMs(atMs('moved')), timestampFromMs(atMs('slow'))];
+      expect(await listed({ search: { since, until } })).toEqual(['failed', 'moved']);
+      expect(await listed({ pageSize: 2 })).toEqual(['aborted', 'refused']);
+      await expect(listed({ pageSize: 1_001 })).rejects.toMatchObject({ code: 'invalid_request' });
+    },
+  );
 });
 
-function setUp(database: GatewayDatabase) {
+function setUp(database: GatewayDatabase, isOlder: boolean) {
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
   const service = createUsageQueryService({ waitMs: 0 }, { database }, runtime);
-  /** As usage-ingest does. */
-  const store = async (logs: readonly RequestLogged[]) => {
-    const rows = logs.map((log) => toRow(log));
-    await eventDaysOf(database, 'request_log').open(rows.map(({ local_day }) => local_day));
-    await database.insertInto('request_log').values(rows).execute();
-  };
+  const store = (logs: readonly RequestLogged[]) => storeLogs(database, logs, { isOlder });
   return { store, client: directClientOf(service.routes, UsageReportService) };
 }
 
-function toRow(log: RequestLogged) {
-  const receivedAtMs = log.receivedAt === undefined ? 0 : timestampMs(log.receivedAt);
-  return {
-    request_id: log.requestId,
-    local_day: localDayOf(receivedAtMs),
-    token_id: log.tokenId,
-    received_at_ms: receivedAtMs,
-    ending: log.ending,
-    moved: log.moved ? 1 : 0,
-    slow: log.slow ? 1 : 0,
-    models: `\n${[log.model, ...log.attempts.map(({ model }) => model)].join('\n')}\n`,
-    entry: Buffer.from(toBinary(RequestLoggedSchema, log)).toString('base64'),
-  };
-}
-
-/** @see RFC 9562, UUID version 7 */
 function idOf(name: Name): string {
-  const digits = atMs(name).toString(16).padStart(12, '0');
-  return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-000000000000`;
+  return requestIdAt(atMs(name));
 }

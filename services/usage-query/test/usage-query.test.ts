@@ -182,6 +182,7 @@ async function addRequest(database: GatewayDatabase, request: Request): Promise<
       reasoning_tokens: 0,
       estimated: 0,
       outcome: 'completed',
+      account_id: 'pool/a',
       ...request,
     })
     .execute();

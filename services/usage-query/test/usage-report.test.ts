@@ -70,6 +70,124 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
     expect(byModel.rows).toMatchObject([{ model: 'gpt-5.5', totals: { requests: 4_200n } }]);
   });
 
+  it('sums up accounts, all that is known of each row, and models within any of them', async () => {
+    await using opened = await open();
+    const [first, last] = ['2026-11-01', '2026-11-30'];
+    await addDays(opened.database, [
+      { local_day: first },
+      { local_day: first, model: 'large' },
+      { local_day: last, token_id: 'b' },
+    ]);
+    await addAccountDays(opened.database, [
+      { local_day: first, account_id: 'pool/a', requests: 1, input_tokens: 10, cached_tokens: 4, output_tokens: 2 },
+      { local_day: first, model: 'large', account_id: 'pool/a' },
+      { local_day: last, token_id: 'b', account_id: 'pool/b' },
+    ]);
+    const report = async (more: MessageInitShape<typeof ReportUsageRequestSchema>) =>
+      (await rowsOf(opened.database, { ...november, ...more })).rows;
+    const byAccount = { grouping: UsageGrouping.ACCOUNT };
+    expect(await report(byAccount)).toMatchObject([
+      // What an older release added, or what no account answered.
+      { accountId: '', totals: { requests: 1n, inputTokens: 0n, cachedTokens: 0n, outputTokens: 3n } },
+      { accountId: 'pool/a', totals: { requests: 3n, inputTokens: 20n } },
+      { accountId: 'pool/b', totals: { requests: 2n } },
+    ]);
+    expect(await report({ ...byAccount, byModel: true })).toMatchObject([
+      { accountId: '', model: 'gpt-5.5', provider: 'provider_a' },
+      { accountId: 'pool/a', model: 'gpt-5.5', totals: { requests: 1n } },
+      { accountId: 'pool/a', model: 'large', totals: { requests: 2n } },
+      { accountId: 'pool/b', model: 'gpt-5.5' },
+    ]);
+    expect(await report({ grouping: UsageGrouping.ALL })).toMatchObject([
+      { localDay: first, tokenId: 'a', model: 'gpt-5.5', accountId: '' },
+      { localDay: first, tokenId: 'a', model: 'gpt-5.5', accountId: 'pool/a' },
+      { localDay: first, tokenId: 'a', model: 'large', accountId: 'pool/a' },
+      { localDay: last, tokenId: 'b', model: 'gpt-5.5', accountId: 'pool/b' },
+    ]);
+    const ofAccount = { accountId: 'pool/a', byModel: true };
+    expect(await report({ ...ofAccount, grouping: UsageGrouping.TOKEN })).toMatchObject([
+      { tokenId: 'a', model: 'gpt-5.5', totals: { outputTokens: 2n } },
+      { tokenId: 'a', model: 'large', totals: { outputTokens: 5n } },
+    ]);
+    expect(await report({ ...ofAccount, model: 'large', grouping: UsageGrouping.DAY })).toMatchObject([
+      { localDay: first, model: 'large', totals: { requests: 2n } },
+    ]);
+  });
+
+  it('adds up to the same whatever it is grouped by, every row once over all pages', async () => {
+    await using opened = await open();
+    const accounts = ['pool/a', 'pool/b'];
+    const days = Array.from({ length: 70 }, (_, index) => addLocalDays('2026-01-01', index * 2));
+    const rows = days.flatMap((local_day, day) =>
+      Array.from({ length: 40 }, (_, n) => ({
+        local_day,
+        token_id: `t${n}`,
+        model: `m${(n + day) % 7}`,
+        requests: n + 1,
+      })),
+    );
+    await addDays(opened.database, rows);
+    const ofAccounts = rows.flatMap((row, n) =>
+      accounts.slice(n % 3).map((account_id) => ({ ...row, account_id, requests: 0 })),
+    );
+    // The sum of accounts is at most that of all.
+    await addAccountDays(
+      opened.database,
+      ofAccounts.map((row) => ({ ...row, input_tokens: 3, cached_tokens: 1, output_tokens: 2 })),
+    );
+    const year = { firstDay: '2026-01-01', lastDay: '2026-12-31' };
+    const expected = { requests: 70n * 820n, inputTokens: 28_000n, cachedTokens: 11_200n, outputTokens: 14_000n };
+    for (const grouping of [
+      UsageGrouping.DAY,
+      UsageGrouping.TOKEN,
+      UsageGrouping.MODEL,
+      UsageGrouping.ACCOUNT,
+      UsageGrouping.ALL,
+    ]) {
+      for (const byModel of [false, true]) {
+        const report = await rowsOf(opened.database, { ...year, grouping, byModel });
+        const keys = report.rows.map(({ localDay, tokenId, provider, model, accountId }) =>
+          JSON.stringify([localDay, tokenId, provider, model, accountId]),
+        );
+        expect(new Set(keys).size).toBe(keys.length);
+        for (const field of ['requests', 'inputTokens', 'cachedTokens', 'outputTokens'] as const) {
+          expect(report.rows.reduce((sum, { totals }) => sum + (totals?.[field] ?? 0n), 0n)).toBe(expected[field]);
+        }
+      }
+    }
+    const all = await rowsOf(opened.database, { ...year, grouping: UsageGrouping.ALL });
+    expect(all.pages).toBeGreaterThan(5);
+  });
+
+  it('has all models of a row in one page', async () => {
+    await using opened = await open();
+    const rows = Array.from({ length: 400 }, (_, token) =>
+      Array.from({ length: 7 }, (_, model) => ({ local_day: '2026-11-02', token_id: `t${token}`, model: `m${model}` })),
+    ).flat();
+    await addDays(opened.database, [...rows, ...rows.map((row) => ({ ...row, local_day: '2026-11-03' }))]);
+    for (const [grouping, lines] of [
+      [UsageGrouping.TOKEN, 400],
+      [UsageGrouping.DAY, 2],
+    ] as const) {
+      const request = { ...november, grouping, byModel: true };
+      const keys: string[] = [];
+      for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
+        const answer = await page(opened.database, { ...request, pageToken });
+        keys.push(...new Set(answer.rows.map(({ tokenId, localDay }) => tokenId || localDay)));
+        pageToken = answer.nextPageToken || undefined;
+      }
+      expect(keys).toHaveLength(lines);
+    }
+    const many = Array.from({ length: 1_500 }, (_, model) => ({
+      local_day: '2026-12-01',
+      token_id: 'a',
+      model: `x${model}`,
+    }));
+    await addDays(opened.database, many);
+    const december = { firstDay: '2026-12-01', lastDay: '2026-12-01', grouping: UsageGrouping.TOKEN, byModel: true };
+    expect((await page(opened.database, december)).rows).toHaveLength(1_500);
+  });
+
   it('is refused for days that are none, in the wrong order, or too many', async () => {
     await using opened = await open();
     const refused = { code: 'invalid_request' };
@@ -78,40 +196,54 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
     await expect(report('2026-11-01', '2026-11-31')).rejects.toMatchObject(refused);
     await expect(report('2026-11-02', '2026-11-01')).rejects.toMatchObject(refused);
     await expect(report('1926-11-02', '2026-11-01')).rejects.toMatchObject(refused);
+    for (const pageToken of ['further', '%', 'a/b/c']) {
+      await expect(page(opened.database, { ...november, pageToken })).rejects.toMatchObject(refused);
+    }
   });
 });
 
 async function rowsOf(database: GatewayDatabase, request: MessageInitShape<typeof ReportUsageRequestSchema>) {
-  const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
-  const service = createUsageQueryService({ waitMs: 0 }, { database }, runtime);
-  const client = directClientOf(service.routes, UsageReportService);
   const rows: UsageReportRow[] = [];
   for (let pageToken = '', pages = 1; ; pages++) {
-    const page = await client.reportUsage({ ...request, pageToken });
-    rows.push(...page.rows);
-    if (page.nextPageToken === '') return { rows, pages };
-    pageToken = page.nextPageToken;
+    const { rows: found, nextPageToken } = await page(database, { ...request, pageToken });
+    rows.push(...found);
+    if (nextPageToken === '') return { rows, pages };
+    pageToken = nextPageToken;
   }
 }
 
+function page(database: GatewayDatabase, request: MessageInitShape<typeof ReportUsageRequestSchema>) {
+  const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
+  const service = createUsageQueryService({ waitMs: 0 }, { database }, runtime);
+  return directClientOf(service.routes, UsageReportService).reportUsage(request);
+}
+
+interface DayFields extends Partial<UsageDailyTable> {
+  readonly local_day: string;
+}
+
+const usualDay = {
+  token_id: 'a',
+  provider: 'provider_a',
+  model: 'gpt-5.5',
+  requests: 2,
+  input_tokens: 10,
+  cached_tokens: 4,
+  output_tokens: 5,
+};
+
 /** Two requests of 10 input and 5 output tokens each, unless said otherwise. */
-async function addDays(
+async function addDays(database: GatewayDatabase, days: readonly DayFields[]): Promise<void> {
+  for (let start = 0; start < days.length; start += 1_000) {
+    const rows = days.slice(start, start + 1_000).map((day) => ({ ...usualDay, ...day }));
+    await database.insertInto('usage_daily').values(rows).execute();
+  }
+}
+
+async function addAccountDays(
   database: GatewayDatabase,
-  days: readonly (Partial<UsageDailyTable> & { readonly local_day: string })[],
+  days: readonly (DayFields & { readonly account_id: string })[],
 ): Promise<void> {
-  await database
-    .insertInto('usage_daily')
-    .values(
-      days.map((day) => ({
-        token_id: 'a',
-        provider: 'provider_a',
-        model: 'gpt-5.5',
-        requests: 2,
-        input_tokens: 10,
-        cached_tokens: 4,
-        output_tokens: 5,
-        ...day,
-      })),
-    )
-    .execute();
+  const rows = days.map((day) => ({ ...usualDay, ...day }));
+  await database.insertInto('usage_daily_by_account').values(rows).execute();
 }

@@ -157,7 +157,6 @@ function fakeBroker(): Client<typeof PoolBrokerService> {
     watchCatalog: unused,
     listAccounts: unused,
     explain: unused,
-    enableAccount: unused,
     renewLeases: unused,
     listPools: ({ format }) => {
       if (brokerIsAway) throw new RpcError('unavailable', 'away');

@@ -4,6 +4,11 @@ import * as usage from './20261120090100-usage.ts';
 import * as usageByDay from './20261121090000-usage-by-day.ts';
 import * as accounts from './20261121100000-accounts.ts';
 import * as requestLog from './20261122090000-request-log.ts';
+import * as operators from './20261123060000-operators.ts';
+import * as tokenDetails from './20261123061000-token-details.ts';
+import * as accountUses from './20261123061100-account-uses.ts';
+import * as usageAccounts from './20261123062000-usage-accounts.ts';
+import * as requestSearch from './20261123063000-request-search.ts';
 
 /**
  * All migrations by name; the timestamp in front is their order. One that has run anywhere is never changed: a new
@@ -15,4 +20,9 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261121090000-usage-by-day': usageByDay,
   '20261121100000-accounts': accounts,
   '20261122090000-request-log': requestLog,
+  '20261123060000-operators': operators,
+  '20261123061000-token-details': tokenDetails,
+  '20261123061100-account-uses': accountUses,
+  '20261123062000-usage-accounts': usageAccounts,
+  '20261123063000-request-search': requestSearch,
 };

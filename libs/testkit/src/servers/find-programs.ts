@@ -122,7 +122,7 @@ async function unpackedPrograms({ programs }: WantedPrograms, root: string): Pro
   const folders = ['usr/bin', 'usr/sbin', 'usr/lib/postgresql/*/bin'].map((folder) => join(root, folder));
   for await (const folder of glob(folders)) {
     if (!(await holdsAll(folder, programs))) continue;
-    const libraries = await Array.fromAsync(glob(['lib', 'usr/lib'].map((lib) => join(root, lib, '**/*.so.*'))));
+    const libraries = await Array.fromAsync(glob(['lib', 'usr/lib'].map((lib) => join(root, lib, '**/*.so{,.*}'))));
     return { folder, libraryFolders: [...new Set(libraries.map(dirname))] };
   }
   return undefined;

@@ -119,7 +119,8 @@ export class WholeEdge implements AsyncDisposable {
           },
           issue: () => ({}),
           revoke: () => ({}),
-          setLimits: () => ({}),
+          update: () => ({}),
+          rotate: () => ({}),
           list: () => ({}),
         }),
       ),
@@ -157,7 +158,6 @@ export class WholeEdge implements AsyncDisposable {
           reportModels: () => ({}),
           listAccounts: () => ({}),
           explain: () => ({}),
-          enableAccount: () => ({}),
         }),
       ),
       adapters: new Map([

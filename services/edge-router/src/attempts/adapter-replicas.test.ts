@@ -63,7 +63,6 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       reportModels: refuse,
       listAccounts: refuse,
       explain: refuse,
-      enableAccount: refuse,
       renewLeases: refuse,
     }),
   );

@@ -79,7 +79,6 @@ function setUp(
     reportModels: refuse,
     listAccounts: refuse,
     explain: refuse,
-    enableAccount: refuse,
     renewLeases: refuse,
   };
   const adapter = directClient(

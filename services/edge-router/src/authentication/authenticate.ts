@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import type { IdentityService, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Client } from '@gateway/rpc';
@@ -19,10 +20,16 @@ export async function authenticate(
   const otherHeader = ownHeader === 'authorization' ? 'x-api-key' : 'authorization';
   // The other kind when the endpoint's own is missing or malformed: current SDKs mix them. @see spec "Authentication"
   const text = tokenIn(headers, ownHeader) ?? tokenIn(headers, otherHeader);
-  if (text === undefined || parseTokenText(text) === undefined) throw unauthorized('Missing or malformed token.');
+  if (text === undefined || !isCallersToken(text)) throw unauthorized('Missing or malformed token.');
   const token = await tokens.resolve(tokenSha256(text));
-  if (token === undefined) throw unauthorized('The token is unknown or revoked.');
+  if (token === undefined) throw unauthorized('The token is unknown, revoked or expired.');
   return token;
+}
+
+/** Those of operators are no use here. */
+function isCallersToken(text: string): boolean {
+  const parsed = parseTokenText(text);
+  return parsed !== undefined && parsed.kind !== 'operator';
 }
 
 /** A header that is given twice is refused: two proxies could read it differently. */
@@ -47,7 +54,7 @@ export function callerKey(tokenId: string): string {
 const keyLength = 20;
 
 export interface TokenCacheOptions {
-  /** Asks the source of truth; undefined for an unknown or revoked token. */
+  /** Asks the source of truth; undefined for a token that is unknown or has ended. */
   readonly resolve: (tokenSha256: Buffer) => Promise<Token | undefined>;
   readonly clock: Clock;
   /** How long a known token is believed without asking again. */
@@ -58,7 +65,7 @@ export interface TokenCacheOptions {
 
 /**
  * Resolved tokens. While the source of truth is away, the last known answer is served; a token that was once found
- * revoked never comes back from here.
+ * revoked never comes back from here. One that ends at a known moment is served until then, without asking.
  */
 export class TokenCache {
   readonly #options: TokenCacheOptions;
@@ -74,16 +81,16 @@ export class TokenCache {
     this.#options = options;
   }
 
-  /** The token with this digest; undefined when it is unknown or revoked. Throws when the source can't say. */
+  /** The token with this digest; undefined when it is unknown or has ended. Throws when the source can't say. */
   async resolve(tokenSha256: Buffer): Promise<Token | undefined> {
     const key = tokenSha256.toString('latin1');
     const nowMs = this.#options.clock.nowMs();
     const known = this.#known.get(key);
-    if (known !== undefined && nowMs < known.freshUntilMs) return known.token;
+    if (known !== undefined && nowMs < known.freshUntilMs) return this.#unexpired(known.token);
     if (nowMs < (this.#unknownUntilMs.get(key) ?? 0)) return undefined;
     const lookup = this.#lookups.get(key) ?? this.#lookUp(key, tokenSha256).finally(() => this.#lookups.delete(key));
     this.#lookups.set(key, lookup);
-    return lookup;
+    return this.#unexpired(await lookup);
   }
 
   /** These tokens changed, or any may have: the next request asks again, and a lookup under way does before it answers. */
@@ -93,6 +100,11 @@ export class TokenCache {
     for (const known of this.#known.values()) {
       if (changed?.has(known.token.tokenId) ?? true) known.freshUntilMs = 0;
     }
+  }
+
+  #unexpired(token: Token | undefined): Token | undefined {
+    if (token?.expiresAt === undefined) return token;
+    return this.#options.clock.nowMs() < timestampMs(token.expiresAt) ? token : undefined;
   }
 
   async #lookUp(key: string, tokenSha256: Buffer): Promise<Token | undefined> {

@@ -30,7 +30,8 @@ describe('an edge whose token changes while identity is asked for it', () => {
         watchChanges: (_request, { signal }) => identity.watchChanges(signal),
         issue: () => ({}),
         revoke: () => ({}),
-        setLimits: () => ({}),
+        update: () => ({}),
+        rotate: () => ({}),
         list: () => ({}),
       }),
     ];

@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Token, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
@@ -6,6 +7,8 @@ import { TokenCache } from './authenticate.ts';
 
 const key = Buffer.from('some digest');
 const token = create(TokenSchema, { tokenId: 't1', label: 'ci', limits: { requestsPerMinute: 60 } });
+
+const ending = create(TokenSchema, { tokenId: 't1', expiresAt: timestampFromMs(1_010_000) });
 
 function setUp(answers: (Token | undefined | Error)[]) {
   const clock = new ManualClock(1_000_000);
@@ -80,6 +83,32 @@ describe('TokenCache', () => {
     expect(await cache.resolve(key)).toBeUndefined();
     clock.advanceMs(5_000);
     await expect(cache.resolve(key)).rejects.toThrow('away');
+  });
+
+  it('serves a token to the millisecond of its end, and asks no more often for it', async () => {
+    const { clock, cache, asked } = setUp([ending]);
+    expect(await cache.resolve(key)).toBe(ending);
+    clock.advanceMs(9_999);
+    expect(await cache.resolve(key)).toBe(ending);
+    clock.advanceMs(1);
+    expect(await cache.resolve(key)).toBeUndefined();
+    expect(asked()).toBe(1);
+  });
+
+  it('serves a token beyond the end that it had when it was given a later one', async () => {
+    const { clock, cache } = setUp([ending, token]);
+    await cache.resolve(key);
+    clock.advanceMs(10_000);
+    cache.expire(['t1']);
+    expect(await cache.resolve(key)).toBe(token);
+  });
+
+  it('ends a token at its time also while the source is away, or has another clock', async () => {
+    const { clock, cache } = setUp([ending, new Error('away'), ending]);
+    await cache.resolve(key);
+    clock.advanceMs(30_000);
+    expect(await cache.resolve(key)).toBeUndefined();
+    expect(await cache.resolve(key)).toBeUndefined();
   });
 
   it('believes no answer to a question that was asked before the token changed', async () => {

@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { lastReasoningAfter } from '@gateway/encrypted-reasoning';
 import type { JsonBody } from '@gateway/json';
+import { scopedKey } from '@gateway/tokens';
 
 const sessionHeaders = ['session-id', 'session_id', 'x-session-id', 'x-claude-code-session-id'] as const;
 
@@ -13,14 +13,6 @@ export function affinityKey(tokenId: string, headers: IncomingHttpHeaders, promp
   const named = sessionHeaders.map((name) => headers[name]).find(Boolean);
   const text = typeof named === 'string' ? named : promptCacheKey;
   return text === undefined || text === '' ? '' : scopedKey(tokenId, text);
-}
-
-/**
- * Scoped by token, so that two callers with the same session name do not meet; hashed, so that what clients send stays
- * bounded and unread.
- */
-function scopedKey(tokenId: string, text: string): string {
-  return hash('sha256', `${tokenId}\n${text}`, 'base64url');
 }
 
 /** What keeps a request on an account, and its answer findable for the requests after it. */

@@ -109,7 +109,10 @@ async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyM
     return decision;
   });
   if (route.operation !== undefined) response.setHeaders(new Map(Object.entries(admission.headers)));
-  if (refusal !== undefined) throw refusal;
+  if (refusal !== undefined) {
+    trace.onRefused(refusal);
+    throw refusal;
+  }
   trace.onAdmitted();
   using allocation = bodies.open(token.tokenId, signal);
   const bodyRules = { ...route.body, pace: peers.config.uploadPace, allocation };

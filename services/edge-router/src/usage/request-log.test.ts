@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { AttemptOutcomeSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   AttemptGivenUp,
@@ -163,6 +164,12 @@ describe('the log entry of a request', () => {
       },
       { accountId: 'pool/b', asked: 101.5, acquired: 102, firstByte: 302, ended: 302 },
     ]);
+  });
+
+  it('has the limit that refused it, and until when', () => {
+    const { entry, message } = new LoggedRequest();
+    entry.onRefused({ limit: 'tokens_per_day', retryAtMs: 60_000 });
+    expect(message.refusal).toMatchObject({ limit: LimitName.TOKENS_PER_DAY, retryAt: { seconds: 60n } });
   });
 
   it('has why there was no account', () => {

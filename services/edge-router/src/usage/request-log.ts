@@ -1,7 +1,8 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { GatewayErrorCode } from '@gateway/errors';
+import type { GatewayError, GatewayErrorCode } from '@gateway/errors';
 import { type Usage, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { type AttemptOutcome, AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import {
@@ -102,6 +103,12 @@ export class RequestLogEntry {
 
   onAuthenticated(tokenId: string): void {
     this.message.tokenId = tokenId;
+  }
+
+  /** A limit of the token refused it. */
+  onRefused({ limit, retryAtMs }: Pick<GatewayError, 'limit' | 'retryAtMs'>): void {
+    const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
+    this.message.refusal = create(RefusalSchema, { limit: limit && limits[limit], retryAt });
   }
 
   onAdmitted(): void {
@@ -211,6 +218,11 @@ const causes = {
   exhausted: NoAccountCause.EXHAUSTED,
   unavailable: NoAccountCause.UNAVAILABLE,
   unknownModel: NoAccountCause.UNKNOWN_MODEL,
+} as const;
+
+const limits = {
+  requests_per_minute: LimitName.REQUESTS_PER_MINUTE,
+  tokens_per_day: LimitName.TOKENS_PER_DAY,
 } as const;
 
 /** How a request ended, in one word for operators. */

@@ -7,7 +7,7 @@ import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recor
 import { describe, expect, it } from 'vitest';
 import { type RecorderPeers, UsageRecorder } from './usage-recorder.ts';
 
-const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt-5.5' });
+const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt-5.5', accountId: 'responses/team-a' });
 const usage = (inputTokens: bigint, outputTokens: bigint, estimated = false) =>
   create(UsageSchema, { inputTokens, outputTokens, estimated });
 
@@ -55,6 +55,7 @@ describe('UsageRecorder', () => {
       localDay: '2026-11-20',
       provider: 'provider_a',
       model: 'gpt-5.5',
+      accountId: 'responses/team-a',
       inputTokens: 12n,
       outputTokens: 30n,
       estimated: false,

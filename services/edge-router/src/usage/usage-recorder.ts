@@ -60,9 +60,9 @@ export class UsageRecorder {
   }
 
   /** A provider is about to be called with this lease. */
-  onLease({ provider, model }: Lease): void {
+  onLease({ provider, model, accountId }: Lease): void {
     if (this.#ended !== undefined) return;
-    Object.assign(this.#event, { provider, model, outcome: Outcome.UNSPECIFIED });
+    Object.assign(this.#event, { provider, model, accountId, outcome: Outcome.UNSPECIFIED });
     const inputTokens = BigInt(Math.ceil(this.#request.bodyBytes / bytesPerToken));
     this.#take(create(UsageSchema, { inputTokens, estimated: true }));
     this.#isSent = false;

@@ -1,17 +1,21 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { StoredTokenKind } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
-import { type IdentityService, TokenKind, type TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { Metrics } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
-import { createTokenText, tokenSha256 } from '@gateway/tokens';
+import { createTokenText, detailProblems, type GivenDetails, maxKeepOldSeconds, tokenSha256 } from '@gateway/tokens';
 import type { ChangeFeed } from '../changes/change-feed.ts';
 import { type HashKey, hashWith } from '../hashing/hash-key.ts';
 import type { Token, TokenStore } from '../store/token-store.ts';
-import { checkLabel, checkLimits, type TokenLimits } from '../tokens/token-rules.ts';
+import {
+  fromKindMessage,
+  fromLimitsMessage,
+  fromPageToken,
+  fromTimestamp,
+  toPageToken,
+  toTokenMessage,
+} from './token-messages.ts';
 
 export interface IdentityParts {
   readonly store: TokenStore;
@@ -39,25 +43,41 @@ export function identityHandlers({
     help: 'Presented tokens that were looked up, by what they turned out to be.',
     labels: ['result'],
   });
-  for (const result of ['valid', 'unknown', 'revoked']) resolutions.inc({ result }, 0);
+  for (const result of ['valid', 'unknown', 'revoked', 'expired']) resolutions.inc({ result }, 0);
+  const newText = (kind: StoredTokenKind) => {
+    const tokenText = createTokenText(kind);
+    return { tokenText, hash: hashWith(currentKey, tokenSha256(tokenText)) };
+  };
+  /** @throws GatewayError when there is none of that id, or it was revoked: that is for good. */
+  const unrevoked = async (tokenId: string): Promise<Token> => {
+    const token = await store.findById(tokenId);
+    if (token === undefined) throw noSuchToken();
+    if (token.revoked_at_ms !== null) throw new GatewayError('invalid_request', 'The token is revoked.');
+    return token;
+  };
   return {
-    /** The token behind a digest; no token when it is unknown or revoked. */
+    /** The token behind a digest; no token when it is unknown or has ended. */
     async resolve({ tokenSha256: digest }) {
       if (digest.length !== 32) throw new GatewayError('invalid_request', 'token_sha256 must be 32 bytes.');
       const token = await store.findByHash(hashKeys.map((key) => hashWith(key, digest)));
-      const result = token === undefined ? 'unknown' : token.revoked_at_ms === null ? 'valid' : 'revoked';
+      const result = stateOf(token, clock.nowMs());
       resolutions.inc({ result });
       return token !== undefined && result === 'valid' ? { token: toTokenMessage(token) } : {};
     },
+
     /** A new token. This answer is the only place where its text ever is. */
     async issue(request) {
       const kind = fromKindMessage(request.kind);
-      const label = checkLabel(request.label);
-      const limits = checkLimits(kind, fromLimitsMessage(request.limits));
-      const tokenText = createTokenText(kind);
-      const hash = hashWith(currentKey, tokenSha256(tokenText));
-      return { token: toTokenMessage(await store.add(kind, label, limits, hash, clock.nowMs())), tokenText };
+      const limits = request.limits === undefined ? {} : fromLimitsMessage(request.limits);
+      const [label, note] = [request.label.trim(), request.note.trim()];
+      const expiresAtMs = fromTimestamp(request.expiresAt);
+      const nowMs = clock.nowMs();
+      checkDetails({ kind, limits, label: request.label, note, expiresAtMs }, nowMs);
+      const { tokenText, hash } = newText(kind);
+      const token = await store.add({ kind, label, limits, note, expiresAtMs, hash }, nowMs);
+      return { token: toTokenMessage(token), tokenText };
     },
+
     /** Ends a token for good. One that is revoked already stays revoked since then. */
     async revoke({ tokenId }) {
       const token = await store.revoke(tokenId, clock.nowMs());
@@ -65,20 +85,67 @@ export function identityHandlers({
       changes.announce();
       return { token: toTokenMessage(token) };
     },
-    /** Replaces both limits of a valid service token; an absent limit is lifted. */
-    async setLimits(request) {
-      const limits = checkLimits('service', fromLimitsMessage(request.limits));
-      const token = await store.setLimits(request.tokenId, limits, clock.nowMs());
-      if (token === undefined) throw whyNotLimited(await store.findById(request.tokenId));
+
+    /** Changes what is given. One that has expired lives again when it is given a later end. */
+    async update({ tokenId, label, note, expectedRevision, ...request }) {
+      const { kind } = await unrevoked(tokenId);
+      const limits = request.limits && fromLimitsMessage(request.limits);
+      const expiresAtMs = fromTimestamp(request.expiresAt);
+      if (request.clearExpiry && expiresAtMs !== undefined) {
+        throw new GatewayError('invalid_request', 'expires_at and clear_expiry are both set. Set one of them.');
+      }
+      const isEmpty = [label, limits, note, expiresAtMs].every((given) => given === undefined) && !request.clearExpiry;
+      if (isEmpty) throw new GatewayError('invalid_request', 'There is nothing to change in the request.');
+      checkDetails({ kind, label, limits, note, expiresAtMs }, clock.nowMs());
+      const details = {
+        ...{ label: label?.trim(), note: note?.trim(), limits },
+        expiresAtMs: request.clearExpiry ? null : expiresAtMs,
+      };
+      const changed = await store.update(tokenId, details, Number(expectedRevision));
+      if (changed === undefined) return { token: toTokenMessage(await unrevoked(tokenId)), conflict: true };
       changes.announce();
-      return { token: toTokenMessage(token) };
+      return { token: toTokenMessage(changed) };
     },
-    /** All tokens, newest first. */
-    async list({ includeRevoked }) {
-      const tokens = await store.list({ includeRevoked });
-      return { tokens: tokens.map(toTokenMessage) };
+
+    /** A new text; this answer is the only place where it ever is. */
+    async rotate({ tokenId, keepOldSeconds }) {
+      if (keepOldSeconds > maxKeepOldSeconds) {
+        throw new GatewayError('invalid_request', `keep_old_seconds must be at most ${maxKeepOldSeconds} (30 days).`);
+      }
+      const nowMs = clock.nowMs();
+      const before = await unrevoked(tokenId);
+      if (stateOf(before, nowMs) === 'expired') {
+        throw new GatewayError('invalid_request', 'The token has expired. Give it a later expiry first.');
+      }
+      const { tokenText, hash } = newText(before.kind);
+      const oldUntilMs = keepOldSeconds === 0 ? undefined : nowMs + keepOldSeconds * 1_000;
+      const token = (await store.rotate(tokenId, hash, oldUntilMs)) ?? (await unrevoked(tokenId));
+      changes.announce();
+      return { token: toTokenMessage(token), tokenText };
     },
-    /** Ids of tokens that were revoked or given other limits. The first message is empty: from there nothing is missed. */
+
+    /** Tokens that match, newest first. */
+    async list({ includeRevoked, search, pageSize, pageToken, tokenIds }) {
+      if (tokenIds.length > maxIds) {
+        throw new GatewayError('invalid_request', `token_ids must be at most ${maxIds}.`);
+      }
+      if (tokenIds.length > 0) return { tokens: (await store.findByIds(tokenIds)).map(toTokenMessage) };
+      // No label, note or id has such a text, which Postgres does not take.
+      if (search.includes('\0')) return {};
+      if (search.length > maxSearchLength) {
+        throw new GatewayError('invalid_request', `search must be at most ${maxSearchLength} characters.`);
+      }
+      const limit = pageSize === 0 ? undefined : pageSize;
+      const query = { includeEnded: includeRevoked, search, after: fromPageToken(pageToken) };
+      // One more than asked says whether there is another page.
+      const found = await store.list({ ...query, pageSize: limit && limit + 1 }, clock.nowMs());
+      const tokens = found.slice(0, limit);
+      const last = tokens.at(-1);
+      const nextPageToken = last !== undefined && found.length > tokens.length ? toPageToken(last) : '';
+      return { tokens: tokens.map(toTokenMessage), nextPageToken };
+    },
+
+    /** Ids of tokens that changed or were revoked. The first message is empty: from there nothing is missed. */
     async *watchChanges(_request, { signal }) {
       const until = AbortSignal.any([signal, draining]);
       for await (const tokenIds of changes.watch(until)) yield { tokenIds: [...tokenIds] };
@@ -86,38 +153,19 @@ export function identityHandlers({
   };
 }
 
-function toTokenMessage(token: Token): MessageInitShape<typeof TokenSchema> {
-  return {
-    tokenId: token.token_id,
-    kind: token.kind === 'service' ? TokenKind.SERVICE : TokenKind.PERSONAL,
-    label: token.label,
-    limits: {
-      requestsPerMinute: token.requests_per_minute ?? undefined,
-      tokensPerDay: token.tokens_per_day === null ? undefined : BigInt(token.tokens_per_day),
-    },
-    createdAt: timestampFromMs(token.created_at_ms),
-    revokedAt: token.revoked_at_ms === null ? undefined : timestampFromMs(token.revoked_at_ms),
-  };
+const maxIds = 1_000;
+const maxSearchLength = 200;
+
+function stateOf(token: Token | undefined, nowMs: number): 'valid' | 'unknown' | 'revoked' | 'expired' {
+  if (token === undefined) return 'unknown';
+  if (token.revoked_at_ms !== null) return 'revoked';
+  return token.expires_at_ms !== null && nowMs >= token.expires_at_ms ? 'expired' : 'valid';
 }
 
-function fromKindMessage(kind: TokenKind): StoredTokenKind {
-  if (kind === TokenKind.SERVICE) return 'service';
-  if (kind === TokenKind.PERSONAL) return 'personal';
-  throw new GatewayError('invalid_request', 'kind must be service or personal.');
-}
-
-/** Limits as they came; absent ones are not limited. A count beyond the safe integers is caught by the rules of tokens. */
-function fromLimitsMessage(limits: Limits | undefined): TokenLimits {
-  return {
-    requestsPerMinute: limits?.requestsPerMinute,
-    tokensPerDay: limits?.tokensPerDay === undefined ? undefined : Number(limits.tokensPerDay),
-  };
-}
-
-function whyNotLimited(token: Token | undefined): GatewayError {
-  if (token === undefined) return noSuchToken();
-  if (token.kind === 'personal') return new GatewayError('invalid_request', 'A personal token has no limits.');
-  return new GatewayError('invalid_request', 'The token is revoked.');
+/** @throws GatewayError `invalid_request` that says all that is wrong. */
+function checkDetails(details: GivenDetails, nowMs: number): void {
+  const problems = Object.entries(detailProblems(details, nowMs)).map(([field, text]) => `${field} ${text}`);
+  if (problems.length > 0) throw new GatewayError('invalid_request', problems.join(' '));
 }
 
 function noSuchToken(): GatewayError {

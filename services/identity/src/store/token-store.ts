@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Database, GatewayDatabase, StoredTokenKind, TokensTable } from '@gateway/database';
-import type { Transaction, Updateable } from 'kysely';
+import type { TokenLimits } from '@gateway/tokens';
+import { type ExpressionBuilder, type Selectable, sql, type Transaction, type UpdateObject } from 'kysely';
 import type { TokenHash } from '../hashing/hash-key.ts';
-import type { TokenLimits } from '../tokens/token-rules.ts';
 
 const tokenColumns = [
   'token_id',
@@ -12,10 +12,45 @@ const tokenColumns = [
   'tokens_per_day',
   'created_at_ms',
   'revoked_at_ms',
+  'note',
+  'expires_at_ms',
+  'revision',
 ] as const;
 
 /** A caller's token, without its text, which only its holder has. */
-export type Token = Pick<TokensTable, (typeof tokenColumns)[number]>;
+export type Token = Pick<Selectable<TokensTable>, (typeof tokenColumns)[number]>;
+
+export interface NewToken {
+  readonly kind: StoredTokenKind;
+  readonly label: string;
+  readonly limits: TokenLimits;
+  readonly note: string;
+  readonly expiresAtMs: number | undefined;
+  readonly hash: TokenHash;
+}
+
+/** What is to change of a token. Undefined: stays. */
+export interface TokenDetails {
+  readonly label?: string | undefined;
+  readonly note?: string | undefined;
+  /** Both are replaced. */
+  readonly limits?: TokenLimits | undefined;
+  /** Null: it does not expire any more. */
+  readonly expiresAtMs?: number | null | undefined;
+}
+
+export interface ListQuery {
+  readonly includeEnded: boolean;
+  /** Part of the label or note in any case, or the beginning of the id. Empty: all. */
+  readonly search: string;
+  /** Undefined: all. */
+  readonly pageSize: number | undefined;
+  /** The last token of the page before. Undefined: the first page. */
+  readonly after: TokenPlace | undefined;
+}
+
+/** Where a token stands among all, for good. */
+export type TokenPlace = Pick<Token, 'created_at_ms' | 'token_id'>;
 
 export interface TokenChanges {
   readonly tokenIds: readonly string[];
@@ -25,7 +60,7 @@ export interface TokenChanges {
 
 const changeSequence = 'token_changes';
 
-/** The tokens, in SQLite or Postgres. Every change is in the audit log, in the same transaction. */
+/** The tokens, in SQLite or Postgres. */
 export class TokenStore {
   readonly #database: GatewayDatabase;
 
@@ -33,56 +68,95 @@ export class TokenStore {
     this.#database = database;
   }
 
-  /** The token with one of the hashes, revoked or not. */
+  /** The token with one of the hashes, valid or not. Of a text that was replaced, with the end of that text as its own. */
   async findByHash(hashes: readonly TokenHash[]): Promise<Token | undefined> {
-    return await this.#tokens()
+    const row = await this.#tokens()
+      .select(['hash_key_id', 'token_hash', 'previous_until_ms'])
       .where(({ or, and, eb }) =>
-        or(hashes.map(({ keyId, hash }) => and([eb('token_hash', '=', hash), eb('hash_key_id', '=', keyId)]))),
+        or([
+          ...hashes.map(({ keyId, hash }) => and([eb('token_hash', '=', hash), eb('hash_key_id', '=', keyId)])),
+          ...hashes.map(({ keyId, hash }) =>
+            and([eb('previous_token_hash', '=', hash), eb('previous_hash_key_id', '=', keyId)]),
+          ),
+        ]),
       )
       .executeTakeFirst();
+    if (row === undefined) return undefined;
+    const { hash_key_id, token_hash, previous_until_ms, ...token } = row;
+    if (hashes.some(({ keyId, hash }) => keyId === hash_key_id && hash === token_hash)) return token;
+    const untilMs = previous_until_ms ?? 0;
+    return { ...token, expires_at_ms: Math.min(token.expires_at_ms ?? untilMs, untilMs) };
   }
 
   async findById(tokenId: string): Promise<Token | undefined> {
     return await this.#tokens().where('token_id', '=', tokenId).executeTakeFirst();
   }
 
-  /** All tokens, newest first. */
-  async list({ includeRevoked }: { readonly includeRevoked: boolean }): Promise<readonly Token[]> {
-    return await this.#tokens()
-      .$if(!includeRevoked, (query) => query.where('revoked_at_ms', 'is', null))
-      .orderBy('created_at_ms', 'desc')
-      .orderBy('token_id', 'desc')
+  /** Those of these ids that there are, newest first. */
+  async findByIds(tokenIds: readonly string[]): Promise<readonly Token[]> {
+    return await this.#newestFirst().where('token_id', 'in', tokenIds).execute();
+  }
+
+  /** Tokens that match, newest first. A new one comes before all others: pages that are read meanwhile do not shift. */
+  async list({ includeEnded, search, pageSize, after }: ListQuery, nowMs: number): Promise<readonly Token[]> {
+    return await this.#newestFirst()
+      .$if(!includeEnded, (query) =>
+        query
+          .where('revoked_at_ms', 'is', null)
+          .where(({ or, eb }) => or([eb('expires_at_ms', 'is', null), eb('expires_at_ms', '>', nowMs)])),
+      )
+      .$if(search !== '', (query) => query.where((eb) => matches(eb, search)))
+      .$if(after !== undefined, (query) =>
+        query.where(({ eb, refTuple, tuple }) =>
+          eb(refTuple('created_at_ms', 'token_id'), '<', tuple(after?.created_at_ms ?? 0, after?.token_id ?? '')),
+        ),
+      )
+      .$if(pageSize !== undefined, (query) => query.limit(pageSize ?? 0))
       .execute();
   }
 
-  async add(kind: StoredTokenKind, label: string, limits: TokenLimits, hash: TokenHash, nowMs: number): Promise<Token> {
+  async add({ kind, label, limits, note, expiresAtMs, hash }: NewToken, nowMs: number): Promise<Token> {
     const token: Token = {
-      token_id: randomUUID(),
-      kind,
-      label,
+      ...{ token_id: randomUUID(), kind, label, note, revision: 1 },
       ...toLimitColumns(limits),
       created_at_ms: nowMs,
       revoked_at_ms: null,
+      expires_at_ms: expiresAtMs ?? null,
     };
-    await this.#database.transaction().execute(async (transaction) => {
-      const row = { ...token, hash_key_id: hash.keyId, token_hash: hash.hash, change_sequence: 0 };
-      await transaction.insertInto('tokens').values(row).execute();
-      const details = { kind, label, ...limits };
-      await recordAudit(transaction, token.token_id, { atMs: nowMs, action: 'token.issued', details });
-    });
+    const row = { ...token, hash_key_id: hash.keyId, token_hash: hash.hash, change_sequence: 0 };
+    await this.#database.insertInto('tokens').values(row).execute();
     return token;
   }
 
   /** The token, revoked at `nowMs` or earlier; undefined when there is none of that id. */
   async revoke(tokenId: string, nowMs: number): Promise<Token | undefined> {
-    const audit = { atMs: nowMs, action: 'token.revoked', details: {} } as const;
-    return (await this.#change(tokenId, { revoked_at_ms: nowMs }, audit)) ?? (await this.findById(tokenId));
+    return (await this.#change(tokenId, () => ({ revoked_at_ms: nowMs }))) ?? (await this.findById(tokenId));
   }
 
-  /** The token with its new limits; undefined when no valid service token has that id. */
-  async setLimits(tokenId: string, limits: TokenLimits, nowMs: number): Promise<Token | undefined> {
-    const audit = { atMs: nowMs, action: 'token.limits_set', details: { ...limits } } as const;
-    return await this.#change(tokenId, toLimitColumns(limits), audit, 'service');
+  /** The changed token. Undefined: there is no such one of that revision (0: of any) that was not revoked. */
+  async update(
+    tokenId: string,
+    { label, note, limits, expiresAtMs }: TokenDetails,
+    expectedRevision: number,
+  ): Promise<Token | undefined> {
+    const columns = {
+      ...(label === undefined ? {} : { label }),
+      ...(note === undefined ? {} : { note }),
+      ...(limits === undefined ? {} : toLimitColumns(limits)),
+      ...(expiresAtMs === undefined ? {} : { expires_at_ms: expiresAtMs }),
+    };
+    return await this.#change(tokenId, () => columns, expectedRevision);
+  }
+
+  /** Gives a token another text. The one it has works until `oldUntilMs`. Undefined: there is no such one that was not revoked. */
+  async rotate(tokenId: string, hash: TokenHash, oldUntilMs: number | undefined): Promise<Token | undefined> {
+    return await this.#change(tokenId, ({ ref }) => ({
+      ...{ hash_key_id: hash.keyId, token_hash: hash.hash },
+      // What the columns have before this statement.
+      previous_hash_key_id: oldUntilMs === undefined ? null : ref('hash_key_id'),
+      previous_token_hash: oldUntilMs === undefined ? null : ref('token_hash'),
+      previous_until_ms: oldUntilMs ?? null,
+    }));
   }
 
   /** The number of the latest change. */
@@ -95,7 +169,7 @@ export class TokenStore {
     return row?.last_value ?? 0;
   }
 
-  /** Tokens that were revoked or given other limits after a change. */
+  /** Tokens that changed or were revoked after a change. */
   async changesAfter(sequence: number): Promise<TokenChanges> {
     const rows = await this.#database
       .selectFrom('tokens')
@@ -113,22 +187,33 @@ export class TokenStore {
     return this.#database.selectFrom('tokens').select(tokenColumns);
   }
 
-  /** The changed token; undefined when there is no such one that was not revoked before. */
-  async #change(tokenId: string, columns: Updateable<TokensTable>, audit: AuditRecord, kind?: StoredTokenKind) {
+  #newestFirst() {
+    return this.#tokens().orderBy('created_at_ms', 'desc').orderBy('token_id', 'desc');
+  }
+
+  async #change(tokenId: string, columns: Columns, expectedRevision = 0): Promise<Token | undefined> {
     return await this.#database.transaction().execute(async (transaction) => {
       const change_sequence = await nextSequence(transaction);
-      const changed = await transaction
+      return await transaction
         .updateTable('tokens')
-        .set({ ...columns, change_sequence })
+        .set((eb) => ({ ...columns(eb), change_sequence, revision: eb('revision', '+', 1) }))
         .where('token_id', '=', tokenId)
         .where('revoked_at_ms', 'is', null)
-        .$if(kind !== undefined, (query) => query.where('kind', '=', kind ?? 'service'))
+        .$if(expectedRevision !== 0, (query) => query.where('revision', '=', expectedRevision))
         .returning(tokenColumns)
         .executeTakeFirst();
-      if (changed !== undefined) await recordAudit(transaction, tokenId, audit);
-      return changed;
     });
   }
+}
+
+type Columns = (eb: ExpressionBuilder<Database, 'tokens'>) => UpdateObject<Database, 'tokens'>;
+
+/** Both sides are lowered by the database, whatever letters that knows: a text always finds itself. */
+function matches({ or }: ExpressionBuilder<Database, 'tokens'>, search: string) {
+  const literal = search.replace(/[\\%_]/g, '\\$&');
+  const contains = (column: 'label' | 'note') =>
+    sql<boolean>`lower(${sql.ref(column)}) like lower(${`%${literal}%`}) escape '\\'`;
+  return or([contains('label'), contains('note'), sql<boolean>`token_id like ${`${literal}%`} escape '\\'`]);
 }
 
 /** Holds the sequence's row until the transaction ends, so that changes become visible in the order of their numbers. */
@@ -146,23 +231,4 @@ async function nextSequence(transaction: Transaction<Database>): Promise<number>
 
 function toLimitColumns({ requestsPerMinute, tokensPerDay }: TokenLimits) {
   return { requests_per_minute: requestsPerMinute ?? null, tokens_per_day: tokensPerDay ?? null };
-}
-
-interface AuditRecord {
-  readonly atMs: number;
-  readonly action: 'token.issued' | 'token.revoked' | 'token.limits_set';
-  /** What was set. Never a secret. */
-  readonly details: Readonly<Record<string, string | number | undefined>>;
-}
-
-/** Notes what an operator did to a token, in the transaction that does it. */
-async function recordAudit(
-  transaction: Transaction<Database>,
-  subject: string,
-  { atMs, action, details }: AuditRecord,
-): Promise<void> {
-  await transaction
-    .insertInto('audit_log')
-    .values({ audit_id: randomUUID(), at_ms: atMs, action, subject, details: JSON.stringify(details) })
-    .execute();
 }

@@ -15,6 +15,8 @@ export interface Account extends AccountConfig {
   readonly weight: number;
   readonly credentialId: string;
   readonly note: string;
+  /** What people want of it: its state may be another, when its provider takes nothing of it. */
+  readonly use: AccountConfig['state'];
 }
 
 export function toAccount(config: AccountConfig): Account {
@@ -26,6 +28,7 @@ export function toAccount(config: AccountConfig): Account {
     weight: config.maxConcurrency ?? 10,
     credentialId: credentialIdOf(config.credential),
     note: config.note ?? '',
+    use: config.use ?? config.state,
   });
 }
 

@@ -1,29 +1,40 @@
 import { once } from 'node:events';
 import type { AccountConfig, GatewayConfig } from '@gateway/config';
-import type { AccountsTable, GatewayDatabase } from '@gateway/database';
+import type { AccountsTable, AccountUsesTable, GatewayDatabase } from '@gateway/database';
 import { accountIdOf } from '../accounts/account.ts';
 import type { CredentialEvents, RefusalReason } from '../metrics.ts';
 import type { AccountCredentials } from './account-credentials.ts';
 import { AccountTable, toAccountConfig } from './account-table.ts';
+import { AccountUses, useBeside } from './account-uses.ts';
 import { type AccountKey, Encryption } from './encryption.ts';
 import { DatabaseGrantStore, type GrantStore, grantIdOf, MemoryGrantStore, type OAuthAccount } from './grants.ts';
 import type { RefreshContext } from './token-refresher.ts';
+
+/** An account of the database that is not used. */
+export interface RefusedAccount {
+  readonly row: AccountsTable;
+  readonly reason: RefusalReason;
+}
 
 /** Which accounts there are: those of gateway.yaml, those of the database, and among both those that need a person. */
 export class AccountDirectory {
   /** In the database. Without one, or without a key, in this process only, since tokens are never kept as plain text. */
   readonly grants: GrantStore;
-  readonly #encryption: Encryption | undefined;
-  readonly #table: AccountTable | undefined;
+  /** Undefined without a key. */
+  readonly encryption: Encryption | undefined;
+  /** Undefined without a database. */
+  readonly stored: { readonly accounts: AccountTable; readonly uses: AccountUses } | undefined;
   file: GatewayConfig;
   #rows: readonly AccountsTable[] = [];
+  #uses: ReadonlyMap<string, AccountUsesTable> = new Map();
   #problems: ReadonlyMap<string, string> = new Map();
+  #reading: Promise<unknown> = Promise.resolve();
 
   constructor(file: GatewayConfig, keys: readonly AccountKey[], database: GatewayDatabase | undefined) {
     this.file = file;
-    this.#encryption = keys.length === 0 ? undefined : new Encryption(keys);
-    this.#table = database && new AccountTable(database);
-    const shared = database && this.#encryption && new DatabaseGrantStore(database, this.#encryption);
+    this.encryption = keys.length === 0 ? undefined : new Encryption(keys);
+    this.stored = database && { accounts: new AccountTable(database), uses: new AccountUses(database) };
+    const shared = database && this.encryption && new DatabaseGrantStore(database, this.encryption);
     this.grants = shared ?? new MemoryGrantStore();
   }
 
@@ -32,12 +43,14 @@ export class AccountDirectory {
   }
 
   gatewayWith(file: GatewayConfig): GatewayConfig {
-    const stored = this.#storedBeside(file).filter((account) => typeof account !== 'string');
-    return { ...file, accounts: [...file.accounts, ...stored].map((account) => this.#withProblem(account)) };
+    const ofFile = file.accounts.map((account) => this.#withUse(account));
+    const stored = this.#storedBeside(file).filter(isUsable);
+    return { ...file, accounts: [...ofFile, ...stored].map((account) => this.#withProblem(account)) };
   }
 
-  get refusals(): readonly RefusalReason[] {
-    return this.#storedBeside(this.file).filter((account) => typeof account === 'string');
+  /** The accounts of the database that are not used, and why. */
+  get refused(): readonly RefusedAccount[] {
+    return this.#storedBeside(this.file).flatMap((account) => (isUsable(account) ? [] : [account]));
   }
 
   get oauthAccounts(): readonly (OAuthAccount & Pick<AccountConfig, 'state'>)[] {
@@ -46,28 +59,55 @@ export class AccountDirectory {
     );
   }
 
+  /** The account of the file with that id, whatever the database says. */
+  ofFile(accountId: string): AccountConfig | undefined {
+    return this.file.accounts.find((account) => accountIdOf(account) === accountId);
+  }
+
   /** Reads what is shared anew. Rejects when it can't be; then the last known is kept. */
-  async read(): Promise<void> {
-    this.#rows = (await this.#table?.list()) ?? [];
+  read(): Promise<void> {
+    // One after the other: what was read later is what holds.
+    const reading = this.#reading.then(() => this.#read());
+    this.#reading = reading.catch(() => undefined);
+    return reading;
+  }
+
+  async #read(): Promise<void> {
+    const uses = (await this.stored?.uses.list()) ?? [];
+    this.#rows = (await this.stored?.accounts.list()) ?? [];
+    this.#uses = new Map(uses.map((row) => [row.account_id, row]));
     this.#problems = await this.grants.problems();
   }
 
   /** The accounts of the database beside those of a file, which has the first say in names, or why they can't be used. */
-  #storedBeside(file: GatewayConfig): readonly (AccountConfig | RefusalReason)[] {
+  #storedBeside(file: GatewayConfig): readonly (AccountConfig | RefusedAccount)[] {
     const ids = new Set(file.accounts.map(accountIdOf));
     const pools = new Set(file.pools.map(({ name }) => name));
     return this.#rows.map((row) => {
-      if (ids.has(row.account_id)) return 'name_in_file';
-      return pools.has(row.pool) ? toAccountConfig(row, this.#encryption) : 'unknown_pool';
+      if (ids.has(row.account_id)) return { row, reason: 'name_in_file' };
+      if (!pools.has(row.pool)) return { row, reason: 'unknown_pool' };
+      const account = toAccountConfig(row, this.encryption);
+      return typeof account === 'string' ? { row, reason: account } : account;
     });
+  }
+
+  #withUse(account: AccountConfig): AccountConfig {
+    const { state: said } = account;
+    const state = useBeside(said, this.#uses.get(accountIdOf(account)));
+    if (state === said) return account;
+    return { ...account, state, note: `An operator made it ${state}; gateway.yaml says ${said}.` };
   }
 
   #withProblem(account: AccountConfig): AccountConfig {
     const { credential } = account;
     if (credential.kind !== 'oauth') return account;
     const problem = this.#problems.get(grantIdOf({ id: accountIdOf(account), credential }));
-    return problem === undefined ? account : { ...account, state: 'disabled', note: problem };
+    return problem === undefined ? account : { ...account, use: account.state, state: 'disabled', note: problem };
   }
+}
+
+function isUsable(account: AccountConfig | RefusedAccount): account is AccountConfig {
+  return !('reason' in account);
 }
 
 /** A gateway with the accounts of its database as they are now, for looking at: nothing is refreshed. Without the tables there are none. */
@@ -84,7 +124,7 @@ export async function withStoredAccounts(
 /** Never rejects: what can't be read is read later. */
 export async function readAccounts(directory: AccountDirectory, events: CredentialEvents): Promise<void> {
   await directory.read().catch(events.notRead);
-  events.accountsRefused(directory.refusals);
+  events.accountsRefused(directory.refused.map(({ reason }) => reason));
 }
 
 type FollowContext = Pick<RefreshContext, 'events' | 'changes' | 'signal'> & { readonly pollMs: number };

@@ -1,14 +1,14 @@
-import { randomUUID } from 'node:crypto';
-import type { AccountConfig } from '@gateway/config';
+import type { AccountConfig, Credential } from '@gateway/config';
 import type { AccountsTable, Database, GatewayDatabase, StoredAccountState } from '@gateway/database';
 import { parseJson } from '@gateway/json';
 import { systemClock } from '@gateway/time';
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import { accountIdOf } from '../accounts/account.ts';
+import type { UseChange } from './account-uses.ts';
 import { DecryptionError, type Encryption, secretText } from './encryption.ts';
 
-/** The accounts that operators keep in the database. Every change is in the audit log, in the same transaction. */
+/** The accounts that operators keep in the database. */
 export class AccountTable {
   readonly #database: GatewayDatabase;
 
@@ -21,16 +21,15 @@ export class AccountTable {
   }
 
   /** False when there is one of that id already. */
-  add(account: AccountConfig, encryption: Encryption): Promise<boolean> {
+  async add(account: AccountConfig, encryption: Encryption): Promise<boolean> {
     const { pool, name, models, maxConcurrency, credential, state } = account;
     const id = accountIdOf(account);
-    const details = { credentialKind: credential.kind, maxConcurrency, models };
-    return this.#change('account.added', id, details, async (transaction, nowMs) => {
-      const { keyId, text } = encryption.encrypt({ accountId: id, field: 'credential' }, credential);
+    const nowMs = systemClock.nowMs();
+    return await this.#database.transaction().execute(async (transaction) => {
       const { numInsertedOrUpdatedRows } = await transaction
         .insertInto('accounts')
         .values({
-          ...{ account_id: id, pool, name, state, credential_kind: credential.kind, credential: text, key_id: keyId },
+          ...{ account_id: id, pool, name, state, ...encryptedColumns(id, credential, encryption) },
           models: models === undefined ? null : JSON.stringify(models),
           max_concurrency: maxConcurrency ?? null,
           created_at_ms: nowMs,
@@ -45,53 +44,65 @@ export class AccountTable {
     });
   }
 
-  /** False when there is none of that id. */
-  remove(id: string): Promise<boolean> {
-    return this.#change('account.removed', id, {}, async (transaction) => {
-      const accounts = transaction.deleteFrom('accounts').where('account_id', '=', id);
-      const { numDeletedRows } = await accounts.executeTakeFirstOrThrow();
-      // Tokens under that name may be those of an account of gateway.yaml.
-      if (numDeletedRows === 0n) return false;
-      await transaction.deleteFrom('account_grants').where('account_id', '=', id).execute();
-      return true;
-    });
-  }
-
-  /** Activating an account also gives its refresh token another try. False when there is none of that id. */
-  setState(id: string, state: StoredAccountState): Promise<boolean> {
-    return this.#change('account.state_set', id, { state }, async (transaction, nowMs) => {
+  /** What kept the old credential out of service is forgotten. False when there is none of that id. */
+  async replaceCredential(id: string, credential: Credential, encryption: Encryption): Promise<boolean> {
+    const nowMs = systemClock.nowMs();
+    return await this.#database.transaction().execute(async (transaction) => {
       const { numUpdatedRows } = await transaction
         .updateTable('accounts')
-        .set({ state, updated_at_ms: nowMs })
+        .set({ ...encryptedColumns(id, credential, encryption), updated_at_ms: nowMs })
         .where('account_id', '=', id)
         .executeTakeFirstOrThrow();
-      if (numUpdatedRows > 0n && state === 'active') {
-        await transaction
-          .updateTable('account_grants')
-          .set(({ eb }) => ({ version: eb('version', '+', 1), problem: null, updated_at_ms: nowMs }))
-          .where('account_id', '=', id)
-          .where('problem', 'is not', null)
-          .execute();
-      }
+      if (numUpdatedRows > 0n) await forgetProblems(transaction, id, nowMs);
       return numUpdatedRows > 0n;
     });
   }
 
-  /** Makes a change and its entry in the audit log, or, when the change gives false, nothing. `details` holds no secret. */
-  async #change(
-    action: 'account.added' | 'account.removed' | 'account.state_set',
-    subject: string,
-    details: object,
-    change: (transaction: Transaction<Database>, nowMs: number) => Promise<boolean>,
-  ): Promise<boolean> {
-    const nowMs = systemClock.nowMs();
+  /** False when there is none of that id. `keepTokens`: those under that name are of an account of gateway.yaml. */
+  async remove(id: string, { keepTokens = false }: { readonly keepTokens?: boolean } = {}): Promise<boolean> {
     return await this.#database.transaction().execute(async (transaction) => {
-      if (!(await change(transaction, nowMs))) return false;
-      const entry = { audit_id: randomUUID(), at_ms: nowMs, action, subject, details: JSON.stringify(details) };
-      await transaction.insertInto('audit_log').values(entry).execute();
+      const accounts = transaction.deleteFrom('accounts').where('account_id', '=', id);
+      const { numDeletedRows } = await accounts.executeTakeFirstOrThrow();
+      if (numDeletedRows === 0n) return false;
+      if (!keepTokens) await transaction.deleteFrom('account_grants').where('account_id', '=', id).execute();
       return true;
     });
   }
+
+  /**
+   * Activating an account also gives its refresh token another try. With `expected`, nothing is changed when its state is another.
+   * Undefined when there is none of that id.
+   */
+  async setState(id: string, state: StoredAccountState, expected?: StoredAccountState): Promise<UseChange | undefined> {
+    const nowMs = systemClock.nowMs();
+    return await this.#database.transaction().execute(async (transaction) => {
+      const rows = transaction.updateTable('accounts').where('account_id', '=', id);
+      // Reads the row as it is, and holds it until the transaction ends.
+      const row = await rows
+        .set(({ ref }) => ({ state: ref('state') }))
+        .returning('state')
+        .executeTakeFirst();
+      if (row === undefined) return undefined;
+      if (expected !== undefined && row.state !== expected) return { before: row.state, now: row.state };
+      await rows.set({ state, updated_at_ms: nowMs }).execute();
+      if (state === 'active') await forgetProblems(transaction, id, nowMs);
+      return { before: row.state, now: state };
+    });
+  }
+}
+
+function encryptedColumns(accountId: string, credential: Credential, encryption: Encryption) {
+  const { keyId, text } = encryption.encrypt({ accountId, field: 'credential' }, credential);
+  return { credential_kind: credential.kind, credential: text, key_id: keyId };
+}
+
+async function forgetProblems(transaction: Transaction<Database>, id: string, nowMs: number): Promise<void> {
+  await transaction
+    .updateTable('account_grants')
+    .set(({ eb }) => ({ version: eb('version', '+', 1), problem: null, updated_at_ms: nowMs }))
+    .where('account_id', '=', id)
+    .where('problem', 'is not', null)
+    .execute();
 }
 
 /** The account in a row, or why it can't be used. */
@@ -108,7 +119,8 @@ export function toAccountConfig(
     const credential = encryption.decrypt({ accountId, field: 'credential' }, envelope, credentialSchema);
     // A text that is no list of models allows none: a row that was tampered with must not allow more than before.
     const models = row.models === null ? undefined : (modelsSchema.safeParse(parseJson(row.models)).data ?? []);
-    return { pool, name, credential, state, models, maxConcurrency: row.max_concurrency ?? undefined };
+    const maxConcurrency = row.max_concurrency ?? undefined;
+    return { pool, name, credential, state, models, maxConcurrency, isStored: true };
   } catch (thrown) {
     if (thrown instanceof DecryptionError) return thrown.reason;
     throw thrown;

@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest';
 import { sampleGateway } from '../__fixtures__/sample-gateway.ts';
 import { toWindows } from '../accounts/attempt.ts';
 import { traitsOfModel } from '../catalog/catalog.ts';
-import { toWindowMessage } from './pool-broker-service.ts';
+import { toWindowMessage } from './account-messages.ts';
 
 const unsaid: ModelTraits = {
   efforts: undefined,

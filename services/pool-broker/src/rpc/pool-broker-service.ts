@@ -1,29 +1,27 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { PoolFormat, PoolSettings } from '@gateway/config';
+import type { PoolFormat } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
-import type { AccountSchema, QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
-import { AccountState, AttemptResult, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   type PoolBrokerService,
   type QuotaForecastSchema,
   QuotaOutlook,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import { callerOfLease, cancelled, type FailureResult, type QuotaWindow, toAttempt } from '../accounts/attempt.ts';
+import { callerOfLease, cancelled, toAttempt } from '../accounts/attempt.ts';
 import { providerFormats } from '../catalog/catalog.ts';
-import { isRunning, withoutRefusals } from '../health/account-health.ts';
-import { type AccountStateName, type AccountView, stateOf, windowsAt } from '../health/eligibility.ts';
 import { forecastsOf, type QuotaForecast } from '../health/quota-forecasts.ts';
 import { acquireLease } from '../selection/acquire-lease.ts';
 import type { Broker } from '../selection/broker.ts';
 import { explainModel } from '../selection/explain-model.ts';
 import { readAccounts } from '../selection/read-candidates.ts';
 import { settleAttempt } from '../selection/settle-attempt.ts';
+import { toAccountMessage, toRefusedMessage } from './account-messages.ts';
 
 /** What `gateway.pool.v1.PoolBrokerService` answers. See the contract for what each call is for. */
 export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerService> {
-  const { configuration, store, credentials, clock, draining } = broker;
+  const { configuration, directory, store, clock, draining } = broker;
   return {
     async acquire({ model, formats, affinityKey, attempts, allowCandidateFailover, caller }, { signal }) {
       const answer = await acquireLease(broker, {
@@ -90,18 +88,13 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       const { accounts, settings } = configuration;
       const views = await readAccounts(broker, pool === '' ? accounts.all : accounts.ofPool(pool));
       const nowMs = clock.nowMs();
+      const used = views.map((view) => toAccountMessage(view, nowMs, settings));
+      const ids = new Set(used.map(({ id }) => id));
+      const unused = directory.refused.map(toRefusedMessage).filter((account) => !ids.has(account.id));
       return {
-        accounts: views.map((view) => toAccountMessage(view, nowMs, settings)),
+        accounts: [...used, ...unused.filter((account) => pool === '' || account.pool === pool)],
         forecasts: forecastsOf(views, nowMs).map(toForecastMessage),
       };
-    },
-
-    async enableAccount({ accountId }) {
-      const account = configuration.accounts.byId(accountId);
-      if (account === undefined) return { known: false };
-      await credentials.forgetProblem(account);
-      await store.changeHealth(accountId, withoutRefusals);
-      return { known: true };
     },
 
     async explain({ model, affinityKey }) {
@@ -124,34 +117,6 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
 function fromProviderFormat(format: ProviderFormat): PoolFormat[] {
   if (format === ProviderFormat.RESPONSES) return ['responses'];
   return format === ProviderFormat.MESSAGES ? ['messages'] : [];
-}
-
-/** An account as operators see it: never its credential. */
-function toAccountMessage(
-  view: AccountView,
-  nowMs: number,
-  rules: PoolSettings,
-): MessageInitShape<typeof AccountSchema> {
-  const { account, health, inFlight } = view;
-  const { id, pool, name, note, maxConcurrency } = account;
-  const cooldowns = health.cooldowns.filter((cooldown) => isRunning(cooldown, nowMs));
-  return {
-    ...{ id, pool, name, note, inFlight },
-    // Of the account as a whole: cooldowns of single models are listed beside it.
-    state: AccountState[stateOf(view, { nowMs, rules }).toUpperCase() as Uppercase<AccountStateName>],
-    cooldowns: cooldowns.map(({ untilMs, model, reason, givenByProvider }) => ({
-      ...{ model, givenByProvider, until: timestampFromMs(untilMs) },
-      reason: AttemptResult[reason.toUpperCase() as Uppercase<FailureResult>],
-    })),
-    maxInFlight: Number.isFinite(maxConcurrency) ? maxConcurrency : 0,
-    windows: windowsAt(health, nowMs).map(toWindowMessage),
-  };
-}
-
-export function toWindowMessage(window: QuotaWindow): MessageInitShape<typeof QuotaWindowSchema> {
-  const { name, models, usedFraction, resetsAtMs, lengthMs = 0 } = window;
-  const resetsAt = resetsAtMs === undefined ? undefined : timestampFromMs(resetsAtMs);
-  return { name, models, usedFraction, resetsAt, lengthSeconds: Math.round(lengthMs / 1_000) };
 }
 
 function toForecastMessage({ exhaustion, ...of }: QuotaForecast): MessageInitShape<typeof QuotaForecastSchema> {

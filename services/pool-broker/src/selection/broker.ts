@@ -1,6 +1,7 @@
 import type { Clock } from '@gateway/time';
 import type { ActiveConfiguration } from '../configuration/active-configuration.ts';
 import type { AccountCredentials } from '../credentials/account-credentials.ts';
+import type { AccountDirectory } from '../credentials/account-directory.ts';
 import type { BrokerMetrics } from '../metrics.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import type { RetryBudget } from './acquire-lease.ts';
@@ -8,6 +9,7 @@ import type { RetryBudget } from './acquire-lease.ts';
 /** What the RPCs work with. */
 export interface Broker {
   readonly configuration: ActiveConfiguration;
+  readonly directory: AccountDirectory;
   readonly store: PoolStore;
   readonly credentials: AccountCredentials;
   readonly retryBudget: RetryBudget;

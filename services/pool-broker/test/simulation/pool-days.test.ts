@@ -1,4 +1,4 @@
-import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountProblem, AccountUse, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
@@ -59,7 +59,8 @@ function worldOf(seed: number, days: number) {
     { store: new MemoryPoolStore(clock), clock, random: randomNumbers(seed + 1) },
   );
   const report = new SimulationReport(time, accounts, lagAfter);
-  const world = { time, pools: directClient(service.routes[0]), accounts, random, observer: report, answerMs: 8_000 };
+  const [pools, operator] = [directClient(service.routes[0]), directClient(service.routes[1])];
+  const world = { time, pools, operator, accounts, random, observer: report, answerMs: 8_000 };
   return { world, report, endMs: startMs + days * 24 * hourMs };
 }
 
@@ -147,7 +148,7 @@ function disabledAccounts({ world, report }: Simulated, days: number): void {
     world.time.at(untilMs, async () => {
       for (const { id } of victims) {
         report.noteEnabled(id);
-        await world.pools.enableAccount({ accountId: id });
+        await world.operator.setAccountUse({ accountId: id, use: AccountUse.ACTIVE });
       }
     });
   }

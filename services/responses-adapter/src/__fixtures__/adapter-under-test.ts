@@ -82,7 +82,6 @@ function peersOf(providerUrl: string, reports: object[]): AdapterPeers {
     watchCatalog: notAsked,
     listAccounts: notAsked,
     explain: notAsked,
-    enableAccount: notAsked,
     renewLeases: notAsked,
   });
   const credentials = serviceRoute(CredentialService, {

@@ -16,6 +16,7 @@ const base: LedgerEntry = {
   reasoning_tokens: 1,
   estimated: 0,
   outcome: 'completed',
+  account_id: '',
 };
 
 const entries = fc.array(
@@ -24,6 +25,7 @@ const entries = fc.array(
     local_day: fc.constantFrom('2026-11-19', '2026-11-20'),
     provider: fc.constantFrom('', 'provider_a', 'provider_b'),
     model: fc.constantFrom('m1', 'm2'),
+    account_id: fc.constantFrom('', 'pool/a', 'pool/b'),
     input_tokens: fc.nat(1_000),
     cached_tokens: fc.nat(100),
     output_tokens: fc.nat(1_000),
@@ -51,9 +53,17 @@ describe('daily sums', () => {
         for (const field of ['input_tokens', 'cached_tokens', 'output_tokens'] as const) {
           const total = (rows: readonly Record<typeof field, number>[]) =>
             rows.reduce((sum, row) => sum + row[field], 0);
-          expect(total(sums)).toBe(total(given));
+          expect(total(sums.filter(({ account_id }) => account_id === ''))).toBe(total(given));
+          for (const account of ['pool/a', 'pool/b']) {
+            const [summed, entered] = [sums, given].map((rows) =>
+              total(rows.filter(({ account_id }) => account_id === account)),
+            );
+            expect(summed).toBe(entered);
+          }
         }
-        const keys = sums.map((sum) => [sum.token_id, sum.local_day, sum.provider, sum.model].join(' '));
+        const keys = sums.map((sum) =>
+          [sum.token_id, sum.local_day, sum.provider, sum.model, sum.account_id].join(' '),
+        );
         expect(new Set(keys).size).toBe(keys.length);
         expect(keys).toEqual([...keys].sort());
         expect(dailySums([...given].reverse())).toEqual(sums);

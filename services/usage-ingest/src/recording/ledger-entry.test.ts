@@ -19,6 +19,7 @@ const complete = create(UsageRecordedSchema, {
   reasoningTokens: 2n,
   estimated: true,
   outcome: Outcome.ABORTED,
+  accountId: 'messages/team-a',
 });
 
 /** Field 13 with the value 99. */
@@ -42,6 +43,7 @@ describe('an event', () => {
       reasoning_tokens: 2,
       estimated: 1,
       outcome: 'aborted',
+      account_id: 'messages/team-a',
     });
   });
 
@@ -70,6 +72,7 @@ describe('an event', () => {
     ['a text with NUL', { model: 'a\0b' }],
     ['a text that is no Unicode', { model: '\ud800' }],
     ['a text without end', { provider: 'x'.repeat(513) }],
+    ['an account with NUL', { accountId: 'messages/a\0b' }],
   ])('with %s can not be stored', (_name, changes) => {
     expect(read(changes)).toBeTypeOf('string');
   });

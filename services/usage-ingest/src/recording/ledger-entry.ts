@@ -1,13 +1,13 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import type { StoredOutcome, UsageDailyTable, UsageEventsTable } from '@gateway/database';
+import type { StoredOutcome, UsageDailyByAccountTable, UsageEventsTable } from '@gateway/database';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { isLocalDay } from '@gateway/time';
 
 /** One request as the ledger keeps it. */
 export type LedgerEntry = UsageEventsTable;
 
-/** One row of the daily sums, or what is added to it. */
-export type DailySum = UsageDailyTable;
+/** One row of the daily sums, or what is added to it. With an empty `account_id` it is of all accounts together, the unknown one too. */
+export type DailySum = UsageDailyByAccountTable;
 
 /** An event as a ledger entry, which every database takes, or why it can't be one. */
 export function readEvent(event: UsageRecorded): LedgerEntry | string {
@@ -30,22 +30,23 @@ export function readEvent(event: UsageRecorded): LedgerEntry | string {
     reasoning_tokens: Number(event.reasoningTokens),
     estimated: event.estimated ? 1 : 0,
     outcome,
+    account_id: event.accountId,
   };
 }
 
 /** What entries add to the daily sums. A request is counted when a provider answered it, however it ended. */
 export function dailySums(entries: readonly LedgerEntry[]): readonly DailySum[] {
-  return addUp(
-    entries.map(({ token_id, local_day, provider, model, input_tokens, cached_tokens, output_tokens, outcome }) => {
-      const requests = provider !== '' && outcome !== 'lost' ? 1 : 0;
-      return { token_id, local_day, provider, model, requests, input_tokens, cached_tokens, output_tokens };
-    }),
-  );
+  return addUp(withTotals(entries.map(sumOfOne)));
+}
+
+/** Sums per account, and with them those of all accounts together. */
+export function withTotals(sums: readonly DailySum[]): readonly DailySum[] {
+  return [...sums.map((sum) => ({ ...sum, account_id: '' })), ...sums.filter(({ account_id }) => account_id !== '')];
 }
 
 /**
- * One row for each token, local day, provider and model, in the order of that key; none that adds nothing. Every writer locks rows in
- * this order, so that two of them can't wait for each other.
+ * One row for each token, local day, provider, model and account, in the order of that key; none that adds nothing. Every writer locks
+ * rows in this order, so that two of them can't wait for each other.
  */
 export function addUp(sums: readonly DailySum[]): readonly DailySum[] {
   const byKey = new Map<string, DailySum>();
@@ -58,8 +59,8 @@ export function addUp(sums: readonly DailySum[]): readonly DailySum[] {
 }
 
 /** NUL can't be in a text of the ledger, so that no two keys look alike. */
-export function keyOf({ token_id, local_day, provider, model }: DailySum): string {
-  return `${token_id}\0${local_day}\0${provider}\0${model}`;
+export function keyOf({ token_id, local_day, provider, model, account_id }: DailySum): string {
+  return `${token_id}\0${local_day}\0${provider}\0${model}\0${account_id}`;
 }
 
 /** A sum with another one added, or taken away. */
@@ -71,6 +72,12 @@ export function plus(sum: DailySum, other: DailySum, sign: 1 | -1 = 1): DailySum
     cached_tokens: sum.cached_tokens + sign * other.cached_tokens,
     output_tokens: sum.output_tokens + sign * other.output_tokens,
   };
+}
+
+function sumOfOne(entry: LedgerEntry): DailySum {
+  const { token_id, local_day, provider, model, account_id, input_tokens, cached_tokens, output_tokens } = entry;
+  const requests = provider !== '' && entry.outcome !== 'lost' ? 1 : 0;
+  return { token_id, local_day, provider, model, account_id, requests, input_tokens, cached_tokens, output_tokens };
 }
 
 const outcomes: Readonly<Record<Outcome, StoredOutcome | undefined>> = {
@@ -92,7 +99,7 @@ function problemOf(event: UsageRecorded, admittedAtMs: number): string | undefin
   return count === undefined ? undefined : `${count} is not a number of tokens`;
 }
 
-const textFields = ['requestId', 'tokenId', 'endpoint', 'provider', 'model'] as const;
+const textFields = ['requestId', 'tokenId', 'endpoint', 'provider', 'model', 'accountId'] as const;
 const countFields = ['inputTokens', 'cachedTokens', 'outputTokens', 'reasoningTokens'] as const;
 const maxTextLength = 512;
 /** The most that adapters take for a count of tokens, which is more than any request can use. */

@@ -1,6 +1,6 @@
 import { type Database, type EventDays, firstKeptDay } from '@gateway/database';
 import { type Kysely, sql, type Transaction } from 'kysely';
-import { addUp, type DailySum, keyOf, plus } from '../recording/ledger-entry.ts';
+import { addUp, type DailySum, keyOf, plus, withTotals } from '../recording/ledger-entry.ts';
 import { addSums } from './usage-ledger.ts';
 
 /** One statement counts so many events at most, so that none takes long. */
@@ -21,14 +21,19 @@ export async function checkDay(
   return await days.withLock({
     read: async (snapshot) => {
       if (localDay < (await firstKeptDay(snapshot))) return undefined;
-      const query = snapshot.selectFrom('usage_daily').selectAll().where('local_day', '=', localDay);
-      return differencesOf(await query.execute(), await countedSums(snapshot, localDay, atATime));
+      return differencesOf(await recordedSums(snapshot, localDay), await countedSums(snapshot, localDay, atATime));
     },
     change: async (transaction, differences = []) => {
       const missing = differences.map((difference) => difference.missing);
       if (repair) await addSums(transaction, missing);
     },
   });
+}
+
+async function recordedSums(snapshot: Transaction<Database>, localDay: string): Promise<readonly DailySum[]> {
+  const totals = snapshot.selectFrom('usage_daily').selectAll().where('local_day', '=', localDay);
+  const ofAccounts = snapshot.selectFrom('usage_daily_by_account').selectAll().where('local_day', '=', localDay);
+  return [...(await totals.execute()).map((sum) => ({ ...sum, account_id: '' })), ...(await ofAccounts.execute())];
 }
 
 /** Counts slice by slice, in the order in which the events are stored. */
@@ -48,7 +53,7 @@ async function countedSums(snapshot: Transaction<Database>, localDay: string, at
     slices.push(await sumsOfSlice(snapshot, localDay, after, endOfSlice?.request_id));
     after = endOfSlice?.request_id;
   }
-  return addUp(slices.flat());
+  return addUp(withTotals(slices.flat()));
 }
 
 /** Daily sums that are not what their events add up to, in the order of their key. One that is missing counts as nothing. */
@@ -76,6 +81,7 @@ async function sumsOfSlice(snapshot: Kysely<Database>, localDay: string, after: 
       'local_day',
       'provider',
       'model',
+      'account_id',
       sql<number>`cast(sum(${answered}) as bigint)`.as('requests'),
       sql<number>`cast(sum(input_tokens) as bigint)`.as('input_tokens'),
       sql<number>`cast(sum(cached_tokens) as bigint)`.as('cached_tokens'),
@@ -84,6 +90,6 @@ async function sumsOfSlice(snapshot: Kysely<Database>, localDay: string, after: 
     .where('local_day', '=', localDay)
     .where('request_id', '>', after)
     .$if(last !== undefined, (query) => query.where('request_id', '<=', last ?? ''))
-    .groupBy(['token_id', 'local_day', 'provider', 'model'])
+    .groupBy(['token_id', 'local_day', 'provider', 'model', 'account_id'])
     .execute();
 }

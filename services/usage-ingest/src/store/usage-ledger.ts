@@ -13,7 +13,7 @@ import {
 } from '@gateway/database';
 import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { localDayOf } from '@gateway/time';
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { type InsertObject, type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { type DailySum, dailySums, type LedgerEntry } from '../recording/ledger-entry.ts';
 
 /** The ledger with its daily sums, and the request log. Ledger and sums always agree: both change in one transaction. */
@@ -50,9 +50,7 @@ export class UsageLedger {
       const firstKept = await firstKeptDay(this.database, 'request_log');
       const kept = rows.filter(({ local_day }) => local_day >= firstKept);
       if (kept.length === 0) return;
-      await this.database
-        .insertInto('request_log')
-        .values(kept)
+      await insertionOf(this.database, 'request_log', kept, { logged_at_ms: postgresTimeMs })
         .onConflict((conflict) => conflict.columns(['local_day', 'request_id']).doNothing())
         .execute();
     });
@@ -83,21 +81,41 @@ export async function addEntries(transaction: Transaction<Database>, entries: re
   return { fresh: new Set(fresh), tooOld };
 }
 
-/** Adds to the daily sums. Rows come in the order of their key, so that two writers can't wait for each other. */
+/**
+ * Adds to the daily sums: those of all accounts together first, then those of accounts. Rows come in the order of their key, so that two
+ * writers can't wait for each other.
+ */
 export async function addSums(database: Kysely<Database>, sums: readonly DailySum[]): Promise<void> {
-  if (sums.length === 0) return;
-  await database
-    .insertInto('usage_daily')
-    .values([...sums])
+  const totals = sums.filter(({ account_id }) => account_id === '').map(({ account_id: _, ...total }) => total);
+  if (totals.length > 0) {
+    await insertionOf(database, 'usage_daily', totals)
+      .onConflict((conflict) => conflict.columns(keyOfTotals).doUpdateSet(plusExcluded('usage_daily')))
+      .execute();
+  }
+  const ofAccounts = sums.filter(({ account_id }) => account_id !== '');
+  if (ofAccounts.length === 0) return;
+  await insertionOf(database, 'usage_daily_by_account', ofAccounts)
     .onConflict((conflict) =>
-      conflict.columns(['token_id', 'local_day', 'provider', 'model']).doUpdateSet(({ eb, ref }) => ({
-        requests: eb('usage_daily.requests', '+', ref('excluded.requests')),
-        input_tokens: eb('usage_daily.input_tokens', '+', ref('excluded.input_tokens')),
-        cached_tokens: eb('usage_daily.cached_tokens', '+', ref('excluded.cached_tokens')),
-        output_tokens: eb('usage_daily.output_tokens', '+', ref('excluded.output_tokens')),
-      })),
+      conflict.columns([...keyOfTotals, 'account_id']).doUpdateSet(plusExcluded('usage_daily_by_account')),
     )
     .execute();
+}
+
+const keyOfTotals: readonly ('token_id' | 'local_day' | 'provider' | 'model')[] = [
+  'token_id',
+  'local_day',
+  'provider',
+  'model',
+];
+
+/** What a row has with what was to be inserted in its place. */
+function plusExcluded(table: 'usage_daily' | 'usage_daily_by_account') {
+  const columns = ['requests', 'input_tokens', 'cached_tokens', 'output_tokens'] as const;
+  const sums = columns.map((column) => [
+    column,
+    sql<number>`${sql.ref(`${table}.${column}`)} + ${sql.ref(`excluded.${column}`)}`,
+  ]);
+  return Object.fromEntries(sums) as Record<(typeof columns)[number], RawBuilder<number>>;
 }
 
 /** Inserts entries and gives those that were not there. Every writer inserts in the order of the key, as above. */
@@ -105,21 +123,31 @@ async function insertFresh(transaction: Transaction<Database>, entries: readonly
   const firstOfEach = new Map(entries.toReversed().map((entry) => [entry.request_id, entry]));
   const inOrder = [...firstOfEach.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   if (inOrder.length === 0) return [];
-  const inserted = await insertionOf(transaction, inOrder)
+  const inserted = await insertionOf(transaction, 'usage_events', inOrder)
     .onConflict((conflict) => conflict.columns(['local_day', 'request_id']).doNothing())
     .returning('request_id')
     .execute();
   return inserted.flatMap(({ request_id }) => firstOfEach.get(request_id) ?? []);
 }
 
-/** In Postgres the rows are one parameter: thousands of them would take it longer than storing the rows. SQLite is not quicker so. */
-function insertionOf(transaction: Transaction<Database>, entries: readonly LedgerEntry[]) {
-  const insertion = transaction.insertInto('usage_events');
-  if (!isPostgres(transaction)) return insertion.values(entries);
-  const columns = Object.keys(entries[0] ?? {}) as (keyof LedgerEntry)[];
-  const names = sql.join(columns.map((column) => sql.ref(column)));
-  const rows = sql`json_populate_recordset(null::usage_events, ${JSON.stringify(entries)}::json)`;
-  return insertion.columns(columns).expression(sql`select ${names} from ${rows}`);
+type LedgerTable = 'usage_events' | 'usage_daily' | 'usage_daily_by_account' | 'request_log';
+
+/**
+ * In Postgres the rows are one parameter: thousands of them would take it longer than storing the rows. SQLite is not quicker so.
+ * @param inPostgres what Postgres says itself of a column.
+ */
+function insertionOf<T extends LedgerTable>(
+  database: Kysely<Database>,
+  table: T,
+  rows: readonly InsertObject<Database, T>[],
+  inPostgres: Readonly<Record<string, RawBuilder<unknown>>> = {},
+) {
+  const insertion = database.insertInto(table);
+  if (!isPostgres(database)) return insertion.values(rows);
+  const columns = Object.keys(rows[0] ?? {});
+  const values = columns.map((column) => inPostgres[column] ?? sql.ref(column));
+  return insertion.columns(columns as (keyof Database[T] & string)[]).expression(sql`
+    select ${sql.join(values)} from json_populate_recordset(null::${sql.table(table)}, ${JSON.stringify(rows)}::json)`);
 }
 
 function keyOf({ local_day, request_id }: LedgerEntry): string {
@@ -130,11 +158,13 @@ function daysOf(rows: readonly { readonly local_day: string }[]): readonly strin
   return rows.map(({ local_day }) => local_day);
 }
 
+/** Those who watch the log compare no clocks. In SQLite this process is the only one. */
+const postgresTimeMs = sql`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`;
+
 function toLogRow(log: RequestLogged): readonly RequestLogTable[] {
   const { requestId, tokenId, receivedAt, ending, moved, slow, model, attempts } = log;
   const receivedAtMs = receivedAt === undefined ? Number.NaN : timestampMs(receivedAt);
   if (requestId === '' || !Number.isSafeInteger(receivedAtMs) || receivedAtMs < 0) return [];
-  const models = new Set([model, ...attempts.map((attempt) => attempt.model)]);
   const row: RequestLogTable = {
     request_id: storable(requestId),
     local_day: localDayOf(receivedAtMs),
@@ -143,10 +173,20 @@ function toLogRow(log: RequestLogged): readonly RequestLogTable[] {
     ending,
     moved: moved ? 1 : 0,
     slow: slow ? 1 : 0,
-    models: storable(`\n${[...models].join('\n')}\n`),
+    models: lines([model, ...attempts.map((attempt) => attempt.model)]),
     entry: Buffer.from(toBinary(RequestLoggedSchema, log)).toString('base64'),
+    status: log.status,
+    endpoint: storable(log.endpoint),
+    accounts: lines(attempts.map(({ accountId }) => accountId)),
+    client_request_id: storable(log.clientRequestId),
+    logged_at_ms: Date.now(),
   };
   return [row];
+}
+
+/** Each text once, between line ends. */
+function lines(texts: readonly string[]): string {
+  return storable(`\n${[...new Set(texts)].join('\n')}\n`);
 }
 
 /** Postgres takes no NUL in a text. */

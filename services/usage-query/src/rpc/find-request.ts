@@ -6,10 +6,13 @@ import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { FindRequestRequest } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { Outcome, type UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { addLocalDays, localDayOf } from '@gateway/time';
+import { timesOfId } from '../request-log/request-id.ts';
 
 /** What the ledger and the request log have of one request. */
 export async function findRequest(database: GatewayDatabase, { requestId }: FindRequestRequest) {
-  const day = localDayOf(madeAtMs(requestId));
+  const times = requestId.length === 36 ? timesOfId(requestId) : undefined;
+  if (times === undefined) throw new GatewayError('invalid_request', 'request_id is not the id of a request.');
+  const day = localDayOf(times.firstMs);
   // It is kept with the day of its id, or one beside it.
   const days = [addLocalDays(day, -1), day, addLocalDays(day, 1)];
   const [recorded, logged] = await Promise.all([
@@ -36,13 +39,6 @@ export function readLogged({ entry }: { readonly entry: string }) {
   return fromBinary(RequestLoggedSchema, Buffer.from(entry, 'base64'));
 }
 
-/** Ids of requests say when they were made. @see RFC 9562, UUID version 7 */
-function madeAtMs(requestId: string): number {
-  const digits = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.exec(requestId);
-  if (digits === null) throw new GatewayError('invalid_request', 'request_id is not the id of a request.');
-  return Number.parseInt(`${digits[1]}${digits[2]}`, 16);
-}
-
 function toRecordedMessage(row: UsageEventsTable): MessageInitShape<typeof UsageRecordedSchema> {
   return {
     requestId: row.request_id,
@@ -58,6 +54,7 @@ function toRecordedMessage(row: UsageEventsTable): MessageInitShape<typeof Usage
     reasoningTokens: BigInt(row.reasoning_tokens),
     estimated: row.estimated === 1,
     outcome: outcomes[row.outcome],
+    accountId: row.account_id,
   };
 }
 

@@ -1,110 +1,157 @@
-import type { Database, GatewayDatabase } from '@gateway/database';
+import type { GatewayDatabase } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import { type ReportUsageRequest, UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { addLocalDays, type LocalDay } from '@gateway/time';
-import { type SelectQueryBuilder, sql } from 'kysely';
 import { sumOf, type UsageTotals } from '../periods/usage-periods.ts';
-import { requireLocalDay, type SummedColumns, toTotals } from './messages.ts';
+import { type GroupColumn, type SumsQuery, sumsOfDays } from '../report/daily-sums.ts';
+import { requireLocalDay, toTotals } from './messages.ts';
 
 const maxDays = 3_660;
-/** One statement sums up so many days at most, so that none takes long however many tokens there are. */
+/** A page covers so many days at most. */
 const daysAtATime = 31;
-const tokensAtATime = 1_000;
+const rowsAtATime = 1_000;
 
-/** One page of what all tokens, or one, used. A page is read from an index; none needs more memory than its rows. */
+/** One page of what tokens used. No statement takes long, and none needs more memory than its rows, however many tokens there are. */
 export async function reportUsage(database: GatewayDatabase, request: ReportUsageRequest) {
-  const { firstDay: first, lastDay: last, tokenId, grouping, pageToken: after } = request;
+  const { firstDay: first, lastDay: last, tokenId, model, accountId, grouping, byModel } = request;
   requireLocalDay('first_day', first);
   requireLocalDay('last_day', last);
   if (last < first) throw new GatewayError('invalid_request', 'last_day is before first_day.');
   if (last > addLocalDays(first, maxDays)) {
     throw new GatewayError('invalid_request', `A report covers ${maxDays} days at most.`);
   }
-  const page: Page = { first, last, tokenId, after };
-  switch (grouping) {
-    case UsageGrouping.UNSPECIFIED:
-    case UsageGrouping.DAY:
-      return byDay(database, page);
-    case UsageGrouping.TOKEN:
-      return byToken(database, page);
-    case UsageGrouping.MODEL:
-      return byModel(database, page);
-    default:
-      throw new GatewayError('invalid_request', 'grouping is not known.');
-  }
+  const asked = groupings[grouping];
+  if (asked === undefined) throw new GatewayError('invalid_request', 'grouping is not known.');
+  const columns = byModel ? [...new Set<GroupColumn>([...asked.columns, 'provider', 'model'])] : asked.columns;
+  const after = readPageToken(request.pageToken, columns.length);
+  const query = { first, last, tokenId, model, accountId, columns, after, keyLength: asked.columns.length };
+  const { rows, next } = await asked.read(database, query);
+  return {
+    rows: rows.map(({ key, totals }) => ({ ...fieldsOf(columns, key), totals })),
+    nextPageToken: pageTokenOf(next),
+  };
+}
+
+/** In the order of the columns that a report is grouped by. */
+type Key = readonly string[];
+
+interface Row {
+  readonly key: Key;
+  readonly totals: UsageTotals;
 }
 
 interface Page {
-  readonly first: LocalDay;
-  readonly last: LocalDay;
-  /** Empty: all tokens. */
-  readonly tokenId: string;
-  /** What the page before gave as its next; empty for the first page. */
-  readonly after: string;
+  readonly rows: readonly Row[];
+  /** The next page has what is after this key. Undefined: there is none. */
+  readonly next: Key | undefined;
 }
 
-/** A page is a month of days. */
-async function byDay(database: GatewayDatabase, page: Page) {
-  const first = page.after === '' ? page.first : page.after;
-  const last = endOfMonth(first, page);
-  const rows = await sums(database, { ...page, first, last })
-    .select('local_day')
-    .groupBy('local_day')
-    .orderBy('local_day')
-    .execute();
-  return {
-    rows: rows.map((row) => ({ localDay: row.local_day, totals: toTotals(row) })),
-    nextPageToken: last < page.last ? addLocalDays(last, 1) : '',
+interface ReportQuery extends SumsQuery {
+  /** So many of the columns are what the report is grouped by. The others split its rows, and a page ends with all parts of a row. */
+  readonly keyLength: number;
+}
+
+interface Grouping {
+  readonly columns: readonly GroupColumn[];
+  readonly read: (database: GatewayDatabase, query: ReportQuery) => Promise<Page>;
+}
+
+/** Undefined for a number that a later release knows. */
+const groupings: Readonly<Record<number, Grouping | undefined>> = {
+  [UsageGrouping.UNSPECIFIED]: { columns: ['local_day'], read: byDays(daysAtATime) },
+  [UsageGrouping.DAY]: { columns: ['local_day'], read: byDays(daysAtATime) },
+  [UsageGrouping.TOKEN]: { columns: ['token_id'], read: byTokens },
+  [UsageGrouping.MODEL]: { columns: ['provider', 'model'], read: atOnce },
+  [UsageGrouping.ACCOUNT]: { columns: ['account_id'], read: atOnce },
+  [UsageGrouping.ALL]: { columns: ['local_day', 'token_id', 'provider', 'model', 'account_id'], read: byDays(1) },
+};
+
+/** Days come first in the key: a statement reads a few of them. A page ends with rows, or with days, where the next one begins. */
+function byDays(daysOfStatement: number): Grouping['read'] {
+  return async (database, { after: place, ...query }) => {
+    let first = place?.[0] ?? query.first;
+    requireLocalDay('page_token', first);
+    let after = place !== undefined && place.length > 1 ? place : undefined;
+    const rows: Row[] = [];
+    for (const end = endOf(first, query.last, daysAtATime); first <= end; after = undefined) {
+      const last = endOf(first, end, daysOfStatement);
+      const limit = rowsAtATime - rows.length;
+      const { found, isAll } = await wholeRows(database, { ...query, first, last, after }, limit);
+      rows.push(...found);
+      if (!isAll) return { rows, next: rows.at(-1)?.key };
+      first = addLocalDays(last, 1);
+    }
+    return { rows, next: first <= query.last ? [first] : undefined };
   };
 }
 
-async function byToken(database: GatewayDatabase, page: Page) {
-  const rows = await sums(database, page)
-    .select('token_id')
-    .where('token_id', '>', page.after)
-    .groupBy('token_id')
-    .orderBy('token_id')
-    .limit(tokensAtATime)
-    .execute();
-  return {
-    rows: rows.map((row) => ({ tokenId: row.token_id, totals: toTotals(row) })),
-    nextPageToken: rows.length === tokensAtATime ? (rows.at(-1)?.token_id ?? '') : '',
-  };
+async function byTokens(database: GatewayDatabase, query: ReportQuery): Promise<Page> {
+  const { found: rows, isAll } = await wholeRows(database, query, rowsAtATime);
+  return { rows, next: isAll ? undefined : rows.at(-1)?.key };
 }
 
-/** Models are few: there is one page. */
-async function byModel(database: GatewayDatabase, page: Page) {
-  const byKey = new Map<string, UsageTotals>();
-  for (let first = page.first; first <= page.last; first = addLocalDays(first, daysAtATime)) {
-    const rows = await sums(database, { ...page, first, last: endOfMonth(first, page) })
-      .select(['provider', 'model'])
-      .groupBy(['provider', 'model'])
-      .execute();
-    for (const row of rows) {
-      const key = JSON.stringify([row.provider, row.model]);
-      const known = byKey.get(key);
-      byKey.set(key, known === undefined ? toTotals(row) : sumOf(known, toTotals(row)));
+/** Models and accounts are few: there is one page. */
+async function atOnce(database: GatewayDatabase, query: ReportQuery): Promise<Page> {
+  const byKey = new Map<string, Row>();
+  for (let { first } = query; first <= query.last; first = addLocalDays(first, daysAtATime)) {
+    for (const row of await rowsOf(database, { ...query, first, last: endOf(first, query.last, daysAtATime) })) {
+      const name = JSON.stringify(row.key);
+      const known = byKey.get(name);
+      byKey.set(name, known === undefined ? row : { ...row, totals: sumOf(known.totals, row.totals) });
     }
   }
   const inOrder = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1));
-  const rows = inOrder.map(([key, totals]) => {
-    const [provider = '', model = ''] = JSON.parse(key) as readonly string[];
-    return { provider, model, totals };
-  });
-  return { rows, nextPageToken: '' };
+  return { rows: inOrder.map(([, row]) => row), next: undefined };
 }
 
-function sums(database: GatewayDatabase, { first, last, tokenId }: Page) {
-  const columns = ['requests', 'input_tokens', 'cached_tokens', 'output_tokens'] as const;
-  const query: SelectQueryBuilder<Database, 'usage_daily', SummedColumns> = database
-    .selectFrom('usage_daily')
-    .select(columns.map((column) => sql<number>`cast(sum(${sql.ref(column)}) as bigint)`.as(column)))
-    .where('local_day', '>=', first)
-    .where('local_day', '<=', last);
-  return tokenId === '' ? query : query.where('token_id', '=', tokenId);
+/** So many rows, and less or more, so that all parts of the last one are among them. */
+async function wholeRows(database: GatewayDatabase, query: ReportQuery, limit: number) {
+  const { columns, keyLength } = query;
+  for (let most = Math.max(limit, 1); ; most *= 2) {
+    const found = await rowsOf(database, { ...query, limit: most });
+    if (found.length < most) return { found, isAll: true };
+    if (keyLength === columns.length) return { found, isAll: false };
+    const last = found.at(-1)?.key;
+    const whole = found.findIndex(({ key }) => key.slice(0, keyLength).every((part, place) => part === last?.[place]));
+    if (whole > 0) return { found: found.slice(0, whole), isAll: false };
+  }
 }
 
-function endOfMonth(first: LocalDay, { last }: Page): LocalDay {
-  const end = addLocalDays(first, daysAtATime - 1);
+async function rowsOf(database: GatewayDatabase, query: SumsQuery): Promise<readonly Row[]> {
+  const sums = await sumsOfDays(database, query);
+  return sums.map((row) => ({ key: query.columns.map((column) => row[column] ?? ''), totals: toTotals(row) }));
+}
+
+/** The last of so many days, or of all. */
+function endOf(first: LocalDay, last: LocalDay, days: number): LocalDay {
+  const end = addLocalDays(first, days - 1);
   return end < last ? end : last;
+}
+
+const fields = {
+  local_day: 'localDay',
+  token_id: 'tokenId',
+  provider: 'provider',
+  model: 'model',
+  account_id: 'accountId',
+} as const;
+
+function fieldsOf(columns: readonly GroupColumn[], key: Key) {
+  return Object.fromEntries(columns.map((column, place) => [fields[column], key[place] ?? '']));
+}
+
+/** The parts of a key may have any character. */
+function pageTokenOf(key: Key | undefined): string {
+  return key?.map(encodeURIComponent).join('/') ?? '';
+}
+
+function readPageToken(text: string, length: number): Key | undefined {
+  if (text === '') return undefined;
+  try {
+    const key = text.split('/').map(decodeURIComponent);
+    if (key.length === 1 || key.length === length) return key;
+  } catch {
+    // Said below.
+  }
+  throw new GatewayError('invalid_request', 'page_token is none that a page before gave.');
 }

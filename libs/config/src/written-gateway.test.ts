@@ -1,0 +1,128 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { parseGatewayFile } from './gateway-file.ts';
+import { changesBetween } from './written-gateway.ts';
+
+const env = { KEY: 'sk-of-environment' };
+
+function parse(text: string) {
+  return parseGatewayFile(text, 'gateway.yaml', env);
+}
+
+const file = `# Our gateway.
+pools:
+  responses: { format: responses, owned_by: provider_a, base_url: "https://someone:password@api.example/v1" }
+accounts:
+  - { pool: responses, name: a, credential: { bearer: "\${KEY}" } }
+  - { pool: responses, name: b, credential: { bearer: sk-written } } # was sk-written
+#  - { pool: responses, name: c, credential: { bearer: "sk-commented" } }
+  - pool: responses
+    name: d
+    credential: { oauth: { token_url: "https://auth.example/token", client_id: me, refresh_token: rt-written } }
+classes:
+  sterk: { name: Sterk, effort: high, candidates: [responses/gpt-5.5] }
+`;
+
+describe('a gateway.yaml that is shown', () => {
+  it('is as it was written, with references, comments and everything but secrets', () => {
+    const { text } = parse(file).written;
+    expect(text).toBe(
+      file
+        .replace('someone:password@', '[redacted]@')
+        .replace('bearer: sk-written', 'bearer: "[redacted]"')
+        .replace('was sk-written', 'was [redacted]')
+        .replace('"sk-commented"', '[redacted]')
+        .replace('rt-written', '"[redacted]"'),
+    );
+  });
+
+  it('shows no secret, whatever it is and however it is written', () => {
+    const secret = fc.stringMatching(/^[\x21-\x7e]{6,40}$/).filter((text) => !text.includes('${'));
+    const styles = fc.constantFrom('QUOTE_DOUBLE', 'QUOTE_SINGLE', 'BLOCK_LITERAL', 'PLAIN') as fc.Arbitrary<
+      'QUOTE_DOUBLE' | 'QUOTE_SINGLE' | 'PLAIN'
+    >;
+    fc.assert(
+      fc.property(secret, secret, styles, (bearer, refreshToken, defaultStringType) => {
+        const oauth = { token_url: 'https://auth.example/token', client_id: 'me', refresh_token: refreshToken };
+        const value = {
+          pools: { responses: { format: 'responses', owned_by: 'provider_a', base_url: 'https://api.example' } },
+          accounts: [
+            { pool: 'responses', name: 'a', credential: { bearer } },
+            { pool: 'responses', name: 'b', credential: { oauth } },
+          ],
+        };
+        const withSecrets = parse(stringify(value, { defaultStringType })).written;
+        const without = parse(stringify({ ...value, accounts: [] })).written;
+        const lines = [...changesBetween(withSecrets, without), ...changesBetween(without, withSecrets)].join('\n');
+        for (const text of [withSecrets.text, lines, JSON.stringify(withSecrets)]) {
+          // A secret may be a word of the file itself.
+          for (const each of [bearer, refreshToken].filter((text) => !stringify(value.pools).includes(text))) {
+            expect(text).not.toContain(each);
+          }
+        }
+      }),
+    );
+  });
+
+  it('shows no secret that stands elsewhere under an anchor', () => {
+    const text = file
+      .replace('owned_by: provider_a', 'owned_by: &key sk-anchored')
+      .replace('bearer: sk-written', 'bearer: *key');
+    expect(parse(text).written.text).not.toContain('sk-anchored');
+  });
+});
+
+describe('what another gateway.yaml would change', () => {
+  const changes = (from: string, to: string) => {
+    const after = file.replace(from, to);
+    expect(after).not.toBe(file);
+    return changesBetween(parse(file).written, parse(after).written);
+  };
+
+  it('is nothing when only its form is another', () => {
+    expect(changes('# Our gateway.\n', '')).toEqual([]);
+    expect(changes('{ name: Sterk, effort: high, c', '{ effort: high, name: Sterk, c')).toEqual([]);
+  });
+
+  it('names each value by its place, from what to what', () => {
+    expect(changes('effort: high', 'effort: low')).toEqual(['~ classes.sterk.effort: high → low']);
+    expect(changes('[responses/gpt-5.5]', '[responses/gpt-6]')).toEqual([
+      '~ classes.sterk.candidates: ["responses/gpt-5.5"] → ["responses/gpt-6"]',
+    ]);
+    expect(changes('name: a,', 'name: a, max_concurrency: 3,')).toEqual([
+      '+ accounts["responses/a"].max_concurrency: 3',
+    ]);
+    expect(changes('classes:', 'settings: { lease_ttl_seconds: 90 }\nclasses:')).toEqual([
+      '+ settings.lease_ttl_seconds: 90',
+    ]);
+  });
+
+  it('has a line for a part that comes or goes, and none for one that moves', () => {
+    const b = '  - { pool: responses, name: b, credential: { bearer: sk-written } } # was sk-written\n';
+    expect(changes(b, '')).toEqual([
+      '- accounts["responses/b"]: {"pool":"responses","name":"b","credential":{"bearer":"[redacted]"}}',
+    ]);
+    const prices = 'prices: { currency: EUR, models: [{ model: "gpt-*", input: 1.25, output: 10 }] }\nclasses:';
+    expect(changes('classes:', prices)).toEqual([
+      '+ prices.currency: EUR',
+      '+ prices.models["gpt-*"]: {"model":"gpt-*","input":1.25,"output":10}',
+    ]);
+    expect(changes(b, '').length).toBe(1);
+    const moved = file.replace(b, '').replace('accounts:\n', `accounts:\n${b}`);
+    expect(changesBetween(parse(file).written, parse(moved).written)).toEqual([]);
+  });
+
+  it('says of a secret only that it is another', () => {
+    expect(changes('bearer: sk-written', 'bearer: sk-other')).toEqual([
+      '~ accounts["responses/b"].credential.bearer: another secret',
+    ]);
+    expect(changes('bearer: sk-written', `bearer: "\${KEY}"`)).toEqual([
+      `~ accounts["responses/b"].credential.bearer: "[redacted]" → \${KEY}`,
+    ]);
+    expect(changes('bearer: sk-written', 'api_key: sk-written')).toEqual([
+      '- accounts["responses/b"].credential.bearer: "[redacted]"',
+      '+ accounts["responses/b"].credential.api_key: "[redacted]"',
+    ]);
+  });
+});

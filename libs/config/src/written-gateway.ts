@@ -1,0 +1,122 @@
+import { parseDocument, type Range, visit } from 'yaml';
+import { pathText } from './env-references.ts';
+import { Secret } from './secret.ts';
+
+/** A `gateway.yaml` as it was written, for looking at: references are not filled in, and secrets are left out. */
+export interface WrittenGateway {
+  readonly text: string;
+  /** The same as data. Its secrets are `Secret`s. */
+  readonly value: unknown;
+}
+
+/** Of a text that was read without problems. */
+export function asWritten(text: string, value: unknown): WrittenGateway {
+  const wrapped = withSecrets(value, []);
+  const secrets = leavesOf(wrapped).flatMap(([, leaf]) => (leaf instanceof Secret ? [leaf.reveal()] : []));
+  return { text: textWithout(secrets, text), value: wrapped };
+}
+
+/** What would change, a line each: "+ classes.snel: {…}", "~ settings.lease_ttl_seconds: 60 → 90". Of secrets only that they do. */
+export function changesBetween(before: WrittenGateway, after: WrittenGateway): readonly string[] {
+  const [old, now] = [new Map(partsOf(before.value)), new Map(partsOf(after.value))];
+  return [...new Set([...old.keys(), ...now.keys()])].flatMap((path) => {
+    if (!old.has(path)) return [`+ ${path}: ${shown(now.get(path))}`];
+    if (!now.has(path)) return [`- ${path}: ${shown(old.get(path))}`];
+    const [from, to] = [new Map(leavesOf(old.get(path))), new Map(leavesOf(now.get(path)))];
+    return [...new Set([...from.keys(), ...to.keys()])].flatMap((leaf) => {
+      const place = leaf === '' || leaf.startsWith('[') ? `${path}${leaf}` : `${path}.${leaf}`;
+      return leafChange(place, from.get(leaf), to.get(leaf));
+    });
+  });
+}
+
+function leafChange(place: string, from: unknown, to: unknown): readonly string[] {
+  if (from === undefined) return [`+ ${place}: ${shown(to)}`];
+  if (to === undefined) return [`- ${place}: ${shown(from)}`];
+  if (from instanceof Secret && to instanceof Secret) {
+    return from.reveal() === to.reveal() ? [] : [`~ ${place}: another secret`];
+  }
+  return from === to ? [] : [`~ ${place}: ${shown(from)} → ${shown(to)}`];
+}
+
+type Part = readonly [path: string, value: unknown];
+
+/** The parts that come and go as a whole: a pool, an account, a class, the price of a model. */
+function partsOf(value: unknown): readonly Part[] {
+  return Object.entries(Object(value)).flatMap(([section, content]) => {
+    const named = Array.isArray(content) ? namedParts(content) : Object.entries(Object(content));
+    return named.flatMap(([name, part]): readonly Part[] => {
+      if (!Array.isArray(part) || isPlainList(part)) return [[pathText([section, name]), part]];
+      return namedParts(part).map(([inner, each]) => [pathText([section, name, inner]), each]);
+    });
+  });
+}
+
+function namedParts(list: readonly unknown[]): readonly Part[] {
+  return list.map((part, index) => {
+    const { pool, name, model } = Object(part) as Readonly<Record<string, unknown>>;
+    return [String(model ?? (name === undefined ? index : `${pool}/${name}`)), part];
+  });
+}
+
+/** Values that hold no others. A list of plain values is one: its order counts. */
+function leavesOf(value: unknown, path: readonly PropertyKey[] = []): readonly Part[] {
+  if (Array.isArray(value) && isPlainList(value)) return [[pathText(path), JSON.stringify(value)]];
+  if (value instanceof Secret || typeof value !== 'object' || value === null) return [[pathText(path), value]];
+  return Object.entries(value).flatMap(([key, part]) => leavesOf(part, [...path, key]));
+}
+
+function isPlainList(list: readonly unknown[]): boolean {
+  return list.every((part) => typeof part !== 'object');
+}
+
+function shown(value: unknown): string {
+  // A secret shows itself as "[redacted]".
+  return withoutUser(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
+}
+
+/** Texts where a credential has its secrets, unless they are references. */
+function withSecrets(value: unknown, path: readonly PropertyKey[]): unknown {
+  if (Array.isArray(value)) return value.map((part, index) => withSecrets(part, [...path, index]));
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withSecrets(part, [...path, key])]));
+  }
+  const isSecret = path.includes('credential') && secretKeys.includes(String(path.at(-1)));
+  return isSecret && !reference.test(String(value)) ? new Secret(String(value)) : value;
+}
+
+const secretKeys = ['bearer', 'api_key', 'client_secret', 'refresh_token'];
+const reference = /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/;
+
+/** They are taken out where they stand, however they are written, and wherever else they stand: as an anchor, or in a comment. */
+function textWithout(secrets: readonly string[], text: string): string {
+  const inPlace = scalarsWith(secrets, text).reduceRight((rest, [start, end]) => {
+    const lineEnd = rest.slice(start, end).endsWith('\n') ? '\n' : '';
+    return `${rest.slice(0, start)}"${leftOut}"${lineEnd}${rest.slice(end)}`;
+  }, text);
+  // Shorter ones would take out parts of words.
+  const elsewhere = secrets.filter((secret) => secret.length >= 6);
+  const cleaned = elsewhere.reduce((rest, secret) => rest.replaceAll(secret, leftOut), inPlace);
+  return withoutUser(cleaned.replace(commentedSecret, `$1 ${leftOut}`));
+}
+
+const leftOut = '[redacted]';
+
+/** An account that was made a comment. */
+const commentedSecret = /(#.*\b(?:bearer|api_key|client_secret|refresh_token)["']?\s*:)\s*(?!["']?\$\{)[^\s,}]+/g;
+
+/** A URL may have a password in it. */
+function withoutUser(text: string): string {
+  return text.replace(/:\/\/[^/\s"'@]*@/g, `://${leftOut}@`);
+}
+
+/** Where the values stand, in the order of the text. */
+function scalarsWith(values: readonly string[], text: string): readonly Range[] {
+  const found: Range[] = [];
+  visit(parseDocument(text), {
+    Scalar: (_, { value, range }) => {
+      if (range && values.includes(String(value))) found.push(range);
+    },
+  });
+  return found;
+}

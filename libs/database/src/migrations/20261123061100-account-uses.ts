@@ -1,0 +1,12 @@
+import { type Kysely, sql } from 'kysely';
+
+/** What operators want of accounts of gateway.yaml, where that is something else than the file says. */
+export async function up(database: Kysely<unknown>): Promise<void> {
+  await sql`
+    create table account_uses (
+      account_id text primary key not null,
+      use_state text not null,
+      file_state text not null,
+      updated_at_ms bigint not null
+    )`.execute(database);
+}

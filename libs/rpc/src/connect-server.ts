@@ -1,0 +1,69 @@
+import { ConnectError, type Interceptor } from '@connectrpc/connect';
+import type { Metrics } from '@gateway/telemetry';
+import { toConnectError } from './connect.ts';
+import { isFault, type OnFault } from './errors.ts';
+import { CallObserver } from './observed-calls.ts';
+
+/** What a server of the Connect protocol does with every call: it is measured, and what a handler throws is put in Connect's words. */
+export function serverInterceptors(metrics: Metrics, onFault: OnFault): Interceptor[] {
+  return [measured(new CallObserver('server', metrics, 'connectrpc')), withConnectErrors(onFault)];
+}
+
+/** What a failed call is answered with. Errors of services behind are passed on; of a fault of ours nothing is shown. */
+export function connectErrorOf(
+  thrown: unknown,
+  { method, signal }: { readonly method: { toString(): string }; readonly signal: AbortSignal },
+  onFault: OnFault,
+): ConnectError {
+  if (thrown instanceof ConnectError) return thrown;
+  // Connect's own reason says whether the caller went away or its deadline passed.
+  if (signal.aborted) return ConnectError.from(signal.reason);
+  if (isFault(thrown)) onFault(method.toString(), thrown, undefined);
+  return toConnectError(thrown);
+}
+
+function withConnectErrors(onFault: OnFault): Interceptor {
+  return (next) => async (request) => {
+    try {
+      const response = await next(request);
+      if (!response.stream) return response;
+      const message = mended(response.message, (thrown) => connectErrorOf(thrown, request, onFault));
+      return { ...response, message };
+    } catch (thrown) {
+      throw connectErrorOf(thrown, request, onFault);
+    }
+  };
+}
+
+async function* mended<T>(messages: AsyncIterable<T>, toError: (thrown: unknown) => Error): AsyncGenerator<T> {
+  try {
+    yield* messages;
+  } catch (thrown) {
+    throw toError(thrown);
+  }
+}
+
+function measured(observer: CallObserver): Interceptor {
+  return (next) => async (request) => {
+    if (request.stream) {
+      const response = await next(request);
+      if (!response.stream) return response;
+      return { ...response, message: observer.observe(request.method, iterated(response.message)) };
+    }
+    const call = observer.observe(request.method, once(next(request)));
+    const answered = await call.next();
+    await call.next();
+    if (answered.done) throw new TypeError('A call has one answer.');
+    return answered.value;
+  };
+}
+
+async function* iterated<T>(messages: AsyncIterable<T>): AsyncGenerator<T, undefined> {
+  yield* messages;
+  return undefined;
+}
+
+async function* once<T>(answer: Promise<T>): AsyncGenerator<T, undefined> {
+  yield await answer;
+  return undefined;
+}

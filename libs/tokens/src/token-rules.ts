@@ -1,0 +1,76 @@
+import type { TokenTextKind } from './token-text.ts';
+
+/** The limits of a service token. Undefined: not limited. */
+export interface TokenLimits {
+  readonly requestsPerMinute?: number | undefined;
+  readonly tokensPerDay?: number | undefined;
+}
+
+/** What is given of a token. Undefined: nothing, or it stays as it is. */
+export interface GivenDetails {
+  /** Undefined: not known here, and limits are not held against it. */
+  readonly kind?: TokenTextKind | undefined;
+  readonly label?: string | undefined;
+  readonly limits?: TokenLimits | undefined;
+  readonly note?: string | undefined;
+  readonly expiresAtMs?: number | undefined;
+}
+
+/**
+ * What is wrong with the details of a token, by the fields of requests: `{ label: 'must be 1 to 100 characters, not 0.' }`. The same
+ * rules hold for all who issue and change tokens.
+ * @see spec "Token limits"
+ */
+export function detailProblems(
+  { kind, label, limits, note, expiresAtMs }: GivenDetails,
+  nowMs: number,
+): Readonly<Record<string, string>> {
+  const isLimited = limits?.requestsPerMinute !== undefined || limits?.tokensPerDay !== undefined;
+  const problems = {
+    label: label === undefined ? undefined : labelProblem(label),
+    limits: kind === 'personal' && isLimited ? 'must be left out: a personal token has no limits.' : undefined,
+    'limits.requestsPerMinute': countProblem(limits?.requestsPerMinute, maxRequestsPerMinute),
+    'limits.tokensPerDay': countProblem(limits?.tokensPerDay, Number.MAX_SAFE_INTEGER),
+    note: note === undefined ? undefined : noteProblem(note),
+    expiresAt: expiresAtMs === undefined ? undefined : expiryProblem(expiresAtMs, nowMs),
+  };
+  return Object.fromEntries(Object.entries(problems).filter(([, text]) => text !== undefined)) as Record<
+    string,
+    string
+  >;
+}
+
+/** How long a text that was replaced may work on. */
+export const maxKeepOldSeconds = 30 * 86_400;
+
+const maxLabelLength = 100;
+const maxNoteLength = 1_000;
+const maxRequestsPerMinute = 2 ** 32 - 1;
+const lastMomentMs = Date.UTC(9999, 11, 31);
+
+/** People distinguish tokens by their labels: no character may be unseen, or change how others are seen. */
+function labelProblem(text: string): string | undefined {
+  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text) || !text.isWellFormed()) {
+    return 'must not hold control, format or line-separator characters, which include tabs, line breaks and zero-width joiners.';
+  }
+  const length = [...text.trim()].length;
+  if (length >= 1 && length <= maxLabelLength) return undefined;
+  return `must be 1 to ${maxLabelLength} characters, not ${length}.`;
+}
+
+function noteProblem(text: string): string | undefined {
+  if (/[^\P{Cc}\n\r\t]/u.test(text) || !text.isWellFormed()) {
+    return 'must not hold control characters besides tabs and line breaks.';
+  }
+  const length = [...text.trim()].length;
+  return length <= maxNoteLength ? undefined : `must be at most ${maxNoteLength} characters, not ${length}.`;
+}
+
+function expiryProblem(expiresAtMs: number, nowMs: number): string | undefined {
+  return expiresAtMs > nowMs && expiresAtMs <= lastMomentMs ? undefined : 'must be a moment to come.';
+}
+
+function countProblem(count: number | undefined, max: number): string | undefined {
+  if (count === undefined || (Number.isInteger(count) && count >= 0 && count <= max)) return undefined;
+  return `must be a whole number from 0 to ${max}.`;
+}

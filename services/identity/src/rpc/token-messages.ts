@@ -1,0 +1,54 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { StoredTokenKind } from '@gateway/database';
+import { GatewayError } from '@gateway/errors';
+import { TokenKind, type TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { TokenLimits } from '@gateway/tokens';
+import type { Token, TokenPlace } from '../store/token-store.ts';
+
+export function toTokenMessage(token: Token): MessageInitShape<typeof TokenSchema> {
+  return {
+    tokenId: token.token_id,
+    kind: token.kind === 'service' ? TokenKind.SERVICE : TokenKind.PERSONAL,
+    label: token.label,
+    limits: {
+      requestsPerMinute: token.requests_per_minute ?? undefined,
+      tokensPerDay: token.tokens_per_day === null ? undefined : BigInt(token.tokens_per_day),
+    },
+    createdAt: timestampFromMs(token.created_at_ms),
+    revokedAt: token.revoked_at_ms === null ? undefined : timestampFromMs(token.revoked_at_ms),
+    expiresAt: token.expires_at_ms === null ? undefined : timestampFromMs(token.expires_at_ms),
+    note: token.note,
+    revision: BigInt(token.revision),
+  };
+}
+
+export function fromKindMessage(kind: TokenKind): StoredTokenKind {
+  if (kind === TokenKind.SERVICE) return 'service';
+  if (kind === TokenKind.PERSONAL) return 'personal';
+  throw new GatewayError('invalid_request', 'kind must be service or personal.');
+}
+
+/** Limits as they came; absent ones are not limited. A count beyond the safe integers is caught by the rules of tokens. */
+export function fromLimitsMessage(limits: Limits): TokenLimits {
+  const { requestsPerMinute, tokensPerDay } = limits;
+  return { requestsPerMinute, tokensPerDay: tokensPerDay === undefined ? undefined : Number(tokensPerDay) };
+}
+
+export function fromTimestamp(moment: Timestamp | undefined): number | undefined {
+  return moment && timestampMs(moment);
+}
+
+/** Opaque to callers. */
+export function toPageToken({ created_at_ms, token_id }: TokenPlace): string {
+  return `${created_at_ms}.${token_id}`;
+}
+
+/** Undefined for the first page. */
+export function fromPageToken(text: string): TokenPlace | undefined {
+  if (text === '') return undefined;
+  const [, createdAtMs, token_id = ''] = /^(\d{1,15})\.([\w-]{1,100})$/.exec(text) ?? [];
+  if (createdAtMs === undefined) throw new GatewayError('invalid_request', 'page_token is of another list.');
+  return { created_at_ms: Number(createdAtMs), token_id };
+}

@@ -1,0 +1,102 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { AccountInput, PoolSettings } from '@gateway/config';
+import type { StoredAccountState } from '@gateway/database';
+import {
+  type AccountCredential,
+  type AccountSchema,
+  type AccountSpec,
+  AccountState,
+  AccountUse,
+  AttemptResult,
+  type QuotaWindowSchema,
+} from '@gateway/proto/pool/v1/account_pb.js';
+import type { FailureResult, QuotaWindow } from '../accounts/attempt.ts';
+import type { RefusedAccount } from '../credentials/account-directory.ts';
+import { isRunning } from '../health/account-health.ts';
+import { type AccountStateName, type AccountView, stateOf, windowsAt } from '../health/eligibility.ts';
+import type { RefusalReason } from '../metrics.ts';
+
+type AccountMessage = MessageInitShape<typeof AccountSchema>;
+
+/** An account as operators see it: never its credential. */
+export function toAccountMessage(view: AccountView, nowMs: number, rules: PoolSettings): AccountMessage {
+  const { account, health, inFlight } = view;
+  const { id, pool, name, note, maxConcurrency, use, isStored = false, credential } = account;
+  const cooldowns = health.cooldowns.filter((cooldown) => isRunning(cooldown, nowMs));
+  return {
+    ...{ id, pool, name, note, inFlight, use: accountUses[use], stored: isStored, credentialKind: credential.kind },
+    // Of the account as a whole: cooldowns of single models are listed beside it.
+    state: AccountState[stateOf(view, { nowMs, rules }).toUpperCase() as Uppercase<AccountStateName>],
+    cooldowns: cooldowns.map(({ untilMs, model, reason, givenByProvider }) => ({
+      ...{ model, givenByProvider, until: timestampFromMs(untilMs) },
+      reason: AttemptResult[reason.toUpperCase() as Uppercase<FailureResult>],
+    })),
+    maxInFlight: Number.isFinite(maxConcurrency) ? maxConcurrency : 0,
+    windows: windowsAt(health, nowMs).map(toWindowMessage),
+  };
+}
+
+/** An account of the database that can't be used: so that it can be seen why, and removed. */
+export function toRefusedMessage({ row, reason }: RefusedAccount): AccountMessage {
+  return {
+    ...{ id: row.account_id, pool: row.pool, name: row.name, note: refusalNotes[reason], stored: true },
+    ...{ use: accountUses[row.state], state: AccountState.DISABLED, credentialKind: row.credential_kind },
+    maxInFlight: row.max_concurrency ?? 0,
+  };
+}
+
+const refusalNotes: Readonly<Record<RefusalReason, string>> = {
+  unknown_key:
+    'Not used: its credential is encrypted with a key that is not among ACCOUNT_KEYS. Add the key, or replace the credential.',
+  damaged:
+    'Not used: its row was changed by something else than the gateway. Replace the credential, or remove the account.',
+  unknown_pool: 'Not used: gateway.yaml has no such pool. Add the pool, or remove the account.',
+  name_in_file: 'Not used: gateway.yaml has an account of that name. Remove it here or there.',
+};
+
+export function toWindowMessage(window: QuotaWindow): MessageInitShape<typeof QuotaWindowSchema> {
+  const { name, models, usedFraction, resetsAtMs, lengthMs = 0 } = window;
+  const resetsAt = resetsAtMs === undefined ? undefined : timestampFromMs(resetsAtMs);
+  return { name, models, usedFraction, resetsAt, lengthSeconds: Math.round(lengthMs / 1_000) };
+}
+
+export const accountUses = {
+  active: AccountUse.ACTIVE,
+  draining: AccountUse.DRAINING,
+  disabled: AccountUse.DISABLED,
+} as const satisfies Readonly<Record<StoredAccountState, AccountUse>>;
+
+/** Undefined for unspecified, and for uses of a newer contract. */
+export function fromAccountUse(use: AccountUse): StoredAccountState | undefined {
+  const names = Object.keys(accountUses) as StoredAccountState[];
+  return names.find((name) => accountUses[name] === use);
+}
+
+/** A new account in the words of `gateway.yaml`, whose rules it is held to. */
+export function fromAccountSpec(
+  { pool, name, models, maxConcurrency }: Pick<AccountSpec, 'pool' | 'name' | 'models' | 'maxConcurrency'>,
+  credential: AccountCredential | undefined,
+): AccountInput {
+  return {
+    ...{ pool, name, credential: fromCredential(credential) },
+    models: models.length === 0 ? undefined : models,
+    max_concurrency: maxConcurrency === 0 ? undefined : maxConcurrency,
+  };
+}
+
+function fromCredential(message: AccountCredential | undefined): object | undefined {
+  switch (message?.credential.case) {
+    case 'bearer':
+      return { bearer: message.credential.value };
+    case 'apiKey':
+      return { api_key: message.credential.value };
+    case 'oauth': {
+      const { tokenUrl, clientId, clientSecret, refreshToken, scopes } = message.credential.value;
+      const client = { client_id: clientId, client_secret: clientSecret === '' ? undefined : clientSecret };
+      return { oauth: { token_url: tokenUrl, ...client, refresh_token: refreshToken, scopes } };
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,211 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import {
+  type AccountConfig,
+  type AccountInput,
+  ConfigError,
+  changesBetween,
+  type Environment,
+  parseGatewayFile,
+  readAccount,
+} from '@gateway/config';
+import type { StoredAccountState } from '@gateway/database';
+import { GatewayError } from '@gateway/errors';
+import type { PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { Handlers } from '@gateway/rpc';
+import { accountIdOf } from '../accounts/account.ts';
+import { noKeys } from '../config.ts';
+import { checkChange } from '../configuration/active-configuration.ts';
+import type { UseChange } from '../credentials/account-uses.ts';
+import { withoutRefusals } from '../health/account-health.ts';
+import type { Broker } from '../selection/broker.ts';
+import { readAccounts } from '../selection/read-candidates.ts';
+import {
+  accountUses,
+  fromAccountSpec,
+  fromAccountUse,
+  toAccountMessage,
+  toRefusedMessage,
+} from './account-messages.ts';
+
+export interface PoolOperatorParts {
+  readonly broker: Broker;
+  /** Reads the accounts of the database anew, and goes over to them. */
+  readonly refresh: () => Promise<void>;
+  /** What is known of the file in use. */
+  readonly reload: () => FileReload;
+  readonly environment: Environment;
+}
+
+/** How it went with `gateway.yaml` the last time. */
+export interface FileReload {
+  readonly loadedAtMs: number;
+  /** Why the file as it is now is not in use. Empty: it is. */
+  readonly problems: readonly string[];
+}
+
+/** What `gateway.pool.v1.PoolOperatorService` answers. See the contract for what each call is for. */
+export function poolOperatorHandlers({
+  broker,
+  refresh,
+  reload,
+  environment,
+}: PoolOperatorParts): Handlers<typeof PoolOperatorService> {
+  const { configuration, directory, store, credentials, clock } = broker;
+
+  async function messageOf(accountId: string) {
+    const account = configuration.accounts.configured.get(accountId);
+    if (account === undefined) {
+      const refused = directory.refused.find(({ row }) => row.account_id === accountId);
+      return refused && toRefusedMessage(refused);
+    }
+    const [view] = await readAccounts(broker, [account]);
+    return view && toAccountMessage(view, clock.nowMs(), configuration.settings);
+  }
+
+  /** What its provider or a token endpoint said of an account is no reason any more to leave it out. */
+  async function forgetRefusals(accountId: string): Promise<void> {
+    const account = configuration.accounts.byId(accountId);
+    if (account === undefined) return;
+    await credentials.forgetProblem(account);
+    await store.changeHealth(accountId, withoutRefusals);
+  }
+
+  async function changeUse(
+    accountId: string,
+    use: StoredAccountState,
+    expected: StoredAccountState | undefined,
+  ): Promise<UseChange | undefined> {
+    const said = directory.ofFile(accountId)?.state;
+    if (said === undefined) return await directory.stored?.accounts.setState(accountId, use, expected);
+    const now = configuration.accounts.byId(accountId)?.use ?? said;
+    if (directory.stored !== undefined) return await directory.stored.uses.set(accountId, use, said, expected);
+    if (use !== now) throw refused(`${noDatabase} Or change the account's state in gateway.yaml.`);
+    return { before: now, now };
+  }
+
+  return {
+    async addAccount({ account: spec, credential }) {
+      if (spec === undefined) throw refused('account: is missing');
+      const account = checked(fromAccountSpec(spec, credential));
+      const { accounts, encryption } = storage();
+      await refresh();
+      const pools = configuration.gateway.pools.map(({ name }) => name);
+      if (!pools.includes(account.pool)) {
+        throw refused(`account.pool: there is no such pool; the pools are ${pools.join(', ')}`);
+      }
+      const id = accountIdOf(account);
+      if (directory.ofFile(id) !== undefined) throw refused(`account.name: gateway.yaml has an account ${id} already`);
+      const isNew = await accounts.add(account, encryption);
+      if (!isNew) throw refused(`account.name: there is an account ${id} in the database already`);
+      await refresh();
+      return { account: await messageOf(id) };
+    },
+
+    async replaceCredential({ accountId, credential }) {
+      const [pool = '', name = ''] = accountId.split('/');
+      const { credential: secret } = checked(
+        fromAccountSpec({ pool, name, models: [], maxConcurrency: 0 }, credential),
+      );
+      const { accounts, encryption } = storage();
+      await refresh();
+      const before = await messageOf(accountId);
+      if (before === undefined) return {};
+      if (directory.ofFile(accountId) !== undefined) throw inFile(accountId);
+      if (!(await accounts.replaceCredential(accountId, secret, encryption))) return {};
+      await refresh();
+      await forgetRefusals(accountId);
+      return { before, account: await messageOf(accountId) };
+    },
+
+    async setAccountUse({ accountId, use: wanted, expectedUse }) {
+      const use = fromAccountUse(wanted);
+      if (use === undefined) throw refused('use: must be active, draining or disabled');
+      await refresh();
+      const before = await messageOf(accountId);
+      const change = await changeUse(accountId, use, fromAccountUse(expectedUse));
+      if (before === undefined || change === undefined) return {};
+      if (change.now === use && use === 'active') await forgetRefusals(accountId);
+      await refresh();
+      return { before: { ...before, use: accountUses[change.before] }, account: await messageOf(accountId) };
+    },
+
+    async removeAccount({ accountId }) {
+      await refresh();
+      const row = directory.refused.find(({ row }) => row.account_id === accountId);
+      const isInFile = directory.ofFile(accountId) !== undefined;
+      if (isInFile && row === undefined) throw inFile(accountId);
+      const before = row === undefined ? await messageOf(accountId) : toRefusedMessage(row);
+      if (!(await directory.stored?.accounts.remove(accountId, { keepTokens: isInFile }))) return {};
+      await refresh();
+      return { before };
+    },
+
+    getGatewayFile() {
+      const { source, written, classes, prices } = configuration.gateway;
+      const { loadedAtMs, problems } = reload();
+      const file = {
+        ...{ path: source?.path ?? '', text: written.text, problems: [...problems] },
+        loadedAt: timestampFromMs(loadedAtMs),
+        classes: classes.map(({ id, name, effort, candidates }) => {
+          return { id, name, effort, candidates: candidates.map(({ pool, model }) => `${pool}/${model}`) };
+        }),
+        currency: prices?.currency ?? '',
+        prices: prices?.models.map(({ model, inputMicros, cachedInputMicros, outputMicros }) => ({
+          ...{ model, inputMicros: BigInt(inputMicros) },
+          ...{ cachedInputMicros: BigInt(cachedInputMicros), outputMicros: BigInt(outputMicros) },
+        })),
+      };
+      return { file };
+    },
+
+    checkGatewayFile({ text }) {
+      if (text.length > maxFileLength) throw refused(`text: must be at most ${maxFileLength} characters`);
+      const parsed = attempt(() => parseGatewayFile(text, 'gateway.yaml', environment));
+      if ('problems' in parsed) return parsed;
+      const changes = changesBetween(configuration.gateway.written, parsed.value.written);
+      const used = attempt(() => checkChange(configuration.gateway, directory.gatewayWith(parsed.value)));
+      return { changes: [...changes], problems: 'problems' in used ? used.problems : [] };
+    },
+  };
+
+  /** @throws GatewayError that says what to set. */
+  function storage() {
+    const { stored, encryption } = directory;
+    if (stored === undefined) throw refused(`${noDatabase} Or add accounts to gateway.yaml.`);
+    if (encryption === undefined) throw refused(noKeys);
+    return { accounts: stored.accounts, encryption };
+  }
+}
+
+const maxFileLength = 1_048_576;
+
+const noDatabase = 'The pool-broker has no database to keep it in. Set its DATABASE_URL, the same for every broker.';
+
+/** Problems have the places of the request, a line each: "credential.bearer: must not be empty". */
+function checked(input: AccountInput): AccountConfig {
+  if (input.credential === undefined)
+    throw refused('credential: is missing; it is a bearer, an api_key or an oauth grant');
+  const read = readAccount(input);
+  if ('account' in read) return read.account;
+  const lines = Object.entries(read.problems).map(
+    ([place, text]) => `${place.startsWith('credential') ? place : `account.${place}`}: ${text}`,
+  );
+  throw refused(lines.join('\n'));
+}
+
+function inFile(accountId: string): GatewayError {
+  return refused(`The account ${accountId} is in gateway.yaml. Change it there.`);
+}
+
+function refused(text: string): GatewayError {
+  return new GatewayError('invalid_request', text);
+}
+
+function attempt<T>(work: () => T): { readonly value: T } | { readonly problems: string[] } {
+  try {
+    return { value: work() };
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return { problems: [...thrown.problems] };
+    throw thrown;
+  }
+}

@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewayDatabase } from '@gateway/database';
+import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import type { Logger } from '@gateway/telemetry';
+import { addLocalDays, localDayOf } from '@gateway/time';
+import { sql } from 'kysely';
+import { readLogged } from '../rpc/find-request.ts';
+import { matches, type Search } from './request-search.ts';
+
+/** What a watcher is given at once. */
+export interface WatchedRequests {
+  /** In the order in which they came into the log. */
+  readonly requests: readonly RequestLogged[];
+  /** Requests that matched and were left out. */
+  readonly leftOut: number;
+}
+
+/** How often the log is looked at while it is watched. */
+const usualPollMs = 1_000;
+/** More at once can't be read by anyone. */
+const maxRequestsAtOnce = 100;
+/** A watcher hears something so often, if only that the connection lives. */
+const heartbeatMs = 15_000;
+/** Read in one statement. */
+const rowsAtATime = 1_000;
+/** Rows of several writers are seen in another order than that of their times, but not later than this. */
+const overlapMs = 2_000;
+
+/** Gives watchers the requests that match as they come into the log. One look is for all of them; while none watches, there is none. */
+export class RequestFeed implements AsyncDisposable {
+  readonly #database: GatewayDatabase;
+  readonly #logger: Logger;
+  readonly #pollMs: number;
+  readonly #closing = new AbortController();
+  readonly #watchers = new Set<Watcher>();
+  /** The time of the newest row that was seen, and when each of the last moments was logged. */
+  #latestMs = 0;
+  readonly #seen = new Map<string, number>();
+  #begun: Promise<void> | undefined;
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(database: GatewayDatabase, logger: Logger, pollMs = usualPollMs) {
+    this.#database = database;
+    this.#logger = logger;
+    this.#pollMs = pollMs;
+  }
+
+  /** Until the signal is aborted. The first one is empty: what comes into the log after it is not missed. */
+  async *watch(search: Search, signal: AbortSignal): AsyncGenerator<WatchedRequests, undefined> {
+    const watcher = new Watcher(search);
+    this.#watchers.add(watcher);
+    try {
+      this.#begun ??= this.#begin();
+      await this.#begun;
+      yield { requests: [], leftOut: 0 };
+      for (;;) {
+        await watcher.wait(signal);
+        if (signal.aborted) return;
+        yield watcher.take();
+      }
+    } finally {
+      this.#watchers.delete(watcher);
+    }
+  }
+
+  /** Nothing is read from the database any more when this resolves. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    await this.#looking;
+  }
+
+  async #begin(): Promise<void> {
+    try {
+      const newest = this.#database.selectFrom('request_log').select(({ fn }) => fn.max('logged_at_ms').as('at'));
+      this.#latestMs = (await newest.executeTakeFirst())?.at ?? 0;
+      this.#seen.clear();
+      for await (const _ of this.#fresh());
+    } catch (thrown) {
+      this.#begun = undefined;
+      throw thrown;
+    }
+    this.#looking = this.#lookOn();
+  }
+
+  async #lookOn(): Promise<void> {
+    const { signal } = this.#closing;
+    while (this.#watchers.size > 0 && !signal.aborted) {
+      await sleep(this.#pollMs, undefined, { signal, ref: false }).catch(() => undefined);
+      try {
+        for await (const logs of this.#fresh()) for (const watcher of this.#watchers) watcher.offer(logs);
+      } catch (thrown) {
+        this.#logger.warn({ err: thrown }, 'could not look for new requests; trying on');
+      }
+    }
+    this.#begun = undefined;
+  }
+
+  /** What came into the log since the last look, in slices. */
+  async *#fresh(): AsyncGenerator<readonly RequestLogged[]> {
+    // Requests of the day before may end now.
+    const firstDay = addLocalDays(localDayOf(this.#latestMs), -1);
+    for (let [atMs, requestId] = [this.#latestMs - overlapMs, '']; ; ) {
+      const rows = await this.#database
+        .selectFrom('request_log')
+        .select(['request_id', 'logged_at_ms', 'entry'])
+        .where('local_day', '>=', firstDay)
+        .where(sql<boolean>`(logged_at_ms, request_id) > (${atMs}, ${requestId})`)
+        .orderBy('logged_at_ms')
+        .orderBy('request_id')
+        .limit(rowsAtATime)
+        .execute();
+      const fresh = rows.filter(({ request_id }) => !this.#seen.has(request_id));
+      for (const { request_id, logged_at_ms } of fresh) this.#seen.set(request_id, logged_at_ms ?? 0);
+      yield fresh.map(readLogged);
+      const last = rows.at(-1);
+      this.#latestMs = Math.max(this.#latestMs, last?.logged_at_ms ?? 0);
+      if (rows.length < rowsAtATime || last === undefined) break;
+      [atMs, requestId] = [last.logged_at_ms ?? 0, last.request_id];
+    }
+    for (const [id, atMs] of this.#seen) if (atMs < this.#latestMs - overlapMs) this.#seen.delete(id);
+  }
+}
+
+/** What one watcher has not been given yet. */
+class Watcher {
+  readonly #search: Search;
+  #requests: RequestLogged[] = [];
+  #leftOut = 0;
+  #wake = new AbortController();
+
+  constructor(search: Search) {
+    this.#search = search;
+  }
+
+  offer(logs: readonly RequestLogged[]): void {
+    const matching = logs.filter((log) => matches(this.#search, log));
+    if (matching.length === 0) return;
+    const room = maxRequestsAtOnce - this.#requests.length;
+    this.#requests.push(...matching.slice(0, room));
+    this.#leftOut += Math.max(0, matching.length - room);
+    this.#wake.abort();
+  }
+
+  /** Until there is something, or for as long as nothing may be said. */
+  async wait(signal: AbortSignal): Promise<void> {
+    const wake = AbortSignal.any([signal, this.#wake.signal]);
+    await sleep(heartbeatMs, undefined, { signal: wake, ref: false }).catch(() => undefined);
+  }
+
+  take(): WatchedRequests {
+    const taken = { requests: this.#requests, leftOut: this.#leftOut };
+    [this.#requests, this.#leftOut, this.#wake] = [[], 0, new AbortController()];
+    return taken;
+  }
+}

@@ -1,0 +1,107 @@
+import { setImmediate as otherWork } from 'node:timers/promises';
+import type { GatewayDatabase } from '@gateway/database';
+import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { type RawBuilder, sql } from 'kysely';
+import { readLogged } from '../rpc/find-request.ts';
+import { matches, type Search } from './request-search.ts';
+import { isBefore, type LogKey, walkedRows, walkOf } from './search-walk.ts';
+
+export interface SearchPage {
+  /** Newest first. */
+  readonly requests: readonly RequestLogged[];
+  /** The next page has what is before it. Undefined: there is none. */
+  readonly next: LogKey | undefined;
+}
+
+export interface PageOrder {
+  readonly size: number;
+  /** The page has what is before it. Undefined: it is the first. */
+  readonly before: LogKey | undefined;
+}
+
+const usualLimits = {
+  /** So long is looked for what fills a page: it has what was found by then, and the next one goes on there. */
+  searchMs: 80,
+  /** A statement is to take so long: in SQLite it keeps everything else waiting. How many rows that is depends on the disk, and on the walk. */
+  sliceMs: 20,
+  fewestRows: 100,
+  firstRows: 500,
+  mostRows: 20_000,
+  /** Of rows that an older release wrote most are looked into in vain. */
+  manyCandidates: 1_000,
+};
+
+/**
+ * One page of the requests that match. The log is walked over backwards, a slice at a time, so that a page takes no longer however large
+ * the log is, and however rare what is looked for.
+ */
+export async function searchPage(
+  database: GatewayDatabase,
+  search: Search,
+  { size, before }: PageOrder,
+  limits = usualLimits,
+): Promise<SearchPage> {
+  const giveUpAtMs = performance.now() + limits.searchMs;
+  const walk = walkOf(search, before);
+  const found: Logged[] = [];
+  let candidates = size;
+  let rows = limits.firstRows;
+  for (let { from } = walk; ; await otherWork()) {
+    const startedMs = performance.now();
+    const slice = walkedRows(database, walk, from, rows);
+    const keys = await matchingKeys(database, slice, walk.where, candidates);
+    // Read after them: what is added to the log in between makes this slice shorter, and never leaves a gap.
+    const end = keys.length === candidates ? keys.at(-1) : await endOfSlice(database, slice, rows);
+    const within = end === undefined ? keys : keys.filter((key) => !isBefore(key, end));
+    const matching = (await readEntries(database, within)).filter(({ log }) => matches(search, log));
+    found.push(...matching.slice(0, size - found.length));
+    candidates = matching.length < within.length ? limits.manyCandidates : size - found.length;
+    const next = found.length === size ? found.at(-1)?.key : end;
+    const isOver = found.length === size || performance.now() > giveUpAtMs;
+    if (next === undefined || end === undefined || isOver) return { requests: found.map(({ log }) => log), next };
+    from = end;
+    rows = nextRows(rows, performance.now() - startedMs, limits);
+  }
+}
+
+function nextRows(rows: number, tookMs: number, { sliceMs, fewestRows, mostRows }: typeof usualLimits): number {
+  if (tookMs > sliceMs) return Math.max(fewestRows, Math.floor(rows / 2));
+  return tookMs < sliceMs / 2 ? Math.min(mostRows, rows * 2) : rows;
+}
+
+interface Logged {
+  readonly key: LogKey;
+  readonly log: RequestLogged;
+}
+
+/** The first rows of a slice that may match. */
+async function matchingKeys(database: GatewayDatabase, slice: Sql, where: Sql, limit: number) {
+  const { rows } = await sql<LogKey>`
+    select local_day as "localDay", request_id as "requestId" from (${slice}) as slice where ${where}
+    order by local_day desc, request_id desc limit ${sql.lit(limit)}`.execute(database);
+  return rows;
+}
+
+/** The last row of a slice. Undefined: it is the last slice. */
+async function endOfSlice(database: GatewayDatabase, slice: Sql, size: number) {
+  const { rows } = await sql<LogKey>`
+    select local_day as "localDay", request_id as "requestId" from (${slice}) as slice
+    order by local_day desc, request_id desc limit 1 offset ${sql.lit(size - 1)}`.execute(database);
+  return rows[0];
+}
+
+type Sql = RawBuilder<unknown>;
+
+async function readEntries(database: GatewayDatabase, keys: readonly LogKey[]): Promise<readonly Logged[]> {
+  if (keys.length === 0) return [];
+  const ids = keys.map(({ requestId }) => requestId);
+  const rows = await database
+    .selectFrom('request_log')
+    .select(['local_day as localDay', 'request_id as requestId', 'entry'])
+    .where('local_day', 'in', [...new Set(keys.map(({ localDay }) => localDay))])
+    .where('request_id', 'in', ids)
+    .orderBy('local_day', 'desc')
+    .orderBy('request_id', 'desc')
+    .execute();
+  return rows.map(({ localDay, requestId, entry }) => ({ key: { localDay, requestId }, log: readLogged({ entry }) }));
+}
