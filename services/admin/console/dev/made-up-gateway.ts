@@ -1,0 +1,54 @@
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  createRouterTransport,
+  type Interceptor,
+  type Transport,
+} from '@connectrpc/connect';
+import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
+import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
+import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import { OperatorService } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
+import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
+import { SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
+import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import { accountService } from './made-up/accounts.ts';
+import { auditService } from './made-up/audit.ts';
+import { configurationService } from './made-up/configuration.ts';
+import { operatorService } from './made-up/operators.ts';
+import { poolService } from './made-up/pools.ts';
+import { requestService } from './made-up/requests.ts';
+import { hasSession, sessionService } from './made-up/session.ts';
+import { systemService } from './made-up/system.ts';
+import { tokenService } from './made-up/tokens.ts';
+import { usageService } from './made-up/usage.ts';
+
+/** A gateway under traffic with the faults of a bad day, in the browser alone. One line and one file for each service. */
+export function madeUpGateway(): Transport {
+  return createRouterTransport(services, { transport: { interceptors: [signedInOnly] } });
+}
+
+/** As the gateway does: nothing but signing in goes without a session. */
+const signedInOnly: Interceptor = (next) => (request) => {
+  if (request.service.typeName !== SessionService.typeName && !hasSession()) {
+    throw new ConnectError('Sign in first.', Code.Unauthenticated);
+  }
+  return next(request);
+};
+
+function services(router: ConnectRouter): void {
+  router.service(SessionService, sessionService);
+  router.service(SystemService, systemService);
+  router.service(PoolService, poolService);
+  router.service(AccountService, accountService);
+  router.service(RequestService, requestService);
+  router.service(TokenService, tokenService);
+  router.service(UsageService, usageService);
+  router.service(AuditService, auditService);
+  router.service(OperatorService, operatorService);
+  router.service(ConfigurationService, configurationService);
+}

@@ -1,0 +1,30 @@
+import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
+import type { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
+import { AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
+import { invalid } from './invalid.ts';
+import { uses } from './pools.ts';
+
+/** team-c is changed by somebody else as soon as one asks to disable it. */
+export const accountService: Partial<ServiceImpl<typeof AccountService>> = {
+  setAccountState({ accountId, use, expectedUse }) {
+    const now = uses.get(accountId) ?? AccountUse.ACTIVE;
+    if (accountId === 'responses/team-c' && use === AccountUse.DISABLED && now === AccountUse.ACTIVE) {
+      uses.set(accountId, AccountUse.DRAINING);
+      throw new ConnectError(`${accountId} was changed meanwhile. Look at it again.`, Code.Aborted);
+    }
+    if (expectedUse !== AccountUse.UNSPECIFIED && now !== expectedUse && uses.has(accountId))
+      throw new ConnectError(`${accountId} was changed meanwhile. Look at it again.`, Code.Aborted);
+    uses.set(accountId, use);
+    return { account: { id: accountId, use } };
+  },
+  addAccount({ account, credential }) {
+    const name = account?.name ?? '';
+    if (name === 'team-a') throw invalid({ 'account.name': 'There is an account team-a in this pool already.' });
+    const { case: kind, value } = credential?.credential ?? {};
+    if (kind === 'bearer' && String(value).length < 8)
+      throw invalid({ 'credential.bearer': 'This is no token of a provider: it is too short.' });
+    return { account: { id: `${account?.pool}/${name}` } };
+  },
+  replaceCredential: ({ accountId }) => ({ account: { id: accountId } }),
+  removeAccount: () => ({}),
+};

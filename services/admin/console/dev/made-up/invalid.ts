@@ -1,0 +1,10 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { InvalidFieldsSchema } from '@gateway/proto/admin/v1/invalid_fields_pb.js';
+
+/** As the gateway refuses input, field by field. */
+export function invalid(problems: Readonly<Record<string, string>>): ConnectError {
+  const fields = Object.entries(problems).map(([field, text]) => ({ field, text }));
+  return new ConnectError('Some of the input is not right.', Code.InvalidArgument, undefined, [
+    { desc: InvalidFieldsSchema, value: { fields } },
+  ]);
+}

@@ -1,0 +1,264 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
+import {
+  type RequestListing,
+  RequestListingSchema,
+  type RequestService,
+} from '@gateway/proto/admin/v1/request_service_pb.js';
+import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptGivenUp, NoAccountCause, RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { RequestFilter, type RequestSearch } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { tokens } from './tokens.ts';
+
+const started = Date.now();
+const skipped = [
+  { pool: 'responses', model: 'gpt-5.5', reason: 'cooling after 429', count: 2 },
+  { pool: 'responses', model: 'gpt-5.5', reason: 'busy: as many requests as it takes', count: 1 },
+];
+const limited = {
+  pool: 'responses',
+  accountId: 'responses/team-b',
+  model: 'gpt-5.5',
+  reason: 'its session is bound to it',
+};
+const took = {
+  pool: 'responses',
+  accountId: 'responses/team-a',
+  model: 'gpt-5.5',
+  reason: 'the least loaded of 3',
+  skipped,
+};
+
+/** One of each kind, which repeat: whole, moved, refused by a limit, exhausted, broken, left, refused by its body, slow. */
+const kinds: readonly object[] = [
+  {
+    ...{ endpoint: '/v1/chat/completions', model: 'gateway/sterk', status: 200, ending: RequestEnding.COMPLETED },
+    times: { admitted: 0.6, bodyRead: 1.9, firstAttempt: 3.1, firstByte: 412, ended: 2_940 },
+    attempts: [
+      {
+        ...took,
+        asked: 1.9,
+        acquired: 3.1,
+        firstByte: 412,
+        ended: 2_936,
+        result: AttemptResult.SUCCEEDED,
+        upstreamStatus: 200,
+      },
+    ],
+    usage: { inputTokens: 1_840n, cachedTokens: 1_024n, outputTokens: 412n, reasoningTokens: 96n },
+  },
+  {
+    ...{
+      endpoint: '/v1/responses',
+      model: 'gpt-5.5',
+      status: 200,
+      ending: RequestEnding.COMPLETED,
+      moved: true,
+      clientRequestId: 'codex-turn-17',
+    },
+    times: { admitted: 0.4, bodyRead: 12, waitedForRoom: 8, firstAttempt: 13, firstByte: 690, ended: 5_210 },
+    attempts: [
+      {
+        ...limited,
+        asked: 12,
+        acquired: 13,
+        ended: 131,
+        result: AttemptResult.RATE_LIMITED,
+        upstreamStatus: 429,
+        retryAt: timestampFromMs(started + 900_000),
+      },
+      {
+        ...took,
+        asked: 131,
+        acquired: 132,
+        firstByte: 690,
+        ended: 5_204,
+        result: AttemptResult.SUCCEEDED,
+        upstreamStatus: 200,
+        amended: 'encrypted_reasoning',
+      },
+    ],
+    usage: { inputTokens: 48_200n, cachedTokens: 44_032n, outputTokens: 1_912n, reasoningTokens: 1_400n },
+  },
+  {
+    ...{
+      endpoint: '/v1/messages',
+      model: '',
+      status: 429,
+      ending: RequestEnding.REFUSED,
+      errorCode: 'rate_limit_exceeded',
+    },
+    times: { ended: 0.9 },
+    refusal: { limit: LimitName.TOKENS_PER_DAY, retryAt: timestampFromMs(started + 18_000_000) },
+  },
+  {
+    ...{
+      endpoint: '/v1/messages',
+      model: 'gateway/claude',
+      status: 429,
+      ending: RequestEnding.FAILED,
+      errorCode: 'pool_exhausted',
+    },
+    times: { admitted: 0.5, bodyRead: 2.2, ended: 4.1 },
+    noAccount: {
+      cause: NoAccountCause.EXHAUSTED,
+      retryAt: timestampFromMs(started + 1_020_000),
+      ...{ asked: 2.2, answered: 3.6 },
+      skipped: [{ pool: 'messages', model: 'claude-sonnet-5', reason: 'cooling after 429', count: 14 }],
+    },
+  },
+  {
+    ...{ endpoint: '/v1/chat/completions', model: 'gateway/snel', status: 200, ending: RequestEnding.FAILED },
+    times: { admitted: 0.5, bodyRead: 1.4, firstAttempt: 2.4, firstByte: 350, ended: 1_820 },
+    attempts: [
+      { ...took, asked: 1.4, acquired: 2.4, firstByte: 350, ended: 1_818, result: AttemptResult.SERVER_ERROR },
+    ],
+    usage: { inputTokens: 620n, outputTokens: 88n, estimated: true },
+  },
+  {
+    ...{ endpoint: '/v1/messages', model: 'claude-sonnet-5', status: 499, ending: RequestEnding.ABORTED },
+    times: { admitted: 0.7, bodyRead: 3, firstAttempt: 4, firstByte: 800, ended: 1_300 },
+    attempts: [
+      {
+        pool: 'messages',
+        accountId: 'messages/seat-04',
+        model: 'claude-sonnet-5',
+        reason: 'the least loaded of 13',
+        asked: 3,
+        acquired: 4,
+        firstByte: 800,
+        ended: 1_299,
+        result: AttemptResult.CANCELLED,
+        givenUp: AttemptGivenUp.CLIENT_LEFT,
+      },
+    ],
+    usage: { inputTokens: 9_100n, outputTokens: 40n, estimated: true },
+  },
+  {
+    ...{
+      endpoint: '/v1/chat/completions',
+      model: 'gateway/sterk',
+      status: 400,
+      ending: RequestEnding.REFUSED,
+      errorCode: 'invalid_request',
+    },
+    times: { admitted: 0.5, bodyRead: 1.1, ended: 1.4 },
+  },
+  {
+    ...{
+      endpoint: '/v1/chat/completions',
+      model: 'gateway/sterk',
+      status: 200,
+      ending: RequestEnding.COMPLETED,
+      slow: true,
+    },
+    times: { admitted: 0.6, bodyRead: 2.1, firstAttempt: 3.5, firstByte: 14_200, ended: 19_400 },
+    attempts: [
+      {
+        ...took,
+        asked: 2.1,
+        acquired: 3.5,
+        firstByte: 14_200,
+        ended: 19_395,
+        result: AttemptResult.SUCCEEDED,
+        upstreamStatus: 200,
+      },
+    ],
+    usage: { inputTokens: 22_000n, outputTokens: 3_100n },
+  },
+];
+
+function made(index: number): RequestListing {
+  const kind = index % 5 === 0 ? kinds[(index / 5) % kinds.length] : kinds[0];
+  const token = tokens[index % 5];
+  const tail = String(1_000_000 + index).padStart(12, '0');
+  return create(RequestListingSchema, {
+    tokenLabel: token?.label ?? '',
+    request: {
+      requestId: `019a${(index % 65_536).toString(16).padStart(4, '0')}-7c3e-7000-8000-${tail}`,
+      tokenId: token?.tokenId ?? '',
+      receivedAt: timestampFromMs(started - 40_000 + index * 700),
+      ...kind,
+    },
+  });
+}
+
+/** The newest first. Ids below zero are of before the page was loaded. */
+const past = Array.from({ length: 400 }, (_, index) => made(400 - index)).map((listing, index) => {
+  if (listing.request?.receivedAt !== undefined)
+    listing.request.receivedAt = timestampFromMs(started - 1_000 - index * 2_300);
+  return listing;
+});
+let ended = 400;
+
+export const requestService: Partial<ServiceImpl<typeof RequestService>> = {
+  listRequests({ search, token, pageSize, pageToken }) {
+    const found = past.filter((listing) => fits(listing, search, token));
+    const from = Number(pageToken || 0);
+    const to = from + (pageSize || 50);
+    return { requests: found.slice(from, to), nextPageToken: to < found.length ? String(to) : '' };
+  },
+  getRequest({ requestId }) {
+    const id = requestId.replace(/^chatcmpl-/, '');
+    const found = past.filter(({ request }) => request?.requestId.startsWith(id));
+    if (found.length !== 1 || found[0] === undefined)
+      throw new ConnectError(`There is no request ${id}.`, Code.NotFound);
+    const { request } = found[0];
+    const usage = request?.usage;
+    const recorded = usage && {
+      ...{ requestId: request.requestId, tokenId: request.tokenId, localDay: '2026-11-22', provider: 'provider_a' },
+      ...{ model: request.attempts.at(-1)?.model ?? '', accountId: request.attempts.at(-1)?.accountId ?? '' },
+      inputTokens: usage.inputTokens,
+      cachedTokens: usage.cachedTokens,
+      outputTokens: usage.outputTokens,
+      reasoningTokens: usage.reasoningTokens,
+      estimated: usage.estimated,
+      outcome: Outcome.COMPLETED,
+    };
+    return { request: found[0], ...(recorded && { recorded }) };
+  },
+  async *watchRequests({ search, token }, { signal }) {
+    yield {};
+    while (!signal.aborted) {
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      const fresh = [made(ended + 1), made(ended + 2)].map((listing) => {
+        if (listing.request !== undefined) listing.request.receivedAt = timestampFromMs(Date.now() - 500);
+        return listing;
+      });
+      ended += 2;
+      past.unshift(...fresh.toReversed());
+      yield { requests: fresh.filter((listing) => fits(listing, search, token)) };
+    }
+  },
+};
+
+function fits({ request, tokenLabel }: RequestListing, search: RequestSearch | undefined, token: string): boolean {
+  if (request === undefined || search === undefined) return true;
+  const { status, filter, endpoint, model, accountId, requestId, since, until } = search;
+  const ms = request.receivedAt === undefined ? 0 : timestampMs(request.receivedAt);
+  const wanted: Readonly<Record<RequestFilter, boolean>> = {
+    [RequestFilter.UNSPECIFIED]: true,
+    [RequestFilter.FAILED]: request.ending === RequestEnding.FAILED,
+    [RequestFilter.MOVED]: request.moved,
+    [RequestFilter.SLOW]: request.slow,
+    [RequestFilter.REFUSED]: request.ending === RequestEnding.REFUSED,
+    [RequestFilter.ABORTED]: request.ending === RequestEnding.ABORTED,
+  };
+  return (
+    wanted[filter] &&
+    (status === 0 ||
+      (status % 100 === 0 && status >= 400
+        ? Math.floor(request.status / 100) * 100 === status
+        : request.status === status)) &&
+    (endpoint === '' || request.endpoint === endpoint) &&
+    (model === '' || request.model === model) &&
+    (accountId === '' || request.attempts.some((attempt) => attempt.accountId === accountId)) &&
+    request.requestId.startsWith(requestId) &&
+    (token === '' || tokenLabel === token || request.tokenId.startsWith(token)) &&
+    (since === undefined || ms >= timestampMs(since)) &&
+    (until === undefined || ms < timestampMs(until))
+  );
+}

@@ -1,0 +1,49 @@
+import type { DescMessage, DescMethodUnary, DescService, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import { useMutation } from '@connectrpc/connect-query';
+import { useQueryClient } from '@tanstack/react-query';
+import { type Problem, problemOf } from './problem.ts';
+
+export interface ChangeOptions<O extends DescMessage> {
+  /** Services whose answers are asked for again afterwards. The method's own service always is. */
+  readonly alsoRefresh?: readonly DescService[];
+  readonly onDone?: (answer: MessageShape<O>) => void;
+}
+
+export interface Change<I extends DescMessage> {
+  /** Makes the change. Never throws: what goes wrong is in `problem`. */
+  readonly run: (input: MessageInitShape<I>) => void;
+  readonly busy: boolean;
+  readonly problem: Problem | undefined;
+  /** Forgets the problem, for another try. */
+  readonly reset: () => void;
+}
+
+/** A call that changes something. What the page shows is asked for again afterwards, also after a conflict. */
+export function useChange<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  { alsoRefresh = [], onDone }: ChangeOptions<O> = {},
+): Change<I> {
+  const queries = useQueryClient();
+  const mutation = useMutation(method, {
+    // What was sent and answered may be a secret: it is forgotten with what showed it.
+    gcTime: 0,
+    onSuccess: (answer) => onDone?.(answer),
+    onSettled: () => {
+      const services = [method.parent, ...alsoRefresh].map((service) => service.typeName);
+      return queries.invalidateQueries({ predicate: ({ queryKey }) => services.includes(serviceOf(queryKey)) });
+    },
+  });
+  return {
+    run: (input) => mutation.mutate(input),
+    busy: mutation.isPending,
+    problem: mutation.error === null ? undefined : problemOf(mutation.error),
+    reset: mutation.reset,
+  };
+}
+
+/** The keys of connect-query are `["connect-query", { serviceName, … }]`. */
+function serviceOf(queryKey: readonly unknown[]): string {
+  const details = queryKey[1];
+  if (typeof details !== 'object' || details === null || !('serviceName' in details)) return '';
+  return String(details.serviceName);
+}

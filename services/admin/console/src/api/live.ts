@@ -1,0 +1,181 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodServerStreaming,
+  type MessageInitShape,
+  type MessageShape,
+} from '@bufbuild/protobuf';
+import type { Transport } from '@connectrpc/connect';
+import { useTransport } from '@connectrpc/connect-query';
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useEffectEvent, useState, useSyncExternalStore } from 'react';
+import { mayPass, type Problem, problemOf } from './problem.ts';
+import { noticeEndOfSession } from './session.tsx';
+
+/** How a stream of news stands. */
+export type Connection =
+  | { readonly state: 'connecting' }
+  | { readonly state: 'live' }
+  | { readonly state: 'lost'; readonly retryAtMs: number; readonly problem: Problem }
+  | { readonly state: 'refused'; readonly problem: Problem };
+
+export interface LiveOptions {
+  /** The connection counts as lost after so long without a message. 0: silence means nothing. */
+  readonly silentAfterSeconds?: number;
+  /** Follows nothing meanwhile; what came stays. */
+  readonly paused?: boolean;
+}
+
+export interface Live<T> {
+  /** What came of all messages so far. Undefined before the first one. Stays while the connection is lost. */
+  readonly data: T | undefined;
+  readonly connection: Connection;
+}
+
+/**
+ * Follows a stream, and connects again by itself when it breaks. `fold` makes of a message, and of what there was, what there is.
+ * A hidden page follows nothing: browsers have few connections to one address.
+ */
+export function useLive<I extends DescMessage, O extends DescMessage, T>(
+  method: DescMethodServerStreaming<I, O>,
+  input: MessageInitShape<I>,
+  fold: (message: MessageShape<O>, before: T | undefined) => T,
+  { silentAfterSeconds = 0, paused = false }: LiveOptions = {},
+): Live<T> {
+  const transport = useTransport();
+  const queries = useQueryClient();
+  const [data, setData] = useState<T>();
+  const [connection, setConnection] = useState<Connection>({ state: 'connecting' });
+  const question = JSON.stringify(input, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
+  const ask = useEffectEvent(() => create(method.input, input));
+  const onRefused = useEffectEvent((error: unknown) => noticeEndOfSession(queries, error));
+  const onMessage = useEffectEvent((message: MessageShape<O>) => setData((before) => fold(message, before)));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another question is another stream.
+  useEffect(() => {
+    if (paused) return;
+    setData(undefined);
+    return follow({ transport, method, ask, silentAfterSeconds, onMessage, onConnection: setConnection, onRefused });
+  }, [transport, method, question, silentAfterSeconds, paused]);
+  useEffect(() => (paused ? undefined : register(connection)), [connection, paused]);
+  return { data, connection };
+}
+
+interface Following<I extends DescMessage, O extends DescMessage> {
+  readonly transport: Transport;
+  readonly method: DescMethodServerStreaming<I, O>;
+  readonly ask: () => MessageShape<I>;
+  readonly silentAfterSeconds: number;
+  readonly onMessage: (message: MessageShape<O>) => void;
+  readonly onConnection: (connection: Connection) => void;
+  readonly onRefused: (error: unknown) => void;
+}
+
+/** Follows until the returned function is called. */
+function follow<I extends DescMessage, O extends DescMessage>(following: Following<I, O>): () => void {
+  let attempt = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let failures = 0;
+
+  const connect = async () => {
+    clearTimeout(timer);
+    attempt.abort();
+    if (document.hidden) return;
+    const own = new AbortController();
+    attempt = own;
+    try {
+      for await (const message of messagesOf(following, own)) {
+        failures = 0;
+        following.onConnection({ state: 'live' });
+        following.onMessage(message);
+      }
+      throw new TypeError('The stream has ended.');
+    } catch (thrown) {
+      if (own.signal.aborted && own.signal.reason !== silence) return;
+      const problem = problemOf(thrown);
+      if (!mayPass(thrown) && own.signal.reason !== silence)
+        return following.onConnection({ state: 'refused', problem });
+      const delayMs = Math.min(30_000, 1000 * 2 ** failures) * (0.75 + Math.random() / 2);
+      failures += 1;
+      following.onConnection({ state: 'lost', retryAtMs: Date.now() + delayMs, problem });
+      timer = setTimeout(connect, delayMs);
+    }
+  };
+  const onVisibility = () => (document.hidden ? attempt.abort() : void connect());
+
+  void connect();
+  document.addEventListener('visibilitychange', onVisibility);
+  window.addEventListener('online', connect);
+  retries.add(connect);
+  return () => {
+    clearTimeout(timer);
+    attempt.abort();
+    document.removeEventListener('visibilitychange', onVisibility);
+    window.removeEventListener('online', connect);
+    retries.delete(connect);
+  };
+}
+
+const silence = new Error('Nothing has come for too long.');
+
+async function* messagesOf<I extends DescMessage, O extends DescMessage>(
+  { transport, method, ask, silentAfterSeconds }: Following<I, O>,
+  controller: AbortController,
+): AsyncGenerator<MessageShape<O>> {
+  let watchdog: ReturnType<typeof setTimeout> | undefined;
+  const watch = () => {
+    clearTimeout(watchdog);
+    if (silentAfterSeconds > 0) watchdog = setTimeout(() => controller.abort(silence), silentAfterSeconds * 1000);
+  };
+  try {
+    watch();
+    const asked = (async function* () {
+      yield ask();
+    })();
+    const { message: messages } = await transport.stream(method, controller.signal, undefined, undefined, asked);
+    for await (const message of messages) {
+      watch();
+      yield message;
+    }
+  } finally {
+    clearTimeout(watchdog);
+  }
+}
+
+const retries = new Set<() => void>();
+
+/** Tries lost connections again at once. */
+export function reconnectNow(): void {
+  for (const retry of retries) retry();
+}
+
+const open = new Set<{ readonly connection: Connection }>();
+const listeners = new Set<() => void>();
+let worst: Connection | undefined;
+
+function register(connection: Connection): () => void {
+  const entry = { connection };
+  open.add(entry);
+  tell();
+  return () => {
+    open.delete(entry);
+    tell();
+  };
+}
+
+function tell(): void {
+  const all = [...open].map((entry) => entry.connection);
+  const ranked = (['lost', 'connecting', 'live'] as const).map((state) => all.find((each) => each.state === state));
+  worst = ranked.find((each) => each !== undefined);
+  for (const listener of listeners) listener();
+}
+
+/** The worst of all streams that the page follows. Undefined: it follows none. */
+export function useConnection(): Connection | undefined {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => worst,
+  );
+}

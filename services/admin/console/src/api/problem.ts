@@ -1,0 +1,37 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { InvalidFieldsSchema } from '@gateway/proto/admin/v1/invalid_fields_pb.js';
+
+/** Why a call did not do what was asked, for the person who asked. */
+export interface Problem {
+  readonly text: string;
+  /** What is wrong with the input, by the field of the request: `{ label: '…', 'limits.requestsPerMinute': '…' }`. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly kind: 'input' | 'conflict' | 'not found' | 'signed out' | 'forbidden' | 'unreachable' | 'other';
+}
+
+export function problemOf(thrown: unknown): Problem {
+  const error = ConnectError.from(thrown);
+  const invalid = error.findDetails(InvalidFieldsSchema).flatMap((detail) => detail.fields);
+  const fields = Object.fromEntries(invalid.map(({ field, text }) => [field, text]));
+  const kind = kinds[error.code] ?? 'other';
+  if (kind === 'unreachable')
+    return { kind, fields, text: 'The gateway cannot be reached. It is tried again by itself.' };
+  return { kind, fields, text: invalid.length > 0 ? 'Some of the input is not right.' : error.rawMessage };
+}
+
+const kinds: Readonly<Partial<Record<Code, Problem['kind']>>> = {
+  [Code.InvalidArgument]: 'input',
+  [Code.OutOfRange]: 'input',
+  [Code.Aborted]: 'conflict',
+  [Code.NotFound]: 'not found',
+  [Code.Unauthenticated]: 'signed out',
+  [Code.PermissionDenied]: 'forbidden',
+  [Code.Unavailable]: 'unreachable',
+  [Code.Unknown]: 'unreachable',
+  [Code.DeadlineExceeded]: 'unreachable',
+};
+
+/** Whether the same call may go well in a moment. */
+export function mayPass(thrown: unknown): boolean {
+  return problemOf(thrown).kind === 'unreachable';
+}

@@ -1,0 +1,84 @@
+import { useMutation, useQuery } from '@connectrpc/connect-query';
+import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { type Session, SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
+import { createContext, type ReactNode, use, useMemo } from 'react';
+import { Failure, Loading } from '../ui/state.tsx';
+import { type Problem, problemOf } from './problem.ts';
+import { rememberCsrfToken } from './transport.ts';
+
+/** Who has signed in. */
+export interface Signed {
+  readonly session: Session;
+  /** An operator's name, or the label of a caller's token. */
+  readonly name: string;
+  /** Unspecified for the holder of a caller's token, who sees its own usage alone. */
+  readonly role: Role;
+  /** Whether one of this role may do what that role may. */
+  readonly may: (role: Role) => boolean;
+  readonly signOut: () => void;
+}
+
+const SignedContext = createContext<Signed | undefined>(undefined);
+
+export function useSigned(): Signed {
+  const signed = use(SignedContext);
+  if (signed === undefined) throw new Error('Only pages inside the frame know who has signed in.');
+  return signed;
+}
+
+interface GateProps {
+  /** The sign-in page, for somebody whose session has ended or for anybody. */
+  readonly signIn: (hasEnded: boolean) => ReactNode;
+  readonly children: ReactNode;
+}
+
+/** Shows the console to who has signed in, and the sign-in page to everybody else. */
+export function SessionGate({ signIn, children }: GateProps) {
+  const queries = useQueryClient();
+  const { data, error, refetch } = useQuery(
+    SessionService.method.getSession,
+    {},
+    { staleTime: Number.POSITIVE_INFINITY },
+  );
+  const end = useMutation(SessionService.method.signOut, { onSettled: () => queries.resetQueries() });
+  const session = data?.session;
+  rememberCsrfToken(session);
+  const signOut = end.mutate;
+  const signed = useMemo(() => session && signedOf(session, () => signOut({})), [session, signOut]);
+  if (error !== null) {
+    const problem = problemOf(error);
+    if (problem.kind === 'signed out') return signIn(data !== undefined);
+    if (signed === undefined) return <Failure problem={problem} onRetry={() => refetch()} />;
+  }
+  if (signed === undefined) return <Loading what="your session" />;
+  return <SignedContext value={signed}>{children}</SignedContext>;
+}
+
+/** A session that ended shows itself at whatever is asked next: then it is asked who has signed in. */
+export function noticeEndOfSession(queries: QueryClient, error: unknown): void {
+  if (problemOf(error).kind !== 'signed out') return;
+  void queries.invalidateQueries({ predicate: ({ queryKey, state }) => state.error === null && isSession(queryKey) });
+}
+
+function isSession(queryKey: readonly unknown[]): boolean {
+  return JSON.stringify(queryKey).includes(SessionService.typeName);
+}
+
+function signedOf(session: Session, signOut: () => void): Signed {
+  const { holder } = session;
+  const role = holder.case === 'operator' ? holder.value.role : Role.UNSPECIFIED;
+  const name = holder.case === 'operator' ? holder.value.name : (holder.value?.label ?? '');
+  return { session, name, role, signOut, may: (needed) => role >= needed };
+}
+
+/** Begins a session; what the console shows is asked for anew. */
+export function useSignIn(): { run: (token: string) => void; busy: boolean; problem: Problem | undefined } {
+  const queries = useQueryClient();
+  const mutation = useMutation(SessionService.method.signIn, { onSuccess: () => queries.resetQueries() });
+  return {
+    run: (token) => mutation.mutate({ token }),
+    busy: mutation.isPending,
+    problem: mutation.error === null ? undefined : problemOf(mutation.error),
+  };
+}

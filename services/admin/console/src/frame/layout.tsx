@@ -1,0 +1,80 @@
+import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { useEffect, useState } from 'react';
+import { useSigned } from '../api/session.tsx';
+import { Empty } from '../ui/state.tsx';
+import { ConnectionNote } from './connection-note.tsx';
+import { ErrorFence } from './error-fence.tsx';
+import { Navigation } from './navigation.tsx';
+import { Page } from './page.tsx';
+import { pages } from './pages.ts';
+import { Navigate, Routes, useLocation } from './routing.tsx';
+import { SearchBox } from './search-box.tsx';
+import { WhoAmI } from './who-am-i.tsx';
+
+/** Navigation, search and state of the connection around the page. */
+export function Layout() {
+  const { role, may } = useSigned();
+  const { pathname } = useLocation();
+  const [menuOpen, setMenuOpen] = useState(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever has gone somewhere needs the menu no more.
+  useEffect(() => setMenuOpen(false), [pathname]);
+  const mine = pages.filter((page) =>
+    role === Role.UNSPECIFIED ? page.role === role : may(page.role) && page.role !== Role.UNSPECIFIED,
+  );
+  return (
+    <div className="frame">
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <header className="side" data-open={menuOpen}>
+        <div className="brand">
+          <img src="/favicon.svg" alt="" width="20" height="20" />
+          <span>Gateway</span>
+          <button
+            type="button"
+            className="menu-button"
+            aria-expanded={menuOpen}
+            aria-controls="menu"
+            onClick={() => setMenuOpen(!menuOpen)}
+          >
+            Menu
+          </button>
+        </div>
+        <div className="menu" id="menu">
+          <Navigation pages={mine} />
+          <WhoAmI />
+        </div>
+      </header>
+      <div className="stage">
+        <div className="bar-top">
+          {role !== Role.UNSPECIFIED && <SearchBox />}
+          <ConnectionNote />
+        </div>
+        <main id="main" tabIndex={-1}>
+          <ErrorFence key={pathname}>
+            <Routes routes={mine} otherwise={Elsewhere} />
+          </ErrorFence>
+        </main>
+      </div>
+    </div>
+  );
+}
+
+function Elsewhere() {
+  const { role, may } = useSigned();
+  const { pathname } = useLocation();
+  if (pathname === '/' && role === Role.UNSPECIFIED) {
+    const own = pages.find((page) => page.role === role);
+    if (own !== undefined) return <Navigate to={own.path} replace />;
+  }
+  const closed = pages.some((page) => page.path !== '/' && pathname.startsWith(page.path) && !may(page.role));
+  return (
+    <Page title={closed ? 'Not for your role' : 'No such page'}>
+      <Empty title={closed ? 'Your role does not include this page.' : `There is nothing at ${pathname}.`}>
+        {closed
+          ? 'Ask an admin for a role that does.'
+          : 'The navigation has every page; the search box finds every id.'}
+      </Empty>
+    </Page>
+  );
+}

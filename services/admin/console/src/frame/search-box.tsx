@@ -1,0 +1,42 @@
+import { useEffect, useRef } from 'react';
+import { navigate } from './routing.tsx';
+
+/** Finds whatever has the id that is pasted here. "/" leads into it from anywhere. */
+export function SearchBox() {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const writing = event.target instanceof HTMLElement && event.target.closest('input, textarea, select, dialog');
+      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || writing) return;
+      event.preventDefault();
+      input.current?.focus();
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, []);
+  const search = (form: FormData) => {
+    const text = String(form.get('id') ?? '').trim();
+    if (text !== '') navigate(`/search?q=${encodeURIComponent(text)}`);
+  };
+  return (
+    <search className="search">
+      <form action={search}>
+        <label className="hidden" htmlFor="search">
+          Find a request, token or account
+        </label>
+        <input
+          ref={input}
+          id="search"
+          name="id"
+          type="search"
+          placeholder="Find any id, label or account"
+          autoComplete="off"
+          spellCheck={false}
+        />
+        <span className="key" aria-hidden="true">
+          /
+        </span>
+      </form>
+    </search>
+  );
+}

@@ -1,0 +1,63 @@
+import { useQuery } from '@connectrpc/connect-query';
+import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
+import { useEffect, useState } from 'react';
+import { useSignIn } from '../api/session.tsx';
+import { Button } from '../ui/button.tsx';
+import { TextField } from '../ui/field.tsx';
+
+/** For operators, and for callers who want to see their own usage. */
+export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
+  const [token, setToken] = useState('');
+  const { data } = useQuery(SessionService.method.getSignInOptions, {});
+  const { run, busy, problem } = useSignIn();
+  useEffect(() => {
+    document.title = 'Sign in · Gateway';
+  }, []);
+  const label = data?.oidcLabel ?? '';
+  const returnTo = encodeURIComponent(window.location.pathname + window.location.search);
+  return (
+    <main className="sign-in">
+      <form
+        className="panel"
+        onSubmit={(event) => {
+          event.preventDefault();
+          run(token.trim());
+        }}
+      >
+        <div className="brand">
+          <img src="/favicon.svg" alt="" width="20" height="20" />
+          <span>Gateway</span>
+        </div>
+        <h1>Sign in</h1>
+        {hasEnded && <p role="alert">Your session has ended. Sign in again to go on where you were.</p>}
+        {label !== '' && (
+          <>
+            <a className="button primary" href={`/oidc/sign-in?return_to=${returnTo}`}>
+              {label}
+            </a>
+            <p className="or">or</p>
+          </>
+        )}
+        <TextField
+          label="Token"
+          hint="Your operator token (gw_a_…). With a caller's token you see its own usage and limits."
+          type="password"
+          autoComplete="current-password"
+          required
+          value={token}
+          onValue={setToken}
+          problem={
+            problem?.fields.token ??
+            (problem?.kind === 'signed out' ? 'This token is not known, or no longer valid.' : problem?.text)
+          }
+        />
+        <Button kind={label === '' ? 'primary' : 'plain'} type="submit" busy={busy}>
+          Sign in
+        </Button>
+        <p className="about">
+          The first admin token is in the gateway's data folder; <code>npm start</code> says where.
+        </p>
+      </form>
+    </main>
+  );
+}

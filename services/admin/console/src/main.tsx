@@ -1,0 +1,4 @@
+import { gatewayTransport } from './api/transport.ts';
+import { startConsole } from './frame/app.tsx';
+
+startConsole(gatewayTransport());

@@ -1,0 +1,126 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { useInfiniteQuery } from '@connectrpc/connect-query';
+import { type AuditEntry, AuditOutcome, AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
+import { Page, Panel } from '../../frame/page.tsx';
+import { Link, useSearchParams } from '../../frame/routing.tsx';
+import { Button } from '../../ui/button.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Answer, Empty } from '../../ui/state.tsx';
+import { Status, type Tone } from '../../ui/status.tsx';
+import { type Column, More, Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { ChangeList } from './change-list.tsx';
+
+/** Who changed what, and what was refused to whom. What is looked for is in the address. */
+export function AuditPage() {
+  const [filters, setFilters] = useSearchParams();
+  const given = (name: string) => filters.get(name) ?? '';
+  const entries = useInfiniteQuery(
+    AuditService.method.listAudit,
+    { search: given('search'), since: momentOf(given('since')), until: momentOf(given('until')), pageToken: '' },
+    {
+      pageParamKey: 'pageToken',
+      getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
+      // Further pages would move while they are read.
+      refetchInterval: ({ state }) => (state.data?.pages.length === 1 ? 10_000 : false),
+    },
+  );
+  const filter = (form: FormData) =>
+    setFilters(
+      Object.fromEntries(['search', 'since', 'until'].map((name) => [name, String(form.get(name) ?? '').trim()])),
+    );
+  return (
+    <Page title="Audit" about="Every change and every refusal, newest first. Times are in your own zone.">
+      <search>
+        <form className="filters" key={filters.toString()} action={filter}>
+          <TextField label="Actor, action or subject" name="search" type="search" defaultValue={given('search')} />
+          <TextField label="From" name="since" type="datetime-local" defaultValue={given('since')} />
+          <TextField label="Until" name="until" type="datetime-local" defaultValue={given('until')} />
+          <Button type="submit">Search</Button>
+          {filters.size > 0 && (
+            <Button kind="quiet" onClick={() => setFilters({})}>
+              Show all
+            </Button>
+          )}
+        </form>
+      </search>
+      <Answer of={entries} what="the audit log">
+        {({ pages }) => (
+          <Panel title="Changes and refusals">
+            <Table
+              caption="Audit log"
+              columns={columns}
+              rows={pages.flatMap((page) => page.entries)}
+              keyOf={({ auditId }) => auditId}
+              empty={
+                <Empty title="Nothing was changed or refused.">
+                  {filters.size > 0 && 'Search for less, or in a longer time.'}
+                </Empty>
+              }
+            />
+            <More of={entries} />
+          </Panel>
+        )}
+      </Answer>
+    </Page>
+  );
+}
+
+/** What a field of a date and a time says, in the operator's zone. */
+function momentOf(text: string) {
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? undefined : timestampFromMs(ms);
+}
+
+const columns: readonly Column<AuditEntry>[] = [
+  { label: 'When', render: ({ at }) => <Time at={at} /> },
+  { label: 'Who', names: true, render: (entry) => <Actor entry={entry} /> },
+  { label: 'Action', render: ({ action }) => <code>{action}</code> },
+  { label: 'Subject', render: (entry) => <Subject entry={entry} /> },
+  { label: 'Outcome', render: ({ outcome }) => <Outcome outcome={outcome} /> },
+  { label: 'Before and after', render: (entry) => <WhatChanged entry={entry} /> },
+];
+
+function Actor({ entry: { actor, address } }: { readonly entry: AuditEntry }) {
+  return (
+    <>
+      {actor || <span className="faint">nobody who is known</span>}
+      {address !== '' && <div className="faint">{address}</div>}
+    </>
+  );
+}
+
+/** The page of what was changed, where there is one. */
+function Subject({ entry: { action, subject } }: { readonly entry: AuditEntry }) {
+  if (action.startsWith('token.')) {
+    return (
+      <Link to={`/tokens/${subject}`} title={subject}>
+        <code>{subject.slice(0, 8)}</code>
+      </Link>
+    );
+  }
+  if (action.startsWith('account.')) return <Link to={`/pools/${subject.split('/')[0]}`}>{subject}</Link>;
+  return subject;
+}
+
+const outcomes: Readonly<Record<AuditOutcome, readonly [Tone, string]>> = {
+  [AuditOutcome.UNSPECIFIED]: ['neutral', 'not known'],
+  [AuditOutcome.STARTED]: ['warn', 'end not known'],
+  [AuditOutcome.DONE]: ['good', 'done'],
+  [AuditOutcome.FAILED]: ['bad', 'failed'],
+  [AuditOutcome.REFUSED]: ['bad', 'refused'],
+};
+
+function Outcome({ outcome }: { readonly outcome: AuditOutcome }) {
+  const [tone, word] = outcomes[outcome];
+  return <Status tone={tone}>{word}</Status>;
+}
+
+function WhatChanged({ entry: { outcome, before, after } }: { readonly entry: AuditEntry }) {
+  if (outcome === AuditOutcome.DONE) return <ChangeList before={before} after={after} />;
+  return (
+    <span className="faint">
+      {outcome === AuditOutcome.STARTED ? 'Look at the subject: it may have been done.' : 'Nothing was changed.'}
+    </span>
+  );
+}

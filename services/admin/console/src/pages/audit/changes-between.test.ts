@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { changesBetween } from './changes-between.ts';
+
+it('lists what differs, by its path, without what stayed and without counters of changes', () => {
+  const before = '{"label":"ci","limits":{"requestsPerMinute":60,"tokensPerDay":"5"},"note":"","revision":"3"}';
+  const after = '{"label":"ci","limits":{"requestsPerMinute":120},"note":"more","revision":"4"}';
+  expect(changesBetween(before, after)).toEqual([
+    { field: 'limits.requestsPerMinute', was: '60', is: '120' },
+    { field: 'limits.tokensPerDay', was: '5', is: undefined },
+    { field: 'note', was: undefined, is: 'more' },
+  ]);
+});
+
+it('lists what was made, and what is gone, whole', () => {
+  expect(changesBetween('', '{"name":"maud"}')).toEqual([{ field: 'name', was: undefined, is: 'maud' }]);
+  expect(changesBetween('{"name":"maud"}', '')).toEqual([{ field: 'name', was: 'maud', is: undefined }]);
+});
+
+it('shows a text that is no JSON as it is', () => {
+  expect(changesBetween('', 'broken')).toEqual([{ field: '', was: undefined, is: 'broken' }]);
+});

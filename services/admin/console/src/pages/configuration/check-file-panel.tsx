@@ -1,0 +1,101 @@
+import { useMutation } from '@connectrpc/connect-query';
+import {
+  type CheckConfigurationResponse,
+  ConfigurationService,
+} from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import { type DragEvent, useState } from 'react';
+import { problemOf } from '../../api/problem.ts';
+import { Panel } from '../../frame/page.tsx';
+import { Button } from '../../ui/button.tsx';
+import { TextAreaField } from '../../ui/field.tsx';
+import { ProblemNote } from '../../ui/state.tsx';
+import { Status } from '../../ui/status.tsx';
+import { ProblemList } from './problem-list.tsx';
+
+/** Says what is wrong with a gateway.yaml, or what it would change, before it is put in place. */
+export function CheckFilePanel({ runningText }: { readonly runningText: string }) {
+  const [text, setText] = useState('');
+  const check = useMutation(ConfigurationService.method.checkConfiguration);
+  const take = (changed: string) => {
+    setText(changed);
+    check.reset();
+  };
+  const takeFile = async (file: File | undefined) => file && take(await file.text());
+  const onDrop = (event: DragEvent) => {
+    event.preventDefault();
+    void takeFile(event.dataTransfer.files[0]);
+  };
+  return (
+    <Panel title="Check a file">
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          check.mutate({ text });
+        }}
+      >
+        {/* biome-ignore lint/a11y/noStaticElementInteractions: dropping is a shortcut of the button beside it. */}
+        <div onDragOver={(event) => event.preventDefault()} onDrop={onDrop}>
+          <TextAreaField
+            label="The text of a gateway.yaml"
+            hint="Paste it, drop a file on it, or choose one. It is checked with the environment of the running gateway; nothing is changed."
+            value={text}
+            onValue={take}
+            rows={8}
+            spellCheck={false}
+            className="mono"
+          />
+        </div>
+        <div className="row">
+          <Button type="submit" kind="primary" busy={check.isPending} disabled={text.trim() === ''}>
+            Check
+          </Button>
+          <label className="button plain file-button">
+            Choose a file
+            <input
+              type="file"
+              accept=".yaml,.yml,.json,text/yaml"
+              onChange={(event) => void takeFile(event.target.files?.[0])}
+            />
+          </label>
+          {runningText !== '' && <Button onClick={() => take(runningText)}>Begin with the running file</Button>}
+        </div>
+      </form>
+      <div aria-live="polite" className="block">
+        {check.data !== undefined && <Verdict answer={check.data} />}
+        {check.error !== null && <ProblemNote problem={problemOf(check.error)} />}
+      </div>
+    </Panel>
+  );
+}
+
+function Verdict({ answer: { problems, changes } }: { readonly answer: CheckConfigurationResponse }) {
+  if (problems.length > 0) {
+    return (
+      <>
+        <Status tone="bad">
+          {problems.length === 1
+            ? 'One problem: it would be refused'
+            : `${problems.length} problems: it would be refused`}
+        </Status>
+        <ProblemList problems={problems} />
+      </>
+    );
+  }
+  return (
+    <>
+      <Status tone="good">
+        {changes.length === 0 ? 'It can be used, and changes nothing' : 'It can be used, and would change this'}
+      </Status>
+      {changes.length > 0 && (
+        <ul className="diff block">
+          {changes.map((change) => (
+            <li key={change} data-sign={change[0]}>
+              {change}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}

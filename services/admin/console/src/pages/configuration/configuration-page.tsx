@@ -1,0 +1,119 @@
+import { useQuery } from '@connectrpc/connect-query';
+import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import type { ClassSummary, GatewayFile, ModelPrice } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { Page, Panel } from '../../frame/page.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { formatMoney } from '../../ui/numbers.ts';
+import { Answer, Empty } from '../../ui/state.tsx';
+import { Status } from '../../ui/status.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { CheckFilePanel } from './check-file-panel.tsx';
+import { ProblemList } from './problem-list.tsx';
+import { SettingsPanel } from './settings-panel.tsx';
+
+/** What the gateway runs with. Nothing is changed here: files are changed where they are, and checked here before. */
+export function ConfigurationPage() {
+  const configuration = useQuery(ConfigurationService.method.getConfiguration, {}, { refetchInterval: 15_000 });
+  return (
+    <Page
+      title="Configuration"
+      about="What the gateway runs with, and where each value comes from. Check a file here before you put it in place."
+    >
+      <Answer of={configuration} what="the configuration">
+        {({ file, settings }) => (
+          <>
+            {file !== undefined && <FilePanel file={file} />}
+            <CheckFilePanel runningText={file?.text ?? ''} />
+            {file !== undefined && <Catalog file={file} />}
+            <SettingsPanel settings={settings} />
+          </>
+        )}
+      </Answer>
+    </Page>
+  );
+}
+
+function FilePanel({ file: { path, text, loadedAt, problems } }: { readonly file: GatewayFile }) {
+  if (path === '') {
+    return (
+      <Panel title="gateway.yaml">
+        <Empty title="There is no file: what is built in holds.">
+          Set GATEWAY_CONFIG to the path of one to have accounts and classes of your own.
+        </Empty>
+      </Panel>
+    );
+  }
+  return (
+    <Panel title="gateway.yaml" aside={<CopyButton text={text} what="file" />}>
+      <div className="row">
+        <code>{path}</code>
+        <span className="faint">
+          in use since <Time at={loadedAt} />
+        </span>
+        {problems.length === 0 ? (
+          <Status tone="good">as it is on disk</Status>
+        ) : (
+          <Status tone="bad">the newer file on disk is refused</Status>
+        )}
+      </div>
+      {problems.length > 0 && <ProblemList problems={problems} />}
+      <details className="block">
+        <summary>Show the file in use</summary>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard. */}
+        <pre className="text-block" tabIndex={0}>
+          {text}
+        </pre>
+      </details>
+    </Panel>
+  );
+}
+
+function Catalog({ file: { classes, prices, currency } }: { readonly file: GatewayFile }) {
+  const price = (micros: bigint) => formatMoney(micros, currency);
+  const priceColumns: readonly Column<ModelPrice>[] = [
+    { label: 'Model', names: true, render: ({ model }) => <code>{model}</code> },
+    { label: 'Input', align: 'end', render: ({ inputMicros }) => price(inputMicros) },
+    { label: 'Cached input', align: 'end', render: ({ cachedInputMicros }) => price(cachedInputMicros) },
+    { label: 'Output', align: 'end', render: ({ outputMicros }) => price(outputMicros) },
+  ];
+  return (
+    <div className="panels">
+      <Panel title="Classes">
+        <Table
+          caption="Classes of models"
+          columns={classColumns}
+          rows={classes}
+          keyOf={({ id }) => id}
+          empty={<Empty title="There are no classes.">Clients name models of the providers then.</Empty>}
+        />
+      </Panel>
+      <Panel title="Prices" aside={currency !== '' && `${currency} per million tokens`}>
+        <Table
+          caption="Prices of models"
+          columns={priceColumns}
+          rows={prices}
+          keyOf={({ model }) => model}
+          empty={<Empty title="There are no prices.">With prices in gateway.yaml, usage is also shown in money.</Empty>}
+        />
+      </Panel>
+    </div>
+  );
+}
+
+const classColumns: readonly Column<ClassSummary>[] = [
+  { label: 'Class', names: true, render: ({ id }) => <code>{id}</code> },
+  { label: 'Effort', render: ({ effort }) => effort || '–' },
+  {
+    label: 'Candidates',
+    render: ({ candidates }) => (
+      <ol className="plain">
+        {candidates.map((candidate) => (
+          <li key={candidate}>
+            <code>{candidate}</code>
+          </li>
+        ))}
+      </ol>
+    ),
+  },
+];

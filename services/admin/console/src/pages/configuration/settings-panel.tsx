@@ -1,0 +1,47 @@
+import type { Setting } from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import { useState } from 'react';
+import { Panel } from '../../frame/page.tsx';
+import { CheckField, TextField } from '../../ui/field.tsx';
+import { Empty } from '../../ui/state.tsx';
+import { Status } from '../../ui/status.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+
+/** Every setting of every service. Those that somebody made stand out from the defaults. */
+export function SettingsPanel({ settings }: { readonly settings: readonly Setting[] }) {
+  const [search, setSearch] = useState('');
+  const [madeOnly, setMadeOnly] = useState(false);
+  const wanted = search.trim().toLowerCase();
+  const shown = settings.filter(
+    ({ service, name, origin }) =>
+      `${service} ${name}`.toLowerCase().includes(wanted) && !(madeOnly && origin === 'default'),
+  );
+  return (
+    <Panel title="Settings" aside={`${shown.length} of ${settings.length}`}>
+      <div className="filters">
+        <TextField label="Service or name" type="search" value={search} onValue={setSearch} />
+        <CheckField label="Without defaults" checked={madeOnly} onChecked={setMadeOnly} />
+      </div>
+      <Table
+        caption="Settings"
+        columns={columns}
+        rows={shown}
+        keyOf={({ service, name }) => `${service} ${name}`}
+        empty={<Empty title="No setting is called so." />}
+      />
+    </Panel>
+  );
+}
+
+const columns: readonly Column<Setting>[] = [
+  { label: 'Service', render: ({ service }) => service },
+  { label: 'Name', names: true, render: ({ name }) => <code>{name}</code> },
+  {
+    label: 'Value',
+    render: ({ value }) => (value === '' ? <span className="faint">empty</span> : <code>{value}</code>),
+  },
+  {
+    label: 'From',
+    render: ({ origin }) =>
+      origin === 'default' ? <span className="faint">default</span> : <Status tone="info">{origin}</Status>,
+  },
+];

@@ -1,0 +1,94 @@
+import { useQuery } from '@connectrpc/connect-query';
+import { type GetMyUsageResponse, type UsageRow, UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { UsagePeriod } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { Fragment } from 'react';
+import { Page, Panel } from '../../frame/page.tsx';
+import { formatCount, formatMoney } from '../../ui/numbers.ts';
+import { Answer } from '../../ui/state.tsx';
+import { DayTime, localDayOf, Time } from '../../ui/time.tsx';
+import { TokenLimits } from '../tokens/token-limits.tsx';
+import { measuresOf, sumOf, tokensOf } from '../usage/measures.ts';
+import { UsageChart } from '../usage/usage-chart.tsx';
+import { addDays } from '../usage/usage-period.ts';
+import '../usage/usage.css';
+
+/** What the holder of a token used, and has left. Nothing of anybody else. */
+export function MyUsagePage() {
+  const usage = useQuery(UsageService.method.getMyUsage, {}, { refetchInterval: 10_000 });
+  return (
+    <Page title="My usage" about="What your token used, and what it has left. Days are local days in Europe/Amsterdam.">
+      <Answer of={usage} what="your usage">
+        {(answer) => <MyUsage {...answer} />}
+      </Answer>
+    </Page>
+  );
+}
+
+function MyUsage({ token, limits, today, lastSevenDays, days, currency }: GetMyUsageResponse) {
+  return (
+    <div className="panels">
+      {token !== undefined && (
+        <Panel title="Limits now" aside={token.kind === TokenKind.PERSONAL ? `${token.label}, personal` : token.label}>
+          <TokenLimits token={token} status={limits} detailed />
+          {token.expiresAt !== undefined && (
+            <p>
+              Your token works until <Time at={token.expiresAt} />.
+            </p>
+          )}
+        </Panel>
+      )}
+      <PeriodPanel title="Today" period={today} />
+      <PeriodPanel title="Last 7 days" period={lastSevenDays} />
+      <Month days={days} currency={currency} />
+    </div>
+  );
+}
+
+function Month({ days, currency }: { readonly days: readonly UsageRow[]; readonly currency: string }) {
+  const lastDay = localDayOf(Date.now());
+  const measure = measuresOf(currency).tokens;
+  const { costMicros } = sumOf(days);
+  if (measure === undefined) return null;
+  return (
+    <Panel
+      title="Tokens of the last 30 days"
+      aside={currency === '' ? undefined : `They cost ${formatMoney(costMicros, currency)}`}
+      wide
+    >
+      <UsageChart period={{ firstDay: addDays(lastDay, -29), lastDay }} rows={days} measure={measure} compare={false} />
+    </Panel>
+  );
+}
+
+function PeriodPanel({ title, period }: { readonly title: string; readonly period: UsagePeriod | undefined }) {
+  const totals = period?.totals;
+  return (
+    <Panel
+      title={title}
+      aside={
+        period?.since !== undefined && (
+          <>
+            since <DayTime at={period.since} />
+          </>
+        )
+      }
+    >
+      <p className="figure">{formatCount(tokensOf(totals))} tokens</p>
+      <p className="faint">
+        {formatCount(totals?.requests ?? 0)} requests, {formatCount(totals?.inputTokens ?? 0)} in (
+        {formatCount(totals?.cachedTokens ?? 0)} cached), {formatCount(totals?.outputTokens ?? 0)} out
+      </p>
+      <dl className="facts block">
+        {period?.byModel.map(({ provider, model, totals: own }) => (
+          <Fragment key={`${provider} ${model}`}>
+            <dt>{model}</dt>
+            <dd>
+              {formatCount(tokensOf(own))} tokens, {formatCount(own?.requests ?? 0)} requests
+            </dd>
+          </Fragment>
+        ))}
+      </dl>
+    </Panel>
+  );
+}

@@ -1,0 +1,112 @@
+import { useQuery } from '@connectrpc/connect-query';
+import { type Operator, OperatorService } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { useState } from 'react';
+import { useSigned } from '../../api/session.tsx';
+import { Page, Panel } from '../../frame/page.tsx';
+import { roleNames } from '../../frame/role-names.ts';
+import { Button } from '../../ui/button.tsx';
+import { Answer } from '../../ui/state.tsx';
+import { Status } from '../../ui/status.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Ago, Time } from '../../ui/time.tsx';
+import { CreateOperator } from './create-operator.tsx';
+import { DisableOperator, EditOperator, RotateToken } from './operator-dialogs.tsx';
+
+type Open = { readonly dialog: 'create' } | { readonly dialog: 'role' | 'use' | 'rotate'; readonly operatorId: string };
+
+/** Those who may sign in here. */
+export function OperatorsPage() {
+  const operators = useQuery(OperatorService.method.listOperators, {});
+  const [open, setOpen] = useState<Open>();
+  const close = () => setOpen(undefined);
+  const own = useSigned().session.holder;
+  const ownId = own.case === 'operator' ? own.value.operatorId : '';
+  // What is shown in a dialog is what the operator is now: after a conflict, what the other person made of it.
+  const chosen =
+    open !== undefined && open.dialog !== 'create'
+      ? operators.data?.operators.find(({ operatorId }) => operatorId === open.operatorId)
+      : undefined;
+  return (
+    <Page
+      title="Operators"
+      about="Viewers see everything but secrets, operators and the audit log. Operators change tokens, accounts and the ledger. Admins change operators."
+      actions={
+        <Button kind="primary" onClick={() => setOpen({ dialog: 'create' })}>
+          New operator
+        </Button>
+      }
+    >
+      <Answer of={operators} what="the operators">
+        {({ operators }) => (
+          <Panel title={`${operators.length} operators`}>
+            <Table
+              caption="Operators"
+              columns={columnsFor(ownId, setOpen)}
+              rows={operators}
+              keyOf={({ operatorId }) => operatorId}
+            />
+          </Panel>
+        )}
+      </Answer>
+      {open?.dialog === 'create' && <CreateOperator onClose={close} />}
+      {open?.dialog === 'role' && chosen && <EditOperator operator={chosen} onClose={close} />}
+      {open?.dialog === 'use' && chosen && <DisableOperator operator={chosen} onClose={close} />}
+      {open?.dialog === 'rotate' && chosen && (
+        <RotateToken operator={chosen} isSelf={chosen.operatorId === ownId} onClose={close} />
+      )}
+    </Page>
+  );
+}
+
+function columnsFor(ownId: string, open: (open: Open) => void): readonly Column<Operator>[] {
+  return [
+    {
+      label: 'Name',
+      names: true,
+      render: ({ name, operatorId }) => (
+        <>
+          {name} {operatorId === ownId && <span className="faint">(you)</span>}
+        </>
+      ),
+    },
+    { label: 'Role', render: ({ role }) => roleNames[role] },
+    {
+      label: 'State',
+      render: ({ disabledAt }) =>
+        disabledAt === undefined ? <Status tone="good">may sign in</Status> : <Status tone="neutral">kept out</Status>,
+    },
+    {
+      label: 'Signs in with',
+      render: ({ oidcSubject }) => (oidcSubject === '' ? 'token' : <span title={oidcSubject}>OpenID Connect</span>),
+    },
+    { label: 'Last seen', render: ({ lastSeenAt }) => <Ago at={lastSeenAt} /> },
+    { label: 'Created', render: ({ createdAt }) => <Time at={createdAt} /> },
+    {
+      label: 'Actions',
+      labelHidden: true,
+      align: 'end',
+      render: (operator) => <Actions operator={operator} open={open} />,
+    },
+  ];
+}
+
+function Actions({
+  operator: { name, operatorId, oidcSubject, disabledAt },
+  open,
+}: {
+  readonly operator: Operator;
+  readonly open: (open: Open) => void;
+}) {
+  const action = (dialog: 'role' | 'use' | 'rotate', label: string) => (
+    <Button kind="quiet" aria-label={`${label}: ${name}`} onClick={() => open({ dialog, operatorId })}>
+      {label}
+    </Button>
+  );
+  return (
+    <span className="row end">
+      {oidcSubject === '' && action('role', 'Change role')}
+      {oidcSubject === '' && action('rotate', 'New token')}
+      {action('use', disabledAt === undefined ? 'Disable' : 'Enable')}
+    </span>
+  );
+}

@@ -1,0 +1,96 @@
+import { PoolService, type PoolStatus } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { type Account, AccountState } from '@gateway/proto/pool/v1/account_pb.js';
+import { type QuotaForecast, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { useLive } from '../../api/live.ts';
+import { Panel } from '../../frame/page.tsx';
+import { Link } from '../../frame/routing.tsx';
+import { formatCount } from '../../ui/numbers.ts';
+import { Empty, Failure, Loading } from '../../ui/state.tsx';
+import { Status, type Tone } from '../../ui/status.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Countdown, msOf, Time, useNowMs } from '../../ui/time.tsx';
+
+/** Every pool in a line: its accounts by state, what is under way, and when it runs out. */
+export function PoolsPanel() {
+  const { data, connection } = useLive(PoolService.method.watchPools, {}, ({ overview }) => overview?.pools ?? []);
+  if (data === undefined) {
+    return (
+      <Panel title="Pools">
+        {connection.state === 'refused' ? <Failure problem={connection.problem} /> : <Loading what="the pools" />}
+      </Panel>
+    );
+  }
+  const none = <Empty title="There are no pools.">Add one to gateway.yaml, and an account to it.</Empty>;
+  return (
+    <Panel title="Pools">
+      <Table caption="Pools" columns={columns} rows={data} keyOf={({ pool }) => pool?.name ?? ''} empty={none} />
+    </Panel>
+  );
+}
+
+const columns: readonly Column<PoolStatus>[] = [
+  { label: 'Pool', names: true, render: ({ pool }) => <Link to={`/pools/${pool?.name ?? ''}`}>{pool?.name}</Link> },
+  { label: 'Accounts', render: ({ accounts }) => <AccountStates accounts={accounts} /> },
+  {
+    label: 'Under way',
+    align: 'end',
+    render: ({ accounts }) => formatCount(accounts.reduce((sum, { inFlight }) => sum + inFlight, 0)),
+  },
+  { label: 'Runs out', render: ({ forecasts }) => <Forecasts forecasts={forecasts} /> },
+];
+
+const states: readonly (readonly [AccountState, Tone, string])[] = [
+  [AccountState.AVAILABLE, 'good', 'available'],
+  [AccountState.PROBING, 'info', 'probing'],
+  [AccountState.COOLING, 'warn', 'cooling'],
+  [AccountState.DRAINING, 'neutral', 'draining'],
+  [AccountState.DISABLED, 'bad', 'disabled'],
+];
+
+function AccountStates({ accounts }: { readonly accounts: readonly Account[] }) {
+  const counts = states.map(([state, tone, word]) => ({
+    tone,
+    word,
+    count: accounts.filter((account) => account.state === state).length,
+  }));
+  if (accounts.length === 0) return <Status tone="bad">none</Status>;
+  return (
+    <span className="row">
+      {counts
+        .filter(({ count }) => count > 0)
+        .map(({ tone, word, count }) => (
+          <Status key={word} tone={tone}>
+            {count} {word}
+          </Status>
+        ))}
+    </span>
+  );
+}
+
+const soonMs = 3_600_000;
+
+/** The forecast that ends first; one that lasts says so. */
+function Forecasts({ forecasts }: { readonly forecasts: readonly QuotaForecast[] }) {
+  const nowMs = useNowMs();
+  const [first] = forecasts
+    .flatMap(({ outlook, endsAt, window, models }) =>
+      outlook === QuotaOutlook.ENDS && endsAt !== undefined ? [{ endsMs: msOf(endsAt), window, models }] : [],
+    )
+    .toSorted((one, other) => one.endsMs - other.endsMs);
+  if (first === undefined) {
+    const lasts = forecasts.some(({ outlook }) => outlook === QuotaOutlook.LASTS);
+    return lasts ? <Status tone="good">lasts</Status> : <span className="faint">not known yet</span>;
+  }
+  const inMs = first.endsMs - nowMs;
+  return (
+    <span className="row">
+      <Status tone={inMs <= 0 ? 'bad' : inMs < soonMs ? 'warn' : 'neutral'}>
+        <Countdown to={first.endsMs} />
+      </Status>
+      <span className="faint">
+        {first.window || 'cooldowns'}
+        {first.models !== '' && ` for ${first.models}`}, at <Time at={first.endsMs} />
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,98 @@
+import type { OverviewPoint } from '@gateway/proto/admin/v1/system_service_pb.js';
+import type { ReactNode } from 'react';
+import { Panel } from '../../frame/page.tsx';
+import { Chart, type Series } from '../../ui/chart.tsx';
+import { formatCompact, formatRate, formatSeconds } from '../../ui/numbers.ts';
+import { Empty } from '../../ui/state.tsx';
+import { msOf } from '../../ui/time.tsx';
+import { largestOf } from './overview-points.ts';
+
+const palette = [1, 2, 3, 4, 5, 6, 7, 8] as const;
+
+/** What goes through the edges: one panel for each of the signals that operators look at first. */
+export function TrafficPanels({ points }: { readonly points: readonly OverviewPoint[] }) {
+  const last = points.at(-1);
+  if (last === undefined)
+    return <Empty title="No edge has told its figures yet.">They come within ten seconds of its start.</Empty>;
+  const times = points.map(({ at }) => (at === undefined ? 0 : msOf(at) / 1000));
+  const line = (label: string, colour: Series['colour'], of: (point: OverviewPoint) => number | undefined): Series => ({
+    label,
+    colour,
+    values: points.map((point) => of(point) ?? null),
+  });
+  const coloured = (lines: readonly Omit<Series, 'colour'>[]) =>
+    lines.map((each, index): Series => ({ ...each, colour: palette[index % 8] ?? 8 }));
+  const tokens = coloured(largestOf(points, (point) => point.tokensPerMinuteByModel, 6));
+  const refusals = coloured(largestOf(points, (point) => point.refusalsPerMinuteByCode, 5));
+  const failing = last.requestsPerSecond > 0 ? last.errorsPerSecond / last.requestsPerSecond : 0;
+  return (
+    <div className="panels">
+      <Signal title="Requests" figure={formatRate(last.requestsPerSecond)} unit="per second">
+        <Chart
+          label="Requests per second"
+          times={times}
+          format={formatRate}
+          series={[line('requests/s', 1, (point) => point.requestsPerSecond)]}
+        />
+      </Signal>
+      <Signal title="Errors" figure={formatRate(last.errorsPerSecond)} unit="per second" bad={failing > 0.01}>
+        <Chart
+          label="Errors per second"
+          times={times}
+          format={formatRate}
+          series={[line('status 500 or more', 'bad', (point) => point.errorsPerSecond)]}
+        />
+      </Signal>
+      <Signal title="First token" figure={secondsOr(last.firstTokenP95Seconds)} unit="p95">
+        <Chart
+          label="Time to the first token"
+          times={times}
+          format={formatSeconds}
+          series={[
+            line('p50', 1, (point) => point.firstTokenP50Seconds),
+            line('p95', 2, (point) => point.firstTokenP95Seconds),
+          ]}
+        />
+      </Signal>
+      <Signal title="Tokens by model" figure={formatCompact(sumOf(last.tokensPerMinuteByModel))} unit="per minute">
+        <Chart label="Tokens per minute by model" kind="stacked" times={times} format={formatCompact} series={tokens} />
+      </Signal>
+      <Signal title="Refusals by code" figure={formatRate(sumOf(last.refusalsPerMinuteByCode))} unit="per minute">
+        <Chart label="Refusals per minute by code" kind="stacked" times={times} format={formatRate} series={refusals} />
+      </Signal>
+      <Signal title="Open streams" figure={formatCompact(last.openStreams)} unit="now">
+        <Chart
+          label="Open streams"
+          times={times}
+          format={formatCompact}
+          series={[line('streams', 3, (point) => Number(point.openStreams))]}
+        />
+      </Signal>
+    </div>
+  );
+}
+
+interface SignalProps {
+  readonly title: string;
+  readonly figure: string;
+  readonly unit: string;
+  readonly bad?: boolean;
+  readonly children: ReactNode;
+}
+
+function Signal({ title, figure, unit, bad = false, children }: SignalProps) {
+  return (
+    <Panel title={title} aside={unit}>
+      <p className={bad ? 'figure bad' : 'figure'}>{figure}</p>
+      {children}
+    </Panel>
+  );
+}
+
+function secondsOr(seconds: number | undefined): string {
+  return seconds === undefined ? '–' : formatSeconds(seconds);
+}
+
+function sumOf(map: Readonly<Record<string, number>>): number {
+  return Object.values(map).reduce((sum, value) => sum + value, 0);
+}

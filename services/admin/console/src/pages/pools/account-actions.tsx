@@ -1,0 +1,146 @@
+import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
+import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { type Account, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
+import { useState } from 'react';
+import { useChange } from '../../api/change.ts';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
+import { useNotify } from '../../ui/notice.tsx';
+import { changesOf, useWords } from './account-words.ts';
+import { ReplaceCredential } from './replace-credential.tsx';
+
+type Asked =
+  | { readonly kind: 'use'; readonly use: AccountUse; readonly seen: AccountUse }
+  | { readonly kind: 'credential' | 'remove' };
+
+/** What can be done with an account. Each is asked again before it is done. */
+export function AccountActions({ account }: { readonly account: Account }) {
+  const [asked, setAsked] = useState<Asked>();
+  const close = () => setAsked(undefined);
+  return (
+    <div className="account-actions">
+      {changesOf(account).map((use) => (
+        <Button
+          key={use}
+          kind="quiet"
+          aria-label={`${verbs[use]} ${account.id}`}
+          onClick={() => setAsked({ kind: 'use', use, seen: account.use })}
+        >
+          {verbs[use]}
+        </Button>
+      ))}
+      {account.stored && (
+        <>
+          <Button
+            kind="quiet"
+            aria-label={`Replace the credential of ${account.id}`}
+            onClick={() => setAsked({ kind: 'credential' })}
+          >
+            Credential
+          </Button>
+          <Button kind="quiet" aria-label={`Remove ${account.id}`} onClick={() => setAsked({ kind: 'remove' })}>
+            Remove
+          </Button>
+        </>
+      )}
+      {asked?.kind === 'use' && <ConfirmUse account={account} use={asked.use} seen={asked.seen} onClose={close} />}
+      {asked?.kind === 'credential' && <ReplaceCredential account={account} onClose={close} />}
+      {asked?.kind === 'remove' && <ConfirmRemove account={account} onClose={close} />}
+    </div>
+  );
+}
+
+const verbs: Readonly<Record<AccountUse, string>> = {
+  [AccountUse.UNSPECIFIED]: 'Leave',
+  [AccountUse.ACTIVE]: 'Enable',
+  [AccountUse.DRAINING]: 'Drain',
+  [AccountUse.DISABLED]: 'Disable',
+};
+
+interface ConfirmUseProps {
+  /** As it is now; it may change while the question is asked. */
+  readonly account: Account;
+  readonly use: AccountUse;
+  /** What the operator saw when asking for it. */
+  readonly seen: AccountUse;
+  readonly onClose: () => void;
+}
+
+function ConfirmUse({ account, use, seen, onClose }: ConfirmUseProps) {
+  const notify = useNotify();
+  const [expected, setExpected] = useState(seen);
+  const { id, inFlight } = account;
+  const { run, busy, problem } = useChange(AccountService.method.setAccountState, {
+    alsoRefresh: [PoolService],
+    onDone: () => {
+      notify(`${id} is ${useWords[use]}.`);
+      onClose();
+    },
+  });
+  const changed = !busy && account.use !== expected;
+  return (
+    <ConfirmDialog
+      title={`${verbs[use]} ${id}?`}
+      confirmLabel={changed ? `${verbs[use]} it all the same` : `${verbs[use]} account`}
+      danger={use === AccountUse.DISABLED}
+      busy={busy}
+      problem={changed ? undefined : problem}
+      onConfirm={() => {
+        setExpected(account.use);
+        run({ accountId: id, use, expectedUse: account.use });
+      }}
+      onClose={onClose}
+    >
+      <p>{consequences[use]}</p>
+      {inFlight > 0 && use !== AccountUse.ACTIVE && (
+        <p>Requests under way with it now: {inFlight}. None of them is cut off.</p>
+      )}
+      {!account.stored && (
+        <p>It is in gateway.yaml, which counts again as soon as it says otherwise of this account.</p>
+      )}
+      {changed && (
+        <p className="problem-note" role="alert">
+          Somebody else changed it meanwhile: it is {useWords[account.use]} now.
+        </p>
+      )}
+    </ConfirmDialog>
+  );
+}
+
+const consequences: Readonly<Record<AccountUse, string>> = {
+  [AccountUse.UNSPECIFIED]: '',
+  [AccountUse.ACTIVE]: 'It takes requests again at once. What its provider said against it is forgotten.',
+  [AccountUse.DRAINING]: 'It finishes what it has and takes nothing new, until it is enabled.',
+  [AccountUse.DISABLED]: 'Nothing is sent with it, and its model list is not read, until it is enabled.',
+};
+
+function ConfirmRemove({
+  account: { id, inFlight },
+  onClose,
+}: {
+  readonly account: Account;
+  readonly onClose: () => void;
+}) {
+  const notify = useNotify();
+  const { run, busy, problem } = useChange(AccountService.method.removeAccount, {
+    alsoRefresh: [PoolService],
+    onDone: () => {
+      notify(`${id} was removed.`);
+      onClose();
+    },
+  });
+  return (
+    <ConfirmDialog
+      title={`Remove ${id}?`}
+      confirmLabel="Remove account"
+      danger
+      busy={busy}
+      problem={problem}
+      onConfirm={() => run({ accountId: id })}
+      onClose={onClose}
+    >
+      <p>The account and its credential are forgotten. This cannot be undone; its usage stays in the ledger.</p>
+      {inFlight > 0 && <p>Requests under way with it now: {inFlight}. They end as they would have.</p>}
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,82 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import {
+  AccountSchema,
+  AccountState,
+  AccountUse,
+  AttemptResult,
+  CooldownSchema,
+} from '@gateway/proto/pool/v1/account_pb.js';
+import { QuotaForecastSchema, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { describe, expect, it } from 'vitest';
+import {
+  changesOf,
+  cooldownText,
+  forecastOf,
+  forecastTone,
+  runningCooldowns,
+  silentAccounts,
+  standOf,
+} from './account-words.ts';
+
+const { ACTIVE, DRAINING, DISABLED } = AccountUse;
+const nowMs = Date.parse('2026-11-22T12:00:00Z');
+const inHours = (hours: number) => timestampFromMs(nowMs + hours * 3_600_000);
+const account = (init: MessageInitShape<typeof AccountSchema>) => create(AccountSchema, init);
+
+describe('the state of an account', () => {
+  it('tells what an operator did from what a provider did', () => {
+    expect(standOf({ state: AccountState.DISABLED, use: DISABLED })).toEqual({ tone: 'neutral', text: 'Disabled' });
+    expect(standOf({ state: AccountState.DISABLED, use: ACTIVE })).toEqual({ tone: 'bad', text: 'Needs a person' });
+  });
+
+  it('can be changed to what it is not', () => {
+    expect(changesOf({ state: AccountState.AVAILABLE, use: ACTIVE })).toEqual([DRAINING, DISABLED]);
+    expect(changesOf({ state: AccountState.DISABLED, use: ACTIVE })).toEqual([ACTIVE, DRAINING, DISABLED]);
+    expect(changesOf({ state: AccountState.DRAINING, use: DRAINING })).toEqual([ACTIVE, DISABLED]);
+    expect(changesOf({ state: AccountState.DISABLED, use: DISABLED })).toEqual([ACTIVE]);
+  });
+});
+
+describe('a cooldown', () => {
+  it('says for what and why', () => {
+    const cooldown = create(CooldownSchema, {
+      model: 'claude-opus-*',
+      reason: AttemptResult.RATE_LIMITED,
+    });
+    expect(cooldownText(cooldown)).toBe('claude-opus-*: limited by the provider');
+  });
+
+  it('is over when its moment has passed', () => {
+    const cooldowns = [{ until: inHours(-1) }, { until: inHours(1), model: 'a' }, { model: 'b' }];
+    expect(runningCooldowns(account({ cooldowns }), nowMs).map(({ model }) => model)).toEqual(['a', 'b']);
+  });
+});
+
+describe('the forecast of a pool', () => {
+  const forecast = (init: MessageInitShape<typeof QuotaForecastSchema>) =>
+    forecastOf(create(QuotaForecastSchema, init), nowMs);
+
+  it('is a moment, or says why there is none', () => {
+    const ends = forecast({ outlook: QuotaOutlook.ENDS, endsAt: inHours(0.5), window: '5h' });
+    expect(ends).toEqual({ kind: 'ends', window: '5h', atMs: nowMs + 1_800_000 });
+    expect(forecastTone(ends, nowMs)).toBe('bad');
+    expect(forecastTone({ ...ends, kind: 'ends', window: '5h', atMs: nowMs + 7_200_000 }, nowMs)).toBe('warn');
+    expect(forecast({ outlook: QuotaOutlook.ENDS, endsAt: inHours(0), window: '5h' })).toEqual({
+      kind: 'dry',
+      window: '5h',
+    });
+    expect(forecast({ outlook: QuotaOutlook.ENDS, endsAt: inHours(0) })).toEqual({ kind: 'none usable' });
+    expect(forecast({ outlook: QuotaOutlook.LASTS })).toEqual({ kind: 'lasts' });
+    expect(forecast({})).toEqual({ kind: 'unknown' });
+  });
+
+  it('knows nothing of accounts that reported no quota', () => {
+    const accounts = [
+      { state: AccountState.AVAILABLE },
+      { state: AccountState.DISABLED },
+      { state: AccountState.COOLING, windows: [{ name: '5h' }] },
+    ];
+    expect(silentAccounts({ accounts: accounts.map(account) })).toBe(1);
+  });
+});

@@ -1,0 +1,96 @@
+import type { PoolStatus } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import {
+  type Account,
+  AccountState,
+  AccountUse,
+  AttemptResult,
+  type Cooldown,
+} from '@gateway/proto/pool/v1/account_pb.js';
+import { type QuotaForecast, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { Tone } from '../../ui/status.tsx';
+import { msOf } from '../../ui/time.tsx';
+
+/** How an account stands, in a word, whoever made it so. */
+export function standOf({ state, use }: Pick<Account, 'state' | 'use'>): {
+  readonly tone: Tone;
+  readonly text: string;
+} {
+  if (use === AccountUse.DISABLED) return { tone: 'neutral', text: 'Disabled' };
+  return stands[state];
+}
+
+const stands: Readonly<Record<AccountState, { readonly tone: Tone; readonly text: string }>> = {
+  [AccountState.UNSPECIFIED]: { tone: 'neutral', text: 'Unknown' },
+  [AccountState.AVAILABLE]: { tone: 'good', text: 'Available' },
+  [AccountState.COOLING]: { tone: 'warn', text: 'Cooling' },
+  [AccountState.PROBING]: { tone: 'info', text: 'Probing' },
+  [AccountState.DISABLED]: { tone: 'bad', text: 'Needs a person' },
+  [AccountState.DRAINING]: { tone: 'neutral', text: 'Draining' },
+};
+
+export const useWords: Readonly<Record<AccountUse, string>> = {
+  [AccountUse.UNSPECIFIED]: 'in use',
+  [AccountUse.ACTIVE]: 'in use',
+  [AccountUse.DRAINING]: 'draining',
+  [AccountUse.DISABLED]: 'disabled',
+};
+
+/** Cooldowns that still run. */
+export function runningCooldowns({ cooldowns }: Pick<Account, 'cooldowns'>, nowMs: number): readonly Cooldown[] {
+  return cooldowns.filter(({ until }) => until === undefined || msOf(until) > nowMs);
+}
+
+/** Why an account cools, and for what: "claude-opus-*: limited by the provider". */
+export function cooldownText({ model, reason }: Cooldown): string {
+  return `${model === '' ? '' : `${model}: `}${reasonWords[reason]}`;
+}
+
+const reasonWords: Readonly<Record<AttemptResult, string>> = {
+  [AttemptResult.UNSPECIFIED]: 'cooling',
+  [AttemptResult.SUCCEEDED]: 'cooling',
+  [AttemptResult.RATE_LIMITED]: 'limited by the provider',
+  [AttemptResult.UNAUTHORIZED]: 'refused by the provider',
+  [AttemptResult.OVERLOADED]: 'the provider is overloaded',
+  [AttemptResult.SERVER_ERROR]: 'the provider failed',
+  [AttemptResult.NETWORK_ERROR]: 'the provider could not be reached',
+  [AttemptResult.TIMEOUT]: 'no answer in time',
+  [AttemptResult.REJECTED]: 'cooling',
+  [AttemptResult.CANCELLED]: 'cooling',
+  [AttemptResult.ANSWER_TOO_LARGE]: 'cooling',
+};
+
+/** What an operator can make of an account, by what it is used for now. */
+export function changesOf({ use, state }: Pick<Account, 'use' | 'state'>): readonly AccountUse[] {
+  if (use === AccountUse.DISABLED) return [AccountUse.ACTIVE];
+  if (use === AccountUse.DRAINING) return [AccountUse.ACTIVE, AccountUse.DISABLED];
+  // Out of service by what its provider said: using it again forgets that.
+  const again = state === AccountState.DISABLED ? [AccountUse.ACTIVE] : [];
+  return [...again, AccountUse.DRAINING, AccountUse.DISABLED];
+}
+
+/** When a pool runs dry. */
+export type Forecast =
+  | { readonly kind: 'unknown' | 'lasts' | 'none usable' }
+  | { readonly kind: 'dry'; readonly window: string }
+  | { readonly kind: 'ends'; readonly window: string; readonly atMs: number };
+
+export function forecastOf({ outlook, endsAt, window }: QuotaForecast, nowMs: number): Forecast {
+  if (outlook === QuotaOutlook.LASTS) return { kind: 'lasts' };
+  if (outlook !== QuotaOutlook.ENDS || endsAt === undefined) return { kind: 'unknown' };
+  if (window === '') return { kind: 'none usable' };
+  const atMs = msOf(endsAt);
+  return atMs <= nowMs ? { kind: 'dry', window } : { kind: 'ends', window, atMs };
+}
+
+const soonMs = 3_600_000;
+
+export function forecastTone(forecast: Forecast, nowMs: number): Tone {
+  if (forecast.kind === 'ends') return forecast.atMs - nowMs < soonMs ? 'bad' : 'warn';
+  return forecast.kind === 'lasts' ? 'good' : forecast.kind === 'unknown' ? 'neutral' : 'bad';
+}
+
+/** Accounts in service that have reported no quota: there is more in the pool than its forecast knows. */
+export function silentAccounts({ accounts }: Pick<PoolStatus, 'accounts'>): number {
+  const outOfService: readonly AccountState[] = [AccountState.DISABLED, AccountState.DRAINING];
+  return accounts.filter(({ state, windows }) => !outOfService.includes(state) && windows.length === 0).length;
+}

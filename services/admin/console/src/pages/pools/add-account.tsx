@@ -1,0 +1,86 @@
+import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
+import { type PoolOverview, PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { useState } from 'react';
+import { useChange } from '../../api/change.ts';
+import { SelectField, TextField } from '../../ui/field.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
+import { useNotify } from '../../ui/notice.tsx';
+import { CredentialFields, credentialFieldNames, credentialOf, emptyCredential } from './credential-fields.tsx';
+
+interface AddAccountProps {
+  readonly overview: PoolOverview;
+  /** The pool that is looked at. Empty: all. */
+  readonly pool: string;
+  readonly onClose: () => void;
+}
+
+/** A new account in the database. */
+export function AddAccount({ overview: { pools }, pool, onClose }: AddAccountProps) {
+  const notify = useNotify();
+  const names = pools.map((status) => status.pool?.name ?? '');
+  const [draft, setDraft] = useState({ pool: pool || (names[0] ?? ''), name: '', models: '', maxConcurrency: '' });
+  const [credential, setCredential] = useState(emptyCredential);
+  const { run, busy, problem } = useChange(AccountService.method.addAccount, {
+    alsoRefresh: [PoolService],
+    onDone: ({ account }) => {
+      notify(`${account?.id} was added.`);
+      onClose();
+    },
+  });
+  const set = (name: keyof typeof draft) => (value: string) => setDraft({ ...draft, [name]: value });
+  const at = (name: string) => problem?.fields[`account.${name}`];
+  const submit = () => {
+    const { models, maxConcurrency, ...rest } = draft;
+    const account = {
+      ...rest,
+      models: models.split(/[\s,]+/).filter((model) => model !== ''),
+      maxConcurrency: Number(maxConcurrency || 0),
+    };
+    run({ account, credential: credentialOf(credential) });
+  };
+  return (
+    <FormDialog
+      title="Add an account"
+      submitLabel="Add account"
+      busy={busy}
+      problem={problem}
+      fields={[...Object.keys(draft).map((name) => `account.${name}`), ...credentialFieldNames]}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <SelectField label="Pool" value={draft.pool} onValue={set('pool')} problem={at('pool')}>
+        {names.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </SelectField>
+      <TextField
+        label="Name"
+        hint="Letters, digits, “-”, “_” and “.”. Unique in its pool; operators alone see it."
+        required
+        pattern="[A-Za-z0-9_.\-]+"
+        autoComplete="off"
+        value={draft.name}
+        onValue={set('name')}
+        problem={at('name')}
+      />
+      <TextField
+        label="Models"
+        hint="Ids that it may serve, between spaces; “*” stands for any text. Empty: all of the pool."
+        value={draft.models}
+        onValue={set('models')}
+        problem={at('models')}
+      />
+      <TextField
+        label="Most requests at a time"
+        hint="Empty: no cap."
+        type="number"
+        min={1}
+        max={4294967295}
+        value={draft.maxConcurrency}
+        onValue={set('maxConcurrency')}
+        problem={at('maxConcurrency')}
+      />
+      <CredentialFields draft={credential} onDraft={setCredential} problem={problem} />
+    </FormDialog>
+  );
+}

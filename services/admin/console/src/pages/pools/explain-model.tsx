@@ -1,0 +1,156 @@
+import { skipToken, useQuery } from '@connectrpc/connect-query';
+import { type PoolOverview, PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import type { CandidateExplanation } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { useEffect, useEffectEvent, useId, useRef, useState } from 'react';
+import { Panel } from '../../frame/page.tsx';
+import { useSearchParams } from '../../frame/routing.tsx';
+import { Button } from '../../ui/button.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { Answer, Empty } from '../../ui/state.tsx';
+import { Status } from '../../ui/status.tsx';
+import { Table } from '../../ui/table.tsx';
+import { standOf } from './account-words.ts';
+
+/** Which account would take the next request for a model, and why not the others. What is asked is in the address. */
+export function ExplainModel({ overview: { classes } }: { readonly overview: PoolOverview }) {
+  const [params, setParams] = useSearchParams();
+  const asked = {
+    model: params.get('model') ?? '',
+    session: params.get('session') ?? '',
+    token: params.get('token') ?? '',
+  };
+  const [draft, setDraft] = useState(asked);
+  const list = useId();
+  const panel = useRef<HTMLDivElement>(null);
+  const comesToAsk = useEffectEvent(() => asked.model !== '');
+  // Who comes by a link that asks should see the answer.
+  useEffect(() => {
+    if (comesToAsk()) panel.current?.scrollIntoView();
+  }, []);
+  const set = (name: keyof typeof draft) => (value: string) => setDraft({ ...draft, [name]: value.trim() });
+  const sessionAlone = draft.session !== '' && draft.token === '';
+  return (
+    <div ref={panel}>
+      <Panel title="Explain a choice" aside="Which account would take a request now, and why not the others" wide>
+        <form
+          className="filters"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const given = Object.entries(draft).filter(([, value]) => value !== '');
+            if (!sessionAlone) setParams(new URLSearchParams(given));
+          }}
+        >
+          <TextField
+            label="Model"
+            required
+            list={list}
+            placeholder="gateway/sterk"
+            value={draft.model}
+            onValue={set('model')}
+          />
+          <datalist id={list}>
+            {[
+              ...classes.map(({ id }) => id),
+              ...new Set(classes.flatMap(({ candidates }) => candidates.map(modelOf))),
+            ].map((model) => (
+              <option key={model} value={model} />
+            ))}
+          </datalist>
+          <TextField
+            label="Session (if it has one)"
+            placeholder="header session-id"
+            value={draft.session}
+            onValue={set('session')}
+          />
+          <TextField
+            label="Token of the session"
+            placeholder="label or id"
+            value={draft.token}
+            onValue={set('token')}
+            problem={sessionAlone ? 'Sessions belong to a token: say which.' : undefined}
+          />
+          <Button type="submit">Explain</Button>
+        </form>
+        {asked.model !== '' && <Explanation {...asked} />}
+      </Panel>
+    </div>
+  );
+}
+
+/** Of "<pool>/<model>". */
+function modelOf(candidate: string): string {
+  return candidate.slice(candidate.indexOf('/') + 1);
+}
+
+function Explanation({
+  model,
+  session,
+  token,
+}: {
+  readonly model: string;
+  readonly session: string;
+  readonly token: string;
+}) {
+  const named = useQuery(TokenService.method.getToken, session === '' ? skipToken : { token });
+  const tokenId = named.data?.token?.token?.tokenId ?? '';
+  const waits = session !== '' && tokenId === '';
+  const explained = useQuery(
+    PoolService.method.explainModel,
+    waits ? skipToken : { model, sessionId: session, tokenId },
+    {
+      refetchInterval: 5_000,
+    },
+  );
+  const question = waits ? { ...named, data: undefined } : explained;
+  return (
+    <div aria-live="polite">
+      <Answer of={{ ...question, data: explained.data }} what="the explanation">
+        {({ candidates }) => (
+          <>
+            <p className="verdict">{verdictOf(candidates)}</p>
+            {candidates.map((candidate) => (
+              <Candidate key={`${candidate.pool}/${candidate.model}`} candidate={candidate} />
+            ))}
+          </>
+        )}
+      </Answer>
+    </div>
+  );
+}
+
+function verdictOf(candidates: readonly CandidateExplanation[]): string {
+  if (candidates.length === 0) return 'There is no model or class of that name.';
+  const chosen = candidates.flatMap(({ accounts }) => accounts).find((account) => account.chosen)?.account;
+  return chosen === undefined ? 'No account would take a request now.' : `${chosen.id} would take it.`;
+}
+
+function Candidate({ candidate: { pool, model, accounts } }: { readonly candidate: CandidateExplanation }) {
+  return (
+    <>
+      <h3 className="candidate">
+        <code>{model}</code> of {pool}
+      </h3>
+      <Table
+        caption={`Accounts of ${pool} for ${model}`}
+        rows={accounts}
+        keyOf={({ account }) => account?.id ?? ''}
+        empty={<Empty title="The pool has no account for it." />}
+        columns={[
+          { label: 'Account', names: true, render: ({ account }) => account?.name },
+          { label: 'State', render: ({ account }) => account && <Status {...withChildren(standOf(account))} /> },
+          { label: 'In flight', align: 'end', render: ({ account }) => account?.inFlight },
+          {
+            label: 'Verdict',
+            render: ({ chosen, reason }) =>
+              chosen ? <Status tone="good">Would be taken</Status> : `Not: ${reason || 'another comes first'}`,
+          },
+        ]}
+      />
+    </>
+  );
+}
+
+function withChildren({ tone, text }: ReturnType<typeof standOf>) {
+  return { tone, children: text };
+}

@@ -1,0 +1,186 @@
+import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import type { PoolStatus } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { type Account, AccountState, ProviderFormat, type QuotaWindow } from '@gateway/proto/pool/v1/account_pb.js';
+import type { QuotaForecast } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { useSigned } from '../../api/session.tsx';
+import { Panel } from '../../frame/page.tsx';
+import { Link, useSearchParams } from '../../frame/routing.tsx';
+import { Empty } from '../../ui/state.tsx';
+import { Bar, Status } from '../../ui/status.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Countdown, Time, useNowMs } from '../../ui/time.tsx';
+import { requestsLink } from '../requests/request-search.ts';
+import { AccountActions } from './account-actions.tsx';
+import { cooldownText, forecastOf, forecastTone, runningCooldowns, silentAccounts, standOf } from './account-words.ts';
+
+/** One pool: how long it lasts, and each of its accounts. */
+export function PoolPanel({ status }: { readonly status: PoolStatus }) {
+  const { pool, accounts, forecasts } = status;
+  const { may } = useSigned();
+  const available = accounts.filter(({ state }) => state === AccountState.AVAILABLE).length;
+  const format = pool?.format === ProviderFormat.MESSAGES ? 'Messages' : 'Responses';
+  const title = pool?.name ?? '';
+  return (
+    <Panel title={title} aside={`${format}, ${available} of ${accounts.length} accounts available`} wide>
+      <ul className="forecasts">
+        {forecasts.map((forecast) => (
+          <ForecastLine key={forecast.models} forecast={forecast} silent={silentAccounts(status)} />
+        ))}
+        {pool?.modelsReportedAt === undefined && (
+          <li>
+            <Status tone="warn">No model list</Status> The provider's list of models has not been read yet: what
+            gateway.yaml names is routed.
+          </li>
+        )}
+      </ul>
+      <Table
+        caption={`Accounts of the pool ${title}`}
+        rows={accounts}
+        keyOf={({ id }) => id}
+        columns={may(Role.OPERATOR) ? [...columns, actions] : columns}
+        empty={
+          <Empty title="The pool has no account.">
+            Add one here, or in gateway.yaml: until then nothing of it can be used.
+          </Empty>
+        }
+      />
+    </Panel>
+  );
+}
+
+function ForecastLine({ forecast, silent }: { readonly forecast: QuotaForecast; readonly silent: number }) {
+  const nowMs = useNowMs();
+  const outlook = forecastOf(forecast, nowMs);
+  const tone = forecastTone(outlook, nowMs);
+  const besides =
+    silent === 0 || forecast.models !== ''
+      ? ''
+      : ` ${silent === 1 ? '1 account has' : `${silent} accounts have`} not reported a quota and may last longer.`;
+  return (
+    <li>
+      {forecast.models !== '' && <code>{forecast.models}</code>}
+      {outlook.kind === 'ends' && (
+        <>
+          <Status tone={tone}>
+            Dry in <Countdown to={outlook.atMs} />
+          </Status>
+          <span>
+            At the present rate its {outlook.window} quotas are used up at <Time at={outlook.atMs} />.{besides}
+          </span>
+        </>
+      )}
+      {outlook.kind === 'dry' && (
+        <>
+          <Status tone={tone}>Dry</Status> The {outlook.window} quotas are used up.{besides}
+        </>
+      )}
+      {outlook.kind === 'none usable' && (
+        <>
+          <Status tone={tone}>Dry</Status> No account can be used now.{besides}
+        </>
+      )}
+      {outlook.kind === 'lasts' && (
+        <>
+          <Status tone={tone}>Lasts</Status> Its quotas are renewed faster than they are used.{besides}
+        </>
+      )}
+      {outlook.kind === 'unknown' && (
+        <>
+          <Status tone={tone}>Forecast not known</Status> No account has reported a quota with a length and an end.
+        </>
+      )}
+    </li>
+  );
+}
+
+const columns: readonly Column<Account>[] = [
+  {
+    label: 'Account',
+    names: true,
+    render: ({ id, name, stored, credentialKind }) => (
+      <>
+        <AccountName id={id} name={name} />
+        <div className="faint small nowrap">
+          {credentialKind.replace('_', ' ')}, {stored ? 'added here' : 'in gateway.yaml'}
+        </div>
+      </>
+    ),
+  },
+  { label: 'State', render: (account) => <Stand account={account} /> },
+  { label: 'Quotas used', render: ({ windows }) => <Quotas windows={windows} /> },
+  {
+    label: 'In flight',
+    render: ({ id, inFlight, maxInFlight }) => (
+      <div className="in-flight">
+        {maxInFlight === 0 ? inFlight : `${inFlight} of ${maxInFlight}`}
+        {maxInFlight > 0 && (
+          <Bar share={inFlight / maxInFlight} label={`${id}: requests in flight, of those it takes`} tone="info" />
+        )}
+      </div>
+    ),
+  },
+];
+
+const actions: Column<Account> = {
+  label: 'Actions',
+  labelHidden: true,
+  align: 'end',
+  render: (account) => <AccountActions account={account} />,
+};
+
+/** With the way to its requests. The one that the address names stands out. */
+function AccountName({ id, name }: { readonly id: string; readonly name: string }) {
+  const [params] = useSearchParams();
+  const link = <Link to={requestsLink({ account: id })}>{name}</Link>;
+  return params.get('account') === id ? <mark ref={scrollTo}>{link}</mark> : link;
+}
+
+function scrollTo(element: HTMLElement | null): void {
+  element?.scrollIntoView({ block: 'center' });
+}
+
+/** The state of an account and why. */
+function Stand({ account }: { readonly account: Account }) {
+  const nowMs = useNowMs();
+  const { tone, text } = standOf(account);
+  const cooldowns = runningCooldowns(account, nowMs);
+  return (
+    <div className="stand">
+      <Status tone={tone}>{text}</Status>
+      {cooldowns.map((cooldown) => (
+        <p key={`${cooldown.model} ${cooldown.reason}`} className="small">
+          {cooldownText(cooldown)}
+          {cooldown.until !== undefined && (
+            <>
+              , {cooldown.givenByProvider ? '' : 'by our guess '}
+              free in <Countdown to={cooldown.until} />
+            </>
+          )}
+        </p>
+      ))}
+      {account.note !== '' && <p className="small">{account.note}</p>}
+    </div>
+  );
+}
+
+function Quotas({ windows }: { readonly windows: readonly QuotaWindow[] }) {
+  if (windows.length === 0) return <span className="faint">none reported</span>;
+  return (
+    <ul className="quotas">
+      {windows.map(({ name, models, usedFraction, resetsAt }) => (
+        <li key={`${name} ${models}`}>
+          <span title={models === '' ? undefined : `for ${models}`}>{name}</span>
+          <Bar share={usedFraction} label={`${name}${models && ` for ${models}`}: quota used`} />
+          <b>{Math.round(usedFraction * 100)} %</b>
+          <span className="faint">
+            {resetsAt !== undefined && (
+              <>
+                resets in <Countdown to={resetsAt} />
+              </>
+            )}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,106 @@
+import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { type PoolOverview, PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { useState } from 'react';
+import { useLive } from '../../api/live.ts';
+import { useSigned } from '../../api/session.tsx';
+import { Page, Panel } from '../../frame/page.tsx';
+import { Link, useParams } from '../../frame/routing.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Empty, Failure, Loading } from '../../ui/state.tsx';
+import { Table } from '../../ui/table.tsx';
+import { AddAccount } from './add-account.tsx';
+import { ExplainModel } from './explain-model.tsx';
+import { PoolPanel } from './pool-panel.tsx';
+import './pools.css';
+
+/** Every pool, or the one of the address: how its accounts stand, why, and how long they last. */
+export function PoolsPage() {
+  const { pool = '' } = useParams();
+  const { may } = useSigned();
+  const [adding, setAdding] = useState(false);
+  const { data: overview, connection } = useLive(
+    PoolService.method.watchPools,
+    { pool },
+    (message) => message.overview,
+  );
+  const mayChange = may(Role.OPERATOR);
+  return (
+    <Page
+      title={pool === '' ? 'Pools' : `Pool ${pool}`}
+      about={
+        pool === '' ? (
+          'The accounts of providers, what keeps them, and when they run dry.'
+        ) : (
+          <Link to="/pools">All pools</Link>
+        )
+      }
+      actions={mayChange && overview !== undefined && <Button onClick={() => setAdding(true)}>Add account</Button>}
+    >
+      {overview !== undefined ? (
+        <Pools overview={overview} only={pool} />
+      ) : connection.state === 'refused' || connection.state === 'lost' ? (
+        <Failure problem={connection.problem} />
+      ) : (
+        <Loading what="the pools" />
+      )}
+      {adding && overview !== undefined && (
+        <AddAccount overview={overview} pool={pool} onClose={() => setAdding(false)} />
+      )}
+    </Page>
+  );
+}
+
+function Pools({ overview, only }: { readonly overview: PoolOverview; readonly only: string }) {
+  const { pools } = overview;
+  if (pools.length === 0) {
+    return (
+      <Empty title={only === '' ? 'There are no pools.' : `There is no pool ${only}.`}>
+        Pools are in gateway.yaml. <Link to="/configuration">See what the gateway runs with.</Link>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      {pools.map((status) => (
+        <PoolPanel key={status.pool?.name} status={status} />
+      ))}
+      <ExplainModel overview={overview} />
+      {only === '' && <Classes overview={overview} />}
+    </>
+  );
+}
+
+/** What the gateway's own model names mean. */
+function Classes({ overview: { classes, pools } }: { readonly overview: PoolOverview }) {
+  const known = pools.map(({ pool }) => pool?.name);
+  return (
+    <Panel title="Classes" aside="Names of models that the gateway gives, in gateway.yaml" wide>
+      <Table
+        caption="Classes with their candidates"
+        rows={classes}
+        keyOf={({ id }) => id}
+        empty={<Empty title="There are no classes.">Clients name models of the providers then.</Empty>}
+        columns={[
+          { label: 'Model', names: true, render: ({ id }) => <code>{id}</code> },
+          { label: 'Name', render: ({ name }) => name },
+          { label: 'Effort', render: ({ effort }) => effort || '–' },
+          {
+            label: 'Candidates, the preferred one first',
+            render: ({ candidates }) => (
+              <ol className="candidates">
+                {candidates.map((candidate) => {
+                  const pool = candidate.slice(0, candidate.indexOf('/'));
+                  return (
+                    <li key={candidate}>
+                      <code>{known.includes(pool) ? candidate : `${candidate} (no such pool)`}</code>
+                    </li>
+                  );
+                })}
+              </ol>
+            ),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,38 @@
+import type { RequestListing, WatchRequestsResponse } from '@gateway/proto/admin/v1/request_service_pb.js';
+import { msOf } from '../../ui/time.tsx';
+
+/** What ended since the page is open. */
+export interface LiveList {
+  /** The one that ended last comes first. */
+  readonly newest: readonly RequestListing[];
+  /** Those that matched and were not sent, because more ended than anyone could read. */
+  readonly leftOut: number;
+}
+
+/** More than that nobody reads; older ones are in the pages of the list. */
+const mostShown = 60;
+/** Of those that come at once: a list that moves faster cannot be read, and costs the browser a core. */
+const mostAtOnce = 12;
+
+export function listWith(
+  { requests, leftOut }: WatchRequestsResponse,
+  before: LiveList = { newest: [], leftOut: 0 },
+): LiveList {
+  if (requests.length === 0 && leftOut === 0) return before;
+  const read = requests.slice(-mostAtOnce);
+  const newest = [...read.toReversed(), ...before.newest].slice(0, mostShown);
+  return { newest, leftOut: before.leftOut + leftOut + requests.length - read.length };
+}
+
+/** Live and listed requests as one list without doubles, those received last first. */
+export function mergeNewest(
+  live: readonly RequestListing[],
+  listed: readonly RequestListing[],
+): readonly RequestListing[] {
+  const byId = new Map([...listed, ...live].map((listing) => [listing.request?.requestId, listing]));
+  return [...byId.values()].toSorted((one, other) => receivedMs(other) - receivedMs(one));
+}
+
+function receivedMs({ request }: RequestListing): number {
+  return request?.receivedAt === undefined ? 0 : msOf(request.receivedAt);
+}

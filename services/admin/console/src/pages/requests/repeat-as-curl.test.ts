@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { repeatAsCurl } from './repeat-as-curl.ts';
+
+describe('a request as curl', () => {
+  it('asks the same endpoint and model with a token of its own', () => {
+    expect(repeatAsCurl({ endpoint: '/v1/messages', model: 'gateway/claude' }, 'https://gateway')).toBe(
+      [
+        "curl -N 'https://gateway/v1/messages' \\",
+        '  -H "x-api-key: $TOKEN" \\',
+        "  -H 'content-type: application/json' \\",
+        `  -d '{"model":"gateway/claude","max_tokens":1024,"messages":[{"role":"user","content":"…"}],"stream":true}'`,
+      ].join('\n'),
+    );
+    expect(repeatAsCurl({ endpoint: '/v1/responses', model: 'm' }, 'https://gateway')).toContain(
+      'authorization: Bearer $TOKEN',
+    );
+  });
+
+  it('runs nothing that a client hid in the name of a model', () => {
+    expect(repeatAsCurl({ endpoint: '/v1/responses', model: "'; rm -rf ~; '" }, 'https://gateway')).toContain(
+      `"'\\''; rm -rf ~; '\\''"`,
+    );
+  });
+});

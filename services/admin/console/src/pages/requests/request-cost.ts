@@ -1,0 +1,34 @@
+import type { ModelPrice } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+
+interface Used {
+  readonly inputTokens: bigint;
+  readonly cachedTokens: bigint;
+  readonly outputTokens: bigint;
+}
+
+/** What a use of a model cost, in millionths of the currency. Undefined: the model has no price. */
+export function costOf(
+  { inputTokens, cachedTokens, outputTokens }: Used,
+  model: string,
+  prices: readonly ModelPrice[],
+): number | undefined {
+  const price = prices.find((each) => fits(each.model, model));
+  if (price === undefined) return undefined;
+  const fresh = (inputTokens - cachedTokens) * price.inputMicros;
+  return Number(fresh + cachedTokens * price.cachedInputMicros + outputTokens * price.outputMicros) / 1_000_000;
+}
+
+/** "*" stands for any text. */
+function fits(pattern: string, model: string): boolean {
+  const [start = '', ...rest] = pattern.split('*');
+  if (rest.length === 0) return pattern === model;
+  const end = rest.pop() ?? '';
+  if (!model.startsWith(start) || !model.endsWith(end) || model.length < start.length + end.length) return false;
+  let from = start.length;
+  for (const part of rest) {
+    const found = model.indexOf(part, from);
+    if (found === -1 || found + part.length > model.length - end.length) return false;
+    from = found + part.length;
+  }
+  return true;
+}

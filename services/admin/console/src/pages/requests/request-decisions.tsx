@@ -1,0 +1,64 @@
+import type { SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
+import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { Link } from '../../frame/routing.tsx';
+import { Status } from '../../ui/status.tsx';
+import { formatMoment } from '../../ui/time.tsx';
+import { attemptText, attemptTone, attemptWord, noAccountText, skippedText } from './request-words.ts';
+
+/** Each account that was tried: why it, why not the others, and how that went. */
+export function RequestDecisions({
+  request: { attempts, noAccount, refusal, model },
+}: {
+  readonly request: RequestLogged;
+}) {
+  if (attempts.length === 0 && noAccount === undefined) {
+    return (
+      <p className="faint">
+        {refusal === undefined
+          ? 'It ended before an account was looked for.'
+          : 'A limit refused it before an account was looked for.'}
+      </p>
+    );
+  }
+  return (
+    <ol className="decisions">
+      {attempts.map((attempt) => (
+        <li key={attempt.asked}>
+          <p className="row">
+            <Link to={`/pools/${attempt.pool}`}>{attempt.accountId}</Link>
+            <span className="faint">{attempt.model}</span>
+            <Status tone={attemptTone(attempt)}>{attemptWord(attempt)}</Status>
+          </p>
+          <p>{attemptText(attempt, formatMoment)}</p>
+          <Skipped groups={attempt.skipped} />
+        </li>
+      ))}
+      {noAccount !== undefined && (
+        <li>
+          <p className="row">
+            <Status tone="bad">No account</Status>
+          </p>
+          <p>{noAccountText(noAccount, attempts.length, formatMoment)}</p>
+          <Skipped groups={noAccount.skipped} />
+          {model !== '' && (
+            <Link to={`/pools?model=${encodeURIComponent(model)}`}>Which account would take it now?</Link>
+          )}
+        </li>
+      )}
+    </ol>
+  );
+}
+
+function Skipped({ groups }: { readonly groups: readonly SkippedAccounts[] }) {
+  if (groups.length === 0) return null;
+  return (
+    <>
+      <p className="faint">Passed over:</p>
+      <ul className="skipped">
+        {groups.map((group) => (
+          <li key={skippedText(group)}>{skippedText(group)}</li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,112 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import {
+  RequestFilter,
+  type RequestSearch,
+  RequestSearchSchema,
+} from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+
+/** What is looked for, as the address of the page has it: every filter can be sent to a colleague as a link. */
+export interface RequestFilters {
+  /** The id of a token, the beginning of one, or a label. */
+  readonly token: string;
+  readonly model: string;
+  /** "<pool>/<name>" */
+  readonly account: string;
+  readonly endpoint: string;
+  /** "429"; "4xx" and "5xx" stand for all of them. */
+  readonly status: string;
+  readonly kind: string;
+  /** The beginning of the request's id, or of the id that the client sent. */
+  readonly id: string;
+  /** ISO times in UTC. */
+  readonly since: string;
+  readonly until: string;
+}
+
+export const filterNames = ['token', 'model', 'account', 'endpoint', 'status', 'kind', 'id', 'since', 'until'] as const;
+
+export function filtersOf(params: URLSearchParams): RequestFilters {
+  const values = filterNames.map((name) => [name, params.get(name)?.trim() ?? '']);
+  return Object.fromEntries(values) as Record<(typeof filterNames)[number], string>;
+}
+
+/** The address of the list that shows these. */
+export function requestsLink(filters: Partial<RequestFilters>): string {
+  const params = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== ''));
+  return params.size === 0 ? '/requests' : `/requests?${params}`;
+}
+
+/** Where all that match are to be had as a file, however many they are. */
+export function exportLink(filters: RequestFilters, format: 'csv' | 'ndjson'): string {
+  const { token, kind, account, id, status, since, until, ...same } = filters;
+  const code = String(statusOf(status) || '');
+  const said = {
+    ...same,
+    token,
+    filter: kind,
+    account_id: account,
+    request_id: id,
+    status: code,
+    since,
+    until,
+    format,
+  };
+  return `/export/requests?${new URLSearchParams(Object.entries(said).filter(([, value]) => value !== ''))}`;
+}
+
+/** As the gateway takes it. The token goes beside it: what names it is looked up there. */
+export function searchOf(filters: RequestFilters): RequestSearch {
+  const { model, account, endpoint, status, kind, id, since, until } = filters;
+  return create(RequestSearchSchema, {
+    model,
+    accountId: account,
+    endpoint,
+    status: statusOf(status),
+    filter: kinds.find((each) => each.value === kind)?.filter ?? RequestFilter.UNSPECIFIED,
+    requestId: id.replace(/^chatcmpl-/, ''),
+    ...timeOf('since', since),
+    ...timeOf('until', until),
+  });
+}
+
+export const kinds = [
+  { value: 'failed', label: 'Failed', filter: RequestFilter.FAILED },
+  { value: 'refused', label: 'Refused', filter: RequestFilter.REFUSED },
+  { value: 'moved', label: 'Moved to another account', filter: RequestFilter.MOVED },
+  { value: 'slow', label: 'Slow to begin', filter: RequestFilter.SLOW },
+  { value: 'aborted', label: 'Left by the client', filter: RequestFilter.ABORTED },
+] as const;
+
+export const endpoints = [
+  '/v1/chat/completions',
+  '/v1/messages',
+  '/v1/messages/count_tokens',
+  '/v1/responses',
+] as const;
+
+export const statuses = [
+  '200',
+  '4xx',
+  '401',
+  '404',
+  '408',
+  '413',
+  '422',
+  '429',
+  '499',
+  '5xx',
+  '502',
+  '503',
+  '529',
+] as const;
+
+function statusOf(text: string): number {
+  const digits = /^[1-5]xx$/i.test(text) ? `${text[0]}00` : text;
+  return /^\d{3}$/.test(digits) ? Number(digits) : 0;
+}
+
+function timeOf<Name extends 'since' | 'until'>(name: Name, text: string) {
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? {} : { [name]: timestampFromMs(ms) };
+}

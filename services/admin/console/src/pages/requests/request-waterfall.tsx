@@ -1,0 +1,49 @@
+import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { durationText } from './request-words.ts';
+import { placeOf, type WaterfallBar, waterfallOf } from './waterfall.ts';
+
+/** A bar for each step, to scale. The figures beside them say the same. */
+export function RequestWaterfall({ request }: { readonly request: RequestLogged }) {
+  const { totalMs, bars } = waterfallOf(request);
+  if (bars.length === 0) return <p className="faint">The log has no times of it.</p>;
+  const waited = request.times?.waitedForRoom ?? 0;
+  return (
+    <>
+      <ol className="waterfall">
+        {bars.map((bar) => (
+          <Step key={`${bar.label} ${bar.fromMs}`} bar={bar} totalMs={totalMs} />
+        ))}
+      </ol>
+      <p className="waterfall-scale faint" aria-hidden="true">
+        <span>0</span>
+        <span>{durationText(totalMs)}</span>
+      </p>
+      {waited >= 1 && <p className="faint small">It waited {durationText(waited)} for room for its body.</p>}
+    </>
+  );
+}
+
+function Step({ bar, totalMs }: { readonly bar: WaterfallBar; readonly totalMs: number }) {
+  const { label, kind, fromMs, toMs, firstByteMs } = bar;
+  const { left, width } = placeOf(bar, totalMs);
+  return (
+    <li>
+      <span className="step">
+        {label}
+        {kind === 'failed attempt' && <span className="bad-text"> failed</span>}
+      </span>
+      <span className="track" aria-hidden="true">
+        <span className="bar" data-kind={kind} style={{ insetInlineStart: `${left}%`, inlineSize: `${width}%` }} />
+        {firstByteMs !== undefined && (
+          <span className="first-token" style={{ insetInlineStart: `${(firstByteMs / totalMs) * 100}%` }} />
+        )}
+      </span>
+      <span className="took">
+        {durationText(toMs - fromMs)}
+        {firstByteMs !== undefined && (
+          <span className="faint">, first token after {durationText(firstByteMs - fromMs)}</span>
+        )}
+      </span>
+    </li>
+  );
+}

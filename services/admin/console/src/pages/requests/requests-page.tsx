@@ -1,0 +1,204 @@
+import { useInfiniteQuery } from '@connectrpc/connect-query';
+import { type RequestListing, RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
+import { useEffect, useMemo, useState } from 'react';
+import { useLive } from '../../api/live.ts';
+import { problemOf } from '../../api/problem.ts';
+import { Page } from '../../frame/page.tsx';
+import { Link, useSearchParams } from '../../frame/routing.tsx';
+import { Button } from '../../ui/button.tsx';
+import { formatCompact, formatCount } from '../../ui/numbers.ts';
+import { Answer, Empty } from '../../ui/state.tsx';
+import { Status } from '../../ui/status.tsx';
+import { type Column, More, Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { type LiveList, listWith, mergeNewest } from './live-list.ts';
+import { RequestFilterForm } from './request-filter-form.tsx';
+import { exportLink, filtersOf, requestsLink, searchOf } from './request-search.ts';
+import { durationText, endingOf } from './request-words.ts';
+import './requests.css';
+
+/** What became of requests: those that end now at the top, older ones by pages. What is looked for is in the address. */
+export function RequestsPage() {
+  const [params] = useSearchParams();
+  const [paused, setPaused] = useState(false);
+  const filters = filtersOf(params);
+  const search = searchOf(filters);
+  const { token } = filters;
+  // Of the past alone: nothing that ends from now on can be in it.
+  const isPast = filters.until !== '';
+  const list = useInfiniteQuery(
+    RequestService.method.listRequests,
+    { search, token, pageSize: 50, pageToken: '' },
+    { pageParamKey: 'pageToken', getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined, staleTime: 0 },
+  );
+  const live = useLive(RequestService.method.watchRequests, { search, token }, listWith, {
+    silentAfterSeconds: 30,
+    paused: paused || isPast,
+  });
+  const { refetch } = list;
+  const isLive = live.connection.state === 'live' && !paused && !isPast;
+  // What ended before the stream began to flow, or while it was lost, is in the list.
+  useEffect(() => {
+    if (isLive) void refetch();
+  }, [isLive, refetch]);
+  const rows = useMemo(
+    () => mergeNewest(live.data?.newest ?? [], list.data?.pages.flatMap(({ requests }) => requests) ?? []),
+    [live.data, list.data],
+  );
+  return (
+    <Page
+      title="Requests"
+      about="What became of each request that asked a model, and why it went where it went. Never what was said in it."
+      actions={
+        !isPast && (
+          <Button aria-pressed={paused} onClick={() => setPaused(!paused)}>
+            {paused ? 'Go on live' : 'Pause'}
+          </Button>
+        )
+      }
+    >
+      <RequestFilterForm filters={filters} problem={list.error === null ? undefined : problemOf(list.error)} />
+      <section className="panel" aria-label="Requests">
+        <Answer of={{ ...list, data: list.data ?? (rows.length > 0 ? {} : undefined) }} what="the requests">
+          {() => (
+            <>
+              <LiveNote paused={paused} isPast={isPast} list={live.data} />
+              <Table
+                caption="Requests, newest first"
+                rows={rows}
+                keyOf={idOf}
+                columns={columns}
+                empty={<NoRequests filtered={params.size > 0} />}
+              />
+              <More of={list} />
+              <p className="export faint">
+                All that match, as{' '}
+                <a href={exportLink(filters, 'csv')} download>
+                  CSV
+                </a>{' '}
+                or{' '}
+                <a href={exportLink(filters, 'ndjson')} download>
+                  NDJSON
+                </a>
+              </p>
+            </>
+          )}
+        </Answer>
+      </section>
+    </Page>
+  );
+}
+
+function idOf({ request }: RequestListing): string {
+  return request?.requestId ?? '';
+}
+
+function LiveNote({
+  paused,
+  isPast,
+  list,
+}: {
+  readonly paused: boolean;
+  readonly isPast: boolean;
+  readonly list: LiveList | undefined;
+}) {
+  if (isPast) return <p className="live-note">Of the past: the list does not go on.</p>;
+  if (paused) return <p className="live-note">Paused. What ends meanwhile is listed when it goes on.</p>;
+  if (list === undefined || list.leftOut === 0) return null;
+  return (
+    <p className="live-note">
+      More ended than can be read: {formatCount(list.leftOut)} were left out here. Filters show fewer; older pages have
+      them all.
+    </p>
+  );
+}
+
+function NoRequests({ filtered }: { readonly filtered: boolean }) {
+  if (filtered) {
+    return (
+      <Empty title="No request matches.">
+        <Link to="/requests">Show all requests</Link>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="There is no request in the log yet.">
+      <Link to="/tokens/new">Issue a token</Link> and send the first one. The log keeps requests for some days.
+    </Empty>
+  );
+}
+
+const columns: readonly Column<RequestListing>[] = [
+  {
+    label: 'Received',
+    names: true,
+    render: ({ request }) => (
+      <Link className="nowrap" to={`/requests/${request?.requestId}`}>
+        <Time at={request?.receivedAt} />
+      </Link>
+    ),
+  },
+  {
+    label: 'Ended',
+    render: ({ request }) => {
+      if (request === undefined) return null;
+      const { tone, text } = endingOf(request);
+      return (
+        <span className="row">
+          <Status tone={tone}>{text}</Status>
+          {request.errorCode !== '' && <code className="small">{request.errorCode}</code>}
+        </span>
+      );
+    },
+  },
+  {
+    label: 'Token',
+    render: ({ request, tokenLabel }) => (
+      <Link to={requestsLink({ token: request?.tokenId ?? '' })}>{tokenLabel || request?.tokenId.slice(0, 8)}</Link>
+    ),
+  },
+  {
+    label: 'Model',
+    render: ({ request }) =>
+      request?.model ? <div className="model">{request.model}</div> : <span className="faint">not known</span>,
+  },
+  {
+    label: 'Endpoint',
+    render: ({ request }) => <span className="faint nowrap">{request?.endpoint.replace(/^\/v1\//, '')}</span>,
+  },
+  {
+    label: 'Accounts',
+    render: ({ request }) => {
+      if (request === undefined || request.attempts.length === 0) return <span className="faint">none</span>;
+      const [last, before] = [request.attempts.at(-1)?.accountId, request.attempts.length - 1];
+      return (
+        <>
+          {last}
+          {before > 0 && <span className="faint"> after {before === 1 ? 'another' : `${before} others`}</span>}
+        </>
+      );
+    },
+  },
+  {
+    label: 'First token',
+    align: 'end',
+    render: ({ request }) => (
+      <span className={request?.slow ? 'slow' : undefined}>{msOr(request?.times?.firstByte)}</span>
+    ),
+  },
+  { label: 'Took', align: 'end', render: ({ request }) => msOr(request?.times?.ended) },
+  {
+    label: 'Tokens',
+    align: 'end',
+    render: ({ request }) => {
+      const usage = request?.usage;
+      return usage === undefined
+        ? '–'
+        : `${formatCompact(usage.inputTokens)} in, ${formatCompact(usage.outputTokens)} out`;
+    },
+  },
+];
+
+function msOr(ms: number | undefined): string {
+  return ms === undefined ? '–' : durationText(ms);
+}

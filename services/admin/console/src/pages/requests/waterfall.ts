@@ -1,0 +1,63 @@
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+
+/** What a request spent its time on, one bar below the other. Times are milliseconds since it was received. */
+export interface Waterfall {
+  readonly totalMs: number;
+  readonly bars: readonly WaterfallBar[];
+}
+
+export interface WaterfallBar {
+  readonly label: string;
+  readonly kind: 'admission' | 'body' | 'choice' | 'attempt' | 'failed attempt' | 'settle';
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** When the first content of the answer was there. */
+  readonly firstByteMs?: number | undefined;
+}
+
+/** From its admission to its end, as far as it came. */
+export function waterfallOf({ times, attempts, noAccount, refusal }: RequestLogged): Waterfall {
+  const known = attempts.flatMap(({ acquired, ended }) => [acquired, ended ?? 0]);
+  const totalMs = times?.ended ?? Math.max(times?.bodyRead ?? 0, noAccount?.answered ?? 0, ...known);
+  const admitted = times?.admitted ?? (refusal === undefined ? undefined : totalMs);
+  const bars: WaterfallBar[] = [];
+  if (admitted !== undefined) bars.push({ label: 'Admission', kind: 'admission', fromMs: 0, toMs: admitted });
+  if (times?.admitted !== undefined) {
+    // A body that could not be read ended the request.
+    const toMs = times.bodyRead ?? (attempts.length === 0 && noAccount === undefined ? totalMs : times.admitted);
+    bars.push({ label: 'Body', kind: 'body', fromMs: times.admitted, toMs });
+  }
+  for (const [index, { asked, acquired, ended, firstByte, result, accountId }] of attempts.entries()) {
+    const isLast = index === attempts.length - 1;
+    bars.push({ label: 'Choice of an account', kind: 'choice', fromMs: asked, toMs: acquired });
+    bars.push({
+      label: accountId,
+      kind: result === AttemptResult.SUCCEEDED || result === AttemptResult.CANCELLED ? 'attempt' : 'failed attempt',
+      fromMs: acquired,
+      toMs: ended ?? (isLast ? totalMs : acquired),
+      firstByteMs: firstByte,
+    });
+  }
+  if (noAccount !== undefined) {
+    bars.push({ label: 'No account', kind: 'choice', fromMs: noAccount.asked, toMs: noAccount.answered });
+  }
+  const worked = attempts.at(-1)?.ended;
+  if (worked !== undefined && noAccount === undefined && totalMs > worked) {
+    bars.push({ label: 'Settle and send', kind: 'settle', fromMs: worked, toMs: totalMs });
+  }
+  return { totalMs, bars };
+}
+
+/** Where a bar stands on a scale of 0 to 100, never too thin to be seen. */
+export function placeOf({ fromMs, toMs }: Pick<WaterfallBar, 'fromMs' | 'toMs'>, totalMs: number) {
+  if (totalMs <= 0) return { left: 0, width: 100 };
+  const left = clamp((fromMs / totalMs) * 100, 0, 100 - thinnest);
+  return { left, width: clamp(((toMs - fromMs) / totalMs) * 100, thinnest, 100 - left) };
+}
+
+const thinnest = 0.4;
+
+function clamp(value: number, least: number, most: number): number {
+  return Math.min(most, Math.max(least, value));
+}

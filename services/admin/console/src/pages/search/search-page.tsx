@@ -1,0 +1,87 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { useQuery } from '@connectrpc/connect-query';
+import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
+import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import { mayPass, problemOf } from '../../api/problem.ts';
+import { Page } from '../../frame/page.tsx';
+import { Link, Navigate, useSearchParams } from '../../frame/routing.tsx';
+import { Empty, Failure, Loading } from '../../ui/state.tsx';
+
+interface Hit {
+  readonly to: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** Whatever has an id, the beginning of one, or a label. A single hit is gone to at once. */
+export function SearchPage() {
+  const [parameters] = useSearchParams();
+  const text = (parameters.get('q') ?? '').trim();
+  const request = useQuery(RequestService.method.getRequest, { requestId: text }, { retry });
+  const tokens = useQuery(
+    TokenService.method.listTokens,
+    { search: text, includeEnded: true, pageSize: 20 },
+    { retry },
+  );
+  const pools = useQuery(PoolService.method.listPools, {}, { retry });
+  const asked = [request, tokens, pools];
+  const hits: readonly Hit[] = [
+    ...(request.data?.request?.request ? [request.data.request.request] : []).map(({ requestId }) => ({
+      to: `/requests/${encodeURIComponent(requestId)}`,
+      kind: 'Request',
+      name: requestId,
+    })),
+    ...(tokens.data?.tokens ?? []).flatMap(({ token }) =>
+      token === undefined ? [] : [{ to: `/tokens/${token.tokenId}`, kind: 'Token', name: token.label }],
+    ),
+    ...(pools.data?.overview?.pools ?? []).flatMap((each) => hitsInPool(each.pool?.name ?? '', each.accounts, text)),
+  ];
+  const [only] = hits;
+  const waiting = asked.some(({ isPending }) => isPending);
+  const failed = asked.find(
+    ({ error }) =>
+      error !== null &&
+      ConnectError.from(error).code !== Code.NotFound &&
+      ConnectError.from(error).code !== Code.InvalidArgument,
+  );
+  if (!waiting && hits.length === 1 && only !== undefined && failed === undefined)
+    return <Navigate to={only.to} replace />;
+  return (
+    <Page title={`Search for “${text}”`}>
+      {waiting && <Loading what="what has this id" />}
+      {failed?.error && <Failure problem={problemOf(failed.error)} onRetry={() => failed.refetch()} />}
+      {hits.length > 0 && (
+        <ul className="panel stack">
+          {hits.map(({ to, kind, name }) => (
+            <li key={to} className="hit">
+              <span className="faint">{kind}</span>
+              <Link to={to}>{name}</Link>
+            </li>
+          ))}
+        </ul>
+      )}
+      {!waiting && hits.length === 0 && failed === undefined && (
+        <Empty title="Nothing has this id, label or name.">
+          Paste a request id (from the header x-request-id, or chatcmpl-…), the beginning of a token's id, its label, or
+          an account such as responses/team-a. Requests are kept for some days only.
+        </Empty>
+      )}
+    </Page>
+  );
+}
+
+/** No such id is an answer. */
+function retry(failures: number, error: Error): boolean {
+  return failures < 2 && mayPass(error);
+}
+
+function hitsInPool(pool: string, accounts: readonly { readonly id: string }[], text: string): readonly Hit[] {
+  const own = accounts
+    .filter(({ id }) => id.includes(text))
+    .map(({ id }) => ({ to: `/pools/${pool}?account=${encodeURIComponent(id)}`, kind: 'Account', name: id }));
+  const [account] = own;
+  if (pool === text || (own.length > 1 && own.length === accounts.length))
+    return [{ to: `/pools/${pool}`, kind: 'Pool', name: pool }];
+  return account === undefined ? [] : own;
+}

@@ -1,0 +1,101 @@
+import { useQuery } from '@connectrpc/connect-query';
+import { type Replica, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
+import { Page, Panel } from '../../frame/page.tsx';
+import { formatBytes, formatCount, formatPercent, formatRate } from '../../ui/numbers.ts';
+import { Answer, Empty } from '../../ui/state.tsx';
+import { Status } from '../../ui/status.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Ago } from '../../ui/time.tsx';
+
+/** Every process of the gateway, and what it says of itself. */
+export function SystemPage() {
+  const replicas = useQuery(SystemService.method.listReplicas, {}, { refetchInterval: 5_000 });
+  return (
+    <Page title="System" about="Every process of the gateway, asked anew every five seconds.">
+      <Answer of={replicas} what="the replicas">
+        {({ replicas }) => (
+          <>
+            <Summary replicas={replicas} />
+            <Panel title="Replicas">
+              <Table
+                caption="Replicas"
+                columns={columns}
+                rows={replicas}
+                keyOf={({ service, address }) => `${service} ${address}`}
+              />
+            </Panel>
+          </>
+        )}
+      </Answer>
+    </Page>
+  );
+}
+
+function Summary({ replicas }: { readonly replicas: readonly Replica[] }) {
+  if (replicas.length === 0)
+    return <Empty title="No replica was found.">Check the addresses of the services in the settings of admin.</Empty>;
+  const ready = replicas.filter((replica) => replica.ready).length;
+  const versions = [...new Set(replicas.map(({ version }) => version).filter((version) => version !== ''))].toSorted();
+  return (
+    <div className="row">
+      <Status tone={ready === replicas.length ? 'good' : 'bad'}>
+        {ready} of {replicas.length} ready
+      </Status>
+      {versions.length === 1 ? (
+        <Status tone="neutral">version {versions[0]}</Status>
+      ) : (
+        <Status tone="warn">
+          {versions.length} versions: {versions.join(', ')}
+        </Status>
+      )}
+    </div>
+  );
+}
+
+const columns: readonly Column<Replica>[] = [
+  { label: 'Service', names: true, render: ({ service }) => service },
+  { label: 'Address', render: ({ address }) => <code>{address}</code> },
+  { label: 'State', render: (replica) => <State replica={replica} /> },
+  { label: 'Version', render: ({ version }) => version || <span className="faint">not known</span> },
+  {
+    label: 'Started',
+    render: ({ startedAt }) =>
+      startedAt === undefined ? <span className="faint">not known</span> : <Ago at={startedAt} />,
+  },
+  {
+    label: 'Processor',
+    align: 'end',
+    render: ({ cpuShare, version }) => (version === '' ? '–' : formatPercent(cpuShare)),
+  },
+  {
+    label: 'Memory',
+    align: 'end',
+    render: ({ residentBytes }) => (residentBytes === 0n ? '–' : formatBytes(residentBytes)),
+  },
+  { label: 'Figures', render: ({ figures }) => <Figures figures={figures} /> },
+];
+
+function State({ replica: { ready, problem } }: { readonly replica: Replica }) {
+  if (ready) return <Status tone="good">ready</Status>;
+  return (
+    <span className="row">
+      <Status tone="bad">not ready</Status>
+      {problem}
+    </span>
+  );
+}
+
+/** Figures have the names of metrics: "outbox_waiting_events". */
+function Figures({ figures }: { readonly figures: Readonly<Record<string, number>> }) {
+  const entries = Object.entries(figures).toSorted(([one], [other]) => one.localeCompare(other));
+  if (entries.length === 0) return <span className="faint">–</span>;
+  return (
+    <ul className="figures">
+      {entries.map(([name, value]) => (
+        <li key={name}>
+          {name.replaceAll('_', ' ')} <b>{Number.isInteger(value) ? formatCount(value) : formatRate(value)}</b>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,27 @@
+import { useQuery } from '@connectrpc/connect-query';
+import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import { useState } from 'react';
+
+const key = 'gateway-public-address';
+
+/**
+ * Where clients reach the gateway, without a slash at its end, and how to say so. The gateway does not know what stands before it: until
+ * somebody has said so in this browser, it is this machine's name with the gateway's own port.
+ */
+export function usePublicAddress(): readonly [string, (address: string) => void] {
+  const [said, setSaid] = useState(() => localStorage.getItem(key) ?? '');
+  const { data } = useQuery(
+    ConfigurationService.method.getConfiguration,
+    {},
+    { enabled: said === '', staleTime: 60_000 },
+  );
+  const port = data?.settings.find(({ name }) => name === 'PORT')?.value ?? '8080';
+  const { protocol, hostname } = window.location;
+  const say = (address: string) => {
+    const trimmed = address.trim().replace(/\/+$/, '');
+    if (trimmed === '') localStorage.removeItem(key);
+    else localStorage.setItem(key, trimmed);
+    setSaid(trimmed);
+  };
+  return [said || `${protocol}//${hostname}:${port}`, say];
+}

@@ -1,0 +1,76 @@
+import type { Problem } from '../../api/problem.ts';
+import { SelectField, TextAreaField, TextField } from '../../ui/field.tsx';
+import type { TokenDraft } from './token-draft.ts';
+
+interface TokenFieldsProps {
+  readonly draft: TokenDraft;
+  readonly onDraft: (draft: TokenDraft) => void;
+  readonly problem: Problem | undefined;
+  /** The kind of a token stays what it was. */
+  readonly isNew: boolean;
+}
+
+export function TokenFields({ draft, onDraft, problem, isNew }: TokenFieldsProps) {
+  const set = (name: keyof TokenDraft) => (value: string) => onDraft({ ...draft, [name]: value });
+  const at = (name: string) => problem?.fields[name];
+  return (
+    <>
+      <TextField
+        label="Label"
+        hint="Who it is for. Its holder sees it."
+        required
+        maxLength={200}
+        autoComplete="off"
+        value={draft.label}
+        onValue={set('label')}
+        problem={at('label')}
+      />
+      {isNew && (
+        <SelectField label="Kind" value={draft.kind} onValue={set('kind')} problem={at('kind')}>
+          <option value="service">Service: has the limits below</option>
+          <option value="personal">Personal: has no limits</option>
+        </SelectField>
+      )}
+      {draft.kind === 'service' && (
+        <>
+          <TextField
+            label="Requests per minute"
+            hint="In any 60 seconds. Empty: not limited. 0: none is admitted."
+            type="number"
+            min={0}
+            max={4_294_967_295}
+            value={draft.requestsPerMinute}
+            onValue={set('requestsPerMinute')}
+            problem={at('limits.requestsPerMinute')}
+          />
+          <TextField
+            label="Tokens per day"
+            hint="Input and output, from midnight to midnight in Amsterdam. Empty: not limited."
+            type="number"
+            min={0}
+            max={Number.MAX_SAFE_INTEGER}
+            value={draft.tokensPerDay}
+            onValue={set('tokensPerDay')}
+            problem={at('limits.tokensPerDay')}
+          />
+        </>
+      )}
+      <TextField
+        label="Expires"
+        hint="In your own time zone. Empty: never."
+        type="datetime-local"
+        value={draft.expiresAt}
+        onValue={set('expiresAt')}
+        problem={at('expiresAt')}
+      />
+      <TextAreaField
+        label="Note"
+        hint="For operators alone."
+        maxLength={1000}
+        value={draft.note}
+        onValue={set('note')}
+        problem={at('note')}
+      />
+    </>
+  );
+}

@@ -1,0 +1,76 @@
+import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { formatCompact } from '../../ui/numbers.ts';
+import { Bar } from '../../ui/status.tsx';
+import { Countdown, DayTime } from '../../ui/time.tsx';
+import './tokens.css';
+
+interface TokenLimitsProps {
+  readonly token: Token;
+  /** Undefined: the limiter could not be asked. */
+  readonly status: LimitStatus | undefined;
+  /** Says also when there is room again. */
+  readonly detailed?: boolean;
+}
+
+/** What the limits of a token stand at: the minute's window and the day's budget. */
+export function TokenLimits({ token: { limits }, status, detailed = false }: TokenLimitsProps) {
+  if (limits?.requestsPerMinute === undefined && limits?.tokensPerDay === undefined)
+    return <span className="faint">not limited</span>;
+  if (status === undefined) return <span className="faint">not known: the limiter does not answer</span>;
+  const { requests, tokens } = status;
+  return (
+    <div className="token-limits">
+      {requests !== undefined && (
+        <Meter
+          what="Requests in the last minute"
+          unit="/min"
+          used={requests.limit - requests.remaining}
+          limit={requests.limit}
+        >
+          {detailed && requests.remaining === 0 && requests.nextSlotAt !== undefined && (
+            <>
+              next one in <Countdown to={requests.nextSlotAt} />
+            </>
+          )}
+        </Meter>
+      )}
+      {tokens !== undefined && (
+        <Meter
+          what="Tokens used today"
+          unit=" today"
+          used={Number(tokens.limit - tokens.remaining)}
+          limit={Number(tokens.limit)}
+        >
+          {detailed && tokens.resetsAt !== undefined && (
+            <>
+              resets at <DayTime at={tokens.resetsAt} />
+            </>
+          )}
+        </Meter>
+      )}
+      {status.degraded && <p className="faint small">From a local window: the limits' store could not be asked.</p>}
+    </div>
+  );
+}
+
+interface MeterProps {
+  readonly what: string;
+  readonly unit: string;
+  readonly used: number;
+  readonly limit: number;
+  readonly children: React.ReactNode;
+}
+
+function Meter({ what, unit, used, limit, children }: MeterProps) {
+  return (
+    <div className="limit">
+      <Bar share={limit === 0 ? 1 : used / limit} label={what} />
+      <span title={what}>
+        <b>{formatCompact(used)}</b> of {formatCompact(limit)}
+        {unit}
+      </span>
+      {children && <span className="faint limit-note">{children}</span>}
+    </div>
+  );
+}

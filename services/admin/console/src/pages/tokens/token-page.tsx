@@ -1,0 +1,143 @@
+import { useQuery } from '@connectrpc/connect-query';
+import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { type TokenListing, TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { useState } from 'react';
+import { problemOf } from '../../api/problem.ts';
+import { useSigned } from '../../api/session.tsx';
+import { Page, Panel } from '../../frame/page.tsx';
+import { Link, useParams } from '../../frame/routing.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Chart } from '../../ui/chart.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { formatCompact } from '../../ui/numbers.ts';
+import { Empty, Failure, Loading, OutOfDate } from '../../ui/state.tsx';
+import { Status } from '../../ui/status.tsx';
+import { localDayOf, Time } from '../../ui/time.tsx';
+import { requestsLink } from '../requests/request-search.ts';
+import { addDays, dayLabel, noonOf } from '../usage/usage-period.ts';
+import { ClientSetup } from './client-setup.tsx';
+import { EditToken } from './edit-token.tsx';
+import { RevokeToken } from './revoke-token.tsx';
+import { RotateToken } from './rotate-token.tsx';
+import { limitText } from './token-draft.ts';
+import { TokenLimits } from './token-limits.tsx';
+import { standOfToken } from './token-stand.ts';
+import './tokens.css';
+
+/** One token: what it is, what its limits stand at, what it used. */
+export function TokenPage() {
+  const { tokenId = '' } = useParams();
+  const { data, error, refetch } = useQuery(
+    TokenService.method.getToken,
+    { token: tokenId },
+    { refetchInterval: 5_000 },
+  );
+  const listing = data?.token;
+  if (listing?.token !== undefined) return <Known listing={listing} token={listing.token} error={error} />;
+  return (
+    <Page title="Token" about={<Link to="/tokens">All tokens</Link>}>
+      {error === null ? (
+        <Loading what="the token" />
+      ) : problemOf(error).kind === 'not found' ? (
+        <Empty title={`No single token goes by “${tokenId}”.`}>
+          <Link to={`/tokens?q=${encodeURIComponent(tokenId)}&ended=yes`}>Look for it among all tokens</Link>
+        </Empty>
+      ) : (
+        <Failure problem={problemOf(error)} onRetry={() => refetch()} />
+      )}
+    </Page>
+  );
+}
+
+type Asked = 'edit' | 'rotate' | 'revoke';
+
+interface KnownProps {
+  readonly listing: TokenListing;
+  readonly token: Token;
+  /** Why it could not be brought up to date. */
+  readonly error: Error | null;
+}
+
+function Known({ listing, token, error }: KnownProps) {
+  const { may } = useSigned();
+  const [asked, setAsked] = useState<Asked>();
+  const close = () => setAsked(undefined);
+  const { tone, text, at } = standOfToken(token, Date.now());
+  const ended = tone === 'neutral';
+  const today = localDayOf(Date.now());
+  const days = listing.tokensByDay.map((_, index) => addDays(today, index - listing.tokensByDay.length + 1));
+  return (
+    <Page
+      title={token.label}
+      about={<Link to="/tokens">All tokens</Link>}
+      actions={
+        may(Role.OPERATOR) &&
+        !ended && (
+          <>
+            <Button onClick={() => setAsked('edit')}>Edit</Button>
+            <Button onClick={() => setAsked('rotate')}>Rotate</Button>
+            <Button kind="danger" onClick={() => setAsked('revoke')}>
+              Revoke
+            </Button>
+          </>
+        )
+      }
+    >
+      <OutOfDate error={error} />
+      <div className="panels">
+        <Panel title="Token" aside={<Status tone={tone}>{text}</Status>}>
+          <dl className="facts">
+            <dt>Id</dt>
+            <dd>
+              <code>{token.tokenId}</code> <CopyButton text={token.tokenId} what="token id" />
+            </dd>
+            <dt>Kind</dt>
+            <dd>{token.kind === TokenKind.PERSONAL ? 'personal: has no limits' : 'service'}</dd>
+            <dt>Issued</dt>
+            <dd>
+              <Time at={token.createdAt} />
+            </dd>
+            <dt>{token.revokedAt === undefined ? 'Expires' : 'Revoked'}</dt>
+            <dd>{at === undefined ? 'never' : <Time at={at} />}</dd>
+            <dt>Note</dt>
+            <dd>{token.note || <span className="faint">none</span>}</dd>
+          </dl>
+        </Panel>
+        <Panel
+          title="Limits now"
+          aside={`${limitText(token.limits?.requestsPerMinute)} a minute, ${limitText(token.limits?.tokensPerDay)} tokens a day`}
+        >
+          <TokenLimits token={token} status={listing.limits} detailed />
+        </Panel>
+        <Panel
+          title="Tokens used"
+          aside={
+            <>
+              <Link to={requestsLink({ token: token.tokenId })}>Requests</Link> ·{' '}
+              <Link to={`/usage?token=${token.tokenId}`}>Usage</Link>
+            </>
+          }
+          wide
+        >
+          <Chart
+            label="Tokens by local day (Europe/Amsterdam)"
+            kind="bars"
+            times={days.map(noonOf)}
+            series={[{ label: 'Tokens', colour: 1, values: listing.tokensByDay.map(Number) }]}
+            format={formatCompact}
+            formatTime={dayLabel}
+          />
+        </Panel>
+        {!ended && (
+          <Panel title="Set up a client" wide>
+            <ClientSetup />
+          </Panel>
+        )}
+      </div>
+      {asked === 'edit' && <EditToken token={token} onClose={close} />}
+      {asked === 'rotate' && <RotateToken token={token} onClose={close} />}
+      {asked === 'revoke' && <RevokeToken token={token} onClose={close} />}
+    </Page>
+  );
+}

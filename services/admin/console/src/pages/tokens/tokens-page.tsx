@@ -1,0 +1,155 @@
+import { useInfiniteQuery } from '@connectrpc/connect-query';
+import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { type TokenListing, TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { useEffect, useState } from 'react';
+import { useSigned } from '../../api/session.tsx';
+import { Page } from '../../frame/page.tsx';
+import { Link, useSearchParams } from '../../frame/routing.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Sparkline } from '../../ui/chart.tsx';
+import { CheckField, TextField } from '../../ui/field.tsx';
+import { formatCompact } from '../../ui/numbers.ts';
+import { Answer, Empty } from '../../ui/state.tsx';
+import { Status } from '../../ui/status.tsx';
+import { type Column, More, Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { TokenLimits } from './token-limits.tsx';
+import { standOfToken } from './token-stand.ts';
+import './tokens.css';
+
+/** Tokens with what their limits stand at. What is looked for is in the address. */
+export function TokensPage() {
+  const { may } = useSigned();
+  const [params, setParams] = useSearchParams();
+  const [search, includeEnded] = [params.get('q') ?? '', params.get('ended') === 'yes'];
+  const [draft, setDraft] = useState(search);
+  useEffect(() => setDraft(search), [search]);
+  const list = useInfiniteQuery(
+    TokenService.method.listTokens,
+    { search, includeEnded, pageSize: 50, pageToken: '' },
+    {
+      pageParamKey: 'pageToken',
+      getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
+      refetchInterval: 5_000,
+    },
+  );
+  const show = (q: string, ended: boolean) =>
+    setParams(new URLSearchParams({ ...(q && { q }), ...(ended && { ended: 'yes' }) }));
+  return (
+    <Page
+      title="Tokens"
+      about="Who may call the gateway, and with what limits. The figures are of now; days begin at midnight in Amsterdam."
+      actions={
+        may(Role.OPERATOR) && (
+          <Link className="button primary" to="/tokens/new">
+            Issue a token
+          </Link>
+        )
+      }
+    >
+      <form
+        className="filters"
+        aria-label="Filters"
+        onSubmit={(event) => {
+          event.preventDefault();
+          show(draft.trim(), includeEnded);
+        }}
+      >
+        <TextField label="Search" type="search" placeholder="label, note or id" value={draft} onValue={setDraft} />
+        <Button type="submit">Search</Button>
+        <CheckField
+          label="Also revoked and expired ones"
+          checked={includeEnded}
+          onChecked={(ended) => show(search, ended)}
+        />
+      </form>
+      <section className="panel" aria-label="Tokens">
+        <Answer of={list} what="the tokens">
+          {({ pages }) => (
+            <>
+              <Table
+                caption="Tokens, newest first"
+                rows={pages.flatMap(({ tokens }) => tokens)}
+                keyOf={({ token }) => token?.tokenId ?? ''}
+                columns={columns}
+                empty={<NoTokens search={search} />}
+              />
+              <More of={list} />
+            </>
+          )}
+        </Answer>
+      </section>
+    </Page>
+  );
+}
+
+function NoTokens({ search }: { readonly search: string }) {
+  if (search !== '')
+    return (
+      <Empty title={`No token has “${search}” in its label, note or id.`}>
+        Revoked and expired ones are listed only when asked for.
+      </Empty>
+    );
+  return (
+    <Empty title="There is no token yet.">
+      <Link to="/tokens/new">Issue the first one</Link>: clients need it for every request.
+    </Empty>
+  );
+}
+
+const columns: readonly Column<TokenListing>[] = [
+  {
+    label: 'Token',
+    names: true,
+    render: ({ token }) => (
+      <>
+        <Link to={`/tokens/${token?.tokenId}`}>{token?.label}</Link>
+        {token?.note && <div className="faint small clipped">{token.note}</div>}
+      </>
+    ),
+  },
+  { label: 'Kind', render: ({ token }) => (token?.kind === TokenKind.PERSONAL ? 'personal' : 'service') },
+  {
+    label: 'State',
+    render: ({ token }) => {
+      if (token === undefined) return null;
+      const { tone, text, at } = standOfToken(token, Date.now());
+      return (
+        <>
+          <Status tone={tone}>{text}</Status>
+          {at !== undefined && (
+            <div className="faint small">
+              <Time at={at} />
+            </div>
+          )}
+        </>
+      );
+    },
+  },
+  { label: 'Limits now', render: ({ token, limits }) => token && <TokenLimits token={token} status={limits} /> },
+  {
+    label: 'Last 14 days',
+    render: ({ tokensByDay }) => {
+      const total = tokensByDay.reduce((sum, tokens) => sum + tokens, 0n);
+      if (total === 0n) return <span className="faint">no use</span>;
+      return (
+        <span className="row">
+          <Sparkline
+            values={tokensByDay.map(Number)}
+            label={`Tokens on each of the last ${tokensByDay.length} days, today last`}
+          />
+          {formatCompact(total)}
+        </span>
+      );
+    },
+  },
+  {
+    label: 'Issued',
+    render: ({ token }) => (
+      <span className="nowrap">
+        <Time at={token?.createdAt} />
+      </span>
+    ),
+  },
+];

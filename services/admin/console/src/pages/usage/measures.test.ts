@@ -1,0 +1,49 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { UsageRowSchema } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import { describe, expect, it } from 'vitest';
+import { changeText, measuresOf, sumOf } from './measures.ts';
+
+const row = (init: MessageInitShape<typeof UsageRowSchema>) => create(UsageRowSchema, init);
+
+describe('measures of usage', () => {
+  it('have no money without prices', () => {
+    expect(Object.keys(measuresOf(''))).toEqual(['tokens', 'requests']);
+    const { usage, cost } = row({
+      usage: { totals: { inputTokens: 10n, outputTokens: 5n } },
+      cost: { micros: 1_250_000n },
+    });
+    const { tokens, money } = measuresOf('EUR');
+    expect(tokens?.of(usage?.totals, cost)).toBe(15);
+    expect(money?.format(money.of(usage?.totals, cost))).toBe('€1.25');
+  });
+
+  it('add up, for the period and for the one before', () => {
+    const rows = [
+      row({
+        usage: { totals: { requests: 2n, inputTokens: 7n } },
+        cost: { micros: 5n, unpricedTokens: 3n },
+        before: { requests: 1n },
+      }),
+      row({ usage: { totals: { requests: 1n, outputTokens: 4n } }, cost: { micros: 6n } }),
+    ];
+    expect(sumOf(rows)).toEqual({
+      requests: 3,
+      inputTokens: 7,
+      cachedTokens: 0,
+      outputTokens: 4,
+      costMicros: 11,
+      unpricedTokens: 3,
+    });
+    expect(sumOf(rows, 'before')).toMatchObject({ requests: 1, inputTokens: 0, costMicros: 0 });
+  });
+
+  it('are compared', () => {
+    expect([
+      changeText(112, 100),
+      changeText(97, 100),
+      changeText(5, 0),
+      changeText(0, 0),
+      changeText(1000, 1001),
+    ]).toEqual(['+12\u00a0%', '−3\u00a0%', 'new', '', '±0\u00a0%']);
+  });
+});

@@ -1,0 +1,65 @@
+import type { Cost, UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import type { UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { formatCompact, formatCount, formatMoney } from '../../ui/numbers.ts';
+
+/** What of usage is counted. */
+export type MeasureName = 'tokens' | 'requests' | 'money';
+
+export interface Measure {
+  readonly label: string;
+  readonly of: (totals: UsageTotals | undefined, cost: Cost | undefined) => number;
+  readonly format: (value: number) => string;
+  /** For axes. */
+  readonly short: (value: number) => string;
+}
+
+/** @param currency empty: the gateway has no prices, and money is none of them. */
+export function measuresOf(currency: string): Readonly<Partial<Record<MeasureName, Measure>>> {
+  const counts = { format: formatCount, short: formatCompact };
+  const money = (value: number) => formatMoney(value, currency);
+  return {
+    tokens: { label: 'Tokens', of: (totals) => tokensOf(totals), ...counts },
+    requests: { label: 'Requests', of: (totals) => Number(totals?.requests ?? 0), ...counts },
+    ...(currency === ''
+      ? {}
+      : { money: { label: 'Money', of: (_totals, cost) => Number(cost?.micros ?? 0), format: money, short: money } }),
+  };
+}
+
+/** Input and output together: what the day budget counts. */
+export function tokensOf(totals: UsageTotals | undefined): number {
+  return totals === undefined ? 0 : Number(totals.inputTokens + totals.outputTokens);
+}
+
+/** What the rows add up to, and what those of the period before did. */
+export interface Sums {
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly outputTokens: number;
+  readonly costMicros: number;
+  readonly unpricedTokens: number;
+}
+
+export function sumOf(rows: readonly UsageRow[], when: 'now' | 'before' = 'now'): Sums {
+  const picked = rows.map(({ usage, cost, before, costBefore }) =>
+    when === 'now' ? { totals: usage?.totals, cost } : { totals: before, cost: costBefore },
+  );
+  const add = (pick: (each: (typeof picked)[number]) => bigint | undefined) =>
+    Number(picked.reduce((sum, each) => sum + (pick(each) ?? 0n), 0n));
+  return {
+    requests: add(({ totals }) => totals?.requests),
+    inputTokens: add(({ totals }) => totals?.inputTokens),
+    cachedTokens: add(({ totals }) => totals?.cachedTokens),
+    outputTokens: add(({ totals }) => totals?.outputTokens),
+    costMicros: add(({ cost }) => cost?.micros),
+    unpricedTokens: add(({ cost }) => cost?.unpricedTokens),
+  };
+}
+
+/** "+12 %", "−3 %"; "new" where there was nothing before. Empty: both are nothing. */
+export function changeText(now: number, before: number): string {
+  if (before === 0) return now === 0 ? '' : 'new';
+  const percent = Math.round((now / before - 1) * 100);
+  return percent === 0 ? '±0\u00a0%' : `${percent > 0 ? '+' : '−'}${Math.abs(percent)}\u00a0%`;
+}

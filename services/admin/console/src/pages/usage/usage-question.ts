@@ -1,0 +1,93 @@
+import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import type { MeasureName } from './measures.ts';
+import { type Period, periodsOf } from './usage-period.ts';
+
+/** What is asked of usage, as the address of the page has it. */
+export interface UsageQuestion extends Period {
+  /** The name of the period; empty for days of one's own. */
+  readonly period: string;
+  readonly by: GroupName;
+  readonly measure: MeasureName;
+  readonly compare: boolean;
+  readonly token: string;
+  readonly model: string;
+  readonly account: string;
+}
+
+export type GroupName = keyof typeof groups;
+
+export const groups = {
+  day: { label: 'Day', grouping: UsageGrouping.DAY },
+  model: { label: 'Model', grouping: UsageGrouping.MODEL },
+  token: { label: 'Token', grouping: UsageGrouping.TOKEN },
+  account: { label: 'Account', grouping: UsageGrouping.ACCOUNT },
+} as const;
+
+const measures: readonly MeasureName[] = ['tokens', 'requests', 'money'];
+
+/** @param today the local day it is now. */
+export function questionOf(params: URLSearchParams, today: string): UsageQuestion {
+  const get = (name: string) => params.get(name) ?? '';
+  const [by, measure] = [get('by'), get('measure')];
+  const isOwn = get('from') !== '' || get('to') !== '';
+  const named = periodsOf(today)[get('period')] ?? periodsOf(today)['7d'];
+  const period = isOwn ? '' : get('period') in periodsOf(today) ? get('period') : '7d';
+  return {
+    period,
+    firstDay: isOwn ? get('from') : (named?.firstDay ?? today),
+    lastDay: isOwn ? get('to') : (named?.lastDay ?? today),
+    by: isGroup(by) ? by : 'day',
+    measure: measures.find((name) => name === measure) ?? 'tokens',
+    compare: get('compare') === 'yes',
+    token: get('token'),
+    model: get('model'),
+    account: get('account'),
+  };
+}
+
+/** The address that asks it. What is as usual is left out. */
+export function usageLink({
+  period,
+  firstDay,
+  lastDay,
+  by,
+  measure,
+  compare,
+  token,
+  model,
+  account,
+}: UsageQuestion): string {
+  const days = period === '' ? { from: firstDay, to: lastDay } : period === '7d' ? {} : { period };
+  const said = {
+    ...days,
+    by: by === 'day' ? '' : by,
+    measure: measure === 'tokens' ? '' : measure,
+    compare: compare ? 'yes' : '',
+    token,
+    model,
+    account,
+  };
+  const params = new URLSearchParams(Object.entries(said).filter(([, value]) => value !== ''));
+  return params.size === 0 ? '/usage' : `/usage?${params}`;
+}
+
+/** Where the same rows are to be had as a file, however many they are. */
+export function exportLink(
+  { firstDay, lastDay, by, token, model, account }: UsageQuestion,
+  format: 'csv' | 'ndjson',
+): string {
+  const said = {
+    first_day: firstDay,
+    last_day: lastDay,
+    grouping: by,
+    token_id: token,
+    model,
+    account_id: account,
+    format,
+  };
+  return `/export/usage?${new URLSearchParams(Object.entries(said).filter(([, value]) => value !== ''))}`;
+}
+
+function isGroup(name: string): name is GroupName {
+  return Object.hasOwn(groups, name);
+}

@@ -1,0 +1,116 @@
+import { useInfiniteQuery } from '@connectrpc/connect-query';
+import { type UsageRow, UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { useEffect } from 'react';
+import { Panel } from '../../frame/page.tsx';
+import { useNavigate } from '../../frame/routing.tsx';
+import { Choice } from '../../ui/choice.tsx';
+
+import { Answer } from '../../ui/state.tsx';
+
+import { More } from '../../ui/table.tsx';
+import { type Measure, measuresOf } from './measures.ts';
+import { UsageChart } from './usage-chart.tsx';
+import { exportLink, groups, type UsageQuestion, usageLink } from './usage-question.ts';
+import { UsageRows } from './usage-rows.tsx';
+import { UsageTotals } from './usage-totals.tsx';
+
+/** The sums of a period, its days as a chart, and the rows that it was asked for. */
+export function UsageReport({ question }: { readonly question: UsageQuestion }) {
+  const days = useReport(question, UsageGrouping.DAY);
+  const rows = useReport(question, groups[question.by].grouping);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = days;
+  // Sums are of all days: there are few, and never more than some pages.
+  useEffect(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  return (
+    <Answer of={days} what="the usage">
+      {({ pages }) => {
+        const currency = pages[0]?.currency ?? '';
+        const byDay = pages.flatMap((page) => page.rows);
+        const measures = measuresOf(currency);
+        const measure = measures[question.measure] ?? measures.tokens;
+        if (measure === undefined) return null;
+        return (
+          <>
+            <UsageTotals question={question} rows={byDay} currency={currency} />
+            <ChartPanel question={question} rows={byDay} measures={measures} measure={measure} />
+            <Panel
+              title={`By ${groups[question.by].label.toLowerCase()}`}
+              aside={<ExportLinks question={question} />}
+              wide
+            >
+              <Answer of={rows} what="the rows">
+                {(answer) => (
+                  <>
+                    <UsageRows
+                      question={question}
+                      rows={answer.pages.flatMap((page) => page.rows)}
+                      measure={measure}
+                      currency={currency}
+                    />
+                    <More of={rows} />
+                  </>
+                )}
+              </Answer>
+            </Panel>
+          </>
+        );
+      }}
+    </Answer>
+  );
+}
+
+function useReport({ firstDay, lastDay, token, model, account, compare }: UsageQuestion, grouping: UsageGrouping) {
+  const question = { firstDay, lastDay, grouping, tokenId: token, model, accountId: account, compare, pageToken: '' };
+  return useInfiniteQuery(UsageService.method.reportUsage, question, {
+    pageParamKey: 'pageToken',
+    getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
+    refetchInterval: 30_000,
+    placeholderData: (before) => before,
+  });
+}
+
+function ExportLinks({ question }: { readonly question: UsageQuestion }) {
+  return (
+    <>
+      All of them as{' '}
+      <a href={exportLink(question, 'csv')} download>
+        CSV
+      </a>{' '}
+      or{' '}
+      <a href={exportLink(question, 'ndjson')} download>
+        NDJSON
+      </a>
+    </>
+  );
+}
+
+interface ChartPanelProps {
+  readonly question: UsageQuestion;
+  readonly rows: readonly UsageRow[];
+  readonly measures: ReturnType<typeof measuresOf>;
+  readonly measure: Measure;
+}
+
+function ChartPanel({ question, rows, measures, measure }: ChartPanelProps) {
+  const navigate = useNavigate();
+  const options = Object.entries(measures).map(([value, { label }]) => ({
+    value: value as UsageQuestion['measure'],
+    label,
+  }));
+  const choice = (
+    <Choice
+      label="Measure"
+      options={options}
+      value={question.measure}
+      onValue={(next) => navigate(usageLink({ ...question, measure: next }))}
+    />
+  );
+  return (
+    <Panel title={`${measure.label} by day`} aside={choice} wide>
+      <UsageChart period={question} rows={rows} measure={measure} compare={question.compare} />
+    </Panel>
+  );
+}

@@ -1,0 +1,111 @@
+import type { UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import { Link } from '../../frame/routing.tsx';
+import { formatCount, formatMoney } from '../../ui/numbers.ts';
+import { Empty } from '../../ui/state.tsx';
+import { Bar } from '../../ui/status.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { changeText, type Measure } from './measures.ts';
+import { groups, type UsageQuestion, usageLink } from './usage-question.ts';
+
+interface UsageRowsProps {
+  readonly question: UsageQuestion;
+  readonly rows: readonly UsageRow[];
+  readonly measure: Measure;
+  readonly currency: string;
+}
+
+/** Rows of a report, with the way to more of each. */
+export function UsageRows({ question, rows, measure, currency }: UsageRowsProps) {
+  const amountOf = ({ usage, cost }: UsageRow) => measure.of(usage?.totals, cost);
+  const most = Math.max(1, ...rows.map(amountOf));
+  // Days keep their order; of the others the largest comes first, as far as they are loaded.
+  const ordered =
+    question.by === 'day' ? rows.toReversed() : rows.toSorted((one, other) => amountOf(other) - amountOf(one));
+  const columns: readonly Column<UsageRow>[] = [
+    { label: groups[question.by].label, names: true, render: (row) => <Key row={row} question={question} /> },
+    {
+      label: measure.label,
+      render: (row) => <Bar share={amountOf(row) / most} label={`${measure.label}, of the largest row`} tone="info" />,
+    },
+    { label: 'Requests', align: 'end', render: ({ usage }) => formatCount(usage?.totals?.requests ?? 0) },
+    { label: 'Input', align: 'end', render: ({ usage }) => formatCount(usage?.totals?.inputTokens ?? 0) },
+    { label: 'Cached', align: 'end', render: ({ usage }) => formatCount(usage?.totals?.cachedTokens ?? 0) },
+    { label: 'Output', align: 'end', render: ({ usage }) => formatCount(usage?.totals?.outputTokens ?? 0) },
+    ...(currency === '' ? [] : [money(currency)]),
+    ...(question.compare ? [before(measure)] : []),
+  ];
+  return (
+    <Table
+      caption={`Usage by ${question.by}`}
+      rows={ordered}
+      keyOf={({ usage }) =>
+        `${usage?.localDay} ${usage?.tokenId} ${usage?.provider} ${usage?.model} ${usage?.accountId}`
+      }
+      columns={columns}
+      empty={
+        <Empty title="Nothing was used in these days.">
+          Choose other days, or send a request: it is here as soon as it has ended.
+        </Empty>
+      }
+    />
+  );
+}
+
+function money(currency: string): Column<UsageRow> {
+  return {
+    label: 'Money',
+    align: 'end',
+    render: ({ cost }) => (
+      <span
+        title={
+          cost !== undefined && cost.unpricedTokens > 0n
+            ? `${formatCount(cost.unpricedTokens)} tokens have no price`
+            : undefined
+        }
+      >
+        {formatMoney(cost?.micros ?? 0, currency)}
+        {cost !== undefined && cost.unpricedTokens > 0n && '*'}
+      </span>
+    ),
+  };
+}
+
+function before(measure: Measure): Column<UsageRow> {
+  return {
+    label: 'Period before',
+    align: 'end',
+    render: ({ usage, cost, before, costBefore }) => {
+      const [now, then] = [measure.of(usage?.totals, cost), measure.of(before, costBefore)];
+      return (
+        <>
+          {measure.format(then)} <span className="faint">{changeText(now, then)}</span>
+        </>
+      );
+    },
+  };
+}
+
+/** What a row sums up, with the way to more of it. */
+function Key({ row: { usage, tokenLabel }, question }: { readonly row: UsageRow; readonly question: UsageQuestion }) {
+  if (usage === undefined) return null;
+  const { localDay, tokenId, provider, model, accountId } = usage;
+  switch (question.by) {
+    case 'day':
+      return localDay;
+    case 'token':
+      return <Link to={`/tokens/${tokenId}`}>{tokenLabel || `${tokenId.slice(0, 8)} (not known any more)`}</Link>;
+    case 'account':
+      return accountId === '' ? (
+        <span className="faint">before accounts were recorded</span>
+      ) : (
+        <Link to={`/pools/${accountId.split('/')[0]}`}>{accountId}</Link>
+      );
+    case 'model':
+      return (
+        <>
+          <Link to={usageLink({ ...question, by: 'day', model })}>{model}</Link>{' '}
+          <span className="faint">{provider}</span>
+        </>
+      );
+  }
+}

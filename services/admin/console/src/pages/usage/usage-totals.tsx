@@ -1,0 +1,60 @@
+import type { UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import type { ReactNode } from 'react';
+import { formatCount, formatMoney } from '../../ui/numbers.ts';
+import { changeText, sumOf } from './measures.ts';
+import type { UsageQuestion } from './usage-question.ts';
+
+interface UsageTotalsProps {
+  readonly question: UsageQuestion;
+  readonly rows: readonly UsageRow[];
+  readonly currency: string;
+}
+
+/** What a period adds up to, beside the one before. */
+export function UsageTotals({ question: { compare }, rows, currency }: UsageTotalsProps) {
+  const [now, before] = [sumOf(rows), sumOf(rows, 'before')];
+  const figure = (
+    label: string,
+    pick: (sums: typeof now) => number,
+    format: (value: number) => string,
+    more?: ReactNode,
+  ) => (
+    <div>
+      <dt>{label}</dt>
+      <dd className="figure">{format(pick(now))}</dd>
+      {compare && (
+        <dd className="faint">
+          {changeText(pick(now), pick(before))} from {format(pick(before))}
+        </dd>
+      )}
+      {more !== undefined && <dd className="faint">{more}</dd>}
+    </div>
+  );
+  const unpriced =
+    now.unpricedTokens > 0 && `${formatCount(now.unpricedTokens)} tokens have no price and are not in it`;
+  const cached = now.cachedTokens > 0 && `${formatCount(now.cachedTokens)} of them cached`;
+  return (
+    <section className="panel" aria-label="Sums of the period">
+      <dl className="totals">
+        {figure('Requests', ({ requests }) => requests, formatCount)}
+        {figure('Input tokens', ({ inputTokens }) => inputTokens, formatCount, cached || undefined)}
+        {figure('Output tokens', ({ outputTokens }) => outputTokens, formatCount)}
+        {currency === '' ? (
+          <div>
+            <dt>Money</dt>
+            <dd className="faint">
+              No prices. They are set in gateway.yaml, under <code>prices</code>.
+            </dd>
+          </div>
+        ) : (
+          figure(
+            'Money',
+            ({ costMicros }) => costMicros,
+            (micros) => formatMoney(micros, currency),
+            unpriced || undefined,
+          )
+        )}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,36 @@
+import { Button } from './button.tsx';
+import { useNotify } from './notice.tsx';
+
+interface CopyButtonProps {
+  readonly text: string;
+  /** What is copied: "request id". */
+  readonly what: string;
+  readonly label?: string;
+}
+
+export function CopyButton({ text, what, label = 'Copy' }: CopyButtonProps) {
+  const notify = useNotify();
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      notify(`Copied the ${what}.`);
+    } catch {
+      notify(`Your browser does not let pages copy. Select the ${what} and copy it yourself.`);
+    }
+  };
+  return (
+    <Button kind="quiet" aria-label={`${label} the ${what}`} onClick={copy}>
+      {label}
+    </Button>
+  );
+}
+
+/** An id in full on hover, with a way to copy it. */
+export function Id({ id, what, digits = 8 }: { readonly id: string; readonly what: string; readonly digits?: number }) {
+  return (
+    <span className="id">
+      <code title={id}>{id.slice(0, digits)}</code>
+      <CopyButton text={id} what={what} />
+    </span>
+  );
+}

@@ -1,0 +1,85 @@
+import type { ReactNode } from 'react';
+import { type Problem, problemOf } from '../api/problem.ts';
+import { Button } from './button.tsx';
+
+export function Loading({ what }: { readonly what: string }) {
+  return (
+    <p className="state" role="status">
+      <span className="spinner" aria-hidden="true" />
+      Loading {what}…
+    </p>
+  );
+}
+
+/** Nothing is there. The children say what to do. */
+export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
+  return (
+    <div className="state">
+      <p className="state-title">{title}</p>
+      {children !== undefined && <div>{children}</div>}
+    </div>
+  );
+}
+
+interface FailureProps {
+  readonly problem: Problem;
+  readonly onRetry?: (() => void) | undefined;
+  readonly retryLabel?: string;
+}
+
+/** In place of what could not be shown. */
+export function Failure({ problem, onRetry, retryLabel = 'Try again' }: FailureProps) {
+  return (
+    <div className="state bad" role="alert">
+      <p className="state-title">{problem.text}</p>
+      {Object.entries(problem.fields).map(([field, text]) => (
+        <p key={field}>{text}</p>
+      ))}
+      {onRetry !== undefined && <Button onClick={onRetry}>{retryLabel}</Button>}
+    </div>
+  );
+}
+
+/** Why a change was not made, where it was asked for. */
+export function ProblemNote({ problem }: { readonly problem: Problem }) {
+  return (
+    <p className="problem-note" role="alert">
+      {problem.text}
+    </p>
+  );
+}
+
+interface Asked<T> {
+  readonly data: T | undefined;
+  readonly error: Error | null;
+  readonly refetch: () => unknown;
+}
+
+/** What an answer looks like, or why there is none. An answer that is there stays when a later one fails. */
+export function Answer<T>({
+  of: { data, error, refetch },
+  what,
+  children,
+}: {
+  readonly of: Asked<T>;
+  /** "the audit log" */
+  readonly what: string;
+  readonly children: (data: T) => ReactNode;
+}) {
+  if (data !== undefined)
+    return (
+      <>
+        <OutOfDate error={error} />
+        {children(data)}
+      </>
+    );
+  if (error !== null) return <Failure problem={problemOf(error)} onRetry={() => refetch()} />;
+  return <Loading what={what} />;
+}
+
+/** Says that what is shown is old, when it could not be asked for again. */
+export function OutOfDate({ error }: { readonly error: Error | null }) {
+  return error === null ? null : (
+    <ProblemNote problem={{ ...problemOf(error), text: `What you see is old. ${problemOf(error).text}` }} />
+  );
+}

@@ -1,0 +1,102 @@
+import { memo, type ReactNode } from 'react';
+
+export interface Column<T> {
+  readonly label: string;
+  readonly render: (row: T) => ReactNode;
+  /** Figures stand under each other. */
+  readonly align?: 'end';
+  /** What a row is called: its header, and the head of its card where the page is narrow. */
+  readonly names?: boolean;
+  /** A column of buttons, or of something else that needs no heading to be seen. */
+  readonly labelHidden?: boolean;
+}
+
+interface TableProps<T> {
+  /** What the table shows. Read to those who do not see it. */
+  readonly caption: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  /** In place of no rows. */
+  readonly empty?: ReactNode;
+}
+
+/** A table; where it is narrow, each row is a card. The roles are spelled out because cards are no table to the browser. */
+export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>) {
+  if (rows.length === 0 && empty !== undefined) return empty;
+  return (
+    <div className="table-wrap">
+      {/* biome-ignore lint/a11y/noRedundantRoles: see above. */}
+      <table role="table">
+        <caption className="hidden">{caption}</caption>
+        {/* biome-ignore lint/a11y/noRedundantRoles: see above. */}
+        <thead role="rowgroup">
+          {/* biome-ignore lint/a11y/noRedundantRoles: see above. */}
+          <tr role="row">
+            {columns.map((column) => (
+              // biome-ignore lint/a11y/noRedundantRoles: see above.
+              <th key={column.label} scope="col" role="columnheader" data-align={column.align}>
+                <span className={column.labelHidden ? 'hidden' : undefined}>{column.label}</span>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        {/* biome-ignore lint/a11y/noRedundantRoles: see above. */}
+        <tbody role="rowgroup">
+          {rows.map((row) => (
+            <Row key={keyOf(row)} columns={columns} row={row} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Drawn again only when its row or the columns are others: lists that grow by the second have hundreds. */
+const Row = memo(function Row<T>({ columns, row }: Pick<TableProps<T>, 'columns'> & { readonly row: T }) {
+  return (
+    // biome-ignore lint/a11y/noRedundantRoles: cards are no table to the browser.
+    <tr role="row">
+      {columns.map((column) => (
+        <Cell key={column.label} column={column} row={row} />
+      ))}
+    </tr>
+  );
+}) as <T>(props: Pick<TableProps<T>, 'columns'> & { readonly row: T }) => ReactNode;
+
+function Cell<T>({ column, row }: { readonly column: Column<T>; readonly row: T }) {
+  const Tag = column.names ? 'th' : 'td';
+  return (
+    <Tag
+      role={column.names ? 'rowheader' : 'cell'}
+      scope={column.names ? 'row' : undefined}
+      data-align={column.align}
+      data-label={column.labelHidden || column.names ? undefined : column.label}
+    >
+      <div className="cell">{column.render(row)}</div>
+    </Tag>
+  );
+}
+
+interface Pages {
+  readonly hasNextPage: boolean;
+  readonly isFetchingNextPage: boolean;
+  readonly fetchNextPage: () => unknown;
+}
+
+/** Shows the next page below this one, for `useInfiniteQuery`. */
+export function More({ of: { hasNextPage, isFetchingNextPage, fetchNextPage } }: { readonly of: Pages }) {
+  if (!hasNextPage) return null;
+  return (
+    <div className="more">
+      <button
+        type="button"
+        className="button plain"
+        aria-disabled={isFetchingNextPage || undefined}
+        onClick={() => isFetchingNextPage || fetchNextPage()}
+      >
+        {isFetchingNextPage ? 'Loading…' : 'Show more'}
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,111 @@
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import { useSyncExternalStore } from 'react';
+import { formatDuration } from './numbers.ts';
+
+/** Local days of limits and usage are days of this zone. */
+export const dayZone = 'Europe/Amsterdam';
+
+type Moment = Timestamp | number;
+
+export function msOf(moment: Moment): number {
+  return typeof moment === 'number' ? moment : timestampMs(moment);
+}
+
+const clockTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const dateTime = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
+const yearTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+const dayTime = new Intl.DateTimeFormat('en-GB', {
+  timeZone: dayZone,
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+const isoDay = new Intl.DateTimeFormat('en-CA', {
+  timeZone: dayZone,
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+});
+
+/** "14:03:22" today, "20 Nov, 14:03:22" this year, else with its year; in the operator's own zone. */
+export function formatMoment(moment: Moment): string {
+  const date = new Date(msOf(moment));
+  const now = new Date();
+  if (date.toDateString() === now.toDateString()) return clockTime.format(date);
+  return (date.getFullYear() === now.getFullYear() ? dateTime : yearTime).format(date);
+}
+
+/** "2026-11-20": the local day in Europe/Amsterdam. */
+export function localDayOf(moment: Moment): string {
+  return isoDay.format(msOf(moment));
+}
+
+/** A moment in the operator's zone; the exact moment in UTC is its title. */
+export function Time({ at }: { readonly at: Moment | undefined }) {
+  if (at === undefined) return <span className="faint">–</span>;
+  const iso = new Date(msOf(at)).toISOString();
+  return (
+    <time dateTime={iso} title={iso}>
+      {formatMoment(at)}
+    </time>
+  );
+}
+
+/** A moment that ends or begins a day of limits and usage: "21 Nov, 00:00 Amsterdam". */
+export function DayTime({ at }: { readonly at: Moment }) {
+  const iso = new Date(msOf(at)).toISOString();
+  return (
+    <time dateTime={iso} title={iso}>
+      {dayTime.format(msOf(at))} Amsterdam
+    </time>
+  );
+}
+
+/** "4 min ago". Goes on by itself. */
+export function Ago({ at }: { readonly at: Moment | undefined }) {
+  const nowMs = useNowMs();
+  if (at === undefined) return <span className="faint">never</span>;
+  const iso = new Date(msOf(at)).toISOString();
+  return (
+    <time dateTime={iso} title={iso}>
+      {formatDuration((nowMs - msOf(at)) / 1000)} ago
+    </time>
+  );
+}
+
+/** "3 h 5 min", going down to "now". */
+export function Countdown({ to }: { readonly to: Moment }) {
+  const seconds = (msOf(to) - useNowMs()) / 1000;
+  return <span className="countdown">{seconds < 0.5 ? 'now' : formatDuration(seconds)}</span>;
+}
+
+/** The time, again every second. One timer for all who ask. */
+export function useNowMs(): number {
+  return useSyncExternalStore(everySecond, () => nowMs);
+}
+
+let nowMs = Date.now();
+let timer: ReturnType<typeof setInterval> | undefined;
+const listeners = new Set<() => void>();
+
+function everySecond(listener: () => void): () => void {
+  listeners.add(listener);
+  if (timer === undefined) nowMs = Date.now();
+  timer ??= setInterval(() => {
+    nowMs = Date.now();
+    for (const each of listeners) each();
+  }, 1000);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
