@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Provider from 'oidc-provider';
+import { onTestFinished } from 'vitest';
+
+export interface SignInProvider {
+  readonly issuer: string;
+  /** The groups of who signs in with a name, from now on. */
+  readonly groups: Map<string, readonly string[] | string>;
+  /** How many discovery documents were asked for. */
+  readonly discoveries: () => number;
+  readonly server: Server;
+}
+
+export const clientId = 'gateway';
+export const clientSecret = 'a secret that both know';
+
+/** A real provider of OpenID Connect on this machine. Any name signs in, with any password. */
+export async function aSignInProvider(
+  redirectUri: string,
+  changes: Readonly<Record<string, unknown>> = {},
+): Promise<SignInProvider> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  // Cookies know no ports: another name, so that those of the provider stay with it.
+  const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
+  const groups = new Map<string, readonly string[] | string>();
+  const provider = new Provider(issuer, {
+    clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri] }],
+    cookies: { keys: ['for tests'] },
+    scopes: ['openid', 'profile', 'groups'],
+    claims: { openid: ['sub'], profile: ['name', 'preferred_username'], groups: ['groups'] },
+    ttl: { AccessToken: 60, IdToken: 60, Interaction: 60, Session: 60, Grant: 60 },
+    pkce: { required: () => true },
+    findAccount: (_context: unknown, accountId: string) => ({
+      accountId,
+      claims: async () => ({
+        sub: accountId,
+        preferred_username: accountId,
+        groups: groups.get(accountId),
+      }),
+    }),
+    ...changes,
+  });
+  const answer = provider.callback();
+  let discoveries = 0;
+  server.on('request', (request, response) => {
+    if (request.url?.startsWith('/.well-known/openid-configuration')) discoveries++;
+    return answer(request, response);
+  });
+  return { issuer, groups, discoveries: () => discoveries, server };
+}

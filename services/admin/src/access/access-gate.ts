@@ -1,0 +1,128 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { DescMethod } from '@bufbuild/protobuf';
+import { Code, ConnectError, type ContextValues, type HandlerContext, type Interceptor } from '@connectrpc/connect';
+import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
+import type { Clock } from '@gateway/time';
+import { nameOf } from './audit-trail.ts';
+import { type Caller, type Connection, callerKey, connectionKey, sessionKey } from './caller.ts';
+import { mayCall, type Permission, permissionOf } from './permissions.ts';
+import type { Refusals } from './refusals.ts';
+import { noCookieText, readCookie } from './session-cookie.ts';
+import type { SessionStore, StoredSession } from './sessions.ts';
+import type { SignIn } from './sign-in.ts';
+
+export interface GateParts {
+  readonly signIn: SignIn;
+  readonly sessions: SessionStore;
+  readonly refusals: Refusals;
+  readonly clock: Clock;
+}
+
+/** One who has signed in. Without a session the call brought a token of its own. */
+export interface Signed {
+  readonly caller: Caller;
+  readonly session?: StoredSession | undefined;
+}
+
+/** What a call says of who makes it. */
+export interface Credentials {
+  readonly authorization: string | null | undefined;
+  readonly cookie: string | null | undefined;
+}
+
+/** Lets through who may make a call. Nothing of its message has been read by then. */
+export class AccessGate {
+  readonly #parts: GateParts;
+
+  constructor(parts: GateParts) {
+    this.#parts = parts;
+  }
+
+  /** Who makes a call; undefined when it brings neither token nor session. @throws ConnectError when it brings one that is no good */
+  async signed(from: Credentials, connection: Connection, signal: AbortSignal): Promise<Signed | undefined> {
+    const { signIn, sessions, refusals } = this.#parts;
+    if (from.authorization) {
+      const [, tokenText = ''] = /^Bearer +(\S+)$/i.exec(from.authorization) ?? [];
+      return { caller: await signIn.byToken(tokenText, connection, signal) };
+    }
+    const secret = readCookie(from.cookie, 'session', connection);
+    if (secret === undefined) return undefined;
+    const session = await sessions.use(secret);
+    const caller = session && (await signIn.bySession(session, connection, signal));
+    if (caller !== undefined) return { caller, session };
+    const { address } = connection;
+    await refusals.note({ reason: 'session', actor: '', address, subject: 'a session that has ended' });
+    throw new ConnectError('The session has ended. Sign in again.', Code.Unauthenticated, {
+      'set-cookie': noCookieText('session', connection),
+    });
+  }
+
+  /** Whether one who has signed in may do something, which is named for the audit log. @throws ConnectError when not */
+  async allow({ caller }: Signed, permission: Permission | undefined, what: string): Promise<void> {
+    if (permission !== undefined && mayCall(caller, permission)) return;
+    await this.#parts.refusals.note({
+      reason: 'role',
+      actor: nameOf(caller),
+      address: caller.address,
+      subject: what,
+    });
+    throw new ConnectError(`Your role does not allow ${what}.`, Code.PermissionDenied);
+  }
+
+  /** For each RPC, before its message is read. Says to its handler who makes it. */
+  async check({ method, requestHeader, values, signal }: CheckedCall): Promise<void> {
+    const permission = permissionOf(method);
+    if (permission === 'open') return;
+    const from = { authorization: requestHeader.get('authorization'), cookie: requestHeader.get('cookie') };
+    const signed = await this.signed(from, values.get(connectionKey), signal);
+    if (signed === undefined) throw new ConnectError('Sign in first.', Code.Unauthenticated);
+    const what = `${method.parent.name}.${method.name}`;
+    // Pages learn the csrf token from GetSession; those of other sites can't read its answer.
+    if (signed.session !== undefined && method !== SessionService.method.getSession) {
+      await this.#checkCsrf(signed, signed.session, requestHeader.get('x-csrf-token') ?? '', what);
+    }
+    await this.allow(signed, permission, what);
+    values.set(callerKey, signed.caller).set(sessionKey, signed.session);
+  }
+
+  /** Ends streams of those who may not have them any more: looks again every few seconds. */
+  readonly endStreams: Interceptor = (next) => async (request) => {
+    const response = await next(request);
+    if (!response.stream) return response;
+    const { method, header: requestHeader, contextValues: values, signal } = request;
+    const checkAgain = () => this.check({ method, requestHeader, values, signal });
+    return { ...response, message: checked(response.message, this.#parts.clock, checkAgain) };
+  };
+
+  async #checkCsrf({ caller }: Signed, { csrf_token }: StoredSession, given: string, what: string): Promise<void> {
+    if (isSame(csrf_token, given)) return;
+    const actor = nameOf(caller);
+    await this.#parts.refusals.note({ reason: 'csrf', actor, address: caller.address, subject: what });
+    throw new ConnectError(
+      'The call does not carry the x-csrf-token of its session. Load the page again.',
+      Code.PermissionDenied,
+    );
+  }
+}
+
+type CheckedCall = Pick<HandlerContext, 'requestHeader' | 'signal'> & {
+  readonly method: DescMethod;
+  readonly values: ContextValues;
+};
+
+async function* checked<T>(messages: AsyncIterable<T>, clock: Clock, check: () => Promise<void>): AsyncGenerator<T> {
+  let checkedMs = clock.nowMs();
+  for await (const message of messages) {
+    if (clock.nowMs() - checkedMs >= recheckMs) {
+      await check();
+      checkedMs = clock.nowMs();
+    }
+    yield message;
+  }
+}
+
+const recheckMs = 5_000;
+
+function isSame(expected: string, given: string): boolean {
+  return timingSafeEqual(hash('sha256', expected, 'buffer'), hash('sha256', given, 'buffer'));
+}

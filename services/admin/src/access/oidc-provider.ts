@@ -1,0 +1,149 @@
+import type { Secret } from '@gateway/config';
+import type { StoredRole } from '@gateway/database';
+import * as client from 'openid-client';
+import { z } from 'zod';
+import { roleNames } from './role-names.ts';
+
+/** How operators sign in by OpenID Connect. */
+export interface OidcConfig {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: Secret | undefined;
+  /** "openid profile email" */
+  readonly scopes: string;
+  readonly groupsClaim: string;
+  /** Which role a group gives. */
+  readonly roles: ReadonlyMap<string, StoredRole>;
+  /** On the button of the sign-in page. */
+  readonly label: string;
+  /** Where browsers find the console: "https://admin.example". */
+  readonly publicUrl: string;
+}
+
+/** What the browser keeps until it comes back: without it nobody can end a sign-in that another one began. */
+export interface PendingSignIn {
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+  /** The page that was asked for. */
+  readonly returnTo: string;
+}
+
+/** Whom the provider vouches for. */
+export interface Identity {
+  readonly subject: string;
+  readonly name: string;
+  /** The highest one that the groups give. Undefined: none of them gives one. */
+  readonly role: StoredRole | undefined;
+}
+
+/**
+ * The provider of OpenID Connect: authorization code with PKCE, nonce and state. It is asked for its addresses when someone first
+ * signs in, and again after a failure: one that is away keeps nothing else from working.
+ */
+export class OidcProvider {
+  readonly label: string;
+  readonly publicUrl: string;
+  readonly #config: OidcConfig;
+  #discovery: Promise<client.Configuration> | undefined;
+
+  constructor(config: OidcConfig) {
+    this.label = config.label;
+    this.publicUrl = config.publicUrl;
+    this.#config = config;
+  }
+
+  /** Where the browser goes to sign in. */
+  async begin(returnTo: string): Promise<{ readonly url: URL; readonly pending: PendingSignIn }> {
+    const configuration = await this.#configuration();
+    const pending = {
+      state: client.randomState(),
+      nonce: client.randomNonce(),
+      codeVerifier: client.randomPKCECodeVerifier(),
+      returnTo,
+    };
+    const url = client.buildAuthorizationUrl(configuration, {
+      redirect_uri: `${this.publicUrl}${callbackPath}`,
+      scope: this.#config.scopes,
+      state: pending.state,
+      nonce: pending.nonce,
+      code_challenge: await client.calculatePKCECodeChallenge(pending.codeVerifier),
+      code_challenge_method: 'S256',
+    });
+    return { url, pending };
+  }
+
+  /** Who came back. @param path with the query that the provider sent. @throws when it is not the answer to `pending` */
+  async finish(path: string, { state, nonce, codeVerifier }: PendingSignIn): Promise<Identity> {
+    const configuration = await this.#configuration();
+    const tokens = await client.authorizationCodeGrant(configuration, new URL(path, this.publicUrl), {
+      expectedState: state,
+      expectedNonce: nonce,
+      pkceCodeVerifier: codeVerifier,
+    });
+    const claims = tokens.claims();
+    if (claims === undefined) throw new TypeError('The provider sent no ID token.');
+    return this.#identityOf(await this.#withGroups(configuration, tokens.access_token, claims));
+  }
+
+  /** Some providers give groups in the ID token, others only when asked for them. */
+  async #withGroups(configuration: client.Configuration, accessToken: string, claims: client.IDToken) {
+    if (claims[this.#config.groupsClaim] !== undefined) return claims;
+    if (configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
+    return { ...claims, ...(await client.fetchUserInfo(configuration, accessToken, claims.sub)) };
+  }
+
+  #identityOf(claims: Readonly<Record<string, unknown>> & { readonly sub: string }): Identity {
+    const { preferred_username, email, name } = names.parse(claims);
+    const groups = groupList.parse(claims[this.#config.groupsClaim]);
+    const given = groups.map((group) => this.#config.roles.get(group));
+    const shown = [preferred_username, email, name, claims.sub].find((text) => text !== undefined && text !== '');
+    return {
+      subject: claims.sub,
+      name: (shown ?? '').slice(0, maxNameLength),
+      role: roleNames.findLast((role) => given.includes(role)),
+    };
+  }
+
+  /** One question for all who wait for the answer. */
+  async #configuration(): Promise<client.Configuration> {
+    this.#discovery ??= this.#discover();
+    try {
+      return await this.#discovery;
+    } catch (thrown) {
+      this.#discovery = undefined;
+      throw thrown;
+    }
+  }
+
+  #discover(): Promise<client.Configuration> {
+    const { issuer, clientId, clientSecret } = this.#config;
+    const auth = clientSecret === undefined ? client.None() : withSecret(clientSecret.reveal());
+    // Without TLS on this machine only, as settings are checked: a provider beside the gateway.
+    const execute = issuer.startsWith('http:') ? [client.allowInsecureRequests] : [];
+    return client.discovery(new URL(issuer), clientId, undefined, auth, { timeout: timeoutSeconds, execute });
+  }
+}
+
+export const callbackPath = '/oidc/callback';
+
+/** In the header, as every provider must take it unless it says otherwise. */
+function withSecret(secret: string): client.ClientAuth {
+  const basic = client.ClientSecretBasic(secret);
+  const post = client.ClientSecretPost(secret);
+  return (server, metadata, body, headers) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+    const auth = !methods.includes('client_secret_basic') && methods.includes('client_secret_post') ? post : basic;
+    return auth(server, metadata, body, headers);
+  };
+}
+
+const text = z.string().optional().catch(undefined);
+const names = z.object({ preferred_username: text, email: text, name: text });
+
+/** Most send a list, some one name. What is neither names no group. */
+const groupList = z.union([z.array(z.string()), z.string().transform((group) => [group])]).catch([]);
+
+/** Of each call to the provider. */
+const timeoutSeconds = 5;
+const maxNameLength = 100;

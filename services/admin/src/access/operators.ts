@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type Database,
+  type GatewayDatabase,
+  isRefusedData,
+  type OperatorsTable,
+  type StoredRole,
+  withSerializationRetry,
+} from '@gateway/database';
+import { type Clock, systemClock } from '@gateway/time';
+import { tokenSha256 } from '@gateway/tokens';
+import type { Transaction, Updateable } from 'kysely';
+
+const columns = [
+  'operator_id',
+  'name',
+  'role',
+  'oidc_subject',
+  'created_at_ms',
+  'last_seen_at_ms',
+  'disabled_at_ms',
+  'revision',
+] as const;
+
+/** One who may sign in, without what they sign in with. */
+export type Operator = Pick<OperatorsTable, (typeof columns)[number]>;
+
+/** Why a change was not made. */
+export type NotChanged = 'missing' | 'conflict' | 'last_admin' | 'by_groups';
+
+/** Those who may sign in. Whatever takes something from an operator ends the operator's sessions in the same transaction. */
+export class OperatorStore {
+  readonly #database: GatewayDatabase;
+  readonly #clock: Clock;
+
+  constructor(database: GatewayDatabase, clock: Clock = systemClock) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  async list(): Promise<readonly Operator[]> {
+    return await this.#database.selectFrom('operators').select(columns).orderBy('name').execute();
+  }
+
+  async find(operatorId: string): Promise<Operator | undefined> {
+    return await this.#select().where('operator_id', '=', operatorId).executeTakeFirst();
+  }
+
+  /** The one who has this token and may sign in. */
+  async withToken(tokenText: string): Promise<Operator | undefined> {
+    return await this.#select()
+      .where('token_hash', '=', hashOf(tokenText))
+      .where('disabled_at_ms', 'is', null)
+      .executeTakeFirst();
+  }
+
+  /** A new operator with this token. Undefined: the name is taken. */
+  async add(name: string, role: StoredRole, tokenText: string): Promise<Operator | undefined> {
+    return await this.#insert({ name, role, token_hash: hashOf(tokenText), oidc_subject: null });
+  }
+
+  /** The one of that name, with this token, as long as there is nobody else at all. Undefined: there is. */
+  async addFirst(name: string, tokenText: string): Promise<Operator | undefined> {
+    const any = await this.#database.selectFrom('operators').select('operator_id').limit(1).executeTakeFirst();
+    return any === undefined ? await this.add(name, 'admin', tokenText) : undefined;
+  }
+
+  /** The operator that a provider of OpenID Connect vouches for, made or brought up to date. */
+  async fromProvider(subject: string, name: string, role: StoredRole): Promise<Operator> {
+    // Somebody else's name would be taken for that person in the audit log.
+    const names = [name, `${name.slice(0, 60)} (${subject.slice(0, 30)})`, `${name.slice(0, 60)} (${randomUUID()})`];
+    for (const free of names) {
+      const known = await this.#select().where('oidc_subject', '=', subject).executeTakeFirst();
+      if (known !== undefined) {
+        if (known.role === role || known.disabled_at_ms !== null) return known;
+        return await this.#transaction((transaction) => this.#set(transaction, known.operator_id, { role }));
+      }
+      const added = await this.#insert({ name: free, role, token_hash: null, oidc_subject: subject });
+      if (added !== undefined) return added;
+    }
+    throw new Error('No name for an operator is free.');
+  }
+
+  /** @param expectedRevision 0: whatever it is */
+  async update(
+    operatorId: string,
+    { role, disabled }: { readonly role?: StoredRole | undefined; readonly disabled?: boolean | undefined },
+    expectedRevision: number,
+  ): Promise<Operator | NotChanged> {
+    return await this.#transaction(async (transaction) => {
+      // Locks all, so that two admins can't take the last place from each other at once.
+      await transaction
+        .updateTable('operators')
+        .set(({ ref }) => ({ revision: ref('revision') }))
+        .execute();
+      const all = await transaction.selectFrom('operators').select(columns).execute();
+      const known = all.find(({ operator_id }) => operator_id === operatorId);
+      if (known === undefined) return 'missing';
+      if (expectedRevision !== 0 && known.revision !== expectedRevision) return 'conflict';
+      if (role !== undefined && role !== known.role && known.oidc_subject !== null) return 'by_groups';
+      const isAdmin = (operator: Operator) => operator.role === 'admin' && operator.disabled_at_ms === null;
+      const staysAdmin = (role ?? known.role) === 'admin' && !(disabled ?? known.disabled_at_ms !== null);
+      const others = all.filter((operator) => operator !== known && isAdmin(operator));
+      if (isAdmin(known) && !staysAdmin && others.length === 0) return 'last_admin';
+      const disabled_at_ms = disabled ? (known.disabled_at_ms ?? this.#clock.nowMs()) : null;
+      return await this.#set(transaction, operatorId, { role, ...(disabled !== undefined && { disabled_at_ms }) });
+    });
+  }
+
+  /** Another token in place of the old one, which works no more. */
+  async rotate(operatorId: string, tokenText: string): Promise<Operator | NotChanged> {
+    return await this.#transaction(async (transaction) => {
+      const known = await transaction
+        .selectFrom('operators')
+        .select('oidc_subject')
+        .where('operator_id', '=', operatorId)
+        .executeTakeFirst();
+      if (known === undefined) return 'missing';
+      if (known.oidc_subject !== null) return 'by_groups';
+      return await this.#set(transaction, operatorId, { token_hash: hashOf(tokenText) });
+    });
+  }
+
+  /** Ends what runs of one whose provider gives no role any more. */
+  async endSessionsOf(subject: string): Promise<void> {
+    await this.#database
+      .deleteFrom('operator_sessions')
+      .where('operator_id', 'in', (query) =>
+        query.selectFrom('operators').select('operator_id').where('oidc_subject', '=', subject),
+      )
+      .execute();
+  }
+
+  /** Notes that the operator was here, once a minute at most. */
+  async seen({ operator_id, last_seen_at_ms }: Operator): Promise<void> {
+    const nowMs = this.#clock.nowMs();
+    if (last_seen_at_ms !== null && nowMs - last_seen_at_ms < 60_000) return;
+    await this.#database
+      .updateTable('operators')
+      .set({ last_seen_at_ms: nowMs })
+      .where('operator_id', '=', operator_id)
+      .execute();
+  }
+
+  #select() {
+    return this.#database.selectFrom('operators').select(columns);
+  }
+
+  async #insert(
+    given: Pick<OperatorsTable, 'name' | 'role' | 'token_hash' | 'oidc_subject'>,
+  ): Promise<Operator | undefined> {
+    const created_at_ms = this.#clock.nowMs();
+    const row = { operator_id: randomUUID(), created_at_ms, last_seen_at_ms: null, disabled_at_ms: null, revision: 1 };
+    try {
+      return await this.#database
+        .insertInto('operators')
+        .values({ ...row, ...given })
+        .returning(columns)
+        .executeTakeFirstOrThrow();
+    } catch (thrown) {
+      if (isRefusedData(thrown)) return undefined;
+      throw thrown;
+    }
+  }
+
+  /** Each change is a new revision, and ends the operator's sessions. */
+  async #set(transaction: Transaction<Database>, operatorId: string, change: Updateable<OperatorsTable>) {
+    await transaction.deleteFrom('operator_sessions').where('operator_id', '=', operatorId).execute();
+    return await transaction
+      .updateTable('operators')
+      .set(({ eb }) => ({ ...change, revision: eb('revision', '+', 1) }))
+      .where('operator_id', '=', operatorId)
+      .returning(columns)
+      .executeTakeFirstOrThrow();
+  }
+
+  async #transaction<T>(work: (transaction: Transaction<Database>) => Promise<T>): Promise<T> {
+    return await withSerializationRetry(() => this.#database.transaction().execute(work));
+  }
+}
+
+/** Who ADMIN_TOKEN is for. */
+export const firstOperatorName = 'admin';
+
+function hashOf(tokenText: string): string {
+  return tokenSha256(tokenText).toString('hex');
+}

@@ -1,0 +1,96 @@
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { DescService } from '@bufbuild/protobuf';
+import { createContextValues } from '@connectrpc/connect';
+import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { describe, expect, it } from 'vitest';
+import { AccessGate } from './access-gate.ts';
+import type { Caller } from './caller.ts';
+import { mayCall, permissionOf } from './permissions.ts';
+import type { Refusal } from './refusals.ts';
+
+const folder = fileURLToPath(import.meta.resolve('@gateway/proto/admin/v1/operator_service_pb.js')).replace(
+  /[^/]*$/,
+  '',
+);
+const files = readdirSync(folder).filter((file) => file.endsWith('_service_pb.js'));
+const modules: readonly Readonly<Record<string, unknown>>[] = await Promise.all(
+  files.map((file) => import(`${folder}${file}`)),
+);
+const services = modules.flatMap((module) => Object.values(module)).filter(isService);
+const methods = services.flatMap((service) => service.methods);
+
+const operator = (role: Role): Caller => ({ kind: 'operator', operatorId: 'id', name: 'someone', role, address: '' });
+const holder = { kind: 'token', token: { label: 'team-x' }, address: '' } as Caller;
+
+describe('the permissions', () => {
+  it('name every method of every service of operators', () => {
+    expect(services.length).toBeGreaterThanOrEqual(10);
+    expect(methods.filter((method) => permissionOf(method) === undefined).map(String)).toEqual([]);
+  });
+
+  it('give each one what is for it', () => {
+    const namesFor = (caller: Caller, without: Caller | undefined) =>
+      methods
+        .filter((method) => mayCall(caller, permissionOf(method) ?? 'open'))
+        .filter((method) => without === undefined || !mayCall(without, permissionOf(method) ?? 'open'))
+        .map((method) => `${method.parent.name}.${method.name}`)
+        .sort();
+    expect(methods.filter((method) => permissionOf(method) === 'open').map(({ name }) => name)).toEqual([
+      'GetSignInOptions',
+      'SignIn',
+    ]);
+    expect(namesFor(holder, undefined)).toEqual([
+      'SessionService.GetSession',
+      'SessionService.GetSignInOptions',
+      'SessionService.SignIn',
+      'SessionService.SignOut',
+      'UsageService.GetMyUsage',
+    ]);
+    expect(namesFor(operator(Role.OPERATOR), operator(Role.VIEWER))).toEqual([
+      'AccountService.AddAccount',
+      'AccountService.RemoveAccount',
+      'AccountService.ReplaceCredential',
+      'AccountService.SetAccountState',
+      'TokenService.IssueToken',
+      'TokenService.RevokeToken',
+      'TokenService.RotateToken',
+      'TokenService.UpdateToken',
+      'UsageService.ReconcileDay',
+      'UsageService.ReplayDeadLetters',
+    ]);
+    expect(namesFor(operator(Role.ADMIN), operator(Role.OPERATOR))).toEqual([
+      'AuditService.ListAudit',
+      'OperatorService.CreateOperator',
+      'OperatorService.ListOperators',
+      'OperatorService.RotateOperatorToken',
+      'OperatorService.UpdateOperator',
+    ]);
+  });
+
+  it.each(methods.map((method) => [`${method.parent.name}.${method.name}`, method] as const))(
+    'are what a call of %s is let through by, and a refusal is noted',
+    async (name, method) => {
+      const permission = permissionOf(method) ?? 'open';
+      for (const caller of [operator(Role.VIEWER), operator(Role.OPERATOR), operator(Role.ADMIN), holder]) {
+        const noted: Refusal[] = [];
+        const gate = new AccessGate({
+          signIn: { byToken: async () => caller },
+          refusals: { note: async (refusal: Refusal) => void noted.push(refusal) },
+        } as unknown as ConstructorParameters<typeof AccessGate>[0]);
+        const requestHeader = new Headers({ authorization: 'Bearer x' });
+        const { signal } = new AbortController();
+        const call = gate.check({ method, requestHeader, signal, values: createContextValues() });
+        if (mayCall(caller, permission)) await call;
+        else {
+          await expect(call).rejects.toThrow('Your role does not allow');
+          expect(noted).toMatchObject([{ reason: 'role', subject: name }]);
+        }
+      }
+    },
+  );
+});
+
+function isService(value: unknown): value is DescService {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'service';
+}

@@ -1,0 +1,96 @@
+import type { DescMethod, DescService } from '@bufbuild/protobuf';
+import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
+import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
+import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import { OperatorService, Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
+import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
+import { SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
+import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import type { Caller } from './caller.ts';
+
+/**
+ * Who may make a call: `open` is for everybody, `signed in` for whoever has signed in, the holder of a caller's token too. A role is
+ * for operators who have it or a higher one.
+ */
+export type Permission = 'open' | 'signed in' | Role.VIEWER | Role.OPERATOR | Role.ADMIN;
+
+const { VIEWER, OPERATOR, ADMIN } = Role;
+
+/** One line for each method: without it, this does not compile. */
+const permissions: ReadonlyMap<DescMethod, Permission> = new Map([
+  ...of(SessionService, {
+    getSignInOptions: 'open',
+    signIn: 'open',
+    signOut: 'signed in',
+    getSession: 'signed in',
+  }),
+  ...of(OperatorService, {
+    listOperators: ADMIN,
+    createOperator: ADMIN,
+    updateOperator: ADMIN,
+    rotateOperatorToken: ADMIN,
+  }),
+  ...of(AuditService, {
+    listAudit: ADMIN,
+  }),
+  ...of(TokenService, {
+    listTokens: VIEWER,
+    getToken: VIEWER,
+    issueToken: OPERATOR,
+    updateToken: OPERATOR,
+    rotateToken: OPERATOR,
+    revokeToken: OPERATOR,
+  }),
+  ...of(AccountService, {
+    addAccount: OPERATOR,
+    replaceCredential: OPERATOR,
+    setAccountState: OPERATOR,
+    removeAccount: OPERATOR,
+  }),
+  ...of(PoolService, {
+    listPools: VIEWER,
+    watchPools: VIEWER,
+    explainModel: VIEWER,
+  }),
+  ...of(RequestService, {
+    listRequests: VIEWER,
+    getRequest: VIEWER,
+    watchRequests: VIEWER,
+  }),
+  ...of(UsageService, {
+    reportUsage: VIEWER,
+    getMyUsage: 'signed in',
+    reconcileDay: OPERATOR,
+    replayDeadLetters: OPERATOR,
+  }),
+  ...of(ConfigurationService, {
+    getConfiguration: VIEWER,
+    checkConfiguration: VIEWER,
+  }),
+  ...of(SystemService, {
+    getOverview: VIEWER,
+    watchOverview: VIEWER,
+    listReplicas: VIEWER,
+  }),
+]);
+
+/** What a call takes. Undefined: nobody may make it. */
+export function permissionOf(method: DescMethod): Permission | undefined {
+  return permissions.get(method);
+}
+
+export function mayCall(caller: Caller, permission: Permission): boolean {
+  if (permission === 'open' || permission === 'signed in') return true;
+  // A role has the number of its place in the order.
+  return caller.kind === 'operator' && caller.role >= permission;
+}
+
+function of<S extends DescService>(
+  { method }: S,
+  lines: { readonly [M in keyof S['method']]: Permission },
+): readonly (readonly [DescMethod, Permission])[] {
+  return Object.entries<Permission>(lines).map(([name, permission]) => [method[name] as DescMethod, permission]);
+}

@@ -1,0 +1,99 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { GatewayDatabase, OperatorSessionsTable } from '@gateway/database';
+import type { Clock } from '@gateway/time';
+
+/** A browser's session, of an operator or of the holder of a caller's token. */
+export type StoredSession = OperatorSessionsTable;
+
+/** Whose session it is. */
+export type SessionHolder =
+  | { readonly operator_id: string; readonly token_id: null; readonly token_revision: null }
+  | { readonly operator_id: null; readonly token_id: string; readonly token_revision: number };
+
+/** How long a session lasts. */
+export interface SessionRules {
+  /** Ends when it was not used for so long. */
+  readonly sessionIdleMs: number;
+  /** Ends, used or not. */
+  readonly sessionMaxMs: number;
+}
+
+/** The sessions of browsers. What the cookie has is nowhere else: the database knows its hash. */
+export class SessionStore {
+  readonly #database: GatewayDatabase;
+  readonly #rules: SessionRules;
+  readonly #clock: Clock;
+
+  constructor(database: GatewayDatabase, rules: SessionRules, clock: Clock) {
+    this.#database = database;
+    this.#rules = rules;
+    this.#clock = clock;
+  }
+
+  /** Begins a session. `secret` is for the cookie alone. */
+  async begin(holder: SessionHolder): Promise<{ readonly secret: string; readonly session: StoredSession }> {
+    await this.#removeEnded();
+    const secret = randomBytes(32).toString('base64url');
+    const nowMs = this.#clock.nowMs();
+    const session = {
+      session_hash: hashOf(secret),
+      ...holder,
+      csrf_token: randomBytes(32).toString('base64url'),
+      created_at_ms: nowMs,
+      used_at_ms: nowMs,
+      expires_at_ms: nowMs + this.#rules.sessionMaxMs,
+    };
+    await this.#database.insertInto('operator_sessions').values(session).execute();
+    return { secret, session };
+  }
+
+  /** The session of a cookie, which is in use from now on. Undefined: it has ended, or never was. */
+  async use(secret: string): Promise<StoredSession | undefined> {
+    const nowMs = this.#clock.nowMs();
+    const session = await this.#database
+      .selectFrom('operator_sessions')
+      .selectAll()
+      .where('session_hash', '=', hashOf(secret))
+      .where('expires_at_ms', '>', nowMs)
+      .where('used_at_ms', '>', nowMs - this.#rules.sessionIdleMs)
+      .executeTakeFirst();
+    // Not with every call: the database has other work.
+    if (session !== undefined && nowMs - session.used_at_ms >= 60_000) {
+      await this.#database
+        .updateTable('operator_sessions')
+        .set({ used_at_ms: nowMs })
+        .where('session_hash', '=', session.session_hash)
+        .execute();
+    }
+    return session;
+  }
+
+  async end({ session_hash }: Pick<StoredSession, 'session_hash'>): Promise<void> {
+    await this.#database.deleteFrom('operator_sessions').where('session_hash', '=', session_hash).execute();
+  }
+
+  async count(): Promise<number> {
+    const nowMs = this.#clock.nowMs();
+    const { open } = await this.#database
+      .selectFrom('operator_sessions')
+      .select(({ fn }) => fn.countAll<number>().as('open'))
+      .where('expires_at_ms', '>', nowMs)
+      .where('used_at_ms', '>', nowMs - this.#rules.sessionIdleMs)
+      .executeTakeFirstOrThrow();
+    return Number(open);
+  }
+
+  async #removeEnded(): Promise<void> {
+    const nowMs = this.#clock.nowMs();
+    await this.#database
+      .deleteFrom('operator_sessions')
+      .where(({ or, eb }) =>
+        or([eb('expires_at_ms', '<=', nowMs), eb('used_at_ms', '<=', nowMs - this.#rules.sessionIdleMs)]),
+      )
+      .execute();
+  }
+}
+
+function hashOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}

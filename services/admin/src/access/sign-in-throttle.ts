@@ -1,0 +1,53 @@
+import { isIPv6 } from 'node:net';
+import type { Clock } from '@gateway/time';
+import { LRUCache } from 'lru-cache';
+
+/**
+ * Slows down who tries tokens: after ten wrong ones within a minute an address has to wait for the next. While more than a hundred
+ * fail a minute over all addresses, each has one try. A token that was right here in the last hour is never held up, so that
+ * somebody else behind the same proxy shuts out none who is at work.
+ */
+export class SignInThrottle {
+  readonly #failures: LRUCache<string, number>;
+  readonly #overall: LRUCache<'', number>;
+  readonly #known: LRUCache<string, true>;
+
+  constructor(clock: Clock) {
+    const perf = { now: () => clock.nowMs() };
+    // The minute begins with the first failure: further ones do not make it longer.
+    const window = { ttl: windowMs, noUpdateTTL: true, ttlResolution: 0, perf };
+    this.#failures = new LRUCache({ max: 10_000, ...window });
+    this.#overall = new LRUCache({ max: 1, ...window });
+    this.#known = new LRUCache({ max: 10_000, ttl: knownMs, ttlResolution: 0, perf });
+  }
+
+  /** Whether a token may be looked up. */
+  allows(address: string, tokenHash: string): boolean {
+    if (this.#known.has(tokenHash)) return true;
+    const most = (this.#overall.get('') ?? 0) < mostOverall ? mostOfAddress : 1;
+    return (this.#failures.get(networkOf(address)) ?? 0) < most;
+  }
+
+  failed(address: string): void {
+    const network = networkOf(address);
+    this.#failures.set(network, (this.#failures.get(network) ?? 0) + 1);
+    this.#overall.set('', (this.#overall.get('') ?? 0) + 1);
+  }
+
+  succeeded(tokenHash: string): void {
+    this.#known.set(tokenHash, true);
+  }
+}
+
+/** Who has one address of IPv6 has all of its /64. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [head = [], tail = []] = address.split('::').map((part) => part.split(':').filter(Boolean));
+  const zeros = Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0');
+  return [...head, ...zeros, ...tail].slice(0, 4).join(':');
+}
+
+const windowMs = 60_000;
+const mostOfAddress = 10;
+const mostOverall = 100;
+const knownMs = 3_600_000;

@@ -1,0 +1,139 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { GatewayDatabase } from '@gateway/database';
+import type { IdentityService, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { Client } from '@gateway/rpc';
+import type { Clock } from '@gateway/time';
+import { parseTokenText, tokenSha256 } from '@gateway/tokens';
+import { peerTimeoutMs } from '../parts.ts';
+import { nameOf, noteInAudit } from './audit-trail.ts';
+import type { Caller, Connection } from './caller.ts';
+import type { Identity } from './oidc-provider.ts';
+import type { Operator, OperatorStore } from './operators.ts';
+import type { Refusals } from './refusals.ts';
+import { rolesByName } from './role-names.ts';
+import { cookieText } from './session-cookie.ts';
+import type { SessionHolder, SessionStore, StoredSession } from './sessions.ts';
+import type { SignInCounter } from './sign-in-counter.ts';
+import { SignInThrottle } from './sign-in-throttle.ts';
+
+export interface SignInParts {
+  readonly database: GatewayDatabase;
+  readonly operators: OperatorStore;
+  readonly sessions: SessionStore;
+  readonly refusals: Refusals;
+  readonly identity: Pick<Client<typeof IdentityService>, 'resolve' | 'list'>;
+  readonly signIns: SignInCounter;
+  readonly clock: Clock;
+  /** Makes the operator that ADMIN_TOKEN speaks of, where it has to be made. */
+  readonly ensureFirst: () => Promise<void>;
+}
+
+/** Finds who makes a call: by a token, or by the session that began with one. */
+export class SignIn {
+  readonly #parts: SignInParts;
+  readonly #throttle: SignInThrottle;
+
+  constructor(parts: SignInParts) {
+    this.#parts = parts;
+    this.#throttle = new SignInThrottle(parts.clock);
+  }
+
+  /** Who has this token. @throws ConnectError `unauthenticated`, or `resource_exhausted` after too many wrong ones */
+  async byToken(tokenText: string, { address }: Connection, signal: AbortSignal): Promise<Caller> {
+    const { refusals, signIns } = this.#parts;
+    const sha256 = tokenSha256(tokenText).toString('hex');
+    if (!this.#throttle.allows(address, sha256)) {
+      signIns.count('token', 'throttled');
+      await refusals.note({ reason: 'sign_in', actor: '', address, subject: 'a token, after too many wrong ones' });
+      throw new ConnectError('Too many wrong tokens. Wait a minute.', Code.ResourceExhausted);
+    }
+    const caller = await this.#holderOf(tokenText, address, signal);
+    if (caller === undefined) {
+      this.#throttle.failed(address);
+      signIns.count('token', 'refused');
+      await refusals.note({ reason: 'sign_in', actor: '', address, subject: 'an unknown token' });
+      throw new ConnectError('This token is not known, or no longer valid.', Code.Unauthenticated);
+    }
+    this.#throttle.succeeded(sha256);
+    return caller;
+  }
+
+  /** Whom the provider of OpenID Connect vouches for: the groups there give the role. @throws ConnectError when they give none */
+  async byProvider({ subject, name, role }: Identity, { address }: Connection): Promise<Caller> {
+    const { operators, refusals, signIns } = this.#parts;
+    const operator = role && (await operators.fromProvider(subject, name, role));
+    if (operator !== undefined && operator.disabled_at_ms === null) return this.#seen(operator, address);
+    signIns.count('oidc', 'refused');
+    await operators.endSessionsOf(subject);
+    const why = operator === undefined ? 'no group with a role' : 'disabled';
+    await refusals.note({ reason: 'sign_in', actor: '', address, subject: `${name}: ${why}` });
+    throw new ConnectError(
+      operator === undefined
+        ? `None of the groups of ${name} has a role here. OIDC_ROLES says which groups have one.`
+        : `${name} is disabled here.`,
+      Code.PermissionDenied,
+    );
+  }
+
+  /** Begins a session of a browser. The cookie is the only place that has what it takes. */
+  async begin(caller: Caller, connection: Connection, method: 'token' | 'oidc') {
+    const { sessions, signIns, database, clock } = this.#parts;
+    const { secret, session } = await sessions.begin(holderOf(caller));
+    const atMs = clock.nowMs();
+    const entry = { atMs, actor: nameOf(caller), address: caller.address, action: 'session.begin', subject: method };
+    await noteInAudit(database, { ...entry, outcome: 'done' });
+    signIns.count(method, 'done');
+    const maxAgeSeconds = Math.ceil((session.expires_at_ms - atMs) / 1_000);
+    return { cookie: cookieText('session', secret, connection, { maxAgeSeconds }), session };
+  }
+
+  /** Whose session this is. Undefined: it has ended. */
+  async bySession(session: StoredSession, { address }: Connection, signal: AbortSignal): Promise<Caller | undefined> {
+    const { operators } = this.#parts;
+    if (session.operator_id !== null) {
+      const operator = await operators.find(session.operator_id);
+      return operator === undefined || operator.disabled_at_ms !== null ? undefined : this.#seen(operator, address);
+    }
+    const token = await this.#tokenOf(session, signal);
+    return token && { kind: 'token', token, address };
+  }
+
+  async #holderOf(tokenText: string, address: string, signal: AbortSignal): Promise<Caller | undefined> {
+    // What can't be a token needs no lookup.
+    const parsed = parseTokenText(tokenText);
+    if (parsed === undefined) return undefined;
+    if (parsed.kind === 'operator') {
+      await this.#parts.ensureFirst();
+      const operator = await this.#parts.operators.withToken(tokenText);
+      return operator && this.#seen(operator, address);
+    }
+    const options = { timeoutMs: peerTimeoutMs, signal };
+    const { token } = await this.#parts.identity.resolve({ tokenSha256: tokenSha256(tokenText) }, options);
+    return token && { kind: 'token', token, address };
+  }
+
+  async #seen(operator: Operator, address: string): Promise<Caller> {
+    await this.#parts.operators.seen(operator);
+    const { operator_id: operatorId, name, role } = operator;
+    return { kind: 'operator', operatorId, name, role: rolesByName[role], address };
+  }
+
+  /** The token that the session began with, if nothing changed it since: another text for it takes the old one's sessions away. */
+  async #tokenOf({ token_id, token_revision }: StoredSession, signal: AbortSignal): Promise<Token | undefined> {
+    if (token_id === null) return undefined;
+    const options = { timeoutMs: peerTimeoutMs, signal };
+    const { tokens } = await this.#parts.identity.list({ tokenIds: [token_id] }, options);
+    const token = tokens.find(({ tokenId }) => tokenId === token_id);
+    const isSame = token !== undefined && Number(token.revision) === token_revision && token.revokedAt === undefined;
+    const endsMs = token?.expiresAt === undefined ? Number.POSITIVE_INFINITY : timestampMs(token.expiresAt);
+    return isSame && this.#parts.clock.nowMs() < endsMs ? token : undefined;
+  }
+}
+
+/** As sessions are stored. */
+function holderOf(caller: Caller): SessionHolder {
+  if (caller.kind === 'operator') return { operator_id: caller.operatorId, token_id: null, token_revision: null };
+  const { tokenId: token_id, revision } = caller.token;
+  return { operator_id: null, token_id, token_revision: Number(revision) };
+}

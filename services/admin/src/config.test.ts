@@ -1,0 +1,78 @@
+import { ConfigError } from '@gateway/config';
+import { createTokenText } from '@gateway/tokens';
+import { describe, expect, it } from 'vitest';
+import { readAdminConfig, readAdminProcessConfig } from './config.ts';
+
+const oidc = {
+  OIDC_ISSUER: 'https://login.example/realms/ops',
+  OIDC_CLIENT_ID: 'gateway',
+  OIDC_ROLES: 'platform admins=admin, a=b=viewer',
+  ADMIN_PUBLIC_URL: 'https://Admin.example/',
+};
+
+describe('the settings', () => {
+  it('have safe defaults', () => {
+    expect(readAdminConfig({})).toEqual({
+      names: { host: '127.0.0.1', allowedHosts: [], publicUrl: undefined },
+      trustedProxies: [],
+      adminToken: undefined,
+      sessionIdleMs: 12 * 3_600_000,
+      sessionMaxMs: 7 * 24 * 3_600_000,
+      oidc: undefined,
+    });
+  });
+
+  it('of OpenID Connect say which group has which role', () => {
+    const { oidc: read, names } = readAdminConfig({ ...oidc, OIDC_CLIENT_SECRET: 'secret' });
+    expect(read?.roles).toEqual(
+      new Map([
+        ['platform admins', 'admin'],
+        ['a=b', 'viewer'],
+      ]),
+    );
+    expect(read).toMatchObject({
+      publicUrl: 'https://admin.example',
+      groupsClaim: 'groups',
+      scopes: 'openid profile email',
+    });
+    expect(read?.clientSecret?.reveal()).toBe('secret');
+    expect(names.publicUrl).toBe('https://admin.example');
+  });
+
+  it('read host names, and names below a domain', () => {
+    const { names } = readAdminConfig({ ADMIN_ALLOWED_HOSTS: ' Admin, .gateway.svc.cluster.local ,ops.example.,' });
+    expect(names.allowedHosts).toEqual(['admin', '.gateway.svc.cluster.local', 'ops.example']);
+  });
+
+  it.each([
+    [{ ADMIN_ALLOWED_HOSTS: 'http://admin' }, 'without scheme and port'],
+    [{ ADMIN_ALLOWED_HOSTS: 'admin:9090' }, 'without scheme and port'],
+    [{ ADMIN_ALLOWED_HOSTS: '*.example' }, 'without scheme and port'],
+    [{ ADMIN_TOKEN: 'hunter2' }, 'ADMIN_TOKEN must be'],
+    [{ ADMIN_TOKEN: createTokenText('service') }, 'ADMIN_TOKEN must be'],
+    [{ ADMIN_TRUSTED_PROXIES: '10.0.0.0/33' }, 'ADMIN_TRUSTED_PROXIES must be'],
+    [{ ADMIN_TRUSTED_PROXIES: 'ingress' }, 'ADMIN_TRUSTED_PROXIES must be'],
+    [{ ADMIN_SESSION_IDLE_MINUTES: '1' }, 'from 5 to 43200'],
+    [{ ADMIN_SESSION_MAX_HOURS: '1000' }, 'from 1 to 720'],
+    [{ ADMIN_PUBLIC_URL: 'https://admin.example/console' }, 'without a path'],
+    [{ ...oidc, OIDC_ROLES: 'sre=root' }, '"sre=root" is none'],
+    [{ ...oidc, OIDC_ISSUER: 'http://login.example' }, 'OIDC_ISSUER must be'],
+    [{ ...oidc, ADMIN_PUBLIC_URL: '' }, 'ADMIN_PUBLIC_URL is not set'],
+    [{ ...oidc, OIDC_CLIENT_ID: '' }, 'OIDC_CLIENT_ID is not set'],
+  ])('say what is wrong with %j, and never repeat a secret', (env, problem) => {
+    let text = '';
+    try {
+      readAdminConfig(env);
+    } catch (thrown) {
+      text = thrown instanceof ConfigError ? thrown.message : '';
+    }
+    expect(text).toContain(problem);
+    expect(text).not.toMatch(/hunter2|gw_s_/);
+  });
+
+  it('of a process of its own name every service that it calls', () => {
+    const read = () => readAdminProcessConfig({});
+    for (const name of ['DATABASE_URL', 'IDENTITY_URL', 'POOL_BROKER_URL', 'LIMITER_URL', 'USAGE_QUERY_URL'])
+      expect(read).toThrow(`${name} is not set`);
+  });
+});

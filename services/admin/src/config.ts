@@ -1,0 +1,141 @@
+import { isIP } from 'node:net';
+import { type Environment, type EnvReader, isTokenUrl, readSettings, Secret } from '@gateway/config';
+import type { StoredRole } from '@gateway/database';
+import { databaseUrl } from '@gateway/database/database-url';
+import { parseTokenText } from '@gateway/tokens';
+import type { OidcConfig } from './access/oidc-provider.ts';
+import { roleNames } from './access/role-names.ts';
+import { readMetricsUrls } from './figures/replica-directory.ts';
+import { readAllowedHosts } from './http/page-check.ts';
+
+/** What the admin service needs wherever it runs. */
+export type AdminConfig = ReturnType<typeof readAdminConfig>;
+
+export function readAdminConfig(env: Environment) {
+  return readSettings(env, adminSettings);
+}
+
+/** What it needs when it runs as a process of its own. @throws ConfigError that names every variable to set */
+export function readAdminProcessConfig(env: Environment) {
+  return readSettings(env, (reader) => {
+    const peer = (name: string, why: string, host: string) => reader.peerUrl(name, why, `http://${host}:50051`);
+    return {
+      ...adminSettings(reader),
+      // DATABASE_URL (required): the Postgres with operators, sessions and the audit log.
+      databaseUrl: databaseUrl.required(reader, 'Operators and the audit log live there.'),
+      peerUrls: {
+        identity: peer('IDENTITY_URL', 'Tokens are managed there.', 'identity'),
+        broker: peer('POOL_BROKER_URL', 'Accounts are managed there.', 'pool-broker'),
+        limiter: peer('LIMITER_URL', 'Limits are counted there.', 'limiter'),
+        usageQuery: peer('USAGE_QUERY_URL', 'Usage and requests are read there.', 'usage-query'),
+        usageIngest: peer('USAGE_INGEST_URL', 'The ledger is mended there.', 'usage-ingest'),
+      },
+      // METRICS_URLS (none): where the replicas of each service tell how they are.
+      metricsUrls: readMetricsUrls(reader),
+    };
+  });
+}
+
+function adminSettings(reader: EnvReader) {
+  // ADMIN_PUBLIC_URL (none): where browsers find the console, when it is behind a proxy.
+  const publicUrl = readOrigin(reader, 'ADMIN_PUBLIC_URL');
+  return {
+    names: {
+      host: reader.string('ADMIN_HOST', reader.string('HOST', '127.0.0.1')),
+      // ADMIN_ALLOWED_HOSTS (none): further host names under which the admin port may be called.
+      allowedHosts: readAllowedHosts(reader),
+      publicUrl,
+    },
+    // ADMIN_TRUSTED_PROXIES (none): whose X-Forwarded-For and X-Forwarded-Proto are believed.
+    trustedProxies: readProxies(reader),
+    // ADMIN_TOKEN (none): a token that the operator "admin" has, as long as there is no other operator.
+    adminToken: readAdminToken(reader),
+    // ADMIN_SESSION_IDLE_MINUTES (720): a session ends when it was not used for so long.
+    sessionIdleMs: reader.integer('ADMIN_SESSION_IDLE_MINUTES', 720, { min: 5, max: 43_200 }) * 60_000,
+    // ADMIN_SESSION_MAX_HOURS (168): it ends, used or not.
+    sessionMaxMs: reader.integer('ADMIN_SESSION_MAX_HOURS', 168, { min: 1, max: 720 }) * 3_600_000,
+    oidc: readOidc(reader, publicUrl),
+  };
+}
+
+function readAdminToken(reader: EnvReader): Secret | undefined {
+  const text = reader.optional('ADMIN_TOKEN');
+  if (text === undefined) return undefined;
+  if (parseTokenText(text)?.kind !== 'operator') {
+    // The value is a secret: it is not repeated.
+    reader.problem(
+      'ADMIN_TOKEN must be a token that begins with gw_a_, whole. Make one with: node services/admin/src/main.ts --new-token',
+    );
+  }
+  return new Secret(text);
+}
+
+/** Undefined without OIDC_ISSUER. */
+function readOidc(reader: EnvReader, publicUrl: string | undefined): OidcConfig | undefined {
+  const issuer = reader.optional('OIDC_ISSUER');
+  if (issuer === undefined) return undefined;
+  if (!isTokenUrl(issuer)) {
+    reader.problem(
+      'OIDC_ISSUER must be a URL that starts with https:// (http:// on this machine only), without user and fragment. For example: OIDC_ISSUER=https://login.example/realms/ops',
+    );
+  }
+  if (publicUrl === undefined) {
+    reader.problem(
+      'ADMIN_PUBLIC_URL is not set. The OpenID Connect provider sends browsers back to it. For example: ADMIN_PUBLIC_URL=https://admin.example',
+    );
+  }
+  const secret = reader.optional('OIDC_CLIENT_SECRET');
+  return {
+    issuer,
+    clientId: reader.required('OIDC_CLIENT_ID', 'The provider knows the gateway by it.', 'gateway'),
+    // OIDC_CLIENT_SECRET (none): for a client that the provider calls confidential.
+    clientSecret: secret === undefined ? undefined : new Secret(secret),
+    scopes: reader.string('OIDC_SCOPES', 'openid profile email'),
+    groupsClaim: reader.string('OIDC_GROUPS_CLAIM', 'groups'),
+    roles: readRoles(reader),
+    label: reader.string('OIDC_LABEL', 'Sign in with your organisation'),
+    publicUrl: publicUrl ?? '',
+  };
+}
+
+/** OIDC_ROLES: `group=role` with commas between them. */
+function readRoles(reader: EnvReader): ReadonlyMap<string, StoredRole> {
+  const example = 'platform-admins=admin,sre=operator,developers=viewer';
+  const text = reader.required('OIDC_ROLES', 'It says which groups may sign in, and as what.', example);
+  const roles = new Map<string, StoredRole>();
+  for (const entry of text.split(',').filter((each) => each.trim() !== '')) {
+    const [, group = '', name = ''] = /^\s*(.+?)\s*=\s*(\w+)\s*$/.exec(entry) ?? [];
+    const role = roleNames.find((each) => each === name);
+    if (role !== undefined) roles.set(group, role);
+    else
+      reader.problem(
+        `OIDC_ROLES must be groups with a role each (${roleNames.join(', ')}), and "${entry.trim()}" is none. For example: OIDC_ROLES=${example}`,
+      );
+  }
+  return roles;
+}
+
+/** A URL without a path. */
+function readOrigin(reader: EnvReader, name: string): string | undefined {
+  const text = reader.optionalUrl(name, 'https://admin.example', ['https', 'http']);
+  const url = text === undefined ? null : URL.parse(text);
+  if (url !== null && url.origin !== text?.toLowerCase()) {
+    reader.problem(`${name} must be a scheme and a host, without a path. For example: ${name}=https://admin.example`);
+  }
+  return url?.origin;
+}
+
+function readProxies(reader: EnvReader): readonly string[] {
+  const texts = reader.string('ADMIN_TRUSTED_PROXIES', '').split(',');
+  const proxies = texts.map((text) => text.trim()).filter((text) => text !== '');
+  const wrong = proxies.filter((text) => {
+    const [, address = '', bits] = /^([^/]*)(?:\/(\d+))?$/.exec(text) ?? [];
+    return isIP(address) === 0 || Number(bits ?? 0) > (isIP(address) === 4 ? 32 : 128);
+  });
+  if (wrong.length > 0) {
+    reader.problem(
+      `ADMIN_TRUSTED_PROXIES must be addresses or networks with commas between them, not "${wrong.join(', ')}". For example: ADMIN_TRUSTED_PROXIES=10.0.0.0/8`,
+    );
+  }
+  return proxies;
+}

@@ -1,0 +1,82 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { UsageRowSchema } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import { RequestEnding, type RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import type { Cell } from './csv.ts';
+
+/** The columns of an export in their order, and what a row has in each. */
+export type Columns<T> = Readonly<Record<string, (row: T) => Cell>>;
+
+/** A row of usage, and what its costs are in. */
+export type PricedRow = MessageInitShape<typeof UsageRowSchema> & { readonly currency: string };
+
+export function usageColumns(grouping: UsageGrouping): Columns<PricedRow> {
+  return { ...keyColumns[grouping], ...sumColumns };
+}
+
+const day: Columns<PricedRow> = { day: ({ usage }) => usage?.localDay ?? '' };
+const token: Columns<PricedRow> = {
+  token_id: ({ usage }) => usage?.tokenId ?? '',
+  token_label: ({ tokenLabel = '' }) => tokenLabel,
+};
+const model: Columns<PricedRow> = {
+  provider: ({ usage }) => usage?.provider ?? '',
+  model: ({ usage }) => usage?.model ?? '',
+};
+const account: Columns<PricedRow> = { account_id: ({ usage }) => usage?.accountId ?? '' };
+
+const keyColumns: Readonly<Record<UsageGrouping, Columns<PricedRow>>> = {
+  [UsageGrouping.UNSPECIFIED]: day,
+  [UsageGrouping.DAY]: day,
+  [UsageGrouping.TOKEN]: token,
+  [UsageGrouping.MODEL]: model,
+  [UsageGrouping.ACCOUNT]: account,
+  [UsageGrouping.ALL]: { ...day, ...token, ...model, ...account },
+};
+
+const sumColumns: Columns<PricedRow> = {
+  requests: ({ usage }) => usage?.totals?.requests ?? 0n,
+  input_tokens: ({ usage }) => usage?.totals?.inputTokens ?? 0n,
+  cached_tokens: ({ usage }) => usage?.totals?.cachedTokens ?? 0n,
+  output_tokens: ({ usage }) => usage?.totals?.outputTokens ?? 0n,
+  total_tokens: ({ usage }) => (usage?.totals?.inputTokens ?? 0n) + (usage?.totals?.outputTokens ?? 0n),
+  cost: ({ cost }) => (cost === undefined ? '' : decimal(cost.micros ?? 0n)),
+  currency: ({ currency }) => currency,
+  unpriced_tokens: ({ cost }) => cost?.unpricedTokens ?? '',
+};
+
+/** A log entry with the label of its token. */
+export interface ListedRequest {
+  readonly request: RequestLogged;
+  readonly tokenLabel: string;
+}
+
+export const requestColumns: Columns<ListedRequest> = {
+  received_at: ({ request: { receivedAt } }) =>
+    receivedAt === undefined ? '' : timestampDate(receivedAt).toISOString(),
+  request_id: ({ request }) => request.requestId,
+  client_request_id: ({ request }) => request.clientRequestId,
+  token_id: ({ request }) => request.tokenId,
+  token_label: ({ tokenLabel }) => tokenLabel,
+  endpoint: ({ request }) => request.endpoint,
+  model: ({ request }) => request.model,
+  accounts: ({ request }) => request.attempts.map(({ accountId }) => accountId).join(' '),
+  provider_model: ({ request }) => request.attempts.at(-1)?.model ?? '',
+  ending: ({ request }) => (RequestEnding[request.ending] ?? 'unknown').toLowerCase(),
+  status: ({ request }) => request.status,
+  error_code: ({ request }) => request.errorCode,
+  moved: ({ request }) => String(request.moved),
+  slow: ({ request }) => String(request.slow),
+  input_tokens: ({ request }) => request.usage?.inputTokens ?? '',
+  cached_tokens: ({ request }) => request.usage?.cachedTokens ?? '',
+  output_tokens: ({ request }) => request.usage?.outputTokens ?? '',
+  first_byte_ms: ({ request }) => request.times?.firstByte ?? '',
+  total_ms: ({ request }) => request.times?.ended ?? '',
+};
+
+/** Millionths as a number with a point: no program rounds it. */
+function decimal(micros: bigint): string {
+  const digits = String(micros < 0n ? -micros : micros).padStart(7, '0');
+  return `${micros < 0n ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}`;
+}

@@ -1,0 +1,105 @@
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { RequestFilter, UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { endOfLocalDayMs, isLocalDay, startOfLocalDayMs } from '@gateway/time';
+import { z } from 'zod';
+import type { FieldProblems } from '../rpc/problems.ts';
+
+/** What an address asks for, or what is wrong with its parameters. */
+export type Read<T> = { readonly query: T } | { readonly problems: FieldProblems };
+
+const text = z.string().max(512).default('');
+const localDay = z.string().refine(isLocalDay, 'Must be a day such as 2026-11-20.');
+const time = z.iso.datetime({ offset: true, error: 'Must be a time such as 2026-11-20T10:00:00Z.' });
+const format = z.enum(['csv', 'ndjson'], 'Must be csv or ndjson.').default('csv');
+/** A token by its id, or by its id, the beginning of that, or its label. */
+const token = { token_id: text, token: text };
+
+const groupings = {
+  day: UsageGrouping.DAY,
+  token: UsageGrouping.TOKEN,
+  model: UsageGrouping.MODEL,
+  account: UsageGrouping.ACCOUNT,
+  all: UsageGrouping.ALL,
+};
+const filters = {
+  failed: RequestFilter.FAILED,
+  moved: RequestFilter.MOVED,
+  slow: RequestFilter.SLOW,
+  refused: RequestFilter.REFUSED,
+  aborted: RequestFilter.ABORTED,
+};
+
+const usageQuery = z
+  .strictObject({
+    first_day: localDay,
+    last_day: localDay,
+    grouping: z.enum(namesOf(groupings), `Must be one of ${namesOf(groupings).join(', ')}.`).default('day'),
+    ...token,
+    model: text,
+    account_id: text,
+    format,
+  })
+  .transform(({ first_day: firstDay, last_day: lastDay, account_id: accountId, grouping, ...rest }) => {
+    return { ...rest, firstDay, lastDay, accountId, grouping: groupings[grouping] };
+  });
+
+export type UsageExport = z.output<typeof usageQuery>;
+
+const requestQuery = z
+  .strictObject({
+    first_day: localDay.optional(),
+    last_day: localDay.optional(),
+    since: time.optional(),
+    until: time.optional(),
+    ...token,
+    model: text,
+    filter: z.enum(namesOf(filters), `Must be one of ${namesOf(filters).join(', ')}.`).optional(),
+    account_id: text,
+    endpoint: text,
+    status: z.coerce.number('Must be a status such as 503.').int().min(0).max(999).default(0),
+    request_id: text,
+    format,
+  })
+  .transform(({ first_day, last_day, since, until, account_id: accountId, request_id: requestId, filter, ...rest }) => {
+    const sinceMs = since === undefined ? first_day && startOfLocalDayMs(first_day) : Date.parse(since);
+    const untilMs = until === undefined ? last_day && endOfLocalDayMs(last_day) : Date.parse(until);
+    const { format: as, token: named, token_id: tokenId, ...search } = rest;
+    return {
+      format: as,
+      token: named,
+      search: {
+        ...search,
+        accountId,
+        requestId,
+        tokenIds: tokenId === '' ? [] : [tokenId],
+        filter: filter === undefined ? RequestFilter.UNSPECIFIED : filters[filter],
+        ...(typeof sinceMs === 'number' && { since: timestampFromMs(sinceMs) }),
+        ...(typeof untilMs === 'number' && { until: timestampFromMs(untilMs) }),
+      },
+    };
+  });
+
+export type RequestExport = z.output<typeof requestQuery>;
+
+export function readUsageExport(parameters: unknown): Read<UsageExport> {
+  return toRead(usageQuery.safeParse(parameters));
+}
+
+export function readRequestExport(parameters: unknown): Read<RequestExport> {
+  return toRead(requestQuery.safeParse(parameters));
+}
+
+function toRead<T>(parsed: z.ZodSafeParseResult<T>): Read<T> {
+  if (parsed.success) return { query: parsed.data };
+  // One that is not known, too: an export without a filter that was meant would have more than was asked for.
+  const problems = parsed.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => [key, 'There is no such parameter.'] as const)
+      : [[issue.path.join('.'), issue.message] as const],
+  );
+  return { problems: Object.fromEntries(problems) };
+}
+
+function namesOf<K extends string>(values: Readonly<Record<K, number>>): [K, ...K[]] {
+  return Object.keys(values) as [K, ...K[]];
+}

@@ -1,0 +1,90 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { ConnectError } from '@connectrpc/connect';
+import { InvalidFieldsSchema } from '@gateway/proto/admin/v1/invalid_fields_pb.js';
+import { type Request, type RequestHandler, type Response, Router } from 'express';
+import type { AdminParts } from '../parts.ts';
+import type { FieldProblems } from '../rpc/problems.ts';
+import { TokenNames } from '../usage/token-names.ts';
+import { requestColumns, usageColumns } from './export-columns.ts';
+import { requestPages, usageRowPages } from './export-pages.ts';
+import { type Read, readRequestExport, readUsageExport } from './export-query.ts';
+import { type ExportFormat, exportTexts, requestJson } from './export-texts.ts';
+
+/** Everything that a report or a search has, as a file, however many rows it has: GET /export/usage and GET /export/requests. For viewers. */
+export function exportRoutes({ peers, logger }: Pick<AdminParts, 'peers' | 'logger'>): Router {
+  const parts = { peers, names: new TokenNames(peers.identity) };
+  const onBroken = (err: unknown) => logger.warn({ err }, 'an export broke off');
+  const router = Router();
+  router.get(
+    '/export/usage',
+    exported(readUsageExport, onBroken, (query, signal) => ({
+      name: `usage-${query.firstDay}-to-${query.lastDay}`,
+      texts: exportTexts(usageRowPages(parts, query, signal), query.format, usageColumns(query.grouping)),
+    })),
+  );
+  router.get(
+    '/export/requests',
+    exported(readRequestExport, onBroken, (query, signal) => ({
+      name: 'requests',
+      texts: exportTexts(requestPages(parts, query, signal), query.format, requestColumns, requestJson),
+    })),
+  );
+  return router;
+}
+
+interface Export {
+  /** Of the file, without what follows the point. */
+  readonly name: string;
+  readonly texts: AsyncGenerator<string>;
+}
+
+/** Answers with an export: as fast as the client takes it, and no further when the client has left. */
+function exported<Q extends { readonly format: ExportFormat }>(
+  read: (parameters: unknown) => Read<Q>,
+  onBroken: (fault: unknown) => void,
+  open: (query: Q, signal: AbortSignal) => Export,
+): RequestHandler {
+  return async (request: Request, response: Response) => {
+    const asked = read(request.query);
+    if ('problems' in asked) return sendProblems(response, asked.problems);
+    const left = new AbortController();
+    response.once('close', () => left.abort());
+    const { name, texts } = open(asked.query, left.signal);
+    // What fails before the first rows is answered as a failure.
+    const first = await texts.next().catch((thrown: unknown) => ({ problems: fieldsOf(thrown) }));
+    if ('problems' in first) return sendProblems(response, first.problems);
+    response.attachment(`${name}.${asked.query.format}`).type(contentTypes[asked.query.format]);
+    if (request.method === 'HEAD') return void response.end();
+    try {
+      // A failure from here on destroys the response, so that the client sees that it is not whole.
+      await pipeline(Readable.from(joined(first, texts)), response);
+    } catch (thrown) {
+      if (!hasLeft(thrown)) onBroken(thrown);
+    }
+  };
+}
+
+const contentTypes = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson' } as const;
+
+async function* joined(first: IteratorResult<string>, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  if (first.done !== true) yield first.value;
+  yield* rest;
+}
+
+function sendProblems(response: Response, problems: FieldProblems): void {
+  const fields = Object.entries(problems).map(([field, text]) => ({ field, text }));
+  response.status(400).json({ fields });
+}
+
+/** What is wrong with the fields of a request. @throws what was thrown for any other reason. */
+function fieldsOf(thrown: unknown): FieldProblems {
+  const details = thrown instanceof ConnectError ? thrown.findDetails(InvalidFieldsSchema) : [];
+  if (details.length === 0) throw thrown;
+  return Object.fromEntries(details.flatMap(({ fields }) => fields.map(({ field, text }) => [field, text])));
+}
+
+/** The client went away before the end. */
+function hasLeft(thrown: unknown): boolean {
+  return thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_STREAM_PREMATURE_CLOSE';
+}

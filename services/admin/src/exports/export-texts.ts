@@ -1,0 +1,40 @@
+import { toJson } from '@bufbuild/protobuf';
+import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { type Cell, csvLine } from './csv.ts';
+import type { Columns, ListedRequest } from './export-columns.ts';
+
+export type ExportFormat = 'csv' | 'ndjson';
+
+/** The texts of an export, one for each page of rows. Of CSV the first begins with the names of the columns. */
+export async function* exportTexts<T>(
+  pages: AsyncIterable<readonly T[]>,
+  format: ExportFormat,
+  columns: Columns<T>,
+  toObject: (row: T) => object = (row) => objectOf(columns, row),
+): AsyncGenerator<string> {
+  const toLine = (row: T) =>
+    format === 'csv'
+      ? csvLine(Object.values(columns).map((cellOf) => cellOf(row)))
+      : `${JSON.stringify(toObject(row))}\n`;
+  let head = format === 'csv' ? csvLine(Object.keys(columns)) : '';
+  for await (const rows of pages) {
+    const text = head + rows.map(toLine).join('');
+    head = '';
+    if (text !== '') yield text;
+  }
+}
+
+/** A request as the request log has it, with the label of its token. */
+export function requestJson({ request, tokenLabel }: ListedRequest): object {
+  return { tokenLabel, ...(toJson(RequestLoggedSchema, request) as object) };
+}
+
+/** Counts are written with all their digits. */
+function objectOf<T>(columns: Columns<T>, row: T): object {
+  const entries = Object.entries(columns).map(([name, cellOf]) => [name, jsonOf(cellOf(row))]);
+  return Object.fromEntries(entries);
+}
+
+function jsonOf(cell: Cell): unknown {
+  return typeof cell === 'bigint' ? JSON.rawJSON(String(cell)) : cell;
+}

@@ -1,0 +1,210 @@
+import { once } from 'node:events';
+import { createServer, get, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { RequestEnding, type RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import {
+  type ListRequestsRequest,
+  RequestFilter,
+  UsageGrouping,
+} from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { createLogger } from '@gateway/telemetry';
+import express from 'express';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type FakeServices, fakePeers } from '../usage/__fixtures__/fake-peers.ts';
+import { exportRoutes } from './export-routes.ts';
+
+const days = 'first_day=2026-11-01&last_day=2026-11-20';
+const receivedAtMs = Date.parse('2026-11-20T10:00:00Z');
+
+async function serve(services: FakeServices) {
+  const app = express();
+  const { peers } = fakePeers({ tokens: [{ tokenId: 't', label: 'ci, "nightly"' }], ...services });
+  app.use(exportRoutes({ peers, logger: createLogger('test', 'silent') }));
+  const server = createServer(app);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const open = async (path: string): Promise<IncomingMessage> => {
+    const [response] = await once(get({ port, path, agent: false }), 'response');
+    return response;
+  };
+  return { open, read: async (path: string) => text(await open(path)) };
+}
+
+/** So many pages of requests, and what was asked for. */
+function requestsOf(pages: number, rows = 1_000, fields: MessageInitShape<typeof RequestLoggedSchema> = {}) {
+  const asked: ListRequestsRequest[] = [];
+  const report: FakeServices['report'] = {
+    listRequests: (request) => {
+      asked.push(request);
+      const page = Number(request.pageToken);
+      const requests = Array.from({ length: rows }, (_, n) => ({ requestId: `${page}-${n}`, tokenId: 't', ...fields }));
+      return { requests, nextPageToken: page + 1 < pages ? String(page + 1) : '' };
+    },
+  };
+  return { report, asked };
+}
+
+describe('an export of usage', () => {
+  const report: FakeServices['report'] = {
+    reportUsage: ({ grouping, pageToken, byModel, tokenId }) => {
+      const totals = { requests: 1n, inputTokens: 9_007_199_254_740_993n, cachedTokens: 2n, outputTokens: 3n };
+      const model = { provider: '=cmd', model: 'gpt\r\n"5"' };
+      if (grouping !== UsageGrouping.ALL) return { rows: [{ ...model, localDay: tokenId || 'any', totals }] };
+      const row = { localDay: '2026-11-02', tokenId: 't', accountId: 'pool/a', ...model, totals };
+      return { rows: [row], nextPageToken: byModel && pageToken === '' ? 'second' : '' };
+    },
+  };
+  const prices = [{ model: '*', inputMicros: 0n, cachedInputMicros: 0n, outputMicros: 500_001n }];
+
+  it('is CSV with all pages, quoted as it must be and harmless in a spreadsheet', async () => {
+    const { open } = await serve({ report, file: { currency: 'EUR', prices } });
+    const response = await open(`/export/usage?${days}&grouping=all`);
+    expect(response.headers).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': 'attachment; filename=usage-2026-11-01-to-2026-11-20.csv',
+    });
+    const row =
+      '2026-11-02,t,"ci, ""nightly""",\'=cmd,"gpt\r\n""5""",pool/a,1,9007199254740993,2,3,9007199254740996,0.000002,EUR,0\r\n';
+    expect(await text(response)).toBe(
+      `day,token_id,token_label,provider,model,account_id,requests,input_tokens,cached_tokens,output_tokens,total_tokens,cost,currency,unpriced_tokens\r\n${row}${row}`,
+    );
+  });
+
+  it('is NDJSON with every digit of a count', async () => {
+    const { read } = await serve({ report });
+    const lines = (await read(`/export/usage?${days}&grouping=model&format=ndjson`)).split('\n');
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toContain('"input_tokens":9007199254740993,');
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ provider: '=cmd', model: 'gpt\r\n"5"', cost: '', currency: '' });
+  });
+
+  it('is of the token that a label means', async () => {
+    const { read } = await serve({ report });
+    expect(await read(`/export/usage?${days}&token=${encodeURIComponent('ci, "nightly"')}`)).toContain('\r\nt,1,');
+  });
+
+  it('is refused with what is wrong with each parameter, before anything is sent', async () => {
+    const { open } = await serve({ report });
+    const response = await open(
+      '/export/usage?first_day=2026-02-30&last_day=2026-11-20&grouping=month&tokenid=t&format=xls',
+    );
+    expect(response.statusCode).toBe(400);
+    const { fields } = JSON.parse(await text(response));
+    expect(fields.map(({ field }: { readonly field: string }) => field).toSorted()).toEqual([
+      'first_day',
+      'format',
+      'grouping',
+      'tokenid',
+    ]);
+    expect((await open(`/export/usage?${days}&token=nobody`)).statusCode).toBe(400);
+    expect((await open('/export/usage?first_day=2026-11-20&last_day=2026-11-01')).statusCode).toBe(400);
+  });
+});
+
+describe('an export of requests', () => {
+  it('has what became of each that matches, whole as NDJSON', async () => {
+    const fields = {
+      tokenId: 't',
+      receivedAt: timestampFromMs(receivedAtMs),
+      endpoint: '/v1/messages',
+      model: '@SUM(1)',
+      attempts: [
+        { accountId: 'pool/a', model: 'gpt-5.5' },
+        { accountId: 'pool/b', model: 'gpt-5.5-mini' },
+      ],
+      ending: RequestEnding.FAILED,
+      status: 503,
+      errorCode: 'pool_exhausted',
+      moved: true,
+      usage: { inputTokens: 7n },
+      times: { firstByte: 1.5, ended: 20 },
+      clientRequestId: 'run-17',
+    };
+    const { report, asked } = requestsOf(2, 1, fields);
+    const { read } = await serve({ report });
+    const filter = `${days}&token_id=t&filter=failed&status=500&endpoint=/v1/messages&account_id=pool/a&model=m&request_id=run`;
+    const [head, first, second, end] = (await read(`/export/requests?${filter}`)).split('\r\n');
+    expect(head).toMatch(/^received_at,request_id,client_request_id,token_id,token_label,/);
+    expect(first).toBe(
+      '2026-11-20T10:00:00.000Z,0-0,run-17,t,"ci, ""nightly""",/v1/messages,\'@SUM(1),pool/a pool/b,gpt-5.5-mini,failed,503,pool_exhausted,true,false,7,0,0,1.5,20',
+    );
+    expect(second).toContain(',1-0,');
+    expect(end).toBe('');
+    expect(asked[0]?.search).toMatchObject({
+      tokenIds: ['t'],
+      filter: RequestFilter.FAILED,
+      status: 500,
+      endpoint: '/v1/messages',
+      accountId: 'pool/a',
+      model: 'm',
+      requestId: 'run',
+      since: timestampFromMs(Date.parse('2026-10-31T23:00:00Z')),
+      until: timestampFromMs(Date.parse('2026-11-20T23:00:00Z')),
+    });
+    const [line = ''] = (await read('/export/requests?format=ndjson&since=2026-11-20T10:00:00%2B01:00')).split('\n');
+    expect(JSON.parse(line)).toMatchObject({ tokenLabel: 'ci, "nightly"', requestId: '0-0', attempts: [{}, {}] });
+  });
+
+  it('has every row of all pages, and goes on after one that is empty', async () => {
+    const { report } = requestsOf(51);
+    const listRequests = report?.listRequests;
+    if (listRequests === undefined) throw new Error('there is nothing to export');
+    const sparse: FakeServices['report'] = {
+      listRequests: async (request, context) => {
+        const page = await listRequests(request, context);
+        return request.pageToken === '7' ? { ...page, requests: [] } : page;
+      },
+    };
+    const { open } = await serve({ report: sparse });
+    let lines = 0;
+    for await (const chunk of await open('/export/requests?format=ndjson')) {
+      for (const byte of chunk) if (byte === 10) lines++;
+    }
+    expect(lines).toBe(50_000);
+  });
+
+  it('ends so that the client sees it is not whole when a page can not be read', async () => {
+    const { report: whole } = requestsOf(5);
+    const report: FakeServices['report'] = {
+      listRequests: (request, context) => {
+        if (request.pageToken === '3') throw new Error('the database is away');
+        return whole?.listRequests?.(request, context) ?? {};
+      },
+    };
+    const { open } = await serve({ report });
+    const response = await open('/export/requests');
+    expect(response.statusCode).toBe(200);
+    await expect(text(response)).rejects.toThrow(/aborted/);
+  });
+
+  it('is an error, and no file, when the first page can not be read', async () => {
+    const { open } = await serve({ report: { listRequests: () => Promise.reject(new Error('the database is away')) } });
+    expect((await open('/export/requests')).statusCode).toBe(500);
+  });
+
+  it('waits for a client that does not read, and stops when it leaves', async () => {
+    const { report, asked } = requestsOf(100_000);
+    const { open } = await serve({ report });
+    const response = await open('/export/requests');
+    const pages = async () => {
+      const before = asked.length;
+      await sleep(100);
+      return asked.length - before;
+    };
+    await expect.poll(pages, { timeout: 10_000 }).toBe(0);
+    expect(asked.length).toBeLessThan(500);
+    response.resume();
+    await expect.poll(pages).toBeGreaterThan(0);
+    response.destroy();
+    await expect.poll(pages).toBe(0);
+    expect(asked.length).toBeLessThan(99_000);
+  });
+});

@@ -1,0 +1,128 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { Severity } from '@gateway/proto/admin/v1/system_service_pb.js';
+import { AccountSchema, AccountState, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
+import { QuotaForecastSchema, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { describe, expect, it } from 'vitest';
+import { attentionOf, type Situation } from './attention.ts';
+import type { CountedFigure } from './counted-figures.ts';
+import { readReplica } from './replica.ts';
+
+const nowMs = Date.parse('2026-11-21T09:00:00Z');
+const inMinutes = (minutes: number) => timestampFromMs(nowMs + minutes * 60_000);
+const replica = (metrics: string, problem?: string, address = '10.0.0.1:9090') =>
+  readReplica({ service: 'limiter', address, metrics, problem }, nowMs);
+const account = (name: string, state: AccountState, more: MessageInitShape<typeof AccountSchema> = {}) =>
+  create(AccountSchema, { id: `p/${name}`, pool: 'p', name, state, use: AccountUse.ACTIVE, ...more });
+const counted = (counts: Partial<Record<CountedFigure, number>>) => ({
+  counted: (figure: CountedFigure) => new Map([['', counts[figure] ?? 0]]),
+});
+
+function attention(situation: Partial<Situation>) {
+  const found = attentionOf({
+    nowMs,
+    replicas: [],
+    history: counted({}),
+    accounts: [],
+    forecasts: [],
+    deadLetters: 0,
+    longestCertificateSeconds: new Map([['10.0.0.1:9090', 90 * 86_400]]),
+    ...situation,
+  });
+  return found.map(({ severity, text, link }) => `${Severity[severity]} ${text} ${link}`);
+}
+
+describe('what needs a person', () => {
+  it('is nothing while all is well', () => {
+    const metrics = 'gateway_backend_up{backend="redis"} 1\ngateway_limiter_store_away 0\ngateway_ledger_lag_seconds 3';
+    const accounts = [account('a', AccountState.AVAILABLE), account('b', AccountState.COOLING)];
+    expect(attention({ replicas: [replica(metrics)], accounts })).toEqual([]);
+  });
+
+  it('begins with what is most urgent', () => {
+    const accounts = [account('a', AccountState.DISABLED, { note: 'its credential was revoked' })];
+    const found = attention({
+      deadLetters: 2,
+      accounts: [...accounts, account('b', AccountState.AVAILABLE)],
+      replicas: [replica('gateway_backend_up{backend="redis"} 0')],
+    });
+    expect(found).toEqual([
+      'CRITICAL Redis does not answer: limits are estimated, for five minutes at most. /system',
+      'WARNING The account p/a is out of service: its credential was revoked. /pools/p',
+      'WARNING 2 usage events could not be recorded: gatewayctl usage replay-dead-letters --dry-run says why. /system',
+    ]);
+  });
+
+  it('is a service without a replica that is ready, more than one replica among others', () => {
+    const away = replica('', 'it did not answer', '10.0.0.2:9090');
+    expect(attention({ replicas: [away] })).toEqual([
+      'CRITICAL No limiter is ready (10.0.0.2:9090: it did not answer). /system',
+    ]);
+    expect(attention({ replicas: [replica(''), away] })).toEqual([
+      'WARNING 1 of 2 limiter are not ready (10.0.0.2:9090: it did not answer). /system',
+    ]);
+  });
+
+  it('is no account that an operator has disabled', () => {
+    const byHand = account('a', AccountState.DISABLED, { use: AccountUse.DISABLED });
+    expect(attention({ accounts: [byHand, account('b', AccountState.AVAILABLE)] })).toEqual([]);
+  });
+
+  it('is a pool that has no account left, refuses requests, or will be used up within the hour', () => {
+    const cooling = account('a', AccountState.COOLING, { cooldowns: [{ until: inMinutes(20) }] });
+    expect(attention({ accounts: [cooling, account('b', AccountState.DRAINING)] })).toEqual([
+      'CRITICAL The pool p has no account that can be used; the first is free again in 20 minutes. Add one, or enable one. /pools/p',
+    ]);
+    const accounts = [account('a', AccountState.AVAILABLE)];
+    const history = { counted: (figure: CountedFigure) => new Map([['p', figure === 'poolExhausted' ? 3 : 0]]) };
+    expect(attention({ accounts, history })).toEqual([
+      'CRITICAL The pool p had no account left for 3 requests of the last minute. /pools/p',
+    ]);
+    const ends = (minutes: number) =>
+      create(QuotaForecastSchema, {
+        pool: 'p',
+        models: 'opus-*',
+        outlook: QuotaOutlook.ENDS,
+        endsAt: inMinutes(minutes),
+      });
+    expect(attention({ accounts, forecasts: [ends(40)] })).toEqual([
+      'WARNING The pool p will be used up for opus-* in 40 minutes at the present rate. /pools/p',
+    ]);
+    expect(attention({ accounts, forecasts: [ends(61)] })).toEqual([]);
+  });
+
+  it('is usage that comes late, and usage that is lost', () => {
+    const late = replica('gateway_edge_outbox_oldest_event_seconds 601\ngateway_ledger_lag_seconds 7300');
+    expect(attention({ replicas: [late], history: counted({ lostUsage: 1 }) })).toEqual([
+      'CRITICAL Usage was lost or could not be read 1 time within fifteen minutes: see to the disks of the edges. /system',
+      'WARNING Usage waits in an outbox for 10 minutes: NATS or the ledger does not take it. /system',
+      'WARNING The ledger is 2 hours behind: reports lack the usage since then. /system',
+    ]);
+  });
+
+  it('is a limiter that estimates, and requests that fail more often than now and then', () => {
+    expect(attention({ history: counted({ degradedLimits: 4 }) })).toHaveLength(1);
+    expect(attention({ replicas: [replica('gateway_limiter_store_away 1')] })).toHaveLength(1);
+    expect(attention({ history: counted({ requests: 100, errors: 9 }) })).toEqual([]);
+    expect(attention({ history: counted({ requests: 10_000, errors: 50 }) })).toEqual([]);
+    expect(attention({ history: counted({ requests: 200, errors: 50 }) })).toEqual([
+      'CRITICAL 25 % of the requests of the last five minutes failed. /requests?kind=failed',
+    ]);
+  });
+
+  it('is a certificate near its end, but none that never lasts long', () => {
+    const expiring = (days: number) =>
+      replica(`gateway_certificate_not_after_timestamp_seconds ${nowMs / 1_000 + days * 86_400}`);
+    expect(attention({ replicas: [expiring(3)] })).toEqual([
+      'WARNING The certificate of limiter at 10.0.0.1:9090 expires in 3 days: renew it. /system',
+    ]);
+    expect(attention({ replicas: [expiring(8)] })).toEqual([]);
+    const longestCertificateSeconds = new Map([['10.0.0.1:9090', 86_400]]);
+    expect(attention({ replicas: [expiring(0.5)], longestCertificateSeconds })).toEqual([]);
+    expect(attention({ replicas: [expiring(-1)], longestCertificateSeconds })).toHaveLength(1);
+  });
+
+  it('is a file that is refused', () => {
+    expect(attention({ replicas: [replica('gateway_configuration_last_reload_successful 0')] })).toHaveLength(1);
+  });
+});

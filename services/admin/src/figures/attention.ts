@@ -1,0 +1,215 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { type Attention, AttentionSchema, Severity } from '@gateway/proto/admin/v1/system_service_pb.js';
+import { type Account, AccountState, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
+import { type QuotaForecast, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { countOf } from './counted-figures.ts';
+import type { FigureHistory } from './figure-history.ts';
+import { maxOf } from './prometheus-text.ts';
+import type { ReadReplica } from './replica.ts';
+
+/** What is known when somebody asks what needs a person. */
+export interface Situation {
+  readonly nowMs: number;
+  readonly replicas: readonly ReadReplica[];
+  readonly history: Pick<FigureHistory, 'counted'>;
+  readonly accounts: readonly Account[];
+  readonly forecasts: readonly QuotaForecast[];
+  /** Usage that could not be recorded and waits for a person. */
+  readonly deadLetters: number;
+  /** When the certificate of a replica that lasts longest was to expire, as long as this process sees it; by address. */
+  readonly longestCertificateSeconds: ReadonlyMap<string, number>;
+}
+
+interface Finding {
+  readonly urgent?: boolean;
+  readonly text: string;
+  readonly link: string;
+}
+
+const minuteMs = 60_000;
+/** As the alerts in deploy/observability have them. */
+const lateSeconds = 300;
+const runningDryMs = 60 * minuteMs;
+const certificateSeconds = 7 * 86_400;
+
+/** What needs a person now, the most urgent first. */
+export function attentionOf(situation: Situation): readonly Attention[] {
+  const findings = rules.flatMap((rule) => rule(situation));
+  const inOrder = [...findings.filter(({ urgent }) => urgent), ...findings.filter(({ urgent }) => !urgent)];
+  return inOrder.map(({ urgent, text, link }) =>
+    create(AttentionSchema, { severity: urgent ? Severity.CRITICAL : Severity.WARNING, text, link }),
+  );
+}
+
+const rules: readonly ((situation: Situation) => readonly Finding[])[] = [
+  replicasThatAreNotReady,
+  backendsThatAreAway,
+  lostUsage,
+  failingRequests,
+  degradedLimits,
+  poolsThatEnd,
+  accountsOutOfService,
+  lateUsage,
+  unrecordedUsage,
+  refusedConfiguration,
+  expiringCertificates,
+];
+
+function replicasThatAreNotReady({ replicas }: Situation): readonly Finding[] {
+  const services = Map.groupBy(replicas, ({ service }) => service);
+  return [...services].flatMap(([service, all]): readonly Finding[] => {
+    const away = all.filter(({ problem }) => problem !== undefined);
+    if (away.length === 0) return [];
+    const problems = away.map(({ address, problem }) => `${address}: ${problem}`).join('; ');
+    if (away.length === all.length)
+      return [{ urgent: true, text: `No ${service} is ready (${problems}).`, link: '/system' }];
+    return [{ text: `${away.length} of ${all.length} ${service} are not ready (${problems}).`, link: '/system' }];
+  });
+}
+
+const backendTexts: Readonly<Record<string, string>> = {
+  redis: 'Redis does not answer: limits are estimated, for five minutes at most.',
+  postgres: 'Postgres does not answer: tokens that were not seen lately are refused, and usage waits.',
+  nats: 'NATS does not answer: usage waits on the disks of the edges.',
+};
+
+function backendsThatAreAway({ replicas }: Situation): readonly Finding[] {
+  const away = replicas.flatMap(({ samples }) =>
+    (samples?.get('gateway_backend_up') ?? []).filter(({ value }) => value === 0).map(({ labels }) => labels.backend),
+  );
+  return [...new Set(away)].map((backend = '') => ({
+    urgent: backend !== 'nats',
+    text: backendTexts[backend] ?? `${backend} does not answer.`,
+    link: '/system',
+  }));
+}
+
+function lostUsage({ history }: Situation): readonly Finding[] {
+  const lost = countOf(history.counted('lostUsage', 15 * minuteMs));
+  const text = `Usage was lost or could not be read ${count(lost, 'time', 'times')} within fifteen minutes: see to the disks of the edges.`;
+  return lost === 0 ? [] : [{ urgent: true, text, link: '/system' }];
+}
+
+/** Ten of them, and one in a hundred: a single failure needs nobody. */
+function failingRequests({ history }: Situation): readonly Finding[] {
+  const requests = countOf(history.counted('requests', 5 * minuteMs));
+  const errors = countOf(history.counted('errors', 5 * minuteMs));
+  if (errors < 10 || errors < requests / 100) return [];
+  const text = `${Math.round((errors / requests) * 100)} % of the requests of the last five minutes failed.`;
+  return [{ urgent: true, text, link: '/requests?kind=failed' }];
+}
+
+function degradedLimits({ replicas, history }: Situation): readonly Finding[] {
+  const isAway = replicas.some(({ samples }) => samples && maxOf(samples, 'gateway_limiter_store_away') === 1);
+  if (!isAway && countOf(history.counted('degradedLimits', minuteMs)) === 0) return [];
+  return [{ urgent: true, text: 'Limits are estimated: the limiter or its Redis does not answer.', link: '/system' }];
+}
+
+function poolsThatEnd({ accounts, forecasts, nowMs, history }: Situation): readonly Finding[] {
+  const exhausted = history.counted('poolExhausted', minuteMs);
+  return [...Map.groupBy(accounts, ({ pool }) => pool)].flatMap(([pool, all]): readonly Finding[] => {
+    const link = `/pools/${encodeURIComponent(pool)}`;
+    const free = all.filter(({ state }) => state === AccountState.AVAILABLE || state === AccountState.PROBING);
+    if (free.length === 0) {
+      const text = `The pool ${pool} has no account that can be used${firstFree(all, nowMs)}. Add one, or enable one.`;
+      return [{ urgent: true, text, link }];
+    }
+    const refused = exhausted.get(pool) ?? 0;
+    if (refused > 0) {
+      const text = `The pool ${pool} had no account left for ${count(refused, 'request', 'requests')} of the last minute.`;
+      return [{ urgent: true, text, link }];
+    }
+    const ends = forecasts.find((each) => each.pool === pool && isSoon(each, nowMs));
+    if (ends?.endsAt === undefined) return [];
+    const of = ends.models === '' ? '' : ` for ${ends.models}`;
+    const text = `The pool ${pool} will be used up${of} ${inWords(timestampMs(ends.endsAt) - nowMs)} at the present rate.`;
+    return [{ text, link }];
+  });
+}
+
+function isSoon({ outlook, endsAt }: QuotaForecast, nowMs: number): boolean {
+  return outlook === QuotaOutlook.ENDS && endsAt !== undefined && timestampMs(endsAt) < nowMs + runningDryMs;
+}
+
+/** When the first of the accounts comes back by itself. */
+function firstFree(accounts: readonly Account[], nowMs: number): string {
+  const cooling = accounts.filter(({ state }) => state === AccountState.COOLING);
+  const ends = cooling.flatMap(({ cooldowns }) =>
+    cooldowns.flatMap(({ until }) => (until ? [timestampMs(until)] : [])),
+  );
+  return ends.length === 0 ? '' : `; the first is free again ${inWords(Math.min(...ends) - nowMs)}`;
+}
+
+/** An operator who disabled an account knows of it. */
+function accountsOutOfService({ accounts }: Situation): readonly Finding[] {
+  const out = accounts.filter(({ state, use }) => state === AccountState.DISABLED && use !== AccountUse.DISABLED);
+  return out.map(({ id, pool, note }) => ({
+    text: `The account ${id} is out of service: ${note.replace(/\.$/, '') || 'its provider takes no requests of it'}.`,
+    link: `/pools/${encodeURIComponent(pool)}`,
+  }));
+}
+
+function lateUsage({ replicas }: Situation): readonly Finding[] {
+  const oldest = (metric: string) =>
+    Math.max(0, ...replicas.map(({ samples }) => (samples && maxOf(samples, metric)) ?? 0));
+  const waiting = oldest('gateway_edge_outbox_oldest_event_seconds');
+  const behind = oldest('gateway_ledger_lag_seconds');
+  const texts = [
+    ...(waiting > lateSeconds
+      ? [`Usage waits in an outbox for ${duration(waiting * 1_000)}: NATS or the ledger does not take it.`]
+      : []),
+    ...(behind > lateSeconds
+      ? [`The ledger is ${duration(behind * 1_000)} behind: reports lack the usage since then.`]
+      : []),
+  ];
+  return texts.map((text) => ({ text, link: '/system' }));
+}
+
+function unrecordedUsage({ deadLetters }: Situation): readonly Finding[] {
+  if (deadLetters === 0) return [];
+  const events = count(deadLetters, 'usage event', 'usage events');
+  return [
+    {
+      text: `${events} could not be recorded: gatewayctl usage replay-dead-letters --dry-run says why.`,
+      link: '/system',
+    },
+  ];
+}
+
+function refusedConfiguration({ replicas }: Situation): readonly Finding[] {
+  const isRefused = replicas.some(({ samples }) =>
+    samples?.get('gateway_configuration_last_reload_successful')?.some(({ value }) => value === 0),
+  );
+  const text = 'gateway.yaml was changed and is refused: the configuration before the change goes on.';
+  return isRefused ? [{ text, link: '/configuration' }] : [];
+}
+
+/** Short-lived certificates are always about to expire: less than a fifth of what they once had is late. */
+function expiringCertificates({ replicas, nowMs, longestCertificateSeconds }: Situation): readonly Finding[] {
+  return replicas.flatMap(({ service, address, samples }): readonly Finding[] => {
+    const notAfter = samples && maxOf(samples, 'gateway_certificate_not_after_timestamp_seconds');
+    if (notAfter === undefined) return [];
+    const left = notAfter - nowMs / 1_000;
+    if (left > certificateSeconds || left > (longestCertificateSeconds.get(address) ?? 0) / 5) return [];
+    const end = left <= 0 ? 'has expired' : `expires ${inWords(left * 1_000)}`;
+    return [
+      { urgent: left < 3_600, text: `The certificate of ${service} at ${address} ${end}: renew it.`, link: '/system' },
+    ];
+  });
+}
+
+function inWords(ms: number): string {
+  return ms < 1_000 ? 'now' : `in ${duration(ms)}`;
+}
+
+function duration(ms: number): string {
+  if (ms < 2 * minuteMs) return count(Math.round(ms / 1_000), 'second', 'seconds');
+  if (ms < 120 * minuteMs) return `${Math.round(ms / minuteMs)} minutes`;
+  const hours = Math.round(ms / (60 * minuteMs));
+  return hours < 48 ? `${hours} hours` : `${Math.round(hours / 24)} days`;
+}
+
+function count(number: number, one: string, many: string): string {
+  return `${Math.round(number)} ${Math.round(number) === 1 ? one : many}`;
+}

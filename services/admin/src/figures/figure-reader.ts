@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { type Overview, OverviewSchema, type Replica } from '@gateway/proto/admin/v1/system_service_pb.js';
+import type { Logger } from '@gateway/telemetry';
+import type { Clock } from '@gateway/time';
+import type { AdminPeers } from '../parts.ts';
+import { attentionOf } from './attention.ts';
+import { Counting } from './counted-figures.ts';
+import { FigureHistory } from './figure-history.ts';
+import { maxOf, sumOf } from './prometheus-text.ts';
+import { type ReadReplica, readReplica, toReplica } from './replica.ts';
+
+/** What the gateway did, and how its replicas are. */
+export interface Figures {
+  readonly atMs: number;
+  readonly overview: Overview;
+  readonly replicas: readonly Replica[];
+}
+
+export interface FigureReaderOptions {
+  readonly peers: Pick<AdminPeers, 'replicas' | 'broker' | 'usageLedger'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Between two readings: while somebody watches, and otherwise. */
+  readonly intervalsMs?: { readonly watched: number; readonly otherwise: number };
+}
+
+/** So often those who do not watch can have them read. */
+const freshMs = 1_000;
+/** A reading that takes longer goes without those that did not answer. */
+const readingTimeoutMs = 5_000;
+/** Dead letters are in the database: they are counted less often. */
+const deadLettersEveryMs = 60_000;
+
+/** Reads the figures of all replicas, once for all who watch; more slowly while nobody does, so that there is a past to show. */
+export class FigureReader {
+  readonly #options: FigureReaderOptions;
+  readonly #stop = new AbortController();
+  #loop: Promise<void> | undefined;
+  readonly #counting = new Counting();
+  readonly #history = new FigureHistory();
+  #replicas: ReadonlyMap<string, ReadReplica> = new Map();
+  #longestCertificateSeconds: ReadonlyMap<string, number> = new Map();
+  #deadLetters = { count: 0, readAtMs: 0 };
+  #watchers = 0;
+  #sleeping = new AbortController();
+  #latest: Figures | undefined;
+  #next = Promise.withResolvers<Figures>();
+
+  constructor(options: FigureReaderOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#loop ??= this.#readOnAndOn();
+  }
+
+  /** The figures of now, or of a second ago. */
+  async read(signal: AbortSignal): Promise<Figures> {
+    if (this.#latest !== undefined && this.#options.clock.nowMs() - this.#latest.atMs < freshMs) return this.#latest;
+    this.#sleeping.abort();
+    return orAborted(this.#next.promise, AbortSignal.any([signal, this.#stop.signal]));
+  }
+
+  /** One reading after the other, until the signal. */
+  async *watch(signal: AbortSignal): AsyncGenerator<Figures> {
+    const either = AbortSignal.any([signal, this.#stop.signal]);
+    this.#watchers += 1;
+    this.#sleeping.abort();
+    try {
+      while (!either.aborted) yield await orAborted(this.#next.promise, either);
+    } catch (thrown) {
+      if (!either.aborted) throw thrown;
+    } finally {
+      this.#watchers -= 1;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#loop;
+  }
+
+  async #readOnAndOn(): Promise<void> {
+    const { watched, otherwise } = this.#options.intervalsMs ?? { watched: 2_000, otherwise: 10_000 };
+    while (!this.#stop.signal.aborted) {
+      this.#sleeping = new AbortController();
+      const begunAtMs = performance.now();
+      await this.#readOnce().catch((thrown: unknown) => {
+        if (!this.#stop.signal.aborted) this.#options.logger.warn({ err: thrown }, 'figures could not be read');
+      });
+      const intervalMs = this.#watchers > 0 ? watched : otherwise;
+      const signal = AbortSignal.any([this.#stop.signal, this.#sleeping.signal]);
+      await sleep(Math.max(0, intervalMs - (performance.now() - begunAtMs)), undefined, { signal, ref: false }).catch(
+        () => {},
+      );
+    }
+  }
+
+  async #readOnce(): Promise<void> {
+    const { peers, clock } = this.#options;
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(readingTimeoutMs)]);
+    const next = this.#next;
+    const [readings, pools] = await Promise.all([
+      peers.replicas.read(signal),
+      // A broker that is away is seen among the replicas.
+      peers.broker.listAccounts({}, { signal, timeoutMs: readingTimeoutMs }).catch(() => undefined),
+      this.#countDeadLetters(signal),
+    ]);
+    const atMs = clock.nowMs();
+    const replicas = new Map(
+      readings.map((reading) => [`${reading.service} ${reading.address}`, readReplica(reading, atMs)]),
+    );
+    const shown = [...replicas].map(([key, replica]) => toReplica(replica, this.#replicas.get(key)));
+    this.#replicas = replicas;
+    const totals = this.#counting.add(new Map([...replicas].map(([key, { samples }]) => [key, samples])));
+    this.#history.add({ atMs, totals, openStreams: openStreamsOf([...replicas.values()]) });
+    this.#rememberCertificates(atMs);
+    const attention = attentionOf({
+      nowMs: atMs,
+      replicas: [...replicas.values()],
+      history: this.#history,
+      accounts: pools?.accounts ?? [],
+      forecasts: pools?.forecasts ?? [],
+      deadLetters: this.#deadLetters.count,
+      longestCertificateSeconds: this.#longestCertificateSeconds,
+    });
+    const points = [...this.#history.points];
+    const overview = create(OverviewSchema, { at: timestampFromMs(atMs), points, attention: [...attention] });
+    this.#latest = { atMs, overview, replicas: shown };
+    this.#next = Promise.withResolvers();
+    next.resolve(this.#latest);
+  }
+
+  async #countDeadLetters(signal: AbortSignal): Promise<void> {
+    const { peers, clock } = this.#options;
+    if (clock.nowMs() < this.#deadLetters.readAtMs + deadLettersEveryMs) return;
+    const call = { signal, timeoutMs: readingTimeoutMs };
+    const answer = await peers.usageLedger.replayDeadLetters({ dryRun: true }, call).catch(() => undefined);
+    if (answer === undefined) return;
+    const { replayed, duplicates, stillDead } = answer;
+    this.#deadLetters = { count: replayed + duplicates + stillDead.length, readAtMs: clock.nowMs() };
+  }
+
+  #rememberCertificates(atMs: number): void {
+    const longest = [...this.#replicas.values()].flatMap(({ address, samples }) => {
+      const notAfter = samples && maxOf(samples, 'gateway_certificate_not_after_timestamp_seconds');
+      const before = this.#longestCertificateSeconds.get(address) ?? 0;
+      return notAfter === undefined ? [] : [[address, Math.max(before, notAfter - atMs / 1_000)] as const];
+    });
+    this.#longestCertificateSeconds = new Map(longest);
+  }
+}
+
+function openStreamsOf(replicas: readonly ReadReplica[]): number {
+  return replicas.reduce((sum, { samples }) => sum + ((samples && sumOf(samples, 'gateway_open_streams')) ?? 0), 0);
+}
+
+/** @throws the signal's reason when it is aborted first. */
+async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

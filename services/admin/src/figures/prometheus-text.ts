@@ -1,0 +1,91 @@
+/** The samples of one replica by the names of their metrics. */
+export type Samples = ReadonlyMap<string, readonly Sample[]>;
+
+export interface Sample {
+  /** Name and labels as they stand in the text: the same in each text of a replica. */
+  readonly series: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/**
+ * Reads those metrics of a text that are asked for. All other lines are passed over, which is most of them. What is not understood is
+ * left out: a figure that is missing is better than none at all.
+ *
+ * @see https://prometheus.io/docs/instrumenting/exposition_formats/
+ */
+export function parseMetrics(text: string, wanted: ReadonlySet<string>): Samples {
+  const samples = new Map<string, Sample[]>();
+  for (let begin = 0; begin < text.length; ) {
+    const lineEnd = text.indexOf('\n', begin);
+    const end = lineEnd === -1 ? text.length : lineEnd;
+    const name = nameAt(text, begin);
+    if (wanted.has(name)) {
+      const sample = toSample(text.slice(begin, end));
+      if (sample !== undefined) ofName(samples, name).push(sample);
+    }
+    begin = end + 1;
+  }
+  return samples;
+}
+
+/** The sum over all series of a metric that fit. Undefined: there is none. */
+export function sumOf(samples: Samples, name: string, labels: Readonly<Record<string, string>> = {}) {
+  const values = valuesOf(samples, name, labels);
+  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
+}
+
+/** The largest value of all series of a metric that fit. Undefined: there is none. */
+export function maxOf(samples: Samples, name: string, labels: Readonly<Record<string, string>> = {}) {
+  const values = valuesOf(samples, name, labels);
+  return values.length === 0 ? undefined : Math.max(...values);
+}
+
+function valuesOf(samples: Samples, name: string, labels: Readonly<Record<string, string>>): readonly number[] {
+  const wanted = Object.entries(labels);
+  return (samples.get(name) ?? [])
+    .filter((sample) => wanted.every(([label, value]) => sample.labels[label] === value))
+    .map(({ value }) => value)
+    .filter(Number.isFinite);
+}
+
+function ofName(samples: Map<string, Sample[]>, name: string): Sample[] {
+  const known = samples.get(name) ?? [];
+  samples.set(name, known);
+  return known;
+}
+
+const namePattern = /[a-zA-Z_:][\w:]*/y;
+
+function nameAt(text: string, index: number): string {
+  namePattern.lastIndex = index;
+  return namePattern.exec(text)?.[0] ?? '';
+}
+
+const labelPattern = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
+
+/** `name{label="value"} 12.5`; a timestamp may follow. */
+function toSample(line: string): Sample | undefined {
+  const labelsEnd = line.lastIndexOf('}') + 1;
+  const seriesEnd = labelsEnd === 0 ? line.indexOf(' ') : labelsEnd;
+  const series = line.slice(0, seriesEnd);
+  const value = toNumber(line.slice(seriesEnd).trim().split(' ', 1)[0] ?? '');
+  if (seriesEnd <= 0 || value === undefined) return undefined;
+  const pairs = labelsEnd === 0 ? [] : series.matchAll(labelPattern);
+  return {
+    series,
+    value,
+    labels: Object.fromEntries([...pairs].map(([, name, text = '']) => [name, unescaped(text)])),
+  };
+}
+
+function toNumber(text: string): number | undefined {
+  if (text === '+Inf') return Number.POSITIVE_INFINITY;
+  if (text === '-Inf') return Number.NEGATIVE_INFINITY;
+  if (text === '' || (text !== 'NaN' && Number.isNaN(Number(text)))) return undefined;
+  return Number(text);
+}
+
+function unescaped(text: string): string {
+  return text.replaceAll(/\\(.)/g, (_match, escaped: string) => (escaped === 'n' ? '\n' : escaped));
+}

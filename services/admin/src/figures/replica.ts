@@ -1,0 +1,91 @@
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { type Replica, ReplicaSchema } from '@gateway/proto/admin/v1/system_service_pb.js';
+import type { ReplicaReading } from '../parts.ts';
+import { countedMetrics } from './counted-figures.ts';
+import { maxOf, parseMetrics, type Samples, sumOf } from './prometheus-text.ts';
+
+/** One replica, as it was read at a moment. */
+export interface ReadReplica {
+  readonly service: string;
+  readonly address: string;
+  /** Why it takes no requests, or could not be asked. Undefined: it is ready. */
+  readonly problem: string | undefined;
+  /** Undefined: it could not be asked. */
+  readonly samples: Samples | undefined;
+  readonly atMs: number;
+}
+
+/** What single replicas show of themselves, by the names that they have in a console. With workers: of the worst of them. */
+const namedFigures: Readonly<Record<string, string>> = {
+  outbox_waiting_events: 'gateway_edge_outbox_backlog_events',
+  outbox_oldest_seconds: 'gateway_edge_outbox_oldest_event_seconds',
+  stream_lag_events: 'gateway_usage_backlog_messages',
+  ledger_lag_seconds: 'gateway_ledger_lag_seconds',
+  pending_settles: 'gateway_limiter_pending_settles',
+  event_loop_p99_seconds: 'nodejs_eventloop_lag_p99_seconds',
+  certificate_expires_at: 'gateway_certificate_not_after_timestamp_seconds',
+  workers: 'gateway_workers_serving',
+};
+
+const readMetrics: ReadonlySet<string> = new Set([
+  ...countedMetrics,
+  ...Object.values(namedFigures),
+  'gateway_open_streams',
+  'gateway_backend_up',
+  'gateway_limiter_store_away',
+  'gateway_configuration_last_reload_successful',
+  'gateway_build_info',
+  'process_start_time_seconds',
+  'process_resident_memory_bytes',
+  'process_cpu_seconds_total',
+]);
+
+export function readReplica({ service, address, metrics, problem }: ReplicaReading, atMs: number): ReadReplica {
+  const samples = metrics === undefined ? undefined : parseMetrics(metrics, readMetrics);
+  return { service, address, problem, samples, atMs };
+}
+
+/** @param before the same replica, read earlier: what it did since then. Undefined: since it began. */
+export function toReplica(replica: ReadReplica, before: ReadReplica | undefined): Replica {
+  const { service, address, problem, samples } = replica;
+  const known = { service, address, ready: problem === undefined, problem: problem ?? '' };
+  if (samples === undefined) return create(ReplicaSchema, known);
+  const startedAtMs = startOf(samples);
+  return create(ReplicaSchema, {
+    ...known,
+    version: samples.get('gateway_build_info')?.[0]?.labels.version ?? '',
+    ...(startedAtMs === undefined ? {} : { startedAt: timestampFromMs(startedAtMs) }),
+    figures: figuresOf(samples),
+    residentBytes: BigInt(sumOf(samples, 'process_resident_memory_bytes') ?? 0),
+    cpuShare: cpuShareOf(replica, before),
+  });
+}
+
+function figuresOf(samples: Samples): Record<string, number> {
+  const figures = Object.entries(namedFigures).map(([name, metric]) => [name, maxOf(samples, metric)] as const);
+  const openStreams = ['open_streams', sumOf(samples, 'gateway_open_streams')] as const;
+  return Object.fromEntries(
+    [...figures, openStreams].flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+/** Seconds of processor time in a second. Workers count with their process. */
+function cpuShareOf({ samples, atMs }: ReadReplica, before: ReadReplica | undefined): number {
+  if (samples === undefined) return 0;
+  const startedAtMs = startOf(samples) ?? atMs;
+  const isSame = before?.samples !== undefined && startOf(before.samples) === startedAtMs && before.atMs < atMs;
+  const used = cpuSecondsOf(samples) - (isSame ? cpuSecondsOf(before.samples) : 0);
+  const seconds = (atMs - (isSame ? before.atMs : startedAtMs)) / 1_000;
+  return seconds <= 0 ? 0 : Math.max(0, used / seconds);
+}
+
+function cpuSecondsOf(samples: Samples | undefined): number {
+  return samples === undefined ? 0 : (sumOf(samples, 'process_cpu_seconds_total') ?? 0);
+}
+
+/** Workers may have begun later than their process. */
+function startOf(samples: Samples): number | undefined {
+  const starts = (samples.get('process_start_time_seconds') ?? []).map(({ value }) => value * 1_000);
+  return starts.length === 0 ? undefined : Math.min(...starts);
+}

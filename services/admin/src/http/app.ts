@@ -1,0 +1,109 @@
+import type { ConnectRouter, HandlerContext } from '@connectrpc/connect';
+import { createContextValues, type Interceptor } from '@connectrpc/connect';
+import { expressConnectMiddleware } from '@connectrpc/connect-express';
+import type { Logger } from '@gateway/telemetry';
+import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
+import { connectionKey } from '../access/caller.ts';
+import type { Refusals } from '../access/refusals.ts';
+import { connectionOf } from './connection.ts';
+import { consoleFiles } from './console-files.ts';
+import { type OwnNames, pageRefusal } from './page-check.ts';
+
+export interface AppParts {
+  readonly names: OwnNames;
+  /** As Express takes them: "loopback", "10.0.0.0/8". */
+  readonly trustedProxies: readonly string[];
+  readonly refusals: Refusals;
+  readonly routes: (router: ConnectRouter) => void;
+  /** Lets calls through before their message is read. */
+  readonly check: (context: HandlerContext) => Promise<void>;
+  readonly interceptors: Interceptor[];
+  /** What is answered besides RPCs and the console. */
+  readonly others: readonly RequestHandler[];
+  readonly consoleFolder: string;
+  /** Aborted when streams are to end. */
+  readonly stopping: AbortSignal;
+  readonly logger: Logger;
+}
+
+/** All that the admin port answers besides health and metrics. */
+export function createApp(parts: AppParts): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('trust proxy', [...parts.trustedProxies]);
+  app.use(securityHeaders);
+  app.use(knownMethods);
+  app.use(pagesOfOthers(parts));
+  app.use(
+    expressConnectMiddleware({
+      routes: parts.routes,
+      contextValues: (request) => createContextValues().set(connectionKey, connectionOf(request)),
+      requestGate: parts.check,
+      interceptors: parts.interceptors,
+      shutdownSignal: parts.stopping,
+      readMaxBytes: maxMessageBytes,
+      // What is compressed together with what a page chose says something of it by its length.
+      acceptCompression: [],
+      grpc: false,
+      grpcWeb: false,
+    }),
+  );
+  for (const other of parts.others) app.use(other);
+  app.use(consoleFiles(parts.consoleFolder));
+  app.use((_request, response) => response.status(404).type('text').send('There is nothing here.\n'));
+  app.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) => {
+    const isTheirs = thrown instanceof Error && 'status' in thrown && Number(thrown.status) < 500;
+    if (!isTheirs) parts.logger.error({ path: request.path, err: thrown }, 'the admin port could not answer');
+    if (response.headersSent) return void response.destroy();
+    response
+      .status(isTheirs ? 400 : 500)
+      .type('text')
+      .send(isTheirs ? 'This is no request.\n' : 'This failed; the log says why.\n');
+  });
+  return app;
+}
+
+/** A gateway.yaml is the longest message. */
+const maxMessageBytes = 1024 * 1024;
+
+/** Nothing of others runs in our pages, and our pages run in nobody else's. */
+const securityHeaders: RequestHandler = (_request, response, next) => {
+  response.set({
+    'content-security-policy':
+      "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors 'none'",
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'same-origin',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    // Unless a file says that it may be kept.
+    'cache-control': 'no-store',
+  });
+  next();
+};
+
+/** Calls are POST; pages, files and exports are GET. */
+const knownMethods: RequestHandler = ({ method }, response, next) => {
+  if (['GET', 'HEAD', 'POST'].includes(method)) return next();
+  response.status(405).set('allow', 'GET, HEAD, POST').type('text').send('This method is not known here.\n');
+};
+
+function pagesOfOthers({ names, refusals }: AppParts): RequestHandler {
+  return async (request, response, next) => {
+    const { headers } = request;
+    const refusal = pageRefusal(headers, names, isVisit(request));
+    if (refusal === undefined) return next();
+    const { reason, text } = refusal;
+    const given = reason === 'host' ? `Host ${headers.host}` : `Origin ${headers.origin ?? headers['sec-fetch-site']}`;
+    const { address } = connectionOf(request);
+    await refusals.note({ reason, actor: '', address, subject: `${given}: ${request.method} ${request.path}` });
+    response.status(403).type('text').send(`${text}\n`);
+  };
+}
+
+/** A person opens a page. Exports come this way too, and are no pages. */
+function isVisit({ method, path, headers }: Request): boolean {
+  const isPage = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+  return method === 'GET' && isPage && !path.startsWith('/export/');
+}

@@ -1,0 +1,40 @@
+import { join, sep } from 'node:path';
+import express, { type Response, Router } from 'express';
+import { sendPage } from './plain-page.ts';
+
+/** Where `npm run build:console` puts the console. */
+export const builtConsole = join(import.meta.dirname, '../../console/dist');
+
+/** The console: files that never change under their name, and one page for all of its paths. */
+export function consoleFiles(folder: string): Router {
+  const router = Router();
+  router.use(
+    express.static(folder, {
+      index: false,
+      redirect: false,
+      setHeaders: (response: Response, path) =>
+        response.setHeader('cache-control', path.includes(`${sep}assets${sep}`) ? forEver : 'no-cache'),
+    }),
+  );
+  router.get(consolePath, (_request, response, next) => {
+    response.sendFile(
+      'index.html',
+      { root: folder, cacheControl: false, headers: { 'cache-control': 'no-cache' } },
+      (problem) => {
+        if (problem === undefined) return;
+        if (response.headersSent || !('status' in problem) || problem.status !== 404) return next(problem);
+        sendPage(response, 503, 'The console is not built', notBuilt);
+      },
+    );
+  });
+  return router;
+}
+
+/** Its name has a digest of what is in it. */
+const forEver = 'public, max-age=31536000, immutable';
+
+/** Begins with a page's name; what comes after may have the name of a pool or an account. */
+const consolePath = /^\/(?!(?:assets|export|oidc)(?:\/|$))([a-z-]+(\/.*)?)?$/;
+
+const notBuilt =
+  'Run npm run build:console in the folder of the gateway, and load this page again. The command line, gatewayctl, does all the same.';

@@ -1,0 +1,165 @@
+import { createServer } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { anAdminWorld } from '../__fixtures__/admin-world.ts';
+import { Browser, type Page } from '../__fixtures__/browser.ts';
+import { aSignInProvider, clientId, clientSecret } from '../__fixtures__/sign-in-provider.ts';
+
+/** The admin service with a provider, at an address that both know before they start. */
+async function aWorld(changes: Readonly<Record<string, unknown>> = {}, env: Readonly<Record<string, string>> = {}) {
+  const port = await freePort();
+  const publicUrl = `http://127.0.0.1:${port}`;
+  const provider = await aSignInProvider(`${publicUrl}/oidc/callback`, changes);
+  const world = await anAdminWorld(
+    {
+      ADMIN_PUBLIC_URL: publicUrl,
+      OIDC_ISSUER: provider.issuer,
+      OIDC_CLIENT_ID: clientId,
+      OIDC_CLIENT_SECRET: clientSecret,
+      OIDC_SCOPES: 'openid profile groups',
+      OIDC_ROLES: 'platform=admin, sre=operator,everyone=viewer',
+      OIDC_LABEL: 'Sign in with Example',
+      ...env,
+    },
+    port,
+  );
+  return { ...world, provider, publicUrl };
+}
+
+type World = Pick<Awaited<ReturnType<typeof aWorld>>, 'publicUrl' | 'provider'>;
+
+/** What a person does who signs in: a name and a password, and yes to what the provider asks. */
+async function signIn(
+  browser: Browser,
+  { publicUrl, provider }: World,
+  name: string,
+  { returnTo = '/', until }: { readonly returnTo?: string; readonly until?: (url: URL) => boolean } = {},
+): Promise<Page> {
+  let page = await browser.open(`${publicUrl}/oidc/sign-in?return_to=${encodeURIComponent(returnTo)}`);
+  for (let pages = 0; page.url.origin === provider.issuer && pages < 3; pages++) {
+    const [, action = '', prompt = ''] = /action="([^"]+)"[\s\S]*name="prompt" value="(\w+)"/.exec(page.text) ?? [];
+    page = await browser.open(action, { form: { prompt, login: name, password: 'x' }, until });
+  }
+  return page;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+describe.each([
+  ['the ID token', { conformIdTokenClaims: false }],
+  ['the answer about the user', {}],
+])('signing in by OpenID Connect, with groups in %s', (_, changes) => {
+  it('makes an operator with the highest role of the groups', async () => {
+    const world = await aWorld(changes);
+    world.provider.groups.set('mona', ['cooks', 'everyone', 'sre']);
+    const browser = new Browser();
+    const { url } = await signIn(browser, world, 'mona', { returnTo: '/pools/responses?tab=accounts' });
+    expect(url.href).toBe(`${world.publicUrl}/pools/responses?tab=accounts`);
+    const session = await world.call('SessionService.GetSession', {}, { cookie: browser.header(world.publicUrl) });
+    expect(JSON.parse(session.text).session.operator).toMatchObject({
+      name: 'mona',
+      role: 'ROLE_OPERATOR',
+      oidcSubject: 'mona',
+    });
+    expect(browser.cookie(world.publicUrl, 'gateway-oidc')).toBeUndefined();
+    expect(await world.audited()).toMatchObject([{ actor: 'mona', action: 'session.begin', subject: 'oidc' }]);
+  });
+});
+
+describe('who signs in again by OpenID Connect', () => {
+  it('has the role that the groups give now, and the older session has ended', async () => {
+    const world = await aWorld();
+    const [before, after] = [new Browser(), new Browser()];
+    world.provider.groups.set('mona', 'platform');
+    await signIn(before, world, 'mona');
+    world.provider.groups.set('mona', ['everyone']);
+    await signIn(after, world, 'mona');
+    const ask = (browser: Browser) =>
+      world.call('SessionService.GetSession', {}, { cookie: browser.header(world.publicUrl) });
+    expect((await ask(before)).status).toBe(401);
+    expect(JSON.parse((await ask(after)).text).session.operator.role).toBe('ROLE_VIEWER');
+    expect(await world.operators.list()).toHaveLength(1);
+    expect(world.provider.discoveries()).toBe(1);
+  });
+
+  it('is refused without a group that has a role, and what ran has ended', async () => {
+    const world = await aWorld();
+    const [before, after] = [new Browser(), new Browser()];
+    world.provider.groups.set('mona', ['sre']);
+    await signIn(before, world, 'mona');
+    world.provider.groups.set('mona', ['cooks']);
+    const { status, text } = await signIn(after, world, 'mona');
+    expect([status, text]).toEqual([403, expect.stringContaining('None of the groups of mona has a role here')]);
+    expect(after.cookie(world.publicUrl, 'gateway-session')).toBeUndefined();
+    const ask = await world.call('SessionService.GetSession', {}, { cookie: before.header(world.publicUrl) });
+    expect(ask.status).toBe(401);
+    expect(await world.audited()).toContainEqual(
+      expect.objectContaining({ action: 'session.refuse', subject: 'mona: no group with a role', outcome: 'refused' }),
+    );
+  });
+
+  it('is refused while disabled here', async () => {
+    const world = await aWorld();
+    world.provider.groups.set('mona', ['sre']);
+    await signIn(new Browser(), world, 'mona');
+    const [mona] = await world.operators.list();
+    await world.operators.update(mona?.operator_id ?? '', { disabled: true }, 0);
+    expect((await signIn(new Browser(), world, 'mona')).status).toBe(403);
+  });
+
+  it('never gets the name of another operator', async () => {
+    const world = await aWorld();
+    await world.operator('admin', 'mona');
+    world.provider.groups.set('mona', ['everyone']);
+    await signIn(new Browser(), world, 'mona');
+    expect((await world.operators.list()).map(({ name }) => name)).toEqual(['mona', 'mona (mona)']);
+  });
+});
+
+describe('the way back from the provider', () => {
+  it('is closed to who did not begin it', async () => {
+    const world = await aWorld();
+    world.provider.groups.set('eve', ['platform']);
+    const [eve, victim] = [new Browser(), new Browser()];
+    const answered = await signIn(eve, world, 'eve', { until: ({ pathname }) => pathname === '/oidc/callback' });
+    const link = answered.url.href;
+    expect(link).toContain('code=');
+    expect((await victim.open(link)).status).toBe(400);
+    // Nor with a sign-in of their own under way.
+    await victim.open(`${world.publicUrl}/oidc/sign-in`);
+    expect((await victim.open(link)).status).toBe(400);
+    expect(victim.cookie(world.publicUrl, 'gateway-session')).toBeUndefined();
+    expect(await world.operators.list()).toEqual([]);
+  });
+
+  it.each(['https://evil.example/', '//evil.example/', '/\\evil.example', 'javascript:alert(1)', ''])(
+    'never leads to %j',
+    async (returnTo) => {
+      const world = await aWorld();
+      world.provider.groups.set('mona', ['sre']);
+      const { url } = await signIn(new Browser(), world, 'mona', { returnTo });
+      expect(url.href).toBe(`${world.publicUrl}/`);
+    },
+  );
+});
+
+it('a provider that is away costs the others nothing, and is asked again', async () => {
+  const world = await aWorld();
+  const { bearer } = await world.operator('admin');
+  const { port } = world.provider.server.address() as { readonly port: number };
+  world.provider.server.closeAllConnections();
+  await new Promise((resolve) => world.provider.server.close(resolve));
+  const away = await world.send('GET', '/oidc/sign-in');
+  expect([away.status, away.text]).toEqual([502, expect.stringContaining('does not answer')]);
+  expect((await world.call('SessionService.GetSession', {}, bearer)).status).toBe(200);
+  expect(JSON.parse((await world.call('SessionService.GetSignInOptions')).text)).toEqual({
+    oidcLabel: 'Sign in with Example',
+  });
+  world.provider.server.listen(port, '127.0.0.1');
+  expect((await world.send('GET', '/oidc/sign-in')).status).toBe(303);
+});

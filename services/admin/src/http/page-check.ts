@@ -1,0 +1,74 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
+import type { EnvReader } from '@gateway/config';
+
+/** Reads ADMIN_ALLOWED_HOSTS: host names with commas between them, where `.example` stands for all names below it. */
+export function readAllowedHosts(reader: EnvReader): readonly string[] {
+  const texts = reader.string('ADMIN_ALLOWED_HOSTS', '').split(',');
+  const names = texts.map((name) => normalName(name.trim())).filter((name) => name !== '');
+  const wrong = names.filter((name) => !/^\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name));
+  if (wrong.length > 0) {
+    reader.problem(
+      `ADMIN_ALLOWED_HOSTS must be host names with commas between them, without scheme and port, not "${wrong.join(', ')}". For example: ADMIN_ALLOWED_HOSTS=admin,.gateway.svc.cluster.local`,
+    );
+  }
+  return names;
+}
+
+/** The names under which operators may come here. */
+export interface OwnNames {
+  /** What the port listens on. */
+  readonly host: string;
+  /** As `readAllowedHosts` gives them. */
+  readonly allowedHosts: readonly string[];
+  /** Where browsers find the console, when it is behind a proxy. */
+  readonly publicUrl?: string | undefined;
+}
+
+export interface PageRefusal {
+  readonly reason: 'host' | 'origin' | 'cross_site';
+  /** What a person can do about it. */
+  readonly text: string;
+}
+
+/**
+ * Keeps web pages from calling the admin port through an operator's browser. A foreign page whose own name resolves to this machine
+ * (DNS rebinding) is shown by the Host header; that takes a name, so that an IP address is always fine. One that calls the port under
+ * its proper name is shown by Origin, and by Sec-Fetch-Site where a browser sends no Origin.
+ *
+ * @param isVisit a person opens a page of the console, which has no secret of its own: links on other sites lead there.
+ * @returns why the request is not taken; undefined when it may be taken.
+ */
+export function pageRefusal(
+  { host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders,
+  { host: ownHost, allowedHosts, publicUrl }: OwnNames,
+  isVisit: boolean,
+): PageRefusal | undefined {
+  const name = nameIn(host);
+  if (name === undefined) return { reason: 'host', text: 'The Host header is not a host name or an address.' };
+  const known = [normalName(ownHost), 'localhost', ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname])];
+  const isListed = allowedHosts.some((each) => name === each || (each.startsWith('.') && name.endsWith(each)));
+  if (isIP(name) === 0 && !known.includes(name) && !isListed) {
+    const text = `The admin port is not served under this name. To allow it, add ${name} to the setting ADMIN_ALLOWED_HOSTS.`;
+    return { reason: 'host', text };
+  }
+  if (isVisit) return undefined;
+  if (origin !== undefined && origin !== publicUrl && URL.parse(origin)?.host !== host?.toLowerCase()) {
+    return { reason: 'origin', text: 'Pages of other origins may not call the admin port.' };
+  }
+  // "none": a person's own doing, such as a bookmark. Absent: no browser.
+  if (site === undefined || site === 'same-origin' || site === 'none') return undefined;
+  return { reason: 'cross_site', text: 'Pages of other sites may not call the admin port.' };
+}
+
+/** The host of a Host header: a name, or an address without brackets. */
+function nameIn(host = ''): string | undefined {
+  const [, address, name] = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]+))(?::\d+)?$/i.exec(host) ?? [];
+  const found = address ?? name;
+  return found === undefined ? undefined : normalName(found);
+}
+
+/** In lower case, without the final dot of a full name. */
+function normalName(name: string): string {
+  return name.toLowerCase().replace(/\.$/, '');
+}

@@ -1,0 +1,39 @@
+import type { ConnectRouter } from '@connectrpc/connect';
+import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
+import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
+import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import { OperatorService } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
+import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
+import { SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
+import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import type { FigureReader } from './figures/figure-reader.ts';
+import type { AdminParts } from './parts.ts';
+import { accountService } from './rpc/account-service.ts';
+import { auditService } from './rpc/audit-service.ts';
+import { configurationService } from './rpc/configuration-service.ts';
+import { operatorService } from './rpc/operator-service.ts';
+import { poolService } from './rpc/pool-service.ts';
+import { requestService } from './rpc/request-service.ts';
+import { type SessionParts, sessionService } from './rpc/session-service.ts';
+import { systemService } from './rpc/system-service.ts';
+import { tokenService } from './rpc/token-service.ts';
+import { usageService } from './rpc/usage-service.ts';
+
+/** Every RPC of `gateway.admin.v1`. */
+export function adminRoutes(parts: AdminParts, access: SessionParts, figures: FigureReader) {
+  return (router: ConnectRouter): void => {
+    router.service(TokenService, tokenService(parts));
+    router.service(AccountService, accountService(parts));
+    router.service(PoolService, poolService(parts));
+    router.service(ConfigurationService, configurationService(parts));
+    router.service(RequestService, requestService(parts));
+    router.service(UsageService, usageService(parts));
+    router.service(SessionService, sessionService(access));
+    router.service(OperatorService, operatorService(parts, access.operators));
+    router.service(AuditService, auditService(parts));
+    router.service(SystemService, systemService(figures));
+  };
+}

@@ -1,0 +1,83 @@
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import { GatewayError } from '@gateway/errors';
+import type { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
+import { type Account, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
+import { type AdminParts, peerTimeoutMs } from '../parts.ts';
+import { changedMeanwhile, invalidFields, notFound } from './problems.ts';
+
+/** Provider accounts. The broker has the rules; nothing of a credential is kept, noted or answered here. */
+export function accountService({ peers, audit }: AdminParts): ServiceImpl<typeof AccountService> {
+  const { poolOperator } = peers;
+  return {
+    async addAccount({ account: spec, credential }, context) {
+      const subject = `${spec?.pool}/${spec?.name}`;
+      return await audit.change(context, { action: 'account.add', subject }, async () => {
+        const { account } = await toldAtFields(poolOperator.addAccount({ account: spec, credential }, callOf(context)));
+        return { answer: { account }, after: shown(account) };
+      });
+    },
+
+    async replaceCredential({ accountId, credential }, context) {
+      return await audit.change(context, { action: 'account.replace_credential', subject: accountId }, async () => {
+        const request = { accountId, credential };
+        const { before, account } = await toldAtFields(poolOperator.replaceCredential(request, callOf(context)));
+        if (before === undefined) throw notFound(`account ${accountId}`);
+        return { answer: { account }, before: shown(before), after: shown(account) };
+      });
+    },
+
+    async setAccountState({ accountId, use, expectedUse }, context) {
+      const action = actions[use];
+      if (action === undefined) throw invalidFields({ use: 'Must be active, draining or disabled.' });
+      return await audit.change(context, { action, subject: accountId }, async () => {
+        const request = { accountId, use, expectedUse };
+        const { before, account } = await poolOperator.setAccountUse(request, callOf(context));
+        if (before === undefined) throw notFound(`account ${accountId}`);
+        const isExpected = expectedUse === AccountUse.UNSPECIFIED || before.use === expectedUse;
+        if (!isExpected) throw changedMeanwhile(`The account ${accountId}`);
+        return { answer: { account }, before: shown(before), after: shown(account) };
+      });
+    },
+
+    async removeAccount({ accountId }, context) {
+      return await audit.change(context, { action: 'account.remove', subject: accountId }, async () => {
+        const { before } = await poolOperator.removeAccount({ accountId }, callOf(context));
+        if (before === undefined) throw notFound(`account ${accountId}`);
+        return { answer: {}, before: shown(before) };
+      });
+    },
+  };
+}
+
+const actions: Readonly<Partial<Record<AccountUse, string>>> = {
+  [AccountUse.ACTIVE]: 'account.enable',
+  [AccountUse.DRAINING]: 'account.drain',
+  [AccountUse.DISABLED]: 'account.disable',
+};
+
+function callOf({ signal }: Pick<HandlerContext, 'signal'>) {
+  return { timeoutMs: peerTimeoutMs, signal };
+}
+
+/** The broker says what is wrong with a request a line for each field: "credential.oauth.token_url: must …". */
+async function toldAtFields<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError) || thrown.code !== 'invalid_request') throw thrown;
+    const lines = thrown.message.split('\n').map((line) => /^((?:account|credential)[\w.[\]]*): (.)(.*)$/.exec(line));
+    if (!lines.every((line) => line !== null)) throw thrown;
+    const problems = lines.map(([, place = '', first = '', rest = '']) => {
+      const field = place.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+      return [field, `${first.toUpperCase()}${rest}.`] as const;
+    });
+    throw invalidFields(Object.fromEntries(problems));
+  }
+}
+
+/** As the audit log has it: what operators want of it, not how it is. */
+function shown(account: Account | undefined): object | undefined {
+  if (account === undefined) return undefined;
+  const { use, stored, credentialKind, maxInFlight } = account;
+  return { use: AccountUse[use].toLowerCase(), stored, credentialKind, maxInFlight };
+}

@@ -1,0 +1,99 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { AuditLogTable, Database, GatewayDatabase } from '@gateway/database';
+import { type AuditEntrySchema, AuditOutcome, type AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
+import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
+import { z } from 'zod';
+import { invalidFields } from './problems.ts';
+
+/** What was changed, by whom. */
+export function auditService({ database }: { readonly database: GatewayDatabase }): ServiceImpl<typeof AuditService> {
+  return {
+    async listAudit({ search, since, until, pageSize, pageToken }) {
+      if (pageSize > maxPageSize) throw invalidFields({ pageSize: `Ask for ${maxPageSize} at most.` });
+      const before = pageToken === '' ? undefined : placeOf(pageToken);
+      const size = pageSize || 50;
+      const rows = await database
+        .selectFrom('audit_log')
+        .selectAll()
+        .$if(search !== '', (query) => query.where((expressions) => matches(expressions, search)))
+        .$if(since !== undefined, (query) => query.where('at_ms', '>=', msOf(since)))
+        .$if(until !== undefined, (query) => query.where('at_ms', '<', msOf(until)))
+        .$if(before !== undefined, (query) => query.where((expressions) => comesAfter(expressions, before)))
+        .orderBy('at_ms', 'desc')
+        .orderBy('audit_id', 'desc')
+        // One more, to know whether there is another page.
+        .limit(size + 1)
+        .execute();
+      const page = rows.slice(0, size);
+      return { entries: page.map(toEntry), nextPageToken: rows.length > size ? tokenOf(page.at(-1)) : '' };
+    },
+  };
+}
+
+const maxPageSize = 1_000;
+
+type Columns = ExpressionBuilder<Database, 'audit_log'>;
+type Place = z.infer<typeof place>;
+
+function matches({ or }: Columns, search: string) {
+  const pattern = `%${search.replace(/[\\%_]/g, '\\$&')}%`;
+  const contains = (column: 'actor' | 'action' | 'subject') =>
+    sql<boolean>`lower(${sql.ref(column)}) like lower(${pattern}) escape '\\'`;
+  return or([contains('actor'), contains('action'), contains('subject')]);
+}
+
+/** In the order of pages, which is the newest first. */
+function comesAfter({ or, and, eb, lit }: Columns, before: Place | undefined) {
+  if (before === undefined) return lit(true);
+  const [atMs, auditId] = before;
+  return or([eb('at_ms', '<', atMs), and([eb('at_ms', '=', atMs), eb('audit_id', '<', auditId)])]);
+}
+
+const place = z.tuple([z.int(), z.string()]);
+
+function tokenOf(last: Selectable<AuditLogTable> | undefined): string {
+  return last === undefined ? '' : Buffer.from(JSON.stringify([last.at_ms, last.audit_id])).toString('base64url');
+}
+
+function placeOf(pageToken: string): Place {
+  try {
+    return place.parse(JSON.parse(Buffer.from(pageToken, 'base64url').toString()));
+  } catch {
+    throw invalidFields({ pageToken: 'This is no page of the audit log. Begin with the first one.' });
+  }
+}
+
+function msOf(time: Timestamp | undefined): number {
+  return time === undefined ? 0 : timestampMs(time);
+}
+
+function toEntry(row: Selectable<AuditLogTable>): MessageInitShape<typeof AuditEntrySchema> {
+  const { audit_id: auditId, actor, address, action, subject } = row;
+  const { before, after } = details.parse(JSON.parse(row.details));
+  return {
+    auditId,
+    at: timestampFromMs(row.at_ms),
+    actor,
+    address,
+    action,
+    subject,
+    outcome: outcomes[row.outcome],
+    before: before === undefined ? '' : JSON.stringify(before),
+    after: after === undefined ? '' : JSON.stringify(after),
+  };
+}
+
+/** Rows of older releases have what was set, and nothing around it. */
+const details = z.union([
+  z.strictObject({ before: z.unknown().optional(), after: z.unknown().optional() }),
+  z.unknown().transform((after) => ({ before: undefined, after })),
+]);
+
+const outcomes = {
+  started: AuditOutcome.STARTED,
+  done: AuditOutcome.DONE,
+  failed: AuditOutcome.FAILED,
+  refused: AuditOutcome.REFUSED,
+} as const;

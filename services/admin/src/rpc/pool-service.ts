@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { create, equals } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { ServiceImpl } from '@connectrpc/connect';
+import { type PoolOverview, PoolOverviewSchema, type PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { scopedKey } from '@gateway/tokens';
+import { type AdminParts, peerTimeoutMs } from '../parts.ts';
+import { invalidFields, notFound } from './problems.ts';
+
+/** Pools of accounts, and the classes of models on them, as the broker knows them. */
+export function poolService(parts: AdminParts): ServiceImpl<typeof PoolService> {
+  const { peers, clock } = parts;
+  const at = () => timestampFromMs(clock.nowMs());
+  return {
+    async listPools({ pool }, { signal }) {
+      return { overview: { ...(await overviewOf(parts, pool, signal)), at: at() } };
+    },
+
+    async *watchPools({ pool }, { signal }) {
+      let shown: PoolOverview | undefined;
+      while (!signal.aborted) {
+        const overview = await overviewOf(parts, pool, signal);
+        if (shown === undefined || !equals(PoolOverviewSchema, shown, overview)) {
+          yield { overview: { ...overview, at: at() } };
+          shown = overview;
+        }
+        await sleep(everyMs, undefined, { signal }).catch(() => undefined);
+      }
+    },
+
+    async explainModel({ model, sessionId, tokenId }, { signal }) {
+      const problems = {
+        ...(model === '' ? { model: 'Give a class, or the id of a model.' } : {}),
+        ...(sessionId !== '' && tokenId === '' ? { tokenId: 'Say whose session that is.' } : {}),
+      };
+      if (Object.keys(problems).length > 0) throw invalidFields(problems);
+      const affinityKey = sessionId === '' ? '' : scopedKey(tokenId, sessionId);
+      const options = { timeoutMs: peerTimeoutMs, signal };
+      const { candidates } = await peers.broker.explain({ model, affinityKey }, options);
+      return { candidates };
+    },
+  };
+}
+
+const everyMs = 1_000;
+
+/** One pool, or all. Without a time, so that it can be seen whether anything changed. */
+async function overviewOf({ peers }: AdminParts, wanted: string, signal: AbortSignal): Promise<PoolOverview> {
+  const options = { timeoutMs: peerTimeoutMs, signal };
+  const [{ pools }, { accounts, forecasts }, { file }] = await Promise.all([
+    peers.broker.listPools({}, options),
+    peers.broker.listAccounts({ pool: wanted }, options),
+    peers.poolOperator.getGatewayFile({}, options),
+  ]);
+  const shown = pools.filter(({ name }) => wanted === '' || name === wanted);
+  if (wanted !== '' && shown.length === 0) throw notFound(`pool ${wanted}`);
+  return create(PoolOverviewSchema, {
+    pools: shown.map((pool) => ({
+      pool,
+      accounts: accounts.filter((account) => account.pool === pool.name),
+      forecasts: forecasts.filter((forecast) => forecast.pool === pool.name),
+    })),
+    classes: (file?.classes ?? []).map(({ id, name, effort, candidates }) => ({ id, name, effort, candidates })),
+  });
+}

@@ -1,0 +1,21 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { InvalidFieldsSchema } from '@gateway/proto/admin/v1/invalid_fields_pb.js';
+
+/** What is wrong with a request, by its fields: `{ label: 'Give it a name of 1 to 100 characters.' }`. */
+export type FieldProblems = Readonly<Record<string, string>>;
+
+/** Refuses a request for its fields. Nothing may have been done yet. */
+export function invalidFields(problems: FieldProblems): ConnectError {
+  const fields = Object.entries(problems).map(([field, text]) => ({ field, text }));
+  const text = fields.map((each) => `${each.field}: ${each.text}`).join(' ');
+  return new ConnectError(text, Code.InvalidArgument, undefined, [{ desc: InvalidFieldsSchema, value: { fields } }]);
+}
+
+/** Somebody else changed it since the caller looked. */
+export function changedMeanwhile(what: string): ConnectError {
+  return new ConnectError(`${what} was changed meanwhile. Look at it again before you change it.`, Code.Aborted);
+}
+
+export function notFound(what: string): ConnectError {
+  return new ConnectError(`There is no ${what}.`, Code.NotFound);
+}

@@ -1,0 +1,60 @@
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import type { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
+import { type AdminParts, type AdminPeers, peerTimeoutMs } from '../parts.ts';
+import { requestListings, searchWithToken } from '../usage/request-listings.ts';
+import { TokenNames } from '../usage/token-names.ts';
+import { invalidFields, notFound } from './problems.ts';
+
+const usualPageSize = 50;
+const maxPageSize = 1_000;
+
+/** What became of requests, and why. */
+export function requestService({ peers }: AdminParts): ServiceImpl<typeof RequestService> {
+  const { usageReport } = peers;
+  const names = new TokenNames(peers.identity);
+  return {
+    async listRequests({ search: given, token, pageSize, pageToken }, { signal }) {
+      if (pageSize > maxPageSize) throw invalidFields({ pageSize: `Must be at most ${maxPageSize}.` });
+      const search = await searchWithToken(names, given, token, signal);
+      const page = { search, pageSize: pageSize || usualPageSize, pageToken };
+      const { requests, nextPageToken } = await usageReport.listRequests(page, { timeoutMs: peerTimeoutMs, signal });
+      return { requests: await requestListings(names, requests, signal), nextPageToken };
+    },
+
+    async getRequest({ requestId: text }, context) {
+      const requestId = await meantRequest(peers, text.trim(), context);
+      const options = { timeoutMs: peerTimeoutMs, signal: context.signal };
+      const { log, request: recorded } = await usageReport.findRequest({ requestId }, options);
+      if (log === undefined && recorded === undefined) throw notFound(`request ${requestId} in the log or the ledger`);
+      const [request] = log === undefined ? [] : await requestListings(names, [log], context.signal);
+      return { request, recorded };
+    },
+
+    async *watchRequests({ search: given, token }, { signal }) {
+      const search = await searchWithToken(names, given, token, signal);
+      for await (const { requests, leftOut } of usageReport.watchRequests({ search }, { signal })) {
+        yield { requests: await requestListings(names, requests, signal), leftOut };
+      }
+    },
+  };
+}
+
+/** The id of the one request that a text means: an id, a text with one in it, or what a single request's ids begin with. */
+async function meantRequest({ usageReport }: AdminPeers, text: string, { signal }: HandlerContext): Promise<string> {
+  const whole = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/.exec(text.toLowerCase())?.[0];
+  if (whole !== undefined) return whole;
+  const requestId = text.replace(/^chatcmpl-/, '');
+  if (requestId === '') throw invalidFields({ requestId: 'Give the id of a request, or its beginning.' });
+  const found = new Set<string>();
+  for (let pageToken = ''; ; ) {
+    const asked = { search: { requestId }, pageSize: 2, pageToken };
+    const page = await usageReport.listRequests(asked, { timeoutMs: peerTimeoutMs, signal });
+    for (const each of page.requests) found.add(each.requestId);
+    if (found.size > 1) throw invalidFields({ requestId: 'Several requests begin so. Give more of the id.' });
+    if (page.nextPageToken === '') break;
+    pageToken = page.nextPageToken;
+  }
+  const [only] = found;
+  if (only === undefined) throw notFound(`request in the log whose id begins with ${requestId}`);
+  return only;
+}

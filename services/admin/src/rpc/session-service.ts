@@ -1,0 +1,63 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import type { SessionSchema, SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
+import { type Caller, callerOf, connectionKey, sessionKey } from '../access/caller.ts';
+import type { OperatorStore } from '../access/operators.ts';
+import { noCookieText } from '../access/session-cookie.ts';
+import type { SessionStore, StoredSession } from '../access/sessions.ts';
+import type { SignIn } from '../access/sign-in.ts';
+import { toOperatorMessage } from './operator-service.ts';
+
+export interface SessionParts {
+  readonly signIn: SignIn;
+  readonly sessions: SessionStore;
+  readonly operators: OperatorStore;
+  /** On the button that leads to the provider of OpenID Connect. Empty: there is none. */
+  readonly oidcLabel: string;
+}
+
+/** Who uses this address. */
+export function sessionService({
+  signIn,
+  sessions,
+  operators,
+  oidcLabel,
+}: SessionParts): ServiceImpl<typeof SessionService> {
+  return {
+    getSignInOptions: () => ({ oidcLabel }),
+
+    async signIn({ token }, context) {
+      const connection = context.values.get(connectionKey);
+      const caller = await signIn.byToken(token.trim(), connection, context.signal);
+      const { cookie, session } = await signIn.begin(caller, connection, 'token');
+      context.responseHeader.append('set-cookie', cookie);
+      return { session: await toSession(caller, session) };
+    },
+
+    async signOut(_request, { values, responseHeader }: HandlerContext) {
+      const session = values.get(sessionKey);
+      if (session === undefined) return {};
+      await sessions.end(session);
+      responseHeader.append('set-cookie', noCookieText('session', values.get(connectionKey)));
+      return {};
+    },
+
+    async getSession(_request, context) {
+      return { session: await toSession(callerOf(context), context.values.get(sessionKey)) };
+    },
+  };
+
+  async function toSession(
+    caller: Caller,
+    session: StoredSession | undefined,
+  ): Promise<MessageInitShape<typeof SessionSchema>> {
+    const ends = session && { csrfToken: session.csrf_token, expiresAt: timestampFromMs(session.expires_at_ms) };
+    if (caller.kind === 'token') {
+      // What operators wrote of it is not for its holder.
+      return { holder: { case: 'token', value: { ...caller.token, note: '' } }, ...ends };
+    }
+    const operator = await operators.find(caller.operatorId);
+    return { holder: operator && { case: 'operator', value: toOperatorMessage(operator) }, ...ends };
+  }
+}

@@ -1,0 +1,30 @@
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { Overview, OverviewPoint, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
+import type { FigureReader } from '../figures/figure-reader.ts';
+
+/** How the gateway is doing. */
+export function systemService(figures: FigureReader): ServiceImpl<typeof SystemService> {
+  return {
+    async getOverview(_request, { signal }) {
+      const { overview } = await figures.read(signal);
+      return { overview };
+    },
+    async *watchOverview(_request, { signal }) {
+      let sent: Overview | undefined;
+      for await (const { overview } of figures.watch(signal)) {
+        yield { overview: { ...overview, points: newPoints(overview.points, sent?.points.at(-1)) } };
+        sent = overview;
+      }
+    },
+    async listReplicas(_request, { signal }) {
+      const { replicas } = await figures.read(signal);
+      return { replicas: [...replicas] };
+    },
+  };
+}
+
+/** Those since the last one that was sent, which may have changed since. */
+function newPoints(points: readonly OverviewPoint[], last: OverviewPoint | undefined): OverviewPoint[] {
+  const since = last?.at?.seconds ?? 0n;
+  return points.filter(({ at }) => (at?.seconds ?? 0n) >= since);
+}

@@ -1,0 +1,146 @@
+import { type JsonObject, toJson } from '@bufbuild/protobuf';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
+import type { IssueTokenRequest, TokenService, UpdateTokenRequest } from '@gateway/proto/admin/v1/token_service_pb.js';
+import { type Token, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { detailProblems, type GivenDetails, maxKeepOldSeconds } from '@gateway/tokens';
+import { type AdminParts, peerTimeoutMs } from '../parts.ts';
+import { changedMeanwhile, type FieldProblems, invalidFields, notFound } from './problems.ts';
+import { tokenListings } from './token-listings.ts';
+
+/** The tokens of callers. What is wrong is told before anything is sent to identity, which holds everyone to the same rules. */
+export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService> {
+  const { peers, audit, clock } = parts;
+  const { identity } = peers;
+  return {
+    async listTokens({ search, includeEnded, pageSize, pageToken }, context) {
+      if (pageSize > maxPageSize) throw invalidFields({ pageSize: `Must be at most ${maxPageSize}.` });
+      const page = { search: search.trim(), includeRevoked: includeEnded, pageSize: pageSize || 50, pageToken };
+      const { tokens, nextPageToken } = await identity.list(page, callOf(context));
+      return { tokens: await tokenListings(parts, tokens, context.signal), nextPageToken };
+    },
+
+    async getToken({ token: wanted }, context) {
+      const token = await meantToken(parts, wanted.trim(), context);
+      const [listing] = await tokenListings(parts, [token], context.signal);
+      return { token: listing };
+    },
+
+    async issueToken(request, context) {
+      check(request, kindOf(request.kind), clock.nowMs());
+      const { $typeName: _, ...details } = request;
+      return await audit.change(context, { action: 'token.issue', subject: '' }, async () => {
+        const { token, tokenText } = await identity.issue(details, callOf(context));
+        return { answer: { token, tokenText }, subject: token?.tokenId ?? '', after: shown(token) };
+      });
+    },
+
+    async updateToken(request, context) {
+      const { $typeName: _, ...change } = request;
+      const current = () => tokenById(parts, request.tokenId, context);
+      const { kind } = await current();
+      check(request, kindOf(kind), clock.nowMs());
+      return await audit.change(context, { action: 'token.update', subject: request.tokenId }, async () => {
+        for (;;) {
+          // Also where any revision will do: so that what is noted as "before" is what this change changed.
+          const before = await current();
+          const expectedRevision = request.expectedRevision || before.revision;
+          const { token, conflict } = await identity.update({ ...change, expectedRevision }, callOf(context));
+          if (!conflict) return { answer: { token }, before: shown(before), after: shown(token) };
+          if (request.expectedRevision !== 0n) throw changedMeanwhile('The token');
+        }
+      });
+    },
+
+    async rotateToken({ tokenId, keepOldSeconds }, context) {
+      if (keepOldSeconds > maxKeepOldSeconds) throw invalidFields({ keepOldSeconds: 'Must be at most 30 days.' });
+      const before = shown(await tokenById(parts, tokenId, context));
+      return await audit.change(context, { action: 'token.rotate', subject: tokenId, before }, async () => {
+        const { token, tokenText } = await identity.rotate({ tokenId, keepOldSeconds }, callOf(context));
+        return { answer: { token, tokenText }, after: { ...shown(token), keepOldSeconds } };
+      });
+    },
+
+    async revokeToken({ tokenId }, context) {
+      const before = shown(await tokenById(parts, tokenId, context));
+      return await audit.change(context, { action: 'token.revoke', subject: tokenId, before }, async () => {
+        const { token } = await identity.revoke({ tokenId }, callOf(context));
+        return { answer: { token }, after: shown(token) };
+      });
+    },
+  };
+}
+
+const maxPageSize = 1_000;
+
+function callOf({ signal }: Pick<HandlerContext, 'signal'>) {
+  return { timeoutMs: peerTimeoutMs, signal };
+}
+
+/** The one token that an id, the beginning of one, or a label means. A label of a valid token means that one. */
+async function meantToken(parts: AdminParts, wanted: string, context: HandlerContext): Promise<Token> {
+  if (wanted === '') throw invalidFields({ token: 'Give an id, the beginning of one, or a label.' });
+  const found: Token[] = [];
+  for (let pageToken = ''; ; ) {
+    const page = { search: wanted, includeRevoked: true, pageSize: maxPageSize, pageToken };
+    const { tokens, nextPageToken } = await parts.peers.identity.list(page, callOf(context));
+    found.push(...tokens.filter(({ tokenId, label }) => label === wanted || tokenId.startsWith(wanted)));
+    if (nextPageToken === '') break;
+    pageToken = nextPageToken;
+  }
+  const valid = found.filter((token) => !hasEnded(token, parts.clock.nowMs()));
+  const meant = found.find(({ tokenId }) => tokenId === wanted) ?? (valid.length === 1 ? valid[0] : undefined);
+  if (meant !== undefined) return meant;
+  const [only, another] = found;
+  if (only === undefined) throw notFound(`token with the id or label ${wanted}`);
+  if (another === undefined) return only;
+  const some = found.slice(0, 5).map(({ tokenId, label }) => `${tokenId} (${label})`);
+  const more = found.length > some.length ? `, and ${found.length - some.length} more` : '';
+  throw new ConnectError(
+    `"${wanted}" means several tokens: ${some.join(', ')}${more}. Give an id.`,
+    Code.InvalidArgument,
+  );
+}
+
+function hasEnded({ revokedAt, expiresAt }: Token, nowMs: number): boolean {
+  return revokedAt !== undefined || (expiresAt !== undefined && timestampMs(expiresAt) <= nowMs);
+}
+
+async function tokenById({ peers }: AdminParts, tokenId: string, context: HandlerContext): Promise<Token> {
+  if (tokenId === '') throw invalidFields({ tokenId: 'Must be the id of a token.' });
+  const { tokens } = await peers.identity.list({ tokenIds: [tokenId] }, callOf(context));
+  const [token] = tokens;
+  if (token === undefined) throw notFound(`token ${tokenId}`);
+  return token;
+}
+
+type Details = Pick<IssueTokenRequest, 'limits' | 'expiresAt'> &
+  Partial<Pick<UpdateTokenRequest, 'label' | 'note' | 'clearExpiry'>>;
+
+function check({ label, note, limits, expiresAt, clearExpiry }: Details, kind: GivenDetails['kind'], nowMs: number) {
+  const { requestsPerMinute, tokensPerDay } = limits ?? {};
+  const given: GivenDetails = {
+    ...{ kind, label, note, expiresAtMs: expiresAt && timestampMs(expiresAt) },
+    limits: { requestsPerMinute, tokensPerDay: tokensPerDay === undefined ? undefined : Number(tokensPerDay) },
+  };
+  const problems: FieldProblems = {
+    ...detailProblems(given, nowMs),
+    ...(kind === undefined ? { kind: 'must be service or personal.' } : {}),
+    ...(clearExpiry && expiresAt !== undefined ? { clearExpiry: 'must not be set together with an end.' } : {}),
+  };
+  const entries = Object.entries(problems);
+  if (entries.length === 0) return;
+  throw invalidFields(
+    Object.fromEntries(entries.map(([field, text]) => [field, `${text.charAt(0).toUpperCase()}${text.slice(1)}`])),
+  );
+}
+
+function kindOf(kind: TokenKind): GivenDetails['kind'] {
+  if (kind === TokenKind.SERVICE) return 'service';
+  return kind === TokenKind.PERSONAL ? 'personal' : undefined;
+}
+
+/** As the audit log has it. A token has no secret in it. */
+function shown(token: Token | undefined): JsonObject | undefined {
+  return token && (toJson(TokenSchema, token) as JsonObject);
+}

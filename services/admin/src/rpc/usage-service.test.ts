@@ -1,0 +1,256 @@
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { createContextValues, type HandlerContext } from '@connectrpc/connect';
+import { openTestSqlite } from '@gateway/database/testing';
+import { GatewayError } from '@gateway/errors';
+import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import {
+  ReconcileDayRequestSchema,
+  ReplayDeadLettersRequestSchema,
+  ReportUsageRequestSchema,
+} from '@gateway/proto/admin/v1/usage_service_pb.js';
+import { TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import {
+  type ReportUsageRequest,
+  UsageGrouping,
+  UsageLedgerService,
+  type UsageReportRowSchema,
+} from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { createLogger } from '@gateway/telemetry';
+import { ManualClock } from '@gateway/time';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { AuditTrail } from '../access/audit-trail.ts';
+import { type Caller, callerKey } from '../access/caller.ts';
+import type { AdminPeers } from '../parts.ts';
+import { clientOf, type FakeServices, fakePeers } from '../usage/__fixtures__/fake-peers.ts';
+import { usageService } from './usage-service.ts';
+
+const clock = new ManualClock(Date.parse('2026-11-20T10:00:00Z'));
+const operator: Caller = { kind: 'operator', operatorId: 'o', name: 'ann', role: Role.OPERATOR, address: '' };
+const totals = (inputTokens: bigint) => ({ requests: 1n, inputTokens, cachedTokens: 0n, outputTokens: 0n });
+const file = {
+  currency: 'EUR',
+  prices: [{ model: 'gpt-*', inputMicros: 2_000_000n, cachedInputMicros: 0n, outputMicros: 0n }],
+};
+const november = { firstDay: '2026-11-11', lastDay: '2026-11-20' };
+
+interface World extends FakeServices {
+  readonly others?: Partial<AdminPeers>;
+  readonly caller?: Caller;
+}
+
+async function setUp({ others, caller = operator, ...services }: World) {
+  const { database, ...opened } = await openTestSqlite();
+  onTestFinished(() => opened[Symbol.asyncDispose]());
+  const { peers } = fakePeers({ file, ...services });
+  const audit = new AuditTrail(database, clock);
+  const parts = { peers: { ...peers, ...others }, database, audit, clock, logger: createLogger('test', 'silent') };
+  const values = createContextValues().set(callerKey, caller);
+  const context = { signal: new AbortController().signal, values } as HandlerContext;
+  return {
+    service: usageService(parts),
+    context,
+    report: (fields: MessageInitShape<typeof ReportUsageRequestSchema>) =>
+      usageService(parts).reportUsage(create(ReportUsageRequestSchema, { ...november, ...fields }), context),
+    audited: async () =>
+      (await database.selectFrom('audit_log').selectAll().execute()).map(
+        ({ actor, action, subject, outcome, details }) => ({
+          ...{ actor, action, subject, outcome },
+          ...JSON.parse(details),
+        }),
+      ),
+  };
+}
+
+/** A report that has these rows of these periods, and what it was asked for. */
+function reportOf(rows: (request: ReportUsageRequest) => MessageInitShape<typeof UsageReportRowSchema>[]) {
+  const asked: ReportUsageRequest[] = [];
+  const report: FakeServices['report'] = {
+    reportUsage: (request) => {
+      asked.push(request);
+      return { rows: rows(request), nextPageToken: request.pageToken === '' ? '' : 'more' };
+    },
+  };
+  return { report, asked };
+}
+
+describe('a report of usage', () => {
+  it('has a row for each key, with what all its models cost together, and the labels of tokens', async () => {
+    const { report, asked } = reportOf(() => [
+      { tokenId: 'a', provider: 'p', model: 'gpt-5.5', totals: totals(1_000_000n) },
+      { tokenId: 'a', provider: 'p', model: 'other', totals: totals(5n) },
+      { tokenId: 'b', provider: 'p', model: 'gpt-5.5', totals: totals(250_000n) },
+    ]);
+    const world = await setUp({ report, tokens: [{ tokenId: 'a', label: 'ci' }] });
+    const query = { grouping: UsageGrouping.TOKEN, model: 'm', accountId: 'pool/a', pageToken: 'next' };
+    expect(await world.report(query)).toEqual({
+      rows: [
+        {
+          usage: { tokenId: 'a', totals: { ...totals(1_000_005n), requests: 2n } },
+          cost: { micros: 2_000_000n, unpricedTokens: 5n },
+          tokenLabel: 'ci',
+        },
+        {
+          usage: { tokenId: 'b', totals: totals(250_000n) },
+          cost: { micros: 500_000n, unpricedTokens: 0n },
+          tokenLabel: '',
+        },
+      ],
+      nextPageToken: 'more',
+      currency: 'EUR',
+    });
+    expect(asked).toMatchObject([{ ...november, ...query, byModel: true }]);
+  });
+
+  it.each([
+    ['days', UsageGrouping.DAY, { localDay: '2026-11-12' }, { localDay: '2026-11-02' }, '2026-11-02'],
+    [
+      'models',
+      UsageGrouping.MODEL,
+      { provider: 'p', model: 'gpt-5.5' },
+      { provider: 'p', model: 'gpt-5.5' },
+      '2026-11-01',
+    ],
+    ['accounts', UsageGrouping.ACCOUNT, { accountId: 'p/a' }, { accountId: 'p/a' }, '2026-11-01'],
+  ])('by %s has the same rows of the same number of days before', async (_by, grouping, key, before, firstDay) => {
+    const { report, asked } = reportOf((request) => {
+      const ofModel = { provider: 'p', model: 'gpt-5.5' };
+      if (request.firstDay !== november.firstDay) return [{ ...ofModel, ...before, totals: totals(1_000_000n) }];
+      return [{ ...ofModel, ...key, totals: totals(3_000_000n) }];
+    });
+    const { rows } = await (await setUp({ report })).report({ grouping, compare: true });
+    expect(rows).toMatchObject([
+      {
+        usage: { ...key, totals: totals(3_000_000n) },
+        cost: { micros: 6_000_000n },
+        before: totals(1_000_000n),
+        costBefore: { micros: 2_000_000n },
+      },
+    ]);
+    expect(asked.map((request) => request.firstDay)).toEqual([november.firstDay, firstDay]);
+  });
+
+  it('has nothing of before where there was nothing, and no cost without prices', async () => {
+    const { report } = reportOf(({ firstDay }) =>
+      firstDay === november.firstDay ? [{ accountId: 'p/a', totals: totals(1n) }] : [],
+    );
+    const world = await setUp({ report, file: {} });
+    const { rows, currency } = await world.report({ grouping: UsageGrouping.ACCOUNT, compare: true });
+    expect(rows).toEqual([{ usage: { accountId: 'p/a', totals: totals(1n) }, cost: undefined, tokenLabel: '' }]);
+    expect(currency).toBe('');
+  });
+
+  it('is refused for days that are none, in the wrong order, or too many', async () => {
+    const world = await setUp({});
+    await expect(world.report({ firstDay: '', lastDay: '2026-02-30' })).rejects.toThrow(/firstDay: .* lastDay: /);
+    await expect(world.report({ firstDay: '2026-11-21' })).rejects.toThrow(/lastDay: Must not be before/);
+    await expect(world.report({ firstDay: '1926-11-21' })).rejects.toThrow(/lastDay: Must be at most/);
+  });
+});
+
+describe('what the own token used', () => {
+  const token = create(TokenSchema, {
+    tokenId: 't',
+    label: 'ci',
+    kind: TokenKind.SERVICE,
+    limits: { requestsPerMinute: 60 },
+  });
+  const usageQuery = clientOf(UsageQueryService, {
+    getUsage: ({ tokenId }) => ({ today: { totals: totals(tokenId === 't' ? 7n : 0n) }, lastSevenDays: {} }),
+  });
+
+  it('is its days with their costs, its limits as they are now, and nothing that is for operators', async () => {
+    const { report, asked } = reportOf(() => [
+      { localDay: '2026-11-20', model: 'gpt-5.5', totals: totals(1_000_000n) },
+    ]);
+    const limiter = clientOf(LimiterService, {
+      peek: ({ key, limits }) => ({ status: { localDay: `${key} ${limits?.requestsPerMinute}` } }),
+    });
+    const now = { tokenId: 't', label: 'ci', limits: { requestsPerMinute: 9 }, note: 'of the noisy team' };
+    const world = await setUp({
+      report,
+      tokens: [now, { tokenId: 'another' }],
+      others: { usageQuery, limiter },
+      caller: { kind: 'token', token, address: '' },
+    });
+    const answer = await world.service.getMyUsage({ $typeName: 'gateway.admin.v1.GetMyUsageRequest' }, world.context);
+    expect(answer).toMatchObject({
+      token: { tokenId: 't', note: '' },
+      limits: { localDay: 'token:t 9' },
+      today: { totals: totals(7n) },
+      days: [{ usage: { localDay: '2026-11-20' }, cost: { micros: 2_000_000n } }],
+      currency: 'EUR',
+    });
+    expect(asked).toMatchObject([{ tokenId: 't', firstDay: '2026-10-22', lastDay: '2026-11-20' }]);
+  });
+
+  it('is not for operators, who have no token', async () => {
+    const world = await setUp({});
+    const asking = async () =>
+      world.service.getMyUsage({ $typeName: 'gateway.admin.v1.GetMyUsageRequest' }, world.context);
+    await expect(asking()).rejects.toThrow(/sign in with that token/);
+  });
+});
+
+describe('the care of the ledger', () => {
+  const usageLedger = clientOf(UsageLedgerService, {
+    reconcileDay: ({ repair }) => ({ eventsKept: true, differenceCount: 2, repaired: repair }),
+    replayDeadLetters: ({ pageToken }) => ({ replayed: 3, nextPageToken: `${pageToken}+` }),
+  });
+  const limiterOperator = clientOf(LimiterOperatorService, {
+    reconcileDay: ({ key, localDay }) => {
+      if (localDay === '2026-11-19') throw new GatewayError('invalid_request', 'local_day must be today.');
+      const counters: Record<string, bigint | undefined> = { 'token:right': 10n, 'token:wrong': 7n };
+      const usedTokensBefore = counters[key];
+      return { usedTokensAfter: 10n, ...(usedTokensBefore !== undefined && { usedTokensBefore }) };
+    },
+  });
+  const tokens = [
+    { tokenId: 'right' },
+    { tokenId: 'wrong' },
+    { tokenId: 'forgotten' },
+    { tokenId: 'unlimited', kind: TokenKind.PERSONAL },
+  ];
+
+  it('compares a day with its events, and the counters of limited tokens with the ledger, and is written down', async () => {
+    const world = await setUp({ tokens, others: { usageLedger, limiterOperator } });
+    const request = create(ReconcileDayRequestSchema, { localDay: '2026-11-20', repair: true });
+    expect(await world.service.reconcileDay(request, world.context)).toMatchObject({
+      ledger: { differenceCount: 2, repaired: true },
+      counters: [{ tokenId: 'wrong', counterTokens: 7n, ledgerTokens: 10n }],
+    });
+    expect(await world.audited()).toEqual([
+      {
+        actor: 'ann',
+        action: 'usage.reconcile',
+        subject: '2026-11-20',
+        outcome: 'done',
+        after: { repair: true, differences: 2, repaired: true, counters: 1 },
+      },
+    ]);
+  });
+
+  it('has no counters of days that the limiter does not count any more', async () => {
+    const world = await setUp({ tokens, others: { usageLedger, limiterOperator } });
+    for (const localDay of ['2026-11-19', '2026-11-18']) {
+      const request = create(ReconcileDayRequestSchema, { localDay });
+      expect(await world.service.reconcileDay(request, world.context)).toMatchObject({ counters: [] });
+    }
+    const request = create(ReconcileDayRequestSchema, { localDay: 'today' });
+    await expect(world.service.reconcileDay(request, world.context)).rejects.toThrow(/localDay/);
+  });
+
+  it('replays dead letters, which is written down unless nothing was changed', async () => {
+    const world = await setUp({ others: { usageLedger } });
+    const replay = (dryRun: boolean) =>
+      world.service.replayDeadLetters(
+        create(ReplayDeadLettersRequestSchema, { dryRun, pageToken: 'p' }),
+        world.context,
+      );
+    expect(await replay(true)).toMatchObject({ replay: { replayed: 3, nextPageToken: 'p+' } });
+    expect(await world.audited()).toEqual([]);
+    expect(await replay(false)).toMatchObject({ replay: { replayed: 3 } });
+    expect(await world.audited()).toMatchObject([{ action: 'usage.replay_dead_letters', after: { replayed: 3 } }]);
+  });
+});

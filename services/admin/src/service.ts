@@ -1,0 +1,147 @@
+import type { RequestListener } from 'node:http';
+import { Code, ConnectError } from '@connectrpc/connect';
+import type { Environment } from '@gateway/config';
+import { createDatabaseProbe, type GatewayDatabase } from '@gateway/database';
+import type { Service, ServiceRuntime } from '@gateway/lifecycle';
+import { faultLog, peerChannels } from '@gateway/lifecycle/transport';
+import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { connectErrorOf, serverInterceptors } from '@gateway/rpc/connect-server';
+import { type Clock, systemClock } from '@gateway/time';
+import { Router } from 'express';
+import { AccessGate } from './access/access-gate.ts';
+import { AuditTrail } from './access/audit-trail.ts';
+import { OidcProvider } from './access/oidc-provider.ts';
+import { firstOperatorName, OperatorStore } from './access/operators.ts';
+import { Refusals } from './access/refusals.ts';
+import { SessionStore } from './access/sessions.ts';
+import { SignIn } from './access/sign-in.ts';
+import { SignInCounter } from './access/sign-in-counter.ts';
+import { type AdminConfig, readAdminProcessConfig } from './config.ts';
+import { exportRoutes } from './exports/export-routes.ts';
+import { FigureReader } from './figures/figure-reader.ts';
+import { networkReplicas } from './figures/replica-directory.ts';
+import { createApp } from './http/app.ts';
+import { builtConsole } from './http/console-files.ts';
+import { oidcRoutes } from './http/oidc-routes.ts';
+import { signedIn } from './http/signed-in.ts';
+import type { AdminParts, AdminPeers } from './parts.ts';
+import { adminRoutes } from './routes.ts';
+
+export interface AdminService extends Service {
+  /** Answers all that the admin port is asked for besides health and metrics. */
+  readonly adminApp: RequestListener;
+}
+
+export interface AdminSurroundings {
+  readonly clock?: Clock;
+  /** Where the files of the console are. */
+  readonly consoleFolder?: string;
+}
+
+/** The operators' API and console, over any database that has its tables. The database stays the caller's. */
+export function createAdminService(
+  config: AdminConfig,
+  peers: AdminPeers,
+  { database }: { readonly database: GatewayDatabase },
+  { logger, metrics }: ServiceRuntime,
+  { clock = systemClock, consoleFolder = builtConsole }: AdminSurroundings = {},
+): AdminService {
+  const operators = new OperatorStore(database, clock);
+  const sessions = new SessionStore(database, config, clock);
+  const refusals = new Refusals({ database, logger, metrics, clock });
+  const signIns = new SignInCounter(metrics);
+  const ensureFirst = firstOperator(config, operators);
+  const { identity } = peers;
+  const signIn = new SignIn({ database, operators, sessions, refusals, identity, signIns, clock, ensureFirst });
+  const gate = new AccessGate({ signIn, sessions, refusals, clock });
+  const provider = config.oidc && new OidcProvider(config.oidc);
+  const onFault = faultLog(logger);
+  const stopping = new AbortController();
+
+  const openSessions = metrics.gauge({
+    name: 'gateway_admin_open_sessions',
+    help: 'Sessions of browsers that have not ended.',
+  });
+  metrics.beforeSnapshot(async () => openSessions.set(await sessions.count()));
+
+  const parts: AdminParts = { peers, database, audit: new AuditTrail(database, clock, logger), clock, logger };
+  const figures = new FigureReader({ peers, clock, logger });
+  const adminApp = createApp({
+    ...config,
+    refusals,
+    routes: adminRoutes(parts, { signIn, sessions, operators, oidcLabel: provider?.label ?? '' }, figures),
+    check: (context) =>
+      gate.check(context).catch((thrown) => {
+        throw connectErrorOf(thrown, context, onFault);
+      }),
+    interceptors: [...serverInterceptors(metrics, onFault), gate.endStreams],
+    others: [
+      Router().use('/export', signedIn(gate, Role.VIEWER)).use(exportRoutes(parts)),
+      ...(provider === undefined ? [] : [oidcRoutes({ provider, signIn, signIns, logger })]),
+    ],
+    consoleFolder,
+    stopping: stopping.signal,
+    logger,
+  });
+  return {
+    routes: [],
+    adminApp,
+    async start() {
+      figures.start();
+      await ensureFirst().catch((err) => logger.warn({ err }, 'the first operator could not be made yet'));
+    },
+    notReady: createDatabaseProbe(database),
+    // Streams last as long as a page is open.
+    drain: async () => stopping.abort(new ConnectError('The gateway stops.', Code.Unavailable)),
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      await figures[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Makes the operator that ADMIN_TOKEN is for, once, as soon as the database can be asked. */
+function firstOperator({ adminToken }: AdminConfig, operators: OperatorStore): () => Promise<void> {
+  let made: Promise<unknown> | undefined;
+  return async () => {
+    if (adminToken === undefined) return;
+    made ??= operators.addFirst(firstOperatorName, adminToken.reveal());
+    await made.catch((thrown) => {
+      made = undefined;
+      throw thrown;
+    });
+  };
+}
+
+/** The admin service as a process of its own, over the Postgres at DATABASE_URL and the other services. */
+export async function createAdminFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<AdminService> {
+  const config = readAdminProcessConfig(env);
+  const { openPostgres } = await import('@gateway/database/postgres');
+  await using stack = new AsyncDisposableStack();
+  const openChannel = await peerChannels(runtime, stack);
+  const { peerUrls } = config;
+  const broker = openChannel('pool-broker', peerUrls.broker);
+  const limiter = openChannel('limiter', peerUrls.limiter);
+  const usageQuery = openChannel('usage-query', peerUrls.usageQuery);
+  const peers: AdminPeers = {
+    identity: openChannel('identity', peerUrls.identity).client(IdentityService),
+    broker: broker.client(PoolBrokerService),
+    poolOperator: broker.client(PoolOperatorService),
+    limiter: limiter.client(LimiterService),
+    limiterOperator: limiter.client(LimiterOperatorService),
+    usageQuery: usageQuery.client(UsageQueryService),
+    usageReport: usageQuery.client(UsageReportService),
+    usageLedger: openChannel('usage-ingest', peerUrls.usageIngest).client(UsageLedgerService),
+    replicas: stack.use(networkReplicas(config.metricsUrls, runtime.tls)),
+  };
+  const database = openPostgres(config.databaseUrl, { applicationName: 'admin', metrics: runtime.metrics });
+  stack.defer(() => database.destroy());
+  const service = stack.use(createAdminService(config, peers, { database }, runtime));
+  const running = stack.move();
+  return { ...service, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}

@@ -1,0 +1,66 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { GatewayError } from '@gateway/errors';
+import type { CounterDifferenceSchema } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { addLocalDays, type LocalDay } from '@gateway/time';
+import { type AdminPeers, peerTimeoutMs } from '../parts.ts';
+
+type Peers = Pick<AdminPeers, 'identity' | 'limiterOperator'>;
+type Difference = MessageInitShape<typeof CounterDifferenceSchema>;
+
+/** Tokens that are compared at the same time. */
+const comparedAtOnce = 16;
+
+/**
+ * Has the limiter compare a day's counters of all tokens with the ledger, and gives those that were wrong. A counter is right afterwards.
+ * The limiter counts today, and yesterday for some hours; of other days there is nothing to compare.
+ */
+export async function differentCounters(
+  peers: Peers,
+  localDay: LocalDay,
+  today: LocalDay,
+  signal: AbortSignal,
+): Promise<Difference[]> {
+  if (localDay !== today && localDay !== addLocalDays(today, -1)) return [];
+  const differences: Difference[] = [];
+  const left = (await limitedTokens(peers, signal)).values();
+  const compareNext = async () => {
+    for (const tokenId of left) {
+      const difference = await differenceOf(peers, tokenId, localDay, signal);
+      if (difference !== undefined) differences.push(difference);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: comparedAtOnce }, compareNext));
+  } catch (thrown) {
+    // The limiter forgets yesterday in the morning, and says so.
+    const isForgotten = thrown instanceof GatewayError && thrown.code === 'invalid_request' && localDay !== today;
+    if (!isForgotten) throw thrown;
+  }
+  return differences.sort((a, b) => ((a.tokenId ?? '') < (b.tokenId ?? '') ? -1 : 1));
+}
+
+async function differenceOf(
+  { limiterOperator }: Peers,
+  tokenId: string,
+  localDay: LocalDay,
+  signal: AbortSignal,
+): Promise<Difference | undefined> {
+  const asked = { key: `token:${tokenId}`, localDay };
+  const answer = await limiterOperator.reconcileDay(asked, { timeoutMs: peerTimeoutMs, signal });
+  const { usedTokensBefore: counterTokens, usedTokensAfter: ledgerTokens } = answer;
+  // A counter that was forgotten is loaded when it is needed: it was not wrong.
+  if (counterTokens === undefined || counterTokens === ledgerTokens) return undefined;
+  return { tokenId, counterTokens, ledgerTokens };
+}
+
+/** Personal tokens are not counted. */
+async function limitedTokens({ identity }: Peers, signal: AbortSignal): Promise<readonly string[]> {
+  const tokenIds: string[] = [];
+  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
+    const page = await identity.list({ pageSize: 1_000, pageToken }, { timeoutMs: peerTimeoutMs, signal });
+    tokenIds.push(...page.tokens.filter(({ kind }) => kind === TokenKind.SERVICE).map(({ tokenId }) => tokenId));
+    pageToken = page.nextPageToken || undefined;
+  }
+  return tokenIds;
+}

@@ -1,0 +1,69 @@
+import type { GatewayFile, ModelPrice } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
+
+/** What one model used. Input includes cached tokens. */
+export interface ModelUse {
+  readonly model: string;
+  readonly totals?: UsageTotals | undefined;
+}
+
+/** In millionths of the currency. */
+export interface UseCost {
+  readonly micros: bigint;
+  readonly unpricedTokens: bigint;
+}
+
+/** Prices are of a million tokens. */
+const tokensOfPrice = 1_000_000n;
+
+/** What models cost, as gateway.yaml has it. */
+export class ModelPrices {
+  /** "EUR". Empty: there are no prices. */
+  readonly currency: string;
+  readonly #prices: readonly { readonly pattern: RegExp; readonly price: ModelPrice }[];
+  readonly #known = new Map<string, ModelPrice | undefined>();
+
+  constructor({ prices, currency }: Pick<GatewayFile, 'prices' | 'currency'>) {
+    this.currency = currency;
+    this.#prices = prices.map((price) => ({ pattern: patternOf(price.model), price }));
+  }
+
+  /**
+   * What uses cost together. All of it is summed up exactly, and then rounded once: to the nearest millionth of the currency, and
+   * half of one up. Undefined: there are no prices.
+   */
+  costOf(uses: readonly ModelUse[]): UseCost | undefined {
+    if (this.#prices.length === 0) return undefined;
+    // In millionths of a millionth.
+    let cost = 0n;
+    let unpricedTokens = 0n;
+    for (const { model, totals } of uses) {
+      if (totals === undefined) continue;
+      const { inputTokens, cachedTokens, outputTokens } = totals;
+      const price = this.#priceOf(model);
+      if (price === undefined) unpricedTokens += inputTokens + outputTokens;
+      else {
+        cost += (inputTokens - cachedTokens) * price.inputMicros + cachedTokens * price.cachedInputMicros;
+        cost += outputTokens * price.outputMicros;
+      }
+    }
+    return { micros: rounded(cost), unpricedTokens };
+  }
+
+  /** The first one that fits. */
+  #priceOf(model: string): ModelPrice | undefined {
+    return this.#known.getOrInsertComputed(model, () => this.#prices.find(({ pattern }) => pattern.test(model))?.price);
+  }
+}
+
+function rounded(cost: bigint): bigint {
+  const doubled = 2n * cost + tokensOfPrice;
+  const quotient = doubled / (2n * tokensOfPrice);
+  // Division is towards zero; sums that are being mended may be negative.
+  return doubled < 0n && doubled % (2n * tokensOfPrice) !== 0n ? quotient - 1n : quotient;
+}
+
+/** "*" stands for any text. */
+function patternOf(model: string): RegExp {
+  return new RegExp(`^${model.split(/\*+/).map(RegExp.escape).join('.*')}$`, 's');
+}

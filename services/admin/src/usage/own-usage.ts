@@ -1,0 +1,52 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { GetMyUsageResponseSchema } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { addLocalDays, type Clock, localDayOf } from '@gateway/time';
+import { type AdminPeers, peerTimeoutMs } from '../parts.ts';
+import type { TokenNames } from './token-names.ts';
+import { usagePages } from './usage-report.ts';
+
+interface OwnUsageParts {
+  readonly peers: AdminPeers;
+  readonly names: TokenNames;
+  readonly clock: Clock;
+}
+
+const days = 30;
+
+/** What one token used and has left. @param known the token as it was when somebody signed in with it. */
+export async function ownUsage(
+  { peers, names, clock }: OwnUsageParts,
+  known: Token,
+  signal: AbortSignal,
+): Promise<MessageInitShape<typeof GetMyUsageResponseSchema>> {
+  const { tokenId } = known;
+  const options = { timeoutMs: peerTimeoutMs, signal };
+  // Its limits may be others by now.
+  const { tokens } = await peers.identity.list({ tokenIds: [tokenId] }, options);
+  const token = tokens[0] ?? known;
+  const lastDay = localDayOf(clock.nowMs());
+  const period = { firstDay: addLocalDays(lastDay, 1 - days), lastDay };
+  const query = { ...period, grouping: UsageGrouping.DAY, compare: false, tokenId, model: '', accountId: '' };
+  const [{ today, lastSevenDays }, pages, limits] = await Promise.all([
+    peers.usageQuery.getUsage({ tokenId }, options),
+    Array.fromAsync(usagePages({ peers, names }, query, signal)),
+    limitsOf(peers, token, signal),
+  ]);
+  return {
+    // The note is for operators alone.
+    token: { ...token, note: '' },
+    limits,
+    today,
+    lastSevenDays,
+    days: pages.flatMap(({ rows }) => rows),
+    currency: pages[0]?.currency ?? '',
+  };
+}
+
+/** The limiter knows nothing of a token without limits. */
+async function limitsOf({ limiter }: AdminPeers, { tokenId, limits }: Token, signal: AbortSignal) {
+  if (limits?.requestsPerMinute === undefined && limits?.tokensPerDay === undefined) return undefined;
+  return (await limiter.peek({ key: `token:${tokenId}`, limits }, { timeoutMs: peerTimeoutMs, signal })).status;
+}

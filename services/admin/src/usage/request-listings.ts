@@ -1,0 +1,30 @@
+import { clone, create } from '@bufbuild/protobuf';
+import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { type RequestSearch, RequestSearchSchema } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { invalidFields } from '../rpc/problems.ts';
+import type { TokenNames } from './token-names.ts';
+
+/** Requests with the labels of their tokens. */
+export async function requestListings(names: TokenNames, requests: readonly RequestLogged[], signal: AbortSignal) {
+  const labels = await names.labelsOf(
+    requests.map(({ tokenId }) => tokenId),
+    signal,
+  );
+  return requests.map((request) => ({ request, tokenLabel: labels.get(request.tokenId) ?? '' }));
+}
+
+/** A search with the ids of the tokens that a text means, where one is given. @throws ConnectError when it means none. */
+export async function searchWithToken(
+  names: TokenNames,
+  search: RequestSearch | undefined,
+  token: string,
+  signal: AbortSignal,
+) {
+  const text = token.trim();
+  if (text === '') return search;
+  const tokenIds = [...(await names.idsNamed(text, signal))];
+  if (tokenIds.length === 0) throw invalidFields({ token: `There is no token with the id or label ${text}.` });
+  const meant = search === undefined ? create(RequestSearchSchema) : clone(RequestSearchSchema, search);
+  meant.tokenIds = tokenIds;
+  return meant;
+}

@@ -1,0 +1,54 @@
+import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { LRUCache } from 'lru-cache';
+import { type AdminPeers, peerTimeoutMs } from '../parts.ts';
+
+/** A label may change; for so long the old one is shown. */
+const labelTtlMs = 30_000;
+const maxLabels = 10_000;
+/** Ids and tokens in one call to identity. */
+const tokensAtATime = 1_000;
+
+/** What tokens are called: labels for people, ids for everything else. */
+export class TokenNames {
+  readonly #identity: AdminPeers['identity'];
+  readonly #labels = new LRUCache<string, string>({ max: maxLabels, ttl: labelTtlMs });
+
+  constructor(identity: AdminPeers['identity']) {
+    this.#identity = identity;
+  }
+
+  /** Labels by ids. Tokens that identity does not know have none. */
+  async labelsOf(tokenIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+    const labels = new Map<string, string>();
+    const unknown: string[] = [];
+    for (const tokenId of new Set(tokenIds)) {
+      const label = this.#labels.get(tokenId);
+      if (label !== undefined) labels.set(tokenId, label);
+      else if (tokenId !== '') unknown.push(tokenId);
+    }
+    for (let start = 0; start < unknown.length; start += tokensAtATime) {
+      const asked = { tokenIds: unknown.slice(start, start + tokensAtATime), includeRevoked: true };
+      const { tokens } = await this.#identity.list(asked, { timeoutMs: peerTimeoutMs, signal });
+      for (const { tokenId, label } of tokens) {
+        labels.set(tokenId, label);
+        this.#labels.set(tokenId, label);
+      }
+    }
+    return labels;
+  }
+
+  /** The ids of the tokens that a text may mean: those with the id or the label, else those whose ids begin with it. */
+  async idsNamed(text: string, signal: AbortSignal): Promise<readonly string[]> {
+    const found: Token[] = [];
+    for (let pageToken = ''; ; ) {
+      const asked = { includeRevoked: true, search: text, pageSize: tokensAtATime, pageToken };
+      const { tokens, nextPageToken } = await this.#identity.list(asked, { timeoutMs: peerTimeoutMs, signal });
+      found.push(...tokens);
+      if (nextPageToken === '') break;
+      pageToken = nextPageToken;
+    }
+    const named = found.filter(({ tokenId, label }) => tokenId === text || label === text);
+    const meant = named.length > 0 ? named : found.filter(({ tokenId }) => tokenId.startsWith(text));
+    return meant.map(({ tokenId }) => tokenId);
+  }
+}

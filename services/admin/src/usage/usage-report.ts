@@ -1,0 +1,147 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { UsageRowSchema } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import {
+  type ReportUsageRequest,
+  type ReportUsageResponse,
+  UsageGrouping,
+  type UsageReportRow,
+} from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { addLocalDays, isLocalDay } from '@gateway/time';
+import { type AdminPeers, peerTimeoutMs } from '../parts.ts';
+import { invalidFields } from '../rpc/problems.ts';
+import { ModelPrices } from './model-prices.ts';
+import type { TokenNames } from './token-names.ts';
+
+export interface ReportParts {
+  readonly peers: Pick<AdminPeers, 'usageReport' | 'poolOperator'>;
+  readonly names: TokenNames;
+}
+
+export interface ReportQuery
+  extends Pick<
+    ReportUsageRequest,
+    'firstDay' | 'lastDay' | 'grouping' | 'tokenId' | 'model' | 'accountId' | 'pageToken'
+  > {
+  /** Also the same number of days before the first one. */
+  readonly compare: boolean;
+}
+
+export interface UsagePage {
+  readonly rows: MessageInitShape<typeof UsageRowSchema>[];
+  readonly nextPageToken: string;
+  /** "EUR". Empty: there are no prices. */
+  readonly currency: string;
+}
+
+/** A page of usage, and what it cost. @throws ConnectError for days that are none. */
+export async function usagePage(parts: ReportParts, query: ReportQuery, signal: AbortSignal): Promise<UsagePage> {
+  checkDays(query);
+  const { peers, names } = parts;
+  const { compare, ...request } = query;
+  const [{ rows: uses, nextPageToken }, prices] = await Promise.all([
+    peers.usageReport.reportUsage({ ...request, byModel: true }, { timeoutMs: peerTimeoutMs, signal }),
+    readPrices(peers, signal),
+  ]);
+  const keyOf = keys[query.grouping] ?? noKey;
+  const groups = Map.groupBy(uses, (use) => JSON.stringify(keyOf(use)));
+  const before = compare ? await groupsBefore(peers, query, uses, signal) : undefined;
+  const tokenIds = uses.map((use) => keyOf(use).tokenId ?? '');
+  const labels = await names.labelsOf(tokenIds, signal);
+  const rows = [...groups].map(([text, group]) => {
+    const key: UsageKey = JSON.parse(text);
+    const earlier = before?.get(text);
+    return {
+      usage: { ...key, totals: totalOf(group) },
+      cost: prices.costOf(group),
+      tokenLabel: labels.get(key.tokenId ?? '') ?? '',
+      ...(earlier && { before: totalOf(earlier), costBefore: prices.costOf(earlier) }),
+    };
+  });
+  return { rows, nextPageToken, currency: prices.currency };
+}
+
+/** What the rows of a page were in the period before, by the keys that they have now. */
+async function groupsBefore(
+  { usageReport }: ReportParts['peers'],
+  { firstDay, lastDay, grouping, tokenId, model, accountId }: ReportQuery,
+  uses: readonly UsageReportRow[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, readonly UsageReportRow[]>> {
+  const length = Temporal.PlainDate.from(firstDay).until(lastDay).days + 1;
+  const keyOf = keys[grouping] ?? noKey;
+  // A page of days needs those days alone.
+  const [first, last] = [uses[0]?.localDay || firstDay, uses.at(-1)?.localDay || lastDay];
+  const period = { firstDay: addLocalDays(first, -length), lastDay: addLocalDays(last, -length) };
+  const query = { ...period, grouping, tokenId, model, accountId, byModel: true };
+  const earlier: UsageReportRow[] = [];
+  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
+    const options = { timeoutMs: peerTimeoutMs, signal };
+    const page: ReportUsageResponse = await usageReport.reportUsage({ ...query, pageToken }, options);
+    earlier.push(...page.rows);
+    pageToken = page.nextPageToken || undefined;
+  }
+  return Map.groupBy(earlier, (use) => {
+    const { localDay, ...key } = keyOf(use);
+    return JSON.stringify(localDay === undefined ? key : { localDay: addLocalDays(localDay, length), ...key });
+  });
+}
+
+/** All pages, one after the other: one is in memory at a time. */
+export async function* usagePages(parts: ReportParts, query: Omit<ReportQuery, 'pageToken'>, signal: AbortSignal) {
+  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
+    const page: UsagePage = await usagePage(parts, { ...query, pageToken }, signal);
+    yield page;
+    pageToken = page.nextPageToken || undefined;
+  }
+}
+
+async function readPrices({ poolOperator }: ReportParts['peers'], signal: AbortSignal): Promise<ModelPrices> {
+  const { file } = await poolOperator.getGatewayFile({}, { timeoutMs: peerTimeoutMs, signal });
+  return new ModelPrices({ prices: file?.prices ?? [], currency: file?.currency ?? '' });
+}
+
+function checkDays({ firstDay, lastDay }: ReportQuery): void {
+  const problems: Record<string, string> = {};
+  if (!isLocalDay(firstDay)) problems.firstDay = 'Must be a day such as 2026-11-01.';
+  if (!isLocalDay(lastDay)) problems.lastDay = 'Must be a day such as 2026-11-20.';
+  else if (problems.firstDay === undefined && lastDay < firstDay)
+    problems.lastDay = 'Must not be before the first day.';
+  else if (problems.firstDay === undefined && lastDay > addLocalDays(firstDay, maxDays)) {
+    problems.lastDay = `Must be at most ${maxDays} days after the first day.`;
+  }
+  if (Object.keys(problems).length > 0) throw invalidFields(problems);
+}
+
+const maxDays = 3_660;
+
+/** What a row sums up: the fields of its key are set. */
+type UsageKey = Partial<Pick<UsageReportRow, 'localDay' | 'tokenId' | 'provider' | 'model' | 'accountId'>>;
+
+const keys: Readonly<Record<number, (use: UsageReportRow) => UsageKey>> = {
+  [UsageGrouping.UNSPECIFIED]: ({ localDay }) => ({ localDay }),
+  [UsageGrouping.DAY]: ({ localDay }) => ({ localDay }),
+  [UsageGrouping.TOKEN]: ({ tokenId }) => ({ tokenId }),
+  [UsageGrouping.MODEL]: ({ provider, model }) => ({ provider, model }),
+  [UsageGrouping.ACCOUNT]: ({ accountId }) => ({ accountId }),
+  [UsageGrouping.ALL]: ({ localDay, tokenId, provider, model, accountId }) => ({
+    localDay,
+    tokenId,
+    provider,
+    model,
+    accountId,
+  }),
+};
+
+/** Another grouping is refused by the service behind. */
+const noKey = (): UsageKey => ({});
+
+function totalOf(uses: readonly UsageReportRow[]) {
+  const total = { requests: 0n, inputTokens: 0n, cachedTokens: 0n, outputTokens: 0n };
+  for (const { totals } of uses) {
+    total.requests += totals?.requests ?? 0n;
+    total.inputTokens += totals?.inputTokens ?? 0n;
+    total.cachedTokens += totals?.cachedTokens ?? 0n;
+    total.outputTokens += totals?.outputTokens ?? 0n;
+  }
+  return total;
+}
