@@ -1,21 +1,42 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { connectClient } from '@gateway/rpc/connect-client';
-import { expect, it } from 'vitest';
-import { failureText } from './failures.ts';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { invalidFields } from '@gateway/admin/rpc/problems';
+import { ConfigError } from '@gateway/config';
+import { CommanderError } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { exitCodeOf, failureText, UsageError } from './failures.ts';
 
-it('names the setting when the gateway does not take calls under the name in its address', async () => {
-  const server = createServer((_, response) => response.writeHead(403, { 'content-type': 'text/plain' }).end('no'));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const refused = await connectClient(IdentityService, `http://127.0.0.1:${port}`)
-    .list({}, { timeoutMs: 5_000 })
-    .then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    );
-  server.close();
-  expect(failureText(refused)).toContain('ADMIN_ALLOWED_HOSTS');
+const url = 'http://gateway.test';
+
+describe('what a person reads when a command fails', () => {
+  it.each([
+    [Code.Unauthenticated, /Run gatewayctl login, or set GATEWAY_ADMIN_TOKEN/],
+    [Code.PermissionDenied, /gatewayctl whoami says who you are to http:\/\/gateway\.test/],
+    [Code.Unimplemented, /not the gateway's admin service\. Set GATEWAY_ADMIN_URL/],
+    [Code.Unavailable, /^gatewayctl: what was said gatewayctl doctor says what is away/],
+    [Code.DeadlineExceeded, /did not answer in time/],
+    [Code.NotFound, /^gatewayctl: what was said$/],
+  ])('for the code %s says what to do', (code, says) => {
+    expect(failureText(new ConnectError('what was said', code), url)).toMatch(says);
+  });
+
+  it('says that nothing answers at the address', () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    const unreachable = new ConnectError(refused.message, Code.Unavailable, undefined, undefined, refused);
+    expect(failureText(unreachable, url)).toMatch(/nothing answers at http:\/\/gateway\.test .*Is the gateway running/);
+  });
+
+  it('names fields by their flags, and has a line for each problem', () => {
+    const refused = invalidFields({ 'limits.tokensPerDay': 'Too many.', 'account.maxConcurrency': 'Too few.' });
+    expect(failureText(refused, url)).toBe('gatewayctl: --tpd: Too many.\ngatewayctl: --max-concurrency: Too few.');
+    expect(failureText(new ConfigError(['one', 'two']), url)).toBe('gatewayctl: one\ngatewayctl: two');
+  });
+
+  it('has 2 for what was not asked as it must be, and 1 for what failed', () => {
+    expect(exitCodeOf(new UsageError('x'))).toBe(2);
+    expect(exitCodeOf(new CommanderError(1, 'commander.unknownOption', 'x'))).toBe(2);
+    expect(exitCodeOf(new CommanderError(0, 'commander.helpDisplayed', 'x'))).toBe(0);
+    expect(exitCodeOf(invalidFields({ label: 'x' }))).toBe(2);
+    expect(exitCodeOf(new ConfigError(['x']))).toBe(1);
+    expect(exitCodeOf(new ConnectError('x', Code.Unavailable))).toBe(1);
+  });
 });

@@ -1,43 +1,88 @@
+import { Code, ConnectError } from '@connectrpc/connect';
 import { ConfigError } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
-import { RpcError } from '@gateway/rpc';
+import { InvalidFieldsSchema } from '@gateway/proto/admin/v1/invalid_fields_pb.js';
+import { CommanderError } from 'commander';
 
-/** The text that a person at the terminal sees when a command fails: what is wrong, and what to do. */
-export function failureText(thrown: unknown): string {
-  if (thrown instanceof ConfigError) return thrown.problems.map((problem) => `gatewayctl: ${problem}`).join('\n');
-  if (thrown instanceof GatewayError) return `gatewayctl: ${thrown.message}`;
-  if (codeOf(thrown) === permissionDenied) {
-    return 'gatewayctl: the gateway does not take calls under the host name in its address. Use its IP address, or add the name to its setting ADMIN_ALLOWED_HOSTS.';
-  }
-  if (thrown instanceof RpcError) {
-    return `gatewayctl: the gateway did not answer (${thrown.message}). Is it running, and is GATEWAY_ADMIN_URL right?`;
-  }
-  return `gatewayctl: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+/** What was asked for can't be asked for so. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
 }
 
-/** Whether a call failed because the process at that address does not serve it. */
-export function isUnimplemented(thrown: unknown): boolean {
-  return codeOf(thrown) === unimplemented;
+/** The command did what it was asked, and found something that a person must see to. */
+export class NotAsItShouldBe extends Error {
+  override readonly name = 'NotAsItShouldBe';
 }
 
-/** The same failure in words for a person, when the process does not serve the call. */
-export async function servedBy<T>(service: string, call: Promise<T>): Promise<T> {
-  try {
-    return await call;
-  } catch (thrown) {
-    if (!isUnimplemented(thrown)) throw thrown;
-    throw new Error(
-      `the process at GATEWAY_ADMIN_URL does not serve this. Set it to the admin port of ${service}; or unset it, stop what runs at the default address, and set DATABASE_URL.`,
-      { cause: thrown },
-    );
+/** 2: the command was not given as it must be; 1: it failed. */
+export function exitCodeOf(thrown: unknown): number {
+  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
+  return thrown instanceof UsageError || invalidFieldsOf(thrown).length > 0 ? 2 : 1;
+}
+
+/** What a person at the terminal reads when a command fails: what is wrong, and what to do. Empty: it has been said. */
+export function failureText(thrown: unknown, url: string): string {
+  if (thrown instanceof CommanderError) return '';
+  const fields = invalidFieldsOf(thrown).map(({ field, text }) => `${flagOf(field)}: ${text}`);
+  const problems = thrown instanceof ConfigError ? thrown.problems : fields;
+  const lines = problems.length > 0 ? problems : [textOf(thrown, url)];
+  return lines.map((line) => `gatewayctl: ${line}`).join('\n');
+}
+
+function textOf(thrown: unknown, url: string): string {
+  if (thrown instanceof ConnectError) return callText(thrown, url);
+  if (thrown instanceof GatewayError || thrown instanceof Error) return thrown.message;
+  return String(thrown);
+}
+
+function callText({ code, rawMessage, cause }: ConnectError, url: string): string {
+  switch (code) {
+    case Code.Unauthenticated:
+      return `${rawMessage} Run gatewayctl login, or set GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.`;
+    case Code.PermissionDenied:
+      return `${rawMessage} (gatewayctl whoami says who you are to ${url}.)`;
+    case Code.Unimplemented:
+      return `what answers at ${url} is not the gateway's admin service. Set GATEWAY_ADMIN_URL to its address.`;
+    case Code.Unavailable:
+      // What the gateway itself says has no cause: it answers, and a part behind it does not.
+      if (cause === undefined) return `${rawMessage} gatewayctl doctor says what is away.`;
+      return `nothing answers at ${url} (${rawMessage}). Is the gateway running, and is GATEWAY_ADMIN_URL right?`;
+    case Code.DeadlineExceeded:
+      return `${url} did not answer in time. Try again; gatewayctl doctor says what is slow.`;
+    default:
+      return rawMessage;
   }
 }
 
-/** HTTP 403 and 404, as Connect has them. @see https://connectrpc.com/docs/protocol/#http-to-error-code */
-const permissionDenied = 7;
-const unimplemented = 12;
+function invalidFieldsOf(thrown: unknown) {
+  return thrown instanceof ConnectError ? thrown.findDetails(InvalidFieldsSchema).flatMap(({ fields }) => fields) : [];
+}
 
-function codeOf(thrown: unknown): unknown {
-  const cause = thrown instanceof RpcError ? thrown.cause : undefined;
-  return typeof cause === 'object' && cause !== null && 'code' in cause ? cause.code : undefined;
+/** Fields whose flags have other names. */
+const flags: Readonly<Record<string, string>> = {
+  limits: '--rpm and --tpd',
+  'limits.requestsPerMinute': '--rpm',
+  'limits.tokensPerDay': '--tpd',
+  expiresAt: '--expires',
+  keepOldSeconds: '--keep-old',
+  'account.name': '<pool/name>',
+  'account.pool': '<pool/name>',
+  'credential.bearer': 'the secret',
+  'credential.apiKey': 'the secret',
+  'credential.oauth.refreshToken': 'the secret',
+  'credential.oauth.clientSecret': '--client-secret-file',
+  firstDay: '--from',
+  lastDay: '--to',
+  localDay: '--from',
+  'search.model': '--model',
+  'search.accountId': '--account',
+  'search.endpoint': '--endpoint',
+  tokenId: '--token',
+  sessionId: '--session',
+};
+
+/** `account.maxConcurrency` is said by `--max-concurrency`. */
+function flagOf(field: string): string {
+  const name = field.split('.').at(-1) ?? field;
+  return flags[field] ?? `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -1,4 +1,5 @@
-import { isLocalDay } from '@gateway/time';
+import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { addLocalDays, endOfLocalDayMs, isLocalDay, type LocalDay, localDayOf } from '@gateway/time';
 import { InvalidArgumentError } from 'commander';
 
 // How the texts of flags and arguments are read. What is wrong with one is said by its name.
@@ -7,7 +8,7 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: 
   const range = max === Number.MAX_SAFE_INTEGER ? `, ${min} or more` : ` from ${min} to ${max}`;
   return (text) => {
     const value = Number(text);
-    if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
+    if (text.trim() !== '' && Number.isSafeInteger(value) && value >= min && value <= max) return value;
     throw new InvalidArgumentError(`It must be a whole number${range}.`);
   };
 }
@@ -19,13 +20,63 @@ export function commaList(text: string): readonly string[] {
   return named;
 }
 
-/** A day of the calendar. */
-export function localDay(text: string): string {
+/** A day of the calendar in Europe/Amsterdam. */
+export function localDay(text: string, nowMs = Date.now()): LocalDay {
+  const today = localDayOf(nowMs);
+  if (text === 'today') return today;
+  if (text === 'yesterday') return addLocalDays(today, -1);
   if (isLocalDay(text)) return text;
-  throw new InvalidArgumentError('It must be a day such as 2026-11-20.');
+  throw new InvalidArgumentError('It must be a day such as 2026-11-20, today or yesterday.');
+}
+
+const unitsMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
+
+/** "90s", "15m", "12h", "30d", "2w" */
+export function durationMs(text: string): number {
+  const { number = '', unit = '' } = /^(?<number>\d{1,6})(?<unit>[smhdw])$/.exec(text)?.groups ?? {};
+  if (unit in unitsMs) return Number(number) * unitsMs[unit as keyof typeof unitsMs];
+  throw new InvalidArgumentError('It must be a duration such as 90s, 15m, 12h, 30d or 2w.');
+}
+
+/** A moment in the past: so long ago, or a time. */
+export function pastMoment(text: string): Timestamp {
+  if (/^\d+[smhdw]$/.test(text)) return timestampFromMs(Date.now() - durationMs(text));
+  return moment(text);
+}
+
+/** A moment to come: so long from now, the end of a day, or a time. */
+export function comingMoment(text: string): Timestamp {
+  if (/^\d+[smhdw]$/.test(text)) return timestampFromMs(Date.now() + durationMs(text));
+  const at = isLocalDay(text) ? timestampFromMs(endOfLocalDayMs(text)) : moment(text);
+  if (Number(at.seconds) * 1_000 > Date.now()) return at;
+  throw new InvalidArgumentError('It is over already.');
+}
+
+function moment(text: string): Timestamp {
+  const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(ms)) return timestampFromMs(ms);
+  throw new InvalidArgumentError('It must be a duration such as 12h or 30d, or a time such as 2026-11-20T09:00:00Z.');
 }
 
 export function accountId(text: string): string {
   if (/^[A-Za-z][A-Za-z0-9._-]*\/[A-Za-z0-9][A-Za-z0-9._@-]*$/.test(text)) return text;
   throw new InvalidArgumentError('It is written pool/name, such as responses/team-b.');
+}
+
+/** "7d": so many local days, today included. */
+export function daysBack(text: string): number {
+  const days = /^(\d{1,4})d$/.exec(text)?.[1];
+  if (days !== undefined && Number(days) > 0) return Number(days);
+  throw new InvalidArgumentError('It must be a number of days such as 7d.');
+}
+
+/** A number, or none. */
+export function numberOrNone(min: number, max?: number): (text: string) => number | 'none' {
+  const toNumber = wholeNumber(min, max);
+  return (text) => (text === 'none' ? text : toNumber(text));
+}
+
+/** The beginning of an id as a table shows it, too. */
+export function idOrPrefix(text: string): string {
+  return text.replace(/…$/, '');
 }

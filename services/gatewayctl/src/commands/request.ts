@@ -1,78 +1,77 @@
-import { toJson } from '@bufbuild/protobuf';
-import type { Environment } from '@gateway/config';
-import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { RequestFilter, type UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import type { Client } from '@gateway/rpc';
-import { Command, Option } from 'commander';
-import { callOptions, openUsagePlane } from '../control-plane.ts';
-import { type Columns, formatRecords, jsonLine, note, print, timeText } from '../output.ts';
-import { wholeNumber } from './flags.ts';
-import { afterText, endingText, ledgerText, requestText } from './request/request-text.ts';
+import { Code, ConnectError } from '@connectrpc/connect';
+import {
+  type GetRequestResponse,
+  GetRequestResponseSchema,
+  type RequestListing,
+  RequestListingSchema,
+  RequestService,
+} from '@gateway/proto/admin/v1/request_service_pb.js';
+import { RequestFilter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { Command, InvalidArgumentError } from 'commander';
+import { endless } from '../connection/admin-connection.ts';
+import { firstOf } from '../connection/pages.ts';
+import { ListPrinter, note, type OutputFlags, printMessage, streamPrinter, withOutput } from '../output/print.ts';
+import type { Columns } from '../output/table.ts';
+import { timeText } from '../output/words.ts';
+import type { CommandContext } from './context.ts';
+import { accountId, idOrPrefix, pastMoment, wholeNumber } from './flags.ts';
+import { afterText, endingCell, ledgerText, requestText } from './request/request-text.ts';
 
 /** `gatewayctl request …` */
-export function requestCommand(env: Environment): Command {
+export function requestCommand({ connect }: CommandContext): Command {
   const request = new Command('request').description(
     'See why requests went where they went, as long as the request log has them.',
   );
-  request
-    .command('show', { isDefault: true })
+  withOutput(request.command('show', { isDefault: true }))
     .description(
-      'What became of one request: accounts tried and passed over, why, outcome, times. "show" may be left out. When the request log does not have it, what the ledger has. Exits 1 when neither has it.',
+      'What became of one request: accounts tried and passed over, why, outcome, times. "show" may be left out. When the request log does not have it, what the ledger has.',
     )
     .argument(
       '<id>',
-      "the request's id, the x-request-id of its answer; or a text with it in it, such as the id of a chat completion",
+      "the request's id, the x-request-id of its answer; the id of a chat completion; or the beginning of either",
+      idOrPrefix,
     )
-    .option('--json', 'as one JSON object')
-    .action(async (id: string, flags: { readonly json?: boolean }) => {
-      await using plane = await openUsagePlane(env);
-      if (!(await showRequest(plane.report, id, flags))) process.exitCode = 1;
+    .action(async (requestId: string, output: OutputFlags) => {
+      await using admin = await connect();
+      const found = await admin.clientOf(RequestService).getRequest({ requestId }).catch(notFoundToUndefined);
+      if (found?.request?.request === undefined) {
+        note(
+          'The request log does not have the request: it is too long ago, still under way, one of too many refused ones, or asked no model with a valid token.',
+        );
+        if (found?.recorded === undefined) throw new Error(`there is no request ${requestId} in the ledger either.`);
+      }
+      printMessage(output, GetRequestResponseSchema, found, wholeStory);
     });
-  request
-    .command('list')
+  withOutput(withSearch(request.command('list')))
     .description('The latest requests, newest first.')
-    .option('--token <id>', "only this token's")
-    .option('--model <id>', 'only those that asked for it, or that were sent to a provider as it')
-    .addOption(new Option('--status <status>', 'only those that ended so').choices(Object.keys(filters)))
-    .option('--last <number>', 'how many at most', wholeNumber(1, 1_000), 20)
-    .option('--json', 'as JSON, one request a line')
-    .action(async (flags: ListFlags) => {
-      await using plane = await openUsagePlane(env);
-      await listRequests(plane.report, flags);
+    .option('--since <when>', 'received since then: 1h, 2d, a time', pastMoment)
+    .option('--until <when>', 'received before: 1h, 2d, a time', pastMoment)
+    .option('--last <number>', 'how many at most', wholeNumber(1, 1_000_000), 20)
+    .action(async ({ since, until, last, ...flags }: ListFlags) => {
+      await using admin = await connect();
+      const times = { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) };
+      const asked = { search: { ...searchOf(flags), ...times }, token: flags.token ?? '' };
+      const printer = new ListPrinter(flags, RequestListingSchema, columns);
+      const ask = (page: object) => admin.clientOf(RequestService).listRequests({ ...asked, ...page });
+      for await (const requests of firstOf(last, ask, (page) => page.requests)) printer.add(requests);
+      printer.end('No request of the log matches.');
+    });
+  withOutput(withSearch(request.command('tail')))
+    .description('Requests as they end, from now on, until the command is stopped.')
+    .action(async (flags: SearchFlags) => {
+      await using admin = await connect({ running: true });
+      const printAll = streamPrinter(flags, RequestListingSchema, columns);
+      const asked = { search: searchOf(flags), token: flags.token ?? '' };
+      for await (const { requests, leftOut } of admin.clientOf(RequestService).watchRequests(asked, endless)) {
+        printAll(requests);
+        if (leftOut > 0) note(`${leftOut} more ended at the same time and were left out`);
+      }
     });
   return request;
 }
 
-/** Prints what the request log has of a request, else what the ledger has. @param named a text with its id in it. @returns false when neither has it. */
-export async function showRequest(
-  report: Pick<Client<typeof UsageReportService>, 'findRequest'>,
-  named: string,
-  { json = false }: { readonly json?: boolean },
-): Promise<boolean> {
-  const { log, request } = await report.findRequest({ requestId: requestIdIn(named) }, callOptions);
-  if (log !== undefined) {
-    print(json ? jsonLine(toJson(RequestLoggedSchema, log)) : requestText(log));
-    return true;
-  }
-  note(
-    'The request log does not have the request: it is too long ago, still under way, one of too many refused ones, or asked no model with a valid token.',
-  );
-  if (request === undefined) {
-    note('The ledger does not have it either.');
-    return false;
-  }
-  print(json ? jsonLine(toJson(UsageRecordedSchema, request)) : ledgerText(request));
-  return true;
-}
-
-/** Throws when there is no request's id in the text. */
-function requestIdIn(text: string): string {
-  const found = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/.exec(text.toLowerCase());
-  if (found !== null) return found[0];
-  throw new Error(
-    `${JSON.stringify(text)} has no request's id in it. Ids stand in the header x-request-id of every answer, in log lines as request_id, and in the id of a chat completion; find others with: gatewayctl request list`,
-  );
+function notFoundToUndefined(thrown: unknown): undefined {
+  if (!(thrown instanceof ConnectError && thrown.code === Code.NotFound)) throw thrown;
 }
 
 const filters = {
@@ -83,33 +82,58 @@ const filters = {
   aborted: RequestFilter.ABORTED,
 };
 
-export interface ListFlags {
+type Status = { readonly filter: RequestFilter } | { readonly status: number };
+
+interface SearchFlags extends OutputFlags {
   readonly token?: string;
   readonly model?: string;
-  readonly status?: keyof typeof filters;
+  readonly account?: string;
+  readonly endpoint?: string;
+  readonly status?: Status;
+}
+
+interface ListFlags extends SearchFlags {
+  readonly since?: ReturnType<typeof pastMoment>;
+  readonly until?: ReturnType<typeof pastMoment>;
   readonly last: number;
-  readonly json?: boolean;
 }
 
-/** Prints the latest requests that match, newest first. */
-export async function listRequests(
-  report: Pick<Client<typeof UsageReportService>, 'listRequests'>,
-  { token = '', model = '', status, last, json = false }: ListFlags,
-): Promise<void> {
-  const filter = status === undefined ? RequestFilter.UNSPECIFIED : filters[status];
-  const { requests } = await report.listRequests({ tokenId: token, model, filter, limit: last }, callOptions);
-  if (json) print(requests.map((each) => jsonLine(toJson(RequestLoggedSchema, each))).join(''));
-  else if (requests.length === 0) note('No request of the log matches.');
-  else print(formatRecords(columns, requests));
+function withSearch(command: Command): Command {
+  return command
+    .option('--token <token>', "only this token's: its id, the beginning of one, or its label", idOrPrefix)
+    .option('--model <id>', 'only those that asked for it, or that were sent to a provider as it')
+    .option('--account <pool/name>', 'only those for which it was tried', accountId)
+    .option('--endpoint <path>', 'only those of an endpoint, such as /v1/messages')
+    .option('--status <status>', `only those that ended so: ${Object.keys(filters).join(', ')}, 404, 5xx`, statusOf);
 }
 
-const columns: Columns<RequestLogged> = {
-  received: ({ receivedAt }) => timeText(receivedAt),
-  request: ({ requestId }) => requestId,
-  token: ({ tokenId }) => tokenId,
-  model: (request) => request.model,
-  accounts: ({ attempts }) => attempts.map(({ accountId }) => accountId).join(' → '),
-  ended: endingText,
-  'first byte': ({ times }) => afterText(times?.firstByte),
-  total: ({ times }) => afterText(times?.ended),
+function statusOf(text: string): Status {
+  if (text in filters) return { filter: filters[text as keyof typeof filters] };
+  if (/^[45]xx$/.test(text)) return { status: Number(text[0]) * 100 };
+  if (/^[1-5]\d\d$/.test(text)) return { status: Number(text) };
+  throw new InvalidArgumentError(`It must be ${Object.keys(filters).join(', ')}, a status such as 404, 4xx or 5xx.`);
+}
+
+function searchOf({ model = '', account = '', endpoint = '', status = { status: 0 } }: SearchFlags) {
+  return { model, accountId: account, endpoint, ...status };
+}
+
+function wholeStory({ request, recorded }: GetRequestResponse): string {
+  if (request?.request !== undefined) return requestText(request.request, request.tokenLabel);
+  return recorded === undefined ? '' : ledgerText(recorded);
+}
+
+const columns: Columns<RequestListing> = {
+  received: ({ request }) => timeText(request?.receivedAt),
+  request: ({ request }) => request?.requestId ?? '',
+  token: ({ tokenLabel, request }) => tokenLabel || (request?.tokenId ?? ''),
+  endpoint: { of: ({ request }) => request?.endpoint ?? '', spare: true },
+  model: ({ request }) => request?.model ?? '',
+  accounts: {
+    of: ({ request }) => request?.attempts.map((attempt) => attempt.accountId).join(' → ') ?? '',
+    spare: true,
+  },
+  ended: ({ request }) => (request === undefined ? '' : endingCell(request)),
+  'first byte': { of: ({ request }) => afterText(request?.times?.firstByte), spare: true },
+  total: ({ request }) => afterText(request?.times?.ended),
 };

@@ -1,107 +1,239 @@
-import type { Environment } from '@gateway/config';
-import { GatewayError } from '@gateway/errors';
-import { checkLabel } from '@gateway/identity/tokens/token-rules';
-import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { type ControlPlane, callOptions, openControlPlane } from '../control-plane.ts';
-import { type Columns, formatRecords, note, print, timeText } from '../output.ts';
-import { wholeNumber } from './flags.ts';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import {
+  IssueTokenResponseSchema,
+  RotateTokenResponseSchema,
+  type TokenListing,
+  TokenListingSchema,
+  TokenService,
+} from '@gateway/proto/admin/v1/token_service_pb.js';
+import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { Command, Option } from 'commander';
+import type { AdminConnection } from '../connection/admin-connection.ts';
+import { pagesOf } from '../connection/pages.ts';
+import { UsageError } from '../failures.ts';
+import { ListPrinter, type OutputFlags, printMessage, withOutput } from '../output/print.ts';
+import { type Cell, type Columns, factSheet } from '../output/table.ts';
+import { timeText } from '../output/words.ts';
+import { type CommandContext, noteChange } from './context.ts';
+import { comingMoment, durationMs, idOrPrefix, numberOrNone, wholeNumber } from './flags.ts';
+
+const maxRequestsPerMinute = 2 ** 32 - 1;
+const maxKeepOldMs = 30 * 86_400_000;
 
 /** `gatewayctl token …` */
-export function tokenCommand(env: Environment): Command {
-  const token = new Command('token').description('Create, list and revoke tokens, and set their limits.');
-  withLimitFlags(token.command('create'))
-    .description('Create a token and print it: once, on standard output, and nothing else there.')
+export function tokenCommand({ connect }: CommandContext): Command {
+  const token = new Command('token').description(
+    'The tokens of callers. <token> is an id, the beginning of one, or a label: whatever means one token alone.',
+  );
+  withOutput(token.command('list'))
+    .description('Tokens, newest first, with what their limits stand at.')
+    .argument('[text]', 'only those with it in their label or note, or at the beginning of their id', idOrPrefix)
+    .option('--all', 'also those that are revoked or have expired')
+    .action(
+      async (search: string | undefined, { all = false, ...output }: OutputFlags & { readonly all?: boolean }) => {
+        await using admin = await connect();
+        const printer = new ListPrinter(output, TokenListingSchema, columns);
+        const request = { search: search ?? '', includeEnded: all, pageSize: 200 };
+        const tokens = admin.clientOf(TokenService);
+        for await (const page of pagesOf((pageToken) => tokens.listTokens({ ...request, pageToken })))
+          printer.add(page.tokens);
+        printer.end(
+          search === undefined ? 'There are no tokens. Issue one with gatewayctl token issue.' : 'No token matches.',
+        );
+      },
+    );
+  withOutput(token.command('show'))
+    .description('One token with its limits and what it used lately.')
+    .argument('<token>', 'which one', idOrPrefix)
+    .action(async (named: string, output: OutputFlags) => {
+      await using admin = await connect();
+      printMessage(output, TokenListingSchema, await findToken(admin, named), tokenText);
+    });
+  withOutput(token.command('issue').alias('create'))
+    .description('A new token, printed once: on standard output, and nothing else there.')
     .addOption(
       new Option('--kind <kind>', 'service tokens have limits, personal ones none')
         .choices(Object.keys(kinds))
         .default('service'),
     )
-    .requiredOption('--label <text>', 'shown to the holder in /v1/usage: 1 to 100 characters on one line', labelText)
-    .action(async ({ kind, label, ...limits }: LimitFlags & { kind: keyof typeof kinds; label: string }) => {
-      await using plane = await openControlPlane(env);
-      const request = { kind: kinds[kind], label, limits: limitsOf(limits) };
-      const { tokenText, token: issued } = await plane.identity.issue(request, callOptions);
-      print(`${tokenText}\n`);
-      noteChange(plane, `created ${issued?.tokenId} (${label}); the token is not shown again`);
+    .requiredOption('--label <text>', 'shown to the holder in /v1/usage: 1 to 100 characters on one line')
+    .option('--rpm <number>', 'requests per minute; not limited unless given', wholeNumber(0, maxRequestsPerMinute))
+    .option('--tpd <number>', 'tokens per day; not limited unless given', wholeNumber(0))
+    .option('--note <text>', 'for operators alone')
+    .option('--expires <when>', 'from when on it works no more: 30d, a day, a time', comingMoment)
+    .action(async ({ kind, label, rpm, tpd, note = '', expires, ...output }: IssueFlags) => {
+      await using admin = await connect({ issues: true });
+      const limits = {
+        ...(rpm === undefined ? {} : { requestsPerMinute: rpm }),
+        ...(tpd === undefined ? {} : { tokensPerDay: BigInt(tpd) }),
+      };
+      const request = {
+        kind: kinds[kind],
+        label,
+        limits,
+        note,
+        ...(expires === undefined ? {} : { expiresAt: expires }),
+      };
+      const issued = await admin.clientOf(TokenService).issueToken(request);
+      printMessage(output, IssueTokenResponseSchema, issued, ({ tokenText: text }) => `${text}\n`);
+      noteChange(admin, `created ${issued.token?.tokenId} (${issued.token?.label}); the token is not shown again`);
     });
   token
-    .command('list')
-    .description('List tokens, newest first.')
-    .option('--all', 'include revoked ones')
-    .option('--json', 'as JSON, one token a line')
-    .action(async ({ all = false, json }: { readonly all?: boolean; readonly json?: boolean }) => {
-      await using plane = await openControlPlane(env);
-      const { tokens } = await plane.identity.list({ includeRevoked: all }, callOptions);
-      print(formatRecords(columns, tokens, json));
+    .command('set')
+    .description('Changes what is given; the rest stays.')
+    .argument('<token>', 'which one', idOrPrefix)
+    .option('--label <text>', 'another label')
+    .option('--rpm <number>', 'requests per minute, or none for no limit', numberOrNone(0, maxRequestsPerMinute))
+    .option('--tpd <number>', 'tokens per day, or none for no limit', numberOrNone(0))
+    .option('--note <text>', 'for operators alone')
+    .option('--expires <when>', 'from when on it works no more: 30d, a day, a time; or never', (text) =>
+      text === 'never' ? text : comingMoment(text),
+    )
+    .action(async (named: string, flags: SetFlags) => {
+      if (Object.keys(flags).length === 0)
+        throw new UsageError('nothing to set: give --label, --rpm, --tpd, --note or --expires.');
+      await using admin = await connect();
+      const { token: seen } = await findToken(admin, named);
+      const request = {
+        tokenId: seen?.tokenId ?? '',
+        expectedRevision: seen?.revision ?? 0n,
+        ...changesOf(flags, seen?.limits),
+      };
+      const { token: changed } = await admin.clientOf(TokenService).updateToken(request);
+      noteChange(admin, `changed ${changed?.tokenId} (${changed?.label}): ${limitsText(changed?.limits)}`);
+    });
+  withOutput(token.command('rotate'))
+    .description('A new text for a token, printed once. The token keeps its id, limits and usage.')
+    .argument('<token>', 'which one', idOrPrefix)
+    .option('--keep-old <duration>', 'how long the old text still works, such as 1h: at most 30d', durationMs, 0)
+    .action(async (named: string, { keepOld, ...output }: OutputFlags & { readonly keepOld: number }) => {
+      if (keepOld > maxKeepOldMs) throw new UsageError('--keep-old: At most 30d.');
+      await using admin = await connect({ issues: true });
+      const tokenId = (await findToken(admin, named)).token?.tokenId ?? '';
+      const rotated = await admin.clientOf(TokenService).rotateToken({ tokenId, keepOldSeconds: keepOld / 1_000 });
+      printMessage(output, RotateTokenResponseSchema, rotated, ({ tokenText: text }) => `${text}\n`);
+      const old = keepOld === 0 ? 'works no more' : `works until ${new Date(Date.now() + keepOld).toISOString()}`;
+      noteChange(
+        admin,
+        `rotated ${tokenId} (${rotated.token?.label}); the old text ${old}, the new one is not shown again`,
+      );
     });
   token
     .command('revoke')
-    .description('Revoke a token for good. Its running streams finish; its next request is refused.')
-    .argument('<token-id>')
-    .action(async (tokenId: string) => {
-      await using plane = await openControlPlane(env);
-      const revoked = await plane.identity.revoke({ tokenId }, callOptions);
-      noteChange(plane, `revoked ${tokenId} (${revoked.token?.label})`);
+    .description('Ends a token for good. Its running streams finish; its next request is refused.')
+    .argument('<token>', 'which one', idOrPrefix)
+    .action(async (named: string) => {
+      await using admin = await connect();
+      const tokenId = (await findToken(admin, named)).token?.tokenId ?? '';
+      const { token: revoked } = await admin.clientOf(TokenService).revokeToken({ tokenId });
+      noteChange(admin, `revoked ${tokenId} (${revoked?.label})`);
     });
-  withLimitFlags(token.command('set-limits'))
-    .description('Replace both limits of a service token; one that is not given is removed.')
-    .argument('<token-id>')
-    .action(async (tokenId: string, flags: LimitFlags) => {
-      await using plane = await openControlPlane(env);
-      const changed = await plane.identity.setLimits({ tokenId, limits: limitsOf(flags) }, callOptions);
-      noteChange(plane, `limits of ${tokenId} (${changed.token?.label}): ${limitsText(changed.token)}`);
-    });
+  return token;
+}
+
+/** The one token that an id, the beginning of one, or a label means. */
+export async function findToken(admin: AdminConnection, named: string): Promise<TokenListing> {
+  const { token } = await admin.clientOf(TokenService).getToken({ token: named });
+  if (token === undefined)
+    throw new Error(`there is no token ${named}. gatewayctl token list --all shows all of them.`);
   return token;
 }
 
 const kinds = { service: TokenKind.SERVICE, personal: TokenKind.PERSONAL };
 
-/** Says where the change is, too: a gateway that works on another database, or runs at another address, does not know of it. */
-function noteChange({ database }: ControlPlane, change: string): void {
-  note(change);
-  if (database !== undefined) note(`no gateway answered: this was written to ${database}`);
-}
+type Moment = ReturnType<typeof comingMoment>;
 
-interface LimitFlags {
+interface IssueFlags extends OutputFlags {
+  readonly kind: keyof typeof kinds;
+  readonly label: string;
   readonly rpm?: number;
   readonly tpd?: number;
+  readonly note?: string;
+  readonly expires?: Moment;
 }
 
-function withLimitFlags(command: Command): Command {
-  return command
-    .option('--rpm <number>', 'requests per minute; not limited unless given', wholeNumber(0))
-    .option('--tpd <number>', 'tokens per day; not limited unless given', wholeNumber(0));
+interface SetFlags {
+  readonly label?: string;
+  readonly rpm?: number | 'none';
+  readonly tpd?: number | 'none';
+  readonly note?: string;
+  readonly expires?: Moment | 'never';
 }
 
-/** The same rule as identity's, before anything is opened or sent. */
-function labelText(text: string): string {
-  try {
-    return checkLabel(text);
-  } catch (thrown) {
-    throw thrown instanceof GatewayError ? new InvalidArgumentError(thrown.message) : thrown;
-  }
-}
-
-function limitsOf({ rpm, tpd }: LimitFlags) {
+/** Limits are replaced as a whole: one that is not named goes along as it is. */
+function changesOf({ label, rpm, tpd, note, expires }: SetFlags, limits: Limits | undefined) {
+  const requestsPerMinute = rpm ?? limits?.requestsPerMinute ?? 'none';
+  const tokensPerDay = tpd ?? limits?.tokensPerDay ?? 'none';
+  const changed = {
+    ...(requestsPerMinute === 'none' ? {} : { requestsPerMinute }),
+    ...(tokensPerDay === 'none' ? {} : { tokensPerDay: BigInt(tokensPerDay) }),
+  };
   return {
-    ...(rpm === undefined ? {} : { requestsPerMinute: rpm }),
-    ...(tpd === undefined ? {} : { tokensPerDay: BigInt(tpd) }),
+    ...(label === undefined ? {} : { label }),
+    ...(note === undefined ? {} : { note }),
+    ...(rpm === undefined && tpd === undefined ? {} : { limits: changed }),
+    ...(expires === 'never' ? { clearExpiry: true } : expires === undefined ? {} : { expiresAt: expires }),
   };
 }
 
-const columns: Columns<Token> = {
-  id: ({ tokenId }) => tokenId,
-  kind: ({ kind }) => (kind === TokenKind.SERVICE ? 'service' : 'personal'),
-  label: (token) => token.label,
-  limits: limitsText,
-  created: ({ createdAt }) => timeText(createdAt),
-  revoked: ({ revokedAt }) => timeText(revokedAt),
+const columns: Columns<TokenListing> = {
+  id: ({ token }) => token?.tokenId ?? '',
+  label: ({ token }) => token?.label ?? '',
+  kind: ({ token }) => kindText(token?.kind),
+  'requests/min': requestsText,
+  'tokens/day': tokensText,
+  today: { of: ({ tokensByDay }) => Number(tokensByDay.at(-1) ?? 0n), spare: true },
+  expires: { of: ({ token }) => timeText(token?.expiresAt), spare: true },
+  state: stateCell,
 };
 
-function limitsText(token: Token | undefined): string {
-  const { requestsPerMinute, tokensPerDay } = token?.limits ?? {};
+function kindText(kind = TokenKind.UNSPECIFIED): string {
+  return kind === TokenKind.PERSONAL ? 'personal' : 'service';
+}
+
+/** "12 of 60": what is used of the limit; the limit alone when the limiter could not be asked. */
+function requestsText({ token, limits }: TokenListing): string {
+  const limit = token?.limits?.requestsPerMinute;
+  const left = limits?.requests?.remaining;
+  if (limit === undefined) return '–';
+  return left === undefined ? `${limit}` : `${Math.max(0, limit - left)} of ${limit}`;
+}
+
+function tokensText({ token, limits }: TokenListing): string {
+  const limit = token?.limits?.tokensPerDay;
+  const left = limits?.tokens?.remaining;
+  if (limit === undefined) return '–';
+  return left === undefined ? `${limit}` : `${limit > left ? limit - left : 0n} of ${limit}`;
+}
+
+function stateCell({ token }: TokenListing): Cell {
+  if (token?.revokedAt !== undefined) return { text: 'revoked', color: 'dim' };
+  const isOver = token?.expiresAt !== undefined && timestampMs(token.expiresAt) <= Date.now();
+  return isOver ? { text: 'expired', color: 'yellow' } : { text: 'valid', color: 'green' };
+}
+
+function tokenText(listing: TokenListing): string {
+  const { token, limits, tokensByDay } = listing;
+  return factSheet({
+    id: token?.tokenId,
+    label: token?.label,
+    kind: kindText(token?.kind),
+    state: stateCell(listing),
+    'requests/min': requestsText(listing),
+    'next slot': limits?.requests?.remaining === 0 ? timeText(limits.requests.nextSlotAt) : undefined,
+    'tokens/day': tokensText(listing),
+    'day ends': timeText(limits?.tokens?.resetsAt),
+    'last days': tokensByDay.join(' '),
+    created: timeText(token?.createdAt),
+    expires: timeText(token?.expiresAt),
+    revoked: timeText(token?.revokedAt),
+    note: token?.note,
+  });
+}
+
+function limitsText({ requestsPerMinute, tokensPerDay }: Partial<Limits> = {}): string {
   const perMinute = requestsPerMinute === undefined ? [] : [`${requestsPerMinute} requests/minute`];
   const perDay = tokensPerDay === undefined ? [] : [`${tokensPerDay} tokens/day`];
-  return [...perMinute, ...perDay].join(', ') || 'none';
+  return [...perMinute, ...perDay].join(', ') || 'no limits';
 }

@@ -1,16 +1,10 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { type AccountSchema, AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import {
-  ListAccountsResponseSchema,
-  type PoolBrokerService,
-  type QuotaForecastSchema,
-  QuotaOutlook,
-} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import type { Client } from '@gateway/rpc';
-import { describe, expect, it } from 'vitest';
-import { RememberingTerminal } from '../../__fixtures__/remembering-terminal.ts';
-import { poolStatus } from '../pool.ts';
+import { type QuotaForecastSchema, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { CommandLine } from '../../__fixtures__/command-line.ts';
 
 const nowMs = Date.parse('2026-11-21T12:00:00Z');
 const in_ = (hours: number) => timestampFromMs(nowMs + hours * 3_600_000);
@@ -27,22 +21,36 @@ type Forecast = MessageInitShape<typeof QuotaForecastSchema>;
 
 interface Asked {
   readonly forecasts?: readonly Forecast[];
-  readonly json?: boolean;
-  readonly pool?: string;
+  readonly args?: readonly string[];
 }
 
-async function printed(
-  accounts: readonly MessageInitShape<typeof AccountSchema>[],
-  { forecasts = [], pool, ...flags }: Asked = {},
-) {
-  const terminal = new RememberingTerminal();
-  const asked: (string | undefined)[] = [];
-  const listAccounts: Client<typeof PoolBrokerService>['listAccounts'] = async (request) => {
-    asked.push(request.pool);
-    return create(ListAccountsResponseSchema, { accounts: [...accounts], forecasts: [...forecasts] });
-  };
-  await poolStatus({ listAccounts }, pool, flags, nowMs);
-  return { lines: terminal.lines, asked };
+type Accounts = readonly MessageInitShape<typeof AccountSchema>[];
+
+function commandLine(accounts: Accounts, forecasts: readonly Forecast[] = []) {
+  const asked: string[] = [];
+  const pools = [...Map.groupBy(accounts, ({ pool = '' }) => pool)].map(([name, ofPool]) => ({
+    pool: { name },
+    accounts: [...ofPool],
+    forecasts: forecasts.filter(({ pool }) => pool === name),
+  }));
+  const overview = { pools };
+  const line = new CommandLine((router) =>
+    router.service(PoolService, {
+      listPools: ({ pool }) => {
+        asked.push(pool);
+        return { overview };
+      },
+      async *watchPools() {
+        yield { overview };
+        yield { overview };
+      },
+    }),
+  );
+  return { line, asked };
+}
+
+async function printed(accounts: Accounts, { forecasts = [], args = [] }: Asked = {}) {
+  return await commandLine(accounts, forecasts).line.run('pool', 'status', ...args);
 }
 
 const endsIn = (hours: number, window = '5h', models = ''): Forecast => ({
@@ -69,6 +77,9 @@ const busy = {
 };
 
 describe('gatewayctl pool status', () => {
+  beforeEach(() => void vi.useFakeTimers({ now: nowMs, toFake: ['Date'] }));
+  afterEach(() => void vi.useRealTimers());
+
   it('shows state, requests under way, headroom, quotas, and what keeps an account', async () => {
     const { lines } = await printed([busy, limited]);
     expect(lines[0]).toBe('pool responses: 1 of 2 accounts available');
@@ -97,24 +108,58 @@ describe('gatewayctl pool status', () => {
     expect(cooling.lines[1]).toBe('  quotas: no account can be used now');
   });
 
-  it('is one JSON object a pool for programs', async () => {
-    const forecasts = [endsIn(2), endsIn(2 / 3, '5h_opus', 'opus-*')].map((end) => ({ ...end, pool: 'messages' }));
-    const { lines, asked } = await printed([limited, { ...busy, pool: 'messages' }], { forecasts, json: true });
-    const [messages, responses] = lines.map((line) => JSON.parse(line));
+  it('is the same for programs, with numbers as numbers', async () => {
+    const forecasts = [endsIn(2)].map((end) => ({ ...end, pool: 'messages' }));
+    const { json } = await printed([{ ...busy, pool: 'messages' }, limited], { forecasts, args: ['-o', 'json'] });
+    const [messages, responses] = json().pools;
     expect(messages).toMatchObject({
-      pool: 'messages',
-      exhaustion: { estimate: 'at', at: '2026-11-21T14:00:00.000Z', window: '5h' },
-      families: [{ models: 'opus-*', estimate: 'at', at: '2026-11-21T12:40:00.000Z', window: '5h_opus' }],
-      accounts: [{ account: 'team-a', state: 'available', inFlight: 3, maxInFlight: 10, headroom: 0.5 }],
+      pool: { name: 'messages' },
+      accounts: [{ name: 'team-a', state: 'available', inFlight: 3, maxInFlight: 10 }],
+      forecasts: [{ models: '', outlook: 'ends', endsAt: '2026-11-21T14:00:00.000Z', window: '5h' }],
     });
     expect(responses.accounts[0].cooldowns).toEqual([
-      { models: '', until: '2026-11-21T13:00:00.000Z', reason: 'rate_limited', givenByProvider: true },
+      { until: '2026-11-21T13:00:00.000Z', model: '', reason: 'rate_limited', givenByProvider: true },
     ]);
-    expect(responses.exhaustion).toEqual({ estimate: 'unknown' });
-    expect(asked).toEqual(['']);
   });
 
-  it('refuses a pool that does not exist', async () => {
-    await expect(printed([], { pool: 'nowhere' })).rejects.toThrow(/no pool nowhere/);
+  it('asks for one pool, and refuses one that does not exist', async () => {
+    const { line, asked } = commandLine([]);
+    expect(await line.run('pool', 'status', 'nowhere')).toMatchObject({
+      exitCode: 1,
+      notes: 'gatewayctl: there is no pool nowhere.',
+    });
+    expect(asked).toEqual(['nowhere']);
+  });
+
+  it('shows each state as it comes with --watch, a line of JSON each for programs', async () => {
+    const { lines } = await printed([busy], { args: ['--watch', '-o', 'json'] });
+    expect(lines.map((line) => JSON.parse(line).pools[0].pool.name)).toEqual(['responses', 'responses']);
+  });
+});
+
+describe('gatewayctl pool explain', () => {
+  const candidates = [
+    {
+      pool: 'responses',
+      model: 'gpt-5.5',
+      accounts: [
+        { account: { ...limited, id: 'responses/team-b' }, reason: 'cooling after 429' },
+        { account: { ...busy, id: 'responses/team-a' }, chosen: true },
+      ],
+    },
+  ];
+
+  it('says which account would take a request, and why not the others', async () => {
+    const line = new CommandLine((router) => router.service(PoolService, { explainModel: () => ({ candidates }) }));
+    const { lines } = await line.run('pool', 'explain', 'gateway/sterk');
+    expect(lines[0]).toBe('1. gpt-5.5 of responses');
+    expect(lines[2]).toMatch(/^team-b +cooling +0 +cooling after 429$/);
+    expect(lines.at(-1)).toBe('responses/team-a would take it.');
+  });
+
+  it('refuses a model that is not there, and a session without its token', async () => {
+    const line = new CommandLine((router) => router.service(PoolService, { explainModel: () => ({}) }));
+    expect((await line.run('pool', 'explain', 'nothing')).notes).toMatch(/no model or class nothing/);
+    expect((await line.run('pool', 'explain', 'm', '--session', 's')).exitCode).toBe(2);
   });
 });

@@ -1,37 +1,56 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RequestFilter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { describe, expect, it } from 'vitest';
-import { RememberingTerminal } from '../../__fixtures__/remembering-terminal.ts';
-import { type ListFlags, listRequests } from '../request.ts';
-import { movedRequest, reportOf } from './__fixtures__/moved-request.ts';
-
-async function listed(logs: readonly RequestLogged[], flags: Partial<ListFlags> = {}) {
-  const terminal = new RememberingTerminal();
-  const report = reportOf(logs);
-  await listRequests(report, { last: 20, ...flags });
-  return { terminal, asked: report.asked };
-}
+import { commandLineOver, movedRequest } from './__fixtures__/moved-request.ts';
 
 const at = (requestId: string, ms: number) => movedRequest({ requestId, receivedAt: timestampFromMs(ms) });
 
 describe('gatewayctl request list', () => {
   it('has a line for each request, as the log gives them', async () => {
-    const { lines } = (await listed([at('d', 4), at('c', 3)])).terminal;
+    const { lines } = await commandLineOver([at('d', 4), at('c', 3)]).line.run('request', 'list');
     expect(lines.slice(1).map((line) => line.split(/\s+/)[1])).toEqual(['d', 'c']);
     expect(lines[1]).toContain('responses/team-a → responses/team-b');
     expect(lines[1]).toContain('completed with 200 (moved)');
+    expect(lines[1]).toMatch(/ ci +\/v1\/chat\/completions +gateway\/sterk /);
   });
 
   it('asks for what its flags say', async () => {
-    const { terminal, asked } = await listed([], { token: 't', model: 'm', status: 'moved', last: 7 });
-    expect(asked).toMatchObject([{ tokenId: 't', model: 'm', filter: RequestFilter.MOVED, limit: 7 }]);
-    expect(terminal.printed).toBe('');
-    expect(terminal.notes).toHaveLength(1);
+    const { line, asked } = commandLineOver([]);
+    const flags = ['--token', 'ci', '--model', 'm', '--account', 'p/a', '--endpoint', '/v1/messages', '--last', '7'];
+    const { printed, notes } = await line.run(
+      'request',
+      'list',
+      ...flags,
+      '--status',
+      'moved',
+      '--since',
+      '2026-11-20T09:00:00Z',
+    );
+    await line.run('request', 'list', '--status', '5xx');
+    const search = { model: 'm', accountId: 'p/a', endpoint: '/v1/messages', filter: RequestFilter.MOVED };
+    expect(asked).toMatchObject([{ search, token: 'ci', pageSize: 7 }, { search: { status: 500 } }]);
+    expect(asked[0]?.search?.since?.seconds).toBe(1_795_165_200n);
+    expect({ printed, notes }).toEqual({ printed: '', notes: 'No request of the log matches.' });
   });
 
-  it('can be JSON, one request a line', async () => {
-    const { lines } = (await listed([at('b', 2), at('a', 1)], { json: true })).terminal;
-    expect(lines.map((line) => JSON.parse(line).requestId)).toEqual(['b', 'a']);
+  it('can be JSON, an array', async () => {
+    const { json } = await commandLineOver([at('b', 2), at('a', 1)]).line.run('request', 'list', '-o', 'json');
+    expect(json().map(({ request }: { request: { requestId: string } }) => request.requestId)).toEqual(['b', 'a']);
+  });
+
+  it('refuses a status that is none', async () => {
+    const { line, asked } = commandLineOver([]);
+    expect(await line.run('request', 'list', '--status', '6xx')).toMatchObject({ exitCode: 2 });
+    expect(asked).toEqual([]);
+  });
+});
+
+describe('gatewayctl request tail', () => {
+  it('has a line for each request as it ends, and says what it left out', async () => {
+    const { lines, notes } = await commandLineOver([at('d', 4), at('c', 3)]).line.run('request', 'tail');
+    expect(lines.map((line) => line.split(/\s+/)[1])).toEqual(['request', 'd', 'c']);
+    expect(notes).toBe('2 more ended at the same time and were left out');
+    const json = await commandLineOver([at('d', 4), at('c', 3)]).line.run('request', 'tail', '-o', 'json');
+    expect(json.lines.map((line) => JSON.parse(line).request.requestId)).toEqual(['d', 'c']);
   });
 });

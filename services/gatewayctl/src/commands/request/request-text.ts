@@ -8,35 +8,43 @@ import {
   type RequestLogged,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { type Columns, durationText, enumWord, formatRecords, formatTable, timeText } from '../../output.ts';
+import { type Cell, type Columns, factSheet, Table } from '../../output/table.ts';
+import { durationText, enumWord, timeText } from '../../output/words.ts';
 
 /** A request for a person: what it was, how it went from account to account, and why. */
-export function requestText(request: RequestLogged): string {
+export function requestText(request: RequestLogged, tokenLabel: string): string {
   const { attempts, noAccount } = request;
   const sentences = attempts.map((attempt, index) => `${index + 1}. ${attemptSentence(attempt)}\n`);
   if (noAccount !== undefined) sentences.push(`${noAccountSentence(noAccount, attempts.length)}\n`);
-  const table = attempts.length === 0 ? '' : formatRecords(attemptColumns, [...attempts.entries()]);
-  return [headText(request), table, sentences.join('')].filter((part) => part !== '').join('\n');
+  const table = attempts.length === 0 ? '' : new Table(attemptColumns).linesOf([...attempts.entries()]);
+  return [headText(request, tokenLabel), table, sentences.join('')].filter((part) => part !== '').join('\n');
 }
 
 /** What the ledger has of a request, which is less than the log had. */
 export function ledgerText(request: UsageRecorded): string {
-  const { requestId, admittedAt, tokenId, endpoint, provider, model, outcome, localDay } = request;
-  return formatTable(
-    ['request', requestId],
-    [
-      ['admitted', `${timeText(admittedAt, 'unknown')} (counted to ${localDay})`],
-      ['token', tokenId],
-      ['endpoint', endpoint],
-      ['model', provider === '' ? 'no provider answered' : `${model} of ${provider}`],
-      ['outcome', enumWord(Outcome, outcome)],
-      ['tokens', tokensText(request)],
-    ],
-  );
+  const { requestId, admittedAt, tokenId, endpoint, provider, model, accountId, outcome, localDay } = request;
+  return factSheet({
+    request: requestId,
+    admitted: `${timeText(admittedAt, 'unknown')} (counted to ${localDay})`,
+    token: tokenId,
+    endpoint,
+    model: provider === '' ? 'no provider answered' : `${model} of ${provider}`,
+    account: accountId,
+    outcome: enumWord(Outcome, outcome),
+    tokens: tokensText(request),
+  });
+}
+
+/** How a request ended, in color. */
+export function endingCell(request: RequestLogged): Cell {
+  const color = { [RequestEnding.FAILED]: 'red', [RequestEnding.REFUSED]: 'yellow' } as const;
+  const text = endingText(request);
+  const { ending } = request;
+  return ending === RequestEnding.FAILED || ending === RequestEnding.REFUSED ? { text, color: color[ending] } : text;
 }
 
 /** How a request ended, in a few words: "failed with 429 pool_exhausted". */
-export function endingText({ ending, status, errorCode, moved, slow }: RequestLogged): string {
+function endingText({ ending, status, errorCode, moved, slow }: RequestLogged): string {
   const traits = [...(moved ? ['moved'] : []), ...(slow ? ['slow'] : [])].join(', ');
   return `${endingWords[ending]} with ${status}${errorCode && ` ${errorCode}`}${traits && ` (${traits})`}`;
 }
@@ -54,21 +62,19 @@ const endingWords: Readonly<Record<RequestEnding, string>> = {
   [RequestEnding.ABORTED]: 'left by its client,',
 };
 
-function headText(request: RequestLogged): string {
+function headText(request: RequestLogged, tokenLabel: string): string {
   const { requestId, clientRequestId, receivedAt, tokenId, endpoint, model, usage } = request;
-  return formatTable(
-    ['request', requestId],
-    [
-      ...(clientRequestId === '' ? [] : [['client calls it', clientRequestId]]),
-      ['received', timeText(receivedAt, 'unknown')],
-      ['token', tokenId],
-      ['endpoint', endpoint],
-      ['model', model || 'not known: the body was not read'],
-      ['ended', endingText(request)],
-      ['tokens', usage === undefined ? 'none recorded' : tokensText(usage)],
-      ['times', timesText(request)],
-    ],
-  );
+  return factSheet({
+    request: requestId,
+    'client calls it': clientRequestId,
+    received: timeText(receivedAt, 'unknown'),
+    token: tokenLabel === '' ? tokenId : `${tokenLabel} (${tokenId})`,
+    endpoint,
+    model: model || 'not known: the body was not read',
+    ended: endingCell(request),
+    tokens: usage === undefined ? 'none recorded' : tokensText(usage),
+    times: timesText(request),
+  });
 }
 
 /** "1200 in (1000 of them cached), 80 out (20 of them reasoning)" */

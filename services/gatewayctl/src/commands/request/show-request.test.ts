@@ -8,24 +8,21 @@ import {
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
-import { RememberingTerminal } from '../../__fixtures__/remembering-terminal.ts';
-import { showRequest } from '../request.ts';
-import { movedId, movedRequest, reportOf } from './__fixtures__/moved-request.ts';
+import { commandLineOver, movedId, movedRequest } from './__fixtures__/moved-request.ts';
 
 async function shown(
   logs: readonly RequestLogged[],
-  { named = movedId, recorded, json = false }: { named?: string; recorded?: UsageRecorded; json?: boolean } = {},
+  { named = movedId, recorded, args = [] }: { named?: string; recorded?: UsageRecorded; args?: string[] } = {},
 ) {
-  const terminal = new RememberingTerminal();
-  const found = await showRequest(reportOf(logs, recorded), named, { json });
-  return { found, text: terminal.printed, notes: terminal.notes };
+  return await commandLineOver(logs, recorded).line.run('request', named, ...args);
 }
-const textOf = async (request: RequestLogged) => (await shown([request])).text;
+const textOf = async (request: RequestLogged) => (await shown([request])).printed;
 
 describe('gatewayctl request', () => {
   it('says what became of a request: what it was, each attempt, and why', async () => {
-    const { found, text } = await shown([movedRequest()]);
-    expect(found).toBe(true);
+    const { exitCode, printed: text } = await shown([movedRequest()]);
+    expect(exitCode).toBe(0);
+    expect(text).toMatch(/token +ci \(token-1\)/);
     expect(text).toContain('completed with 200 (moved)');
     expect(text).toContain('1200 in (1000 of them cached), 80 out');
     expect(text).toContain('admitted after 0.5 ms, body read after 1.0 ms, first attempt after 2.0 ms');
@@ -74,31 +71,39 @@ describe('gatewayctl request', () => {
     expect(await textOf(movedRequest({ attempts: [attempt] }))).toContain(sentence);
   });
 
-  it('finds a request by the id of its answer', async () => {
-    expect(await shown([movedRequest()], { named: `chatcmpl-${movedId}` })).toMatchObject({ found: true, notes: [] });
+  it('finds a request by the id of its answer, or the beginning of it', async () => {
+    for (const named of [`chatcmpl-${movedId}`, movedId.slice(0, 8), `${movedId.slice(0, 8)}…`]) {
+      expect(await shown([movedRequest()], { named })).toMatchObject({ exitCode: 0, notes: '' });
+    }
   });
 
   it('can be JSON', async () => {
-    const { text } = await shown([movedRequest()], { json: true });
-    expect(JSON.parse(text)).toMatchObject({ requestId: movedId, attempts: [{ accountId: 'responses/team-a' }, {}] });
+    const { json } = await shown([movedRequest()], { args: ['-o', 'json'] });
+    expect(json()).toMatchObject({
+      request: {
+        request: {
+          requestId: movedId,
+          usage: { inputTokens: 1_200 },
+          attempts: [{ accountId: 'responses/team-a' }, {}],
+        },
+      },
+    });
   });
 
   it('has what the ledger has when the log does not have the request', async () => {
-    const { found, text, notes } = await shown([], { recorded });
-    expect(found).toBe(true);
-    expect(notes[0]).toContain('The request log does not have the request');
-    expect(text).toMatch(/outcome +aborted/);
-    expect(text).toMatch(/tokens +10 in, 5 out, estimated/);
+    const { exitCode, printed, notes } = await shown([], { recorded });
+    expect(exitCode).toBe(0);
+    expect(notes).toContain('The request log does not have the request');
+    expect(printed).toMatch(/outcome +aborted/);
+    expect(printed).toMatch(/tokens +10 in, 5 out, estimated/);
   });
 
   it('says so when neither has the request', async () => {
-    const unknown = await shown([]);
-    expect(unknown).toMatchObject({ found: false, text: '' });
-    expect(unknown.notes.at(-1)).toContain('does not have it either');
-  });
-
-  it('refuses a text without an id, and says where ids are', async () => {
-    await expect(shown([], { named: 'msg_01' })).rejects.toThrow(/request list/);
+    expect(await shown([])).toMatchObject({
+      exitCode: 1,
+      printed: '',
+      notes: expect.stringMatching(/does not have the request.*no request 01a1.* in the ledger either/s),
+    });
   });
 });
 

@@ -1,159 +1,82 @@
-import { create } from '@bufbuild/protobuf';
-import { GatewayError } from '@gateway/errors';
-import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import {
-  type LimiterOperatorService,
   type ReconcileDayRequest,
-  ReconcileDayResponseSchema,
-} from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { type Client, RpcError } from '@gateway/rpc';
-import { ManualClock } from '@gateway/time';
+  type ReconcileDayResponseSchema,
+  UsageService,
+} from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { describe, expect, it } from 'vitest';
-import { openUsageWorld, unimplemented, usageEvent } from './__fixtures__/usage-world.ts';
+import { CommandLine } from '../../__fixtures__/command-line.ts';
 import { reconcileUsage } from './reconcile.ts';
 
-const clock = new ManualClock(Date.parse('2026-11-20T10:00:00Z'));
+type Answer = MessageInitShape<typeof ReconcileDayResponseSchema>;
+
+const kept = { eventsKept: true };
+const difference = {
+  tokenId: 'b',
+  provider: 'provider_a',
+  model: 'gpt-5.5',
+  recorded: { inputTokens: 99n },
+  counted: { inputTokens: 10n },
+};
+
+function commandLine(answerOf: (request: ReconcileDayRequest) => Answer) {
+  const asked: string[] = [];
+  const line = new CommandLine((router) =>
+    router.service(UsageService, {
+      reconcileDay: (request) => {
+        asked.push(request.localDay);
+        return answerOf(request);
+      },
+    }),
+  );
+  return { line, run: (...args: string[]) => line.run('usage', 'reconcile', '--to', '2026-11-20', ...args), asked };
+}
 
 describe('gatewayctl usage reconcile', () => {
   it('finds nothing in a ledger that adds up, and reports progress', async () => {
-    await using world = await openUsageWorld();
-    await world.record(usageEvent('a', '2026-11-19'), usageEvent('a', '2026-11-20'));
-    const result = await reconcileUsage(world.plane, {}, clock);
-    expect(result).toEqual({ differencesLeft: false, notCompared: false });
-    expect(world.terminal.lines).toHaveLength(1);
-    expect(world.terminal.printed).toMatch(/7 days compared, no differences\. Limiter: not asked, no gateway runs/);
-    expect(world.terminal.notes[0]).toBe('2026-11-14 (day 1 of 7)');
-    expect(world.terminal.notes.at(-1)).toBe('2026-11-20 (day 7 of 7)');
+    const { exitCode, printed, notes } = await commandLine(() => ({ ledger: kept })).run();
+    expect(exitCode).toBe(0);
+    expect(printed).toBe('Ledger: 7 days compared, no differences. Limiter: no differences.\n');
+    expect(notes.split('\n')[0]).toBe('2026-11-14 (day 1 of 7)');
+    expect(notes.split('\n').at(-1)).toBe('2026-11-20 (day 7 of 7)');
   });
 
-  it('finds planted differences and leaves them, until --repair is given', async () => {
-    await using world = await openUsageWorld();
-    await world.record(usageEvent('a', '2026-11-18'), usageEvent('b', '2026-11-18'));
-    await world.database.updateTable('usage_daily').set({ input_tokens: 99 }).where('token_id', '=', 'b').execute();
-    const check = (repair: boolean) =>
-      reconcileUsage(world.plane, { from: '2026-11-17', to: '2026-11-18', repair }, clock);
-    expect(await check(false)).toEqual({ differencesLeft: true, notCompared: false });
-    expect(world.terminal.lines[0]).toBe('2026-11-18  token b, provider_a gpt-5.5: input 99 instead of 10');
-    expect(world.terminal.lines.at(-1)).toMatch(/1 sums differ: mend them with --repair/);
-    expect(await check(false)).toEqual({ differencesLeft: true, notCompared: false });
-    expect(await check(true)).toEqual({ differencesLeft: false, notCompared: false });
-    expect(world.terminal.lines.at(-1)).toMatch(/1 sums mended/);
-    expect(await check(false)).toEqual({ differencesLeft: false, notCompared: false });
-    expect(world.terminal.lines.at(-1)).toMatch(/no differences/);
+  it('prints differences and exits 1, unless they are mended with --repair', async () => {
+    const { run } = commandLine(({ localDay, repair }) => ({
+      ledger:
+        localDay === '2026-11-18' ? { ...kept, differences: [difference], differenceCount: 3, repaired: repair } : kept,
+    }));
+    const found = await run();
+    expect(found.exitCode).toBe(1);
+    expect(found.lines).toEqual([
+      '2026-11-18  token b, provider_a gpt-5.5: input 99 instead of 10',
+      '2026-11-18  and 2 more',
+      'Ledger: 7 days compared, 3 sums differ: mend them with --repair. Limiter: no differences.',
+    ]);
+    const mended = await run('--repair');
+    expect(mended).toMatchObject({ exitCode: 0, printed: expect.stringMatching(/3 sums mended/) });
   });
 
-  it("has the limiter compare today's and yesterday's counters of service tokens", async () => {
-    await using world = await openUsageWorld();
-    const issue = async (kind: TokenKind) => {
-      const { token } = await world.plane.identity.issue({ kind, label: 'x' });
-      return token?.tokenId ?? '';
-    };
-    const service = await issue(TokenKind.SERVICE);
-    await issue(TokenKind.PERSONAL);
-    let counted = 10n;
-    const { limiter, asked } = answeringLimiter(({ localDay }) => {
-      if (localDay === '2026-11-20') return { usedTokensAfter: 7n };
-      const usedTokensBefore = counted;
-      counted = 25n;
-      return { usedTokensBefore, usedTokensAfter: 25n, pendingTokens: 5n };
+  it('prints counters of the limiter that were wrong, and exits 1 when they are wrong again soon after', async () => {
+    let wrong = 1;
+    const counters = () => (wrong-- > 0 ? [{ tokenId: 't', counterTokens: 10n, ledgerTokens: 25n }] : []);
+    const { line, asked } = commandLine(() => ({ ledger: kept, counters: counters() }));
+    const today = { from: '2026-11-20', to: '2026-11-20' };
+    await reconcileUsage(line.connection, today, 1);
+    expect(line.terminal.lines[0]).toBe('2026-11-20  token t: the limiter had counted 10 instead of 25 tokens');
+    expect(line.terminal.lines[1]).toMatch(/Limiter: 1 counters mended by itself\.$/);
+    expect(asked).toEqual(['2026-11-20', '2026-11-20']);
+    wrong = 2;
+    await expect(reconcileUsage(line.connection, today, 1)).rejects.toThrow('differences are left');
+    expect(line.terminal.lines.at(-1)).toMatch(/of which 1 differed again soon after/);
+  });
+
+  it('does not fail for days whose events are no longer kept, but when it could compare none', async () => {
+    const { run } = commandLine(({ localDay }) => ({ ledger: { eventsKept: localDay >= '2026-11-19' } }));
+    expect(await run()).toMatchObject({
+      exitCode: 0,
+      printed: expect.stringMatching(/2 days compared \(5 more are older than their events are kept\)/),
     });
-    const flags = { from: '2026-11-10', to: '2026-11-21' };
-    const result = await reconcileUsage({ ...world.plane, limiter }, flags, clock, 1);
-    const yesterday = `token:${service} 2026-11-19`;
-    expect(asked).toEqual([`token:${service} 2026-11-20`, yesterday, yesterday]);
-    expect(world.terminal.lines[0]).toContain(`token ${service}: the limiter had counted 10 tokens instead of 25, 5`);
-    expect(world.terminal.lines.at(-1)).toMatch(
-      /Limiter: 1 counters of 2026-11-20 compared, 1 counters of 2026-11-19 compared, 1 mended by itself\.$/,
-    );
-    // The limiter mended it: nothing is left to do.
-    expect(result).toEqual({ differencesLeft: false, notCompared: false });
-  });
-
-  it("compares today's counters though the limiter does not count yesterday any more", async () => {
-    await using world = await openUsageWorld();
-    await world.plane.identity.issue({ kind: TokenKind.SERVICE, label: 'x' });
-    const { limiter } = answeringLimiter(({ localDay }) => {
-      if (localDay === '2026-11-20') return { usedTokensBefore: 15n, usedTokensAfter: 15n };
-      throw new GatewayError('invalid_request', 'local_day must be today or the day before.');
-    });
-    const result = await reconcileUsage({ ...world.plane, limiter }, {}, clock);
-    expect(result).toEqual({ differencesLeft: false, notCompared: false });
-    expect(world.terminal.lines.at(-1)).toMatch(
-      /Limiter: 1 counters of 2026-11-20 compared, 2026-11-19 is no longer counted, no differences\.$/,
-    );
-  });
-
-  it('finds a counter that is wrong again soon after it was mended', async () => {
-    await using world = await openUsageWorld();
-    await world.plane.identity.issue({ kind: TokenKind.SERVICE, label: 'x' });
-    const { limiter } = answeringLimiter(() => ({ usedTokensBefore: 15n, usedTokensAfter: 20n }));
-    const flags = { from: '2026-11-20' };
-    const result = await reconcileUsage({ ...world.plane, limiter }, flags, clock, 1);
-    expect(result).toEqual({ differencesLeft: true, notCompared: false });
-    expect(world.terminal.lines.at(-1)).toMatch(/1 mended by itself, of which 1 differed again soon after/);
-  });
-
-  it('fails when there may be counters and none could be compared', async () => {
-    await using world = await openUsageWorld();
-    await world.plane.identity.issue({ kind: TokenKind.SERVICE, label: 'x' });
-    const unlisted = { identity: { ...world.plane.identity, list: unimplemented } };
-    const { limiter } = answeringLimiter(() => ({ usedTokensAfter: 7n }));
-    for (const [more, says] of [
-      [{ countersMayExist: true }, /NOT compared: none is known\. Name its admin address with --limiter/],
-      [
-        { limiter, ...unlisted },
-        /NOT compared: .* can not list tokens\. Name identity's admin address with --identity/,
-      ],
-    ] as const) {
-      const result = await reconcileUsage({ ...world.plane, ...more }, {}, clock);
-      expect(result).toEqual({ differencesLeft: false, notCompared: true });
-      expect(world.terminal.lines.at(-1)).toMatch(says);
-    }
-  });
-
-  it('says that the limiter was not asked when it can not be, and fails', async () => {
-    await using world = await openUsageWorld();
-    await world.plane.identity.issue({ kind: TokenKind.SERVICE, label: 'x' });
-    const says = async (limiter: Client<typeof LimiterOperatorService>, flags = {}) => {
-      const { notCompared } = await reconcileUsage({ ...world.plane, limiter }, flags, clock);
-      return `${notCompared} ${world.terminal.lines.at(-1)}`;
-    };
-    expect(await says({ reconcileDay: unimplemented })).toMatch(/^true .*NOT compared: that address does not serve it/);
-    const away = () => Promise.reject(new RpcError('unavailable', 'connection refused'));
-    expect(await says({ reconcileDay: away })).toMatch(/^true .*not asked to the end \(connection refused\)/);
-    expect(await says({ reconcileDay: away }, { to: '2026-11-18' })).toMatch(
-      /^false .*not asked, it counts today and yesterday/,
-    );
-  });
-
-  it('does not fail for days whose events are no longer kept', async () => {
-    await using world = await openUsageWorld();
-    await world.database
-      .insertInto('usage_retention')
-      .values({ table_name: 'usage_events', first_day: '2026-11-19' })
-      .execute();
-    const reconciled = { differencesLeft: false, notCompared: false };
-    expect(await reconcileUsage(world.plane, {}, clock)).toEqual(reconciled);
-    expect(world.terminal.printed).toMatch(/2 days compared \(5 more are older than their events are kept\)/);
-    const tooOld = { to: '2026-11-18' };
-    expect(await reconcileUsage(world.plane, tooOld, clock)).toMatchObject({ notCompared: true });
+    expect((await run('--to', '2026-11-18')).exitCode).toBe(1);
   });
 });
-
-function answeringLimiter(answer: (request: ReconcileDayRequest) => Partial<Answer>) {
-  const asked: string[] = [];
-  const limiter: Client<typeof LimiterOperatorService> = {
-    async reconcileDay({ key = '', localDay = '' }) {
-      asked.push(`${key} ${localDay}`);
-      const fields = answer({ $typeName: 'gateway.limiter.v1.ReconcileDayRequest', key, localDay });
-      return create(ReconcileDayResponseSchema, fields);
-    },
-  };
-  return { limiter, asked };
-}
-
-interface Answer {
-  readonly usedTokensBefore: bigint;
-  readonly usedTokensAfter: bigint;
-  readonly pendingTokens: bigint;
-}

@@ -1,27 +1,38 @@
+import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { describe, expect, it } from 'vitest';
-import { replayDeadLetters } from '../usage.ts';
-import { openUsageWorld, unimplemented, usageEvent } from './__fixtures__/usage-world.ts';
+import { CommandLine } from '../../__fixtures__/command-line.ts';
+
+const letter = { deadLetterId: 'ab12', receivedAt: { seconds: 1_795_000_000n }, reason: 'localDay is not a day' };
+
+function commandLine() {
+  const asked: boolean[] = [];
+  const line = new CommandLine((router) =>
+    router.service(UsageService, {
+      replayDeadLetters: ({ pageToken, dryRun }) => {
+        asked.push(dryRun);
+        const replay =
+          pageToken === '' ? { replayed: 2, nextPageToken: 'more' } : { duplicates: 1, stillDead: [letter] };
+        return { replay };
+      },
+    }),
+  );
+  return { line, asked };
+}
 
 describe('gatewayctl usage replay-dead-letters', () => {
-  it('lists what stays dead with the reason, and sums up', async () => {
-    await using world = await openUsageWorld();
-    await world.record(usageEvent('a', 'tomorrow'));
-    await replayDeadLetters(world.plane, {});
-    expect(world.terminal.lines[0]).toMatch(/^[0-9a-f]{64} {2}\d{4}-.*Z {2}localDay is not a day$/);
-    expect(world.terminal.lines.at(-1)).toBe('0 recorded, 0 in the ledger already and deleted, 1 still dead.');
+  it('lists what stays dead with the reason, and sums up all pages', async () => {
+    const { lines, notes } = await commandLine().line.run('usage', 'replay-dead-letters');
+    expect(lines).toEqual([
+      'ab12  2026-11-18T11:06:40.000Z  localDay is not a day',
+      '2 recorded, 1 in the ledger already and deleted, 1 still dead.',
+    ]);
+    expect(notes).toBe('2 letters read');
   });
 
   it('says what it would do', async () => {
-    await using world = await openUsageWorld();
-    await replayDeadLetters(world.plane, { dryRun: true });
-    expect(world.terminal.printed).toBe(
-      '0 would be recorded, 0 in the ledger already and would be deleted, 0 still dead.\n',
-    );
-  });
-
-  it('says what to do when the address does not serve it', async () => {
-    await using world = await openUsageWorld();
-    const elsewhere = { ledger: { ...world.plane.ledger, replayDeadLetters: unimplemented } };
-    await expect(replayDeadLetters(elsewhere, {})).rejects.toThrow(/admin port of usage-ingest/);
+    const { line, asked } = commandLine();
+    const { lines } = await line.run('usage', 'replay-dead-letters', '--dry-run');
+    expect(lines.at(-1)).toBe('2 would be recorded, 1 in the ledger already and would be deleted, 1 still dead.');
+    expect(asked).toEqual([true, true]);
   });
 });

@@ -1,67 +1,106 @@
-import { describe, expect, it, vi } from 'vitest';
-import { RememberingTerminal } from '../../__fixtures__/remembering-terminal.ts';
-import { reportUsage } from '../usage.ts';
-import { openUsageWorld, unimplemented, usageEvent } from './__fixtures__/usage-world.ts';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import {
+  type ReportUsageRequest,
+  type ReportUsageResponseSchema,
+  UsageService,
+} from '@gateway/proto/admin/v1/usage_service_pb.js';
+import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { describe, expect, it } from 'vitest';
+import { CommandLine } from '../../__fixtures__/command-line.ts';
 
-const november = { from: '2026-11-01', to: '2026-11-30' };
+const totals = (requests: bigint) => ({
+  requests,
+  inputTokens: requests * 10n,
+  cachedTokens: requests * 4n,
+  outputTokens: requests * 5n,
+});
+const november = ['--from', '2026-11-01', '--to', '2026-11-30'];
+
+function commandLine(...pages: readonly MessageInitShape<typeof ReportUsageResponseSchema>[]) {
+  const asked: ReportUsageRequest[] = [];
+  const line = new CommandLine((router) => {
+    router.service(UsageService, {
+      reportUsage: (request) => {
+        asked.push(request);
+        const page = Number(request.pageToken || 0);
+        return { ...pages[page], nextPageToken: page + 1 < pages.length ? String(page + 1) : '' };
+      },
+    });
+    router.service(TokenService, { getToken: () => ({ token: { token: { tokenId: 'id-of-ci' } } }) });
+  });
+  return { line, asked };
+}
 
 describe('gatewayctl usage report', () => {
   it('prints a table with a total', async () => {
-    await using world = await openUsageWorld();
-    await world.record(usageEvent('a', '2026-11-02'), usageEvent('b', '2026-11-02'), usageEvent('b', '2026-11-03'));
-    await reportUsage(world.plane, { ...november, by: 'day', format: 'table' });
-    expect(world.terminal.lines.map((line) => line.split(/\s+/))).toEqual([
-      ['day', 'requests', 'inputTokens', 'cachedTokens', 'outputTokens', 'totalTokens'],
+    const rows = [
+      { usage: { localDay: '2026-11-02', totals: totals(2n) } },
+      { usage: { localDay: '2026-11-03', totals: totals(1n) } },
+    ];
+    const { lines } = await commandLine({ rows }).line.run('usage', 'report', ...november);
+    expect(lines.map((line) => line.split(/\s+/))).toEqual([
+      ['day', 'requests', 'input', 'cached', 'output', 'tokens'],
       ['2026-11-02', '2', '20', '8', '10', '30'],
       ['2026-11-03', '1', '10', '4', '5', '15'],
       ['total', '3', '30', '12', '15', '45'],
     ]);
   });
 
-  it('prints nothing but rows for programs', async () => {
-    await using world = await openUsageWorld();
-    await world.record(usageEvent('a', '2026-11-02'), usageEvent('b', '2026-11-02', 'm,1'));
-    await reportUsage(world.plane, { ...november, by: 'model', format: 'csv' });
-    expect(world.terminal.printed.split('\r\n')).toEqual([
-      'provider,model,requests,inputTokens,cachedTokens,outputTokens,totalTokens',
-      'provider_a,gpt-5.5,1,10,4,5,15',
-      'provider_a,"m,1",1,10,4,5,15',
-      '',
-    ]);
-    const json = new RememberingTerminal();
-    await reportUsage(world.plane, { ...november, token: 'b', by: 'token', format: 'json' });
-    expect(json.lines.map((line) => JSON.parse(line))).toEqual([
-      { token: 'b', requests: 1, inputTokens: 10, cachedTokens: 4, outputTokens: 5, totalTokens: 15 },
-    ]);
-    expect(json.notes).toEqual([]);
+  it('has money where there are prices, and what has none', async () => {
+    const rows = [
+      { usage: { model: 'm', provider: 'a', totals: totals(1n) }, cost: { micros: 1_500_000n } },
+      { usage: { model: 'n', provider: 'a', totals: totals(1n) }, cost: { unpricedTokens: 15n } },
+    ];
+    const { lines } = await commandLine({ rows, currency: 'EUR' }).line.run('usage', 'report', '--by', 'model');
+    expect(lines[0]).toMatch(/^provider +model .* cost$/);
+    expect(lines[1]).toMatch(/1\.50 EUR$/);
+    expect(lines[2]).toMatch(/0\.00 EUR \+ 15 tokens without a price$/);
+    expect(lines[3]).toMatch(/^total .* 1\.50 EUR \+ 15 tokens without a price$/);
   });
 
-  it('prints many tokens page by page, each once', async () => {
-    await using world = await openUsageWorld();
-    const tokens = Array.from({ length: 2_500 }, (_, index) => `t${String(index).padStart(4, '0')}`);
-    await world.record(...tokens.map((token) => usageEvent(token, '2026-11-02')));
-    const pieces: number[] = [];
-    vi.mocked(process.stdout.write).mockImplementation((text) => {
-      pieces.push(String(text).split('\n').length - 1);
-      return true;
+  it('compares with the days before', async () => {
+    const rows = [
+      { usage: { accountId: 'p/a', totals: totals(3n) }, before: totals(2n) },
+      { usage: { accountId: 'p/b', totals: totals(1n) } },
+    ];
+    const { line, asked } = commandLine({ rows });
+    const { lines } = await line.run('usage', 'report', '--by', 'account', '--compare', '--since', '7d');
+    expect(lines[1]).toMatch(/^p\/a .* 45 +30 +\+50 %$/);
+    expect(lines[2]).toMatch(/^p\/b .* 15 +0 +new$/);
+    expect(lines[3]).toMatch(/^total .* 60 +30 +\+100 %$/);
+    expect(asked).toMatchObject([{ compare: true, grouping: UsageGrouping.ACCOUNT }]);
+  });
+
+  it('prints nothing but rows for programs, with numbers as numbers', async () => {
+    const rows = [{ usage: { tokenId: 'b', totals: totals(1n) }, tokenLabel: 'ci' }];
+    const { line, asked } = commandLine({ rows });
+    const { json, notes } = await line.run('usage', 'report', '--by', 'token', '--token', 'ci', '-o', 'json');
+    expect(json()).toMatchObject([
+      { tokenLabel: 'ci', usage: { tokenId: 'b', totals: { requests: 1, inputTokens: 10 } } },
+    ]);
+    expect(notes).toBe('');
+    expect(asked).toMatchObject([{ tokenId: 'id-of-ci' }]);
+  });
+
+  it('prints many rows page by page, each once', async () => {
+    const page = (first: number) => ({
+      rows: Array.from({ length: 1_000 }, (_, index) => ({ usage: { tokenId: `t${first + index}` } })),
     });
-    await reportUsage(world.plane, { ...november, by: 'token', format: 'json' });
-    expect(pieces.reduce((sum, lines) => sum + lines, 0)).toBe(2_500);
-    expect(Math.max(...pieces)).toBeLessThanOrEqual(1_000);
+    const { line } = commandLine(page(0), page(1_000), page(2_000));
+    const rows: { usage: { tokenId: string } }[] = (
+      await line.run('usage', 'report', '--by', 'token', '-o', 'json')
+    ).json();
+    expect(new Set(rows.map(({ usage }) => usage.tokenId)).size).toBe(3_000);
   });
 
-  it('says what to do when the address does not serve it, or the days are the wrong way round', async () => {
-    await using world = await openUsageWorld();
-    const flags = { ...november, by: 'day', format: 'table' } as const;
-    const elsewhere = {
-      report: {
-        reportUsage: unimplemented,
-        listRequests: () => Promise.reject(new Error('not expected here')),
-        findRequest: unimplemented,
-      },
-    };
-    await expect(reportUsage(elsewhere, flags)).rejects.toThrow(/admin port of usage-query/);
-    const backwards = reportUsage(world.plane, { ...flags, to: '2026-10-31' });
-    await expect(backwards).rejects.toThrow(/--to is before --from/);
+  it('refuses days the wrong way round, and says when nothing was used', async () => {
+    const { line, asked } = commandLine({});
+    const backwards = await line.run('usage', 'report', '--from', '2026-11-02', '--to', '2026-11-01');
+    expect(backwards).toMatchObject({ exitCode: 2, notes: 'gatewayctl: --to is before --from.' });
+    expect(asked).toEqual([]);
+    expect((await line.run('usage', 'report', ...november)).notes).toBe(
+      'Nothing was used from 2026-11-01 to 2026-11-30.',
+    );
   });
 });

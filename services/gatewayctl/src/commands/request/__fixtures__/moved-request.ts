@@ -1,26 +1,36 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { notFound } from '@gateway/admin/rpc/problems';
+import { type ListRequestsRequest, RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { type ListRequestsRequest, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { directClient, serviceRoute } from '@gateway/rpc';
 
-/** The services of a gateway whose log has these requests, and what it was asked for. */
-export function reportOf(logs: readonly RequestLogged[], recorded?: UsageRecorded) {
+import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { CommandLine } from '../../../__fixtures__/command-line.ts';
+
+/** A gateway whose log has these requests, and what it was asked for. */
+export function commandLineOver(logs: readonly RequestLogged[], recorded?: UsageRecorded) {
   const asked: ListRequestsRequest[] = [];
-  const route = serviceRoute(UsageReportService, {
-    findRequest: ({ requestId }) => {
-      const log = logs.find((each) => each.requestId === requestId);
-      return { ...(log === undefined ? {} : { log }), ...(recorded === undefined ? {} : { request: recorded }) };
-    },
-    listRequests: (request) => {
-      asked.push(request);
-      return { requests: [...logs] };
-    },
-    reportUsage: () => ({}),
-  });
-  return { ...directClient(route), asked };
+  const listings = logs.map((request) => ({ request, tokenLabel: 'ci' }));
+  const line = new CommandLine((router) =>
+    router.service(RequestService, {
+      getRequest: ({ requestId }) => {
+        const request = listings.find((each) => `chatcmpl-${each.request.requestId}`.includes(requestId));
+        if (request === undefined && recorded === undefined) throw notFound(`request ${requestId}`);
+        return { ...(request === undefined ? {} : { request }), ...(recorded === undefined ? {} : { recorded }) };
+      },
+      listRequests: (request) => {
+        asked.push(request);
+        return { requests: listings };
+      },
+      async *watchRequests() {
+        yield { requests: [] };
+        yield { requests: listings.slice(0, 1), leftOut: 2 };
+        yield { requests: listings.slice(1) };
+      },
+    }),
+  );
+  return { line, asked };
 }
 
 export const movedId = '01a1fc6b-b507-756f-be4c-3808a428abd2';

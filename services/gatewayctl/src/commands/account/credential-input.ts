@@ -1,0 +1,85 @@
+import { readFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { type Command, Option } from 'commander';
+import { UsageError } from '../../failures.ts';
+import { commaList } from '../flags.ts';
+
+/** Standard input, which may be a terminal. */
+type SecretInput = Readable & { readonly isTTY?: boolean };
+
+/** The flags that say what an account authenticates with. */
+export interface CredentialFlags {
+  readonly kind: 'bearer' | 'api_key' | 'oauth';
+  readonly secretFile?: string;
+  readonly tokenUrl?: string;
+  readonly clientId?: string;
+  readonly clientSecretFile?: string;
+  readonly scopes?: readonly string[];
+}
+
+export function withCredential(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--kind <kind>', 'bearer: Authorization: Bearer; api_key: x-api-key; oauth: by refresh token')
+        .choices(['bearer', 'api_key', 'oauth'])
+        .default('bearer'),
+    )
+    .option('--secret-file <path>', 'read the secret from this file; "-" or nothing: standard input')
+    .option('--token-url <url>', "oauth: the provider's token endpoint")
+    .option('--client-id <id>', 'oauth: who asks')
+    .option('--client-secret-file <path>', "oauth: read the client's secret from this file, if it has one")
+    .option('--scopes <names>', 'oauth: scopes to ask for, with commas', commaList);
+}
+
+/** @throws UsageError that says what is wrong, before anything is sent, and repeats no secret. */
+export async function readCredential(flags: CredentialFlags, input: SecretInput) {
+  checkFlags(flags);
+  const { kind, secretFile, clientSecretFile, tokenUrl = '', clientId = '', scopes = [] } = flags;
+  const secret = await readSecret(secretFile, input);
+  if (kind === 'bearer') return { credential: { case: 'bearer', value: secret } } as const;
+  if (kind === 'api_key') return { credential: { case: 'apiKey', value: secret } } as const;
+  const clientSecret = clientSecretFile === undefined ? '' : await readSecret(clientSecretFile, input);
+  const value = { tokenUrl, clientId, clientSecret, refreshToken: secret, scopes: [...scopes] };
+  return { credential: { case: 'oauth', value } } as const;
+}
+
+function checkFlags({ kind, tokenUrl, clientId, clientSecretFile, scopes }: CredentialFlags): void {
+  const required = { '--token-url': tokenUrl, '--client-id': clientId };
+  const ofOAuth = { ...required, '--client-secret-file': clientSecretFile, '--scopes': scopes };
+  const missing = Object.entries(required).filter(([, value]) => value === undefined);
+  const given = Object.entries(ofOAuth).filter(([, value]) => value !== undefined);
+  const problems =
+    kind === 'oauth'
+      ? missing.map(([flag]) => `--kind oauth needs ${flag}.`)
+      : given.map(([flag]) => `${flag} is for --kind oauth only.`);
+  if (clientSecretFile === '-')
+    problems.push('--client-secret-file must be a file: standard input has the refresh token.');
+  if (problems.length > 0) throw new UsageError(problems.join(' '));
+}
+
+/** A secret from a file or standard input, without the line end it may have. */
+export async function readSecret(path: string | undefined, input: SecretInput): Promise<string> {
+  const secret = (await readText(path, input)).trim();
+  if (/^[\x21-\x7e]+$/.test(secret)) return secret;
+  throw new UsageError(
+    secret === ''
+      ? 'the secret is empty.'
+      : 'the secret holds spaces or characters that no secret has. It may have been copied with too much around it.',
+  );
+}
+
+async function readText(path: string | undefined, input: SecretInput): Promise<string> {
+  if (path === undefined || path === '-') {
+    if (!input.isTTY) return await text(input);
+    throw new UsageError(
+      'the secret is read from standard input, which is a terminal that would show it. Pipe it in (pass show … | gatewayctl account add …) or use --secret-file.',
+    );
+  }
+  try {
+    return await readFile(path, 'utf8');
+  } catch (thrown) {
+    const reason = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';
+    throw new UsageError(`${path}: the file can't be read${reason}.`);
+  }
+}

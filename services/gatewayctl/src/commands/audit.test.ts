@@ -1,0 +1,25 @@
+import { AuditOutcome, AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
+import { describe, expect, it } from 'vitest';
+import { CommandLine } from '../__fixtures__/command-line.ts';
+
+describe('gatewayctl audit list', () => {
+  it('has a line for each change, of as many pages as are asked for', async () => {
+    const entry = {
+      actor: 'eva',
+      address: '10.0.0.9',
+      action: 'token.issue',
+      subject: 't',
+      outcome: AuditOutcome.REFUSED,
+    };
+    const line = new CommandLine((router) =>
+      router.service(AuditService, {
+        listAudit: ({ pageSize }) => ({
+          entries: Array.from({ length: Math.min(pageSize, 2) }, () => entry),
+          nextPageToken: 'more',
+        }),
+      }),
+    );
+    expect((await line.run('audit', 'list', '--last', '5', '-o', 'json')).json()).toHaveLength(5);
+    expect((await line.run('audit', 'list')).lines[1]).toMatch(/eva +10\.0\.0\.9 +token\.issue +t +refused/);
+  });
+});

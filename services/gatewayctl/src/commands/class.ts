@@ -1,0 +1,26 @@
+import { type ModelClass, ModelClassSchema, PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { Command } from 'commander';
+import { type OutputFlags, printList, withOutput } from '../output/print.ts';
+import type { Columns } from '../output/table.ts';
+import type { CommandContext } from './context.ts';
+
+/** `gatewayctl class …` */
+export function classCommand({ connect }: CommandContext): Command {
+  const command = new Command('class').description('The classes of models that clients may name.');
+  withOutput(command.command('list'))
+    .description('Classes with the models that serve them, the preferred one first. They are made in gateway.yaml.')
+    .action(async (output: OutputFlags) => {
+      await using admin = await connect();
+      const { overview } = await admin.clientOf(PoolService).listPools({});
+      const whenNone = 'There are no classes. They are made in gateway.yaml.';
+      printList(output, ModelClassSchema, overview?.classes ?? [], { columns, whenNone });
+    });
+  return command;
+}
+
+const columns: Columns<ModelClass> = {
+  id: ({ id }) => id,
+  name: ({ name }) => name,
+  effort: ({ effort }) => effort,
+  candidates: ({ candidates }) => candidates.join(', '),
+};

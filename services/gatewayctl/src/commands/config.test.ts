@@ -1,0 +1,31 @@
+import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import { describe, expect, it } from 'vitest';
+import { CommandLine } from '../__fixtures__/command-line.ts';
+
+describe('gatewayctl config', () => {
+  const commandLine = (problems: string[] = [], changes: string[] = []) =>
+    new CommandLine((router) =>
+      router.service(ConfigurationService, {
+        getConfiguration: () => ({
+          file: { path: '/etc/gateway.yaml', text: 'pools: {}\n' },
+          settings: [{ service: 'limiter', name: 'REDIS_URL', value: '(set)', origin: 'environment' }],
+        }),
+        checkConfiguration: ({ text }) => ({ problems, changes: [...changes, text.slice(0, 7)] }),
+      }),
+    );
+
+  it('shows settings with their origin, or the file itself', async () => {
+    const { printed } = await commandLine().run('config', 'show');
+    expect(printed).toMatch(/gateway\.yaml +\/etc\/gateway\.yaml\n\n.*\nlimiter +REDIS_URL +\(set\) +environment/);
+    expect((await commandLine().run('config', 'show', '--file')).printed).toBe('pools: {}\n');
+  });
+
+  it('checks a file: its problems, or what it would change', async () => {
+    const file = import.meta.filename;
+    const fine = await commandLine([], ['+ pools.responses: new']).run('config', 'check', file);
+    expect(fine).toMatchObject({ exitCode: 0, printed: '✓ It can be used.\n+ pools.responses: new\nimport \n' });
+    const wrong = await commandLine(['pools: is missing.']).run('config', 'check', file);
+    expect(wrong).toMatchObject({ exitCode: 1, printed: '✗ pools: is missing.\n' });
+    expect(await commandLine().run('config', 'check', '/nowhere')).toMatchObject({ exitCode: 2 });
+  });
+});

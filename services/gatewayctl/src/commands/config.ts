@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises';
+import {
+  type CheckConfigurationResponse,
+  CheckConfigurationResponseSchema,
+  ConfigurationService,
+  type GetConfigurationResponse,
+  GetConfigurationResponseSchema,
+  type Setting,
+} from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import { Command } from 'commander';
+import { NotAsItShouldBe, UsageError } from '../failures.ts';
+import { type OutputFlags, print, printMessage, withOutput } from '../output/print.ts';
+import { type Columns, colored, factSheet, Table } from '../output/table.ts';
+import { timeText } from '../output/words.ts';
+import type { CommandContext } from './context.ts';
+
+/** `gatewayctl config …` */
+export function configCommand({ connect }: CommandContext): Command {
+  const config = new Command('config').description('What the gateway runs with.');
+  withOutput(config.command('show'))
+    .description('Settings with where each comes from, and which gateway.yaml is in use. Secrets are shown as set.')
+    .option('--file', 'only the text of the gateway.yaml in use')
+    .action(async ({ file, ...output }: OutputFlags & { readonly file?: true }) => {
+      await using admin = await connect();
+      const running = await admin.clientOf(ConfigurationService).getConfiguration({});
+      if (file) print(running.file?.text ?? '');
+      else printMessage(output, GetConfigurationResponseSchema, running, configurationText);
+    });
+  withOutput(config.command('check'))
+    .description('What is wrong with a gateway.yaml, and what it would change here. Exits 1 when it can not be used.')
+    .argument('<file>', 'its path, or - for standard input')
+    .action(async (path: string, output: OutputFlags) => {
+      const text = await readText(path);
+      await using admin = await connect();
+      const checked = await admin.clientOf(ConfigurationService).checkConfiguration({ text });
+      printMessage(output, CheckConfigurationResponseSchema, checked, checkText);
+      if (checked.problems.length > 0) throw new NotAsItShouldBe(`${path} can not be used as it is.`);
+    });
+  return config;
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path === '-' ? '/dev/stdin' : path, 'utf8');
+  } catch (thrown) {
+    const reason = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';
+    throw new UsageError(`${path}: the file can't be read${reason}.`);
+  }
+}
+
+function configurationText({ file, settings }: GetConfigurationResponse): string {
+  const head = factSheet({
+    'gateway.yaml': file?.path || 'none: what is built in holds',
+    'in use since': timeText(file?.loadedAt),
+    problems: file?.problems.join(' ') ? { text: file.problems.join(' '), color: 'red' } : undefined,
+    currency: file?.currency,
+  });
+  return settings.length === 0 ? head : `${head}\n${new Table(columns).linesOf(settings)}`;
+}
+
+const columns: Columns<Setting> = {
+  service: ({ service }) => service,
+  setting: ({ name }) => name,
+  value: ({ value }) => value,
+  from: ({ origin }) => origin,
+};
+
+function checkText({ problems, changes }: CheckConfigurationResponse): string {
+  if (problems.length > 0) return problems.map((problem) => `${colored('✗', 'red')} ${problem}\n`).join('');
+  const lines = changes.length === 0 ? ['It changes nothing.'] : changes.map((line) => colored(line, colorOf(line)));
+  return `${colored('✓', 'green')} It can be used.\n${lines.map((line) => `${line}\n`).join('')}`;
+}
+
+function colorOf(change: string) {
+  if (change.startsWith('+')) return 'green';
+  return change.startsWith('-') ? 'red' : 'yellow';
+}

@@ -1,0 +1,116 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { SessionSchema, SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
+import { type ReplicaSchema, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
+import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
+import { readBuild } from '@gateway/telemetry';
+import { describe, expect, it } from 'vitest';
+import { CommandLine } from '../__fixtures__/command-line.ts';
+
+const { version } = readBuild();
+const admin = create(SessionSchema, { holder: { case: 'operator', value: { name: 'eva', role: Role.ADMIN } } });
+const weekMs = 7 * 86_400_000;
+
+interface World {
+  readonly replicas?: readonly MessageInitShape<typeof ReplicaSchema>[];
+  readonly attention?: readonly { severity: Severity; text: string }[];
+  readonly clockOffMs?: number;
+  readonly status?: number;
+  readonly isSignedIn?: boolean;
+}
+
+function commandLine({
+  replicas = [replica()],
+  attention = [],
+  clockOffMs = 0,
+  status = 200,
+  isSignedIn = true,
+}: World = {}) {
+  const get = async () => {
+    const answer = new IncomingMessage(new Socket());
+    answer.statusCode = status;
+    answer.headers.date = new Date(Date.now() + clockOffMs).toUTCString();
+    answer.push(null);
+    return answer;
+  };
+  const routes: ConstructorParameters<typeof CommandLine>[0] = (router) => {
+    router.service(SessionService, {
+      getSession: () => {
+        if (isSignedIn) return { session: admin };
+        throw new ConnectError('Sign in first.', Code.Unauthenticated);
+      },
+    });
+    router.service(SystemService, {
+      getOverview: () => ({ overview: { attention: [...attention] } }),
+      listReplicas: () => ({ replicas: [...replicas] }),
+    });
+    router.service(PoolService, {
+      listPools: () => ({
+        overview: { pools: [{ pool: { name: 'responses' }, accounts: [{ state: AccountState.AVAILABLE }, {}] }] },
+      }),
+    });
+  };
+  const env = { GATEWAY_DATA: '/nowhere', XDG_CONFIG_HOME: '/nowhere', GATEWAY_ADMIN_TOKEN: 'gw_a_x' };
+  return new CommandLine(routes, env, { url: 'http://gateway.test', get });
+}
+
+function replica(more: MessageInitShape<typeof ReplicaSchema> = {}): MessageInitShape<typeof ReplicaSchema> {
+  return { service: 'limiter', address: '10.0.0.1:9090', version, ready: true, ...more };
+}
+
+describe('gatewayctl doctor', () => {
+  it('ends well when all is well', async () => {
+    const certificate = { certificate_expires_at: (Date.now() + weekMs) / 1_000 + 60 };
+    const { exitCode, lines, notes } = await commandLine({ replicas: [replica({ figures: certificate })] }).run(
+      'doctor',
+    );
+    expect({ exitCode, notes }).toEqual({ exitCode: 0, notes: '' });
+    expect(lines.map((line) => line.replace(/within .*/, ''))).toEqual([
+      '✓ address       http://gateway.test answers ',
+      "✓ clock         the gateway's clock goes as this machine's",
+      '✓ sign-in       as eva (admin), by GATEWAY_ADMIN_TOKEN',
+      '✓ replicas      all 1 of 1 services are ready',
+      `✓ versions      all run ${version}, as this gatewayctl`,
+      '✓ certificates  the first of 1 expires in 7 d 0 h',
+      '✓ pools         responses: 1 of 2 accounts available',
+    ]);
+  });
+
+  it('says what is not as it should be, and what to do', async () => {
+    const { exitCode, lines, notes } = await commandLine({
+      clockOffMs: 60_000,
+      replicas: [replica(), replica({ version: '0.0.9', ready: false })],
+      attention: [
+        { severity: Severity.CRITICAL, text: 'No limiter is ready.' },
+        { severity: Severity.WARNING, text: 'The ledger is behind.' },
+      ],
+    }).run('doctor');
+    expect(exitCode).toBe(1);
+    expect(notes).toBe('gatewayctl: 4 of 7 things are not as they should be.');
+    expect(lines.join('\n')).toMatch(/! clock +the gateway's clock is .* off this machine's\n +Have both kept/);
+    expect(lines.join('\n')).toMatch(/! versions +replicas run 0\.0\.9 and .*\n +End the rollout/);
+    expect(lines).toContain('✗ gateway       No limiter is ready.');
+    expect(lines).toContain('! gateway       The ledger is behind.');
+  });
+
+  it('says which token is refused, and looks no further', async () => {
+    const { exitCode, lines } = await commandLine({ isSignedIn: false }).run('doctor');
+    expect(exitCode).toBe(1);
+    expect(lines.slice(-2)).toEqual([
+      '✗ sign-in       the token of GATEWAY_ADMIN_TOKEN is refused',
+      '                Run gatewayctl login with the token of an operator.',
+    ]);
+  });
+
+  it('says when something else answers at the address, for programs too', async () => {
+    const { exitCode, json } = await commandLine({ status: 404 }).run('doctor', '-o', 'json');
+    expect(exitCode).toBe(1);
+    expect(json()).toMatchObject([
+      { about: 'address', state: 'wrong', remedy: expect.stringMatching(/GATEWAY_ADMIN_URL/) },
+    ]);
+  });
+});

@@ -1,0 +1,188 @@
+import { statfs } from 'node:fs/promises';
+import { type Client, Code, ConnectError } from '@connectrpc/connect';
+import { type Environment, EnvReader } from '@gateway/config';
+import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
+import { type Replica, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
+import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
+import { readBuild } from '@gateway/telemetry';
+import { Command } from 'commander';
+import type { AdminConnection, RunningGateway } from '../connection/admin-connection.ts';
+import { findAdminToken } from '../connection/admin-token.ts';
+import { failureText, NotAsItShouldBe } from '../failures.ts';
+import { documentOf, type OutputFlags, print, withOutput } from '../output/print.ts';
+import { type Color, colored } from '../output/table.ts';
+import { bytesText, durationText } from '../output/words.ts';
+import type { CommandContext } from './context.ts';
+import { holderText } from './session.ts';
+
+/** What the doctor found of one thing. */
+type Finding = {
+  readonly about: string;
+  readonly state: 'fine' | 'warning' | 'wrong';
+  readonly text: string;
+  /** What to do. Empty: nothing, or the text says so. */
+  readonly remedy: string;
+};
+
+const timeoutMs = 10_000;
+
+/** `gatewayctl doctor` */
+export function doctorCommand({ env, connect }: CommandContext): Command {
+  return withOutput(new Command('doctor'))
+    .description(
+      'Reaches every part of the gateway and looks at sign-in, clocks, versions, replicas, disk, certificates and pools. Says what to do, and exits 1 when something is not as it should be.',
+    )
+    .action(async ({ output }: OutputFlags) => {
+      await using admin = await connect({ running: true });
+      const findings = await examine(env, admin);
+      print(output === 'table' ? findings.map(lineOf).join('') : documentOf(output, findings));
+      const wrong = findings.filter(({ state }) => state !== 'fine').length;
+      if (wrong > 0) throw new NotAsItShouldBe(`${wrong} of ${findings.length} things are not as they should be.`);
+    });
+}
+
+/** The first things go before the others: without an answer there is nothing more to find. */
+async function examine(env: Environment, admin: AdminConnection): Promise<readonly Finding[]> {
+  const { gateway } = admin;
+  if (gateway === undefined) return [];
+  const here = [...(await diskOf(env))];
+  const reached = await reach(gateway);
+  if (reached.some(({ state }) => state === 'wrong')) return [...reached, ...here];
+  const signedIn = await signIn(env, admin, gateway);
+  if (signedIn.state === 'wrong') return [...reached, signedIn, ...here];
+  const looks = [systemOf(admin.clientOf(SystemService)), poolsOf(admin.clientOf(PoolService))];
+  const looked = await Promise.all(looks.map((look) => orWrong(look, gateway.url)));
+  return [...reached, signedIn, ...here, ...looked.flat()];
+}
+
+/** Whether it answers, and whether its clock goes as this one. */
+async function reach({ url, get }: RunningGateway): Promise<readonly Finding[]> {
+  try {
+    const beganAtMs = Date.now();
+    const answer = await get('/livez', AbortSignal.timeout(timeoutMs));
+    answer.resume();
+    const tookMs = Date.now() - beganAtMs;
+    if (answer.statusCode !== 200) {
+      const text = `${url} answers with ${answer.statusCode}`;
+      return [wrong('address', text, 'Set GATEWAY_ADMIN_URL to the address of the admin service.')];
+    }
+    const finding = fine('address', `${url} answers within ${durationText(tookMs)}`);
+    return [finding, ...clockOf(answer.headers.date, beganAtMs + tookMs / 2)];
+  } catch (thrown) {
+    const remedy = 'Start the gateway, or set GATEWAY_ADMIN_URL to the address of its admin service.';
+    return [wrong('address', `nothing answers at ${url} (${ConnectError.from(thrown).rawMessage})`, remedy)];
+  }
+}
+
+/** The header is in whole seconds. */
+function clockOf(date: string | undefined, hereMs: number): readonly Finding[] {
+  const offMs = Math.abs(Date.parse(date ?? '') + 500 - hereMs);
+  if (Number.isNaN(offMs)) return [];
+  if (offMs < 5_000) return [fine('clock', "the gateway's clock goes as this machine's")];
+  const remedy = 'Have both kept by a time service: days, resets and expiries go by them.';
+  return [warning('clock', `the gateway's clock is ${durationText(offMs)} off this machine's`, remedy)];
+}
+
+async function signIn(env: Environment, admin: AdminConnection, { url }: RunningGateway): Promise<Finding> {
+  const token = await findAdminToken(env, url);
+  try {
+    const { session } = await admin.clientOf(SessionService).getSession({}, { timeoutMs });
+    return fine('sign-in', `as ${holderText(session)}, by ${token?.origin ?? 'no token'}`);
+  } catch (thrown) {
+    const isRefused = thrown instanceof ConnectError && thrown.code === Code.Unauthenticated;
+    const text = token === undefined ? 'there is no token' : `the token of ${token.origin} is refused`;
+    if (isRefused) return wrong('sign-in', text, 'Run gatewayctl login with the token of an operator.');
+    return wrong('sign-in', failureText(thrown, url), '');
+  }
+}
+
+async function systemOf(system: Client<typeof SystemService>): Promise<readonly Finding[]> {
+  const [{ overview }, { replicas }] = await Promise.all([
+    system.getOverview({}, { timeoutMs }),
+    system.listReplicas({}, { timeoutMs }),
+  ]);
+  const attention = (overview?.attention ?? []).map(({ severity, text }) =>
+    severity === Severity.CRITICAL ? wrong('gateway', text, '') : warning('gateway', text, ''),
+  );
+  const ready = replicas.filter((replica) => replica.ready);
+  const services = new Set(replicas.map(({ service }) => service)).size;
+  // Those that are not ready are among what needs attention.
+  const all =
+    ready.length === replicas.length ? [fine('replicas', `all ${ready.length} of ${services} services are ready`)] : [];
+  return [...all, versionsOf(replicas), ...certificatesOf(replicas), ...attention];
+}
+
+function versionsOf(replicas: readonly Replica[]): Finding {
+  const versions = [...new Set(replicas.flatMap(({ version }) => (version === '' ? [] : [version])))].toSorted();
+  const own = readBuild().version;
+  if (versions.length > 1) {
+    return warning(
+      'versions',
+      `replicas run ${versions.join(' and ')}`,
+      'End the rollout: replace those of the older version.',
+    );
+  }
+  if (versions.length === 1 && versions[0] !== own) {
+    return warning(
+      'versions',
+      `the gateway runs ${versions.join()}, this is gatewayctl ${own}`,
+      'Use the gatewayctl of its version.',
+    );
+  }
+  return fine('versions', `all run ${own}, as this gatewayctl`);
+}
+
+/** Those that expire soon are among what needs attention. */
+function certificatesOf(replicas: readonly Replica[]): readonly Finding[] {
+  const ends = replicas.flatMap(({ figures: { certificate_expires_at: end } }) =>
+    end === undefined ? [] : [end * 1_000],
+  );
+  if (ends.length === 0) return [];
+  const leftMs = Math.min(...ends) - Date.now();
+  if (leftMs <= 0) return [];
+  return [fine('certificates', `the first of ${ends.length} expires in ${durationText(leftMs)}`)];
+}
+
+/** Pools in need are among what needs attention. */
+async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Finding[]> {
+  const { overview } = await pools.listPools({}, { timeoutMs });
+  if (overview?.pools.every(({ accounts }) => accounts.length === 0)) {
+    const remedy = 'Add one with gatewayctl account add, or in gateway.yaml.';
+    return [warning('pools', 'there are no provider accounts', remedy)];
+  }
+  return (overview?.pools ?? []).flatMap(({ pool, accounts }) => {
+    const free = accounts.filter(({ state }) => state === AccountState.AVAILABLE).length;
+    return free === 0 ? [] : [fine('pools', `${pool?.name}: ${free} of ${accounts.length} accounts available`)];
+  });
+}
+
+/** Of the embedded gateway's folder, where it is on this machine. */
+async function diskOf(env: Environment): Promise<readonly Finding[]> {
+  const folder = new EnvReader(env).string('GATEWAY_DATA', './data');
+  const disk = await statfs(folder).catch(() => undefined);
+  if (disk === undefined) return [];
+  const free = disk.bavail * disk.bsize;
+  const text = `${bytesText(free)} are free for ${folder}`;
+  if (free > 1_024 ** 3 && disk.bavail > disk.blocks / 20) return [fine('disk', text)];
+  return [warning('disk', text, 'Make room: usage that waits, and the embedded database, are kept there.')];
+}
+
+async function orWrong(look: Promise<readonly Finding[]>, url: string): Promise<readonly Finding[]> {
+  return await look.catch((thrown: unknown) => [wrong('gateway', failureText(thrown, url), '')]);
+}
+
+const fine = (about: string, text: string): Finding => ({ about, state: 'fine', text, remedy: '' });
+const warning = (about: string, text: string, remedy: string): Finding => ({ about, state: 'warning', text, remedy });
+const wrong = (about: string, text: string, remedy: string): Finding => ({ about, state: 'wrong', text, remedy });
+
+const marks: Readonly<Record<Finding['state'], readonly [string, Color]>> = {
+  fine: ['✓', 'green'],
+  warning: ['!', 'yellow'],
+  wrong: ['✗', 'red'],
+};
+
+function lineOf({ about, state, text, remedy }: Finding): string {
+  const [mark, color] = marks[state];
+  return `${colored(mark, color)} ${about.padEnd(12)}  ${text}${remedy && `\n${' '.repeat(16)}${remedy}`}\n`;
+}

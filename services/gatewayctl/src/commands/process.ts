@@ -1,0 +1,26 @@
+import type { Environment } from '@gateway/config';
+import { Command } from 'commander';
+import { note } from '../output/print.ts';
+
+/** `gatewayctl start`, `migrate`: what runs here, and is not asked of a gateway. */
+export function processCommands(env: Environment): readonly Command[] {
+  const start = new Command('start')
+    .description(
+      'Runs the whole gateway, in this process or on all cores. Settings come from the environment and gateway.yaml.',
+    )
+    .option('--workers <number>', 'processes that serve, or auto: one for each core (default: GATEWAY_WORKERS, or 1)')
+    .action(async ({ workers }: { readonly workers?: string }) => {
+      const { runAllInOne } = await import('@gateway/all-in-one/run');
+      await runAllInOne(workers === undefined ? env : { ...env, GATEWAY_WORKERS: workers });
+    });
+  const migrate = new Command('migrate')
+    .description('Brings the tables up to date: those of DATABASE_URL, or of the embedded database in GATEWAY_DATA.')
+    .option('--wait', 'change nothing: wait until another process has brought them up to date')
+    .action(async ({ wait }: { readonly wait?: true }) => {
+      const { migrateGatewayDatabase, waitForMigration } = await import('@gateway/all-in-one/gateway-database');
+      const { applied, description } = await (wait ? waitForMigration(env, note) : migrateGatewayDatabase(env));
+      for (const name of applied) note(`applied ${name}`);
+      note(`${description} is up to date`);
+    });
+  return [start, migrate];
+}

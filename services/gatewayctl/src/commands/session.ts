@@ -1,0 +1,73 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { createClient } from '@connectrpc/connect';
+import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { type Session, SessionSchema, SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
+import { Command } from 'commander';
+import { readAdminAddress } from '../connection/admin-address.ts';
+import { gatewayTransport } from '../connection/admin-connection.ts';
+import { forgetLogin, loginsFile, storeLogin } from '../connection/logins.ts';
+import { UsageError } from '../failures.ts';
+import { note, type OutputFlags, printMessage, withOutput } from '../output/print.ts';
+import { factSheet } from '../output/table.ts';
+import { enumWord } from '../output/words.ts';
+import type { CommandContext } from './context.ts';
+
+/** `gatewayctl login`, `logout`, `whoami` */
+export function sessionCommands({ env, connect }: CommandContext): readonly Command[] {
+  const login = new Command('login')
+    .description(
+      'Keeps an operator token for the gateway at GATEWAY_ADMIN_URL, in a file that only you read. The token is read from standard input, on a terminal without showing it.',
+    )
+    .action(async () => {
+      const { url } = readAdminAddress(env);
+      const token = await readToken(url);
+      const client = createClient(SessionService, gatewayTransport(env, url, token));
+      const { session } = await client.getSession({});
+      await storeLogin(env, url, token);
+      note(`signed in to ${url} as ${holderText(session)}; kept in ${loginsFile(env)}`);
+    });
+  const logout = new Command('logout')
+    .description(
+      'Forgets the token that login kept for the gateway at GATEWAY_ADMIN_URL. The token itself goes on working.',
+    )
+    .action(async () => {
+      const { url } = readAdminAddress(env);
+      note((await forgetLogin(env, url)) ? `signed out of ${url}` : `there was no login for ${url}`);
+    });
+  const whoami = withOutput(new Command('whoami'))
+    .description('Who you are to the gateway, and what you may do.')
+    .action(async (output: OutputFlags) => {
+      await using admin = await connect({ running: true });
+      const { session } = await admin.clientOf(SessionService).getSession({});
+      const textOf = (known: Session) => factSheet({ gateway: admin.gateway?.url, 'signed in as': holderText(known) });
+      printMessage(output, SessionSchema, session, textOf);
+    });
+  return [login, logout, whoami];
+}
+
+export function holderText(session: Session | undefined): string {
+  const { holder } = session ?? {};
+  if (holder?.case === 'operator') return `${holder.value.name} (${enumWord(Role, holder.value.role)})`;
+  return holder?.case === 'token' ? `the token ${holder.value.label}, which sees its own usage alone` : 'nobody';
+}
+
+async function readToken(url: string): Promise<string> {
+  const token = (process.stdin.isTTY ? await askFor(`Operator token for ${url}: `) : await text(process.stdin)).trim();
+  if (token === '') throw new UsageError('no token was given. It begins with gw_a_.');
+  return token;
+}
+
+/** Asks on the terminal without showing what is typed. */
+async function askFor(question: string): Promise<string> {
+  process.stderr.write(question);
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const terminal = createInterface({ input: process.stdin, output: silent, terminal: true });
+  try {
+    return await terminal.question('');
+  } finally {
+    terminal.close();
+    process.stderr.write('\n');
+  }
+}

@@ -1,0 +1,150 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
+import { invalidFields } from '@gateway/admin/rpc/problems';
+import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { describe, expect, it } from 'vitest';
+import { CommandLine } from '../__fixtures__/command-line.ts';
+
+const id = '01a1fc6b-b507-756f-be4c-3808a428abd2';
+const token = {
+  tokenId: id,
+  label: 'ci',
+  kind: TokenKind.SERVICE,
+  limits: { requestsPerMinute: 60, tokensPerDay: 1_000n },
+  revision: 3n,
+};
+const listing = {
+  token,
+  limits: { requests: { limit: 60, remaining: 48 }, tokens: { limit: 1_000n, remaining: 900n } },
+  tokensByDay: [5n, 100n],
+};
+
+function commandLine(methods: Partial<ServiceImpl<typeof TokenService>> = {}) {
+  const asked: unknown[] = [];
+  const remember =
+    <T>(answer: T) =>
+    (request: unknown) => {
+      asked.push(request);
+      return answer;
+    };
+  const service = {
+    getToken: remember({ token: listing }),
+    listTokens: remember({ tokens: [listing] }),
+    issueToken: remember({ token, tokenText: 'gw_s_text' }),
+    updateToken: remember({ token }),
+    rotateToken: remember({ token, tokenText: 'gw_s_other' }),
+    revokeToken: remember({ token }),
+    ...methods,
+  };
+  return { line: new CommandLine((router) => router.service(TokenService, service)), asked };
+}
+
+describe('gatewayctl token', () => {
+  it('prints a new token once, and nothing else on standard output', async () => {
+    const { line, asked } = commandLine();
+    const flags = ['--label', 'ci', '--rpm', '60', '--tpd', '1000', '--note', 'for ci', '--expires', '30d'];
+    const { exitCode, printed, notes } = await line.run('token', 'create', ...flags);
+    expect({ exitCode, printed }).toEqual({ exitCode: 0, printed: 'gw_s_text\n' });
+    expect(notes).toContain(`created ${id} (ci)`);
+    expect(asked).toMatchObject([
+      { kind: TokenKind.SERVICE, label: 'ci', note: 'for ci', limits: { requestsPerMinute: 60, tokensPerDay: 1_000n } },
+    ]);
+  });
+
+  it('lists tokens with what is used of their limits, for people and for programs', async () => {
+    const { line, asked } = commandLine();
+    expect((await line.run('token', 'list', 'c', '--all')).lines[1]).toMatch(
+      new RegExp(`^${id} +ci +service +12 of 60 +100 of 1000 +100 +valid$`),
+    );
+    expect(asked).toMatchObject([{ search: 'c', includeEnded: true }]);
+    const json = (await line.run('token', 'list', '-o', 'json')).json();
+    expect(json).toMatchObject([{ token: { label: 'ci', limits: { tokensPerDay: 1_000 } }, tokensByDay: [5, 100] }]);
+    expect((await line.run('token', 'list', '-o', 'yaml')).printed).toMatch(/^- token:\n {4}tokenId: 01a1fc6b/);
+  });
+
+  it('prints lists of many pages whole, and empty ones as lists', async () => {
+    const pages = [[listing, listing], [listing], []];
+    const { line } = commandLine({
+      listTokens: ({ pageToken }) => {
+        const page = Number(pageToken || 0);
+        return { tokens: pages[page] ?? [], nextPageToken: page < 2 ? String(page + 1) : '' };
+      },
+    });
+    expect((await line.run('token', 'list', '-o', 'json')).json()).toHaveLength(3);
+    const none = commandLine({ listTokens: () => ({}) }).line;
+    expect((await none.run('token', 'list', '-o', 'json')).json()).toEqual([]);
+    expect(await none.run('token', 'list')).toMatchObject({ printed: '', notes: expect.stringMatching(/token issue/) });
+  });
+
+  it('takes labels and beginnings of ids, also as a narrow table shows them', async () => {
+    const { line, asked } = commandLine();
+    await line.run('token', 'revoke', '01a1fc6b…');
+    expect(asked).toMatchObject([{ token: '01a1fc6b' }, { tokenId: id }]);
+    const { notes, exitCode } = await commandLine({
+      getToken: () => {
+        throw new ConnectError('Two tokens begin so.', Code.FailedPrecondition);
+      },
+    }).line.run('token', 'show', '01');
+    expect({ notes, exitCode }).toEqual({ notes: 'gatewayctl: Two tokens begin so.', exitCode: 1 });
+  });
+
+  it('sets one limit and leaves the other, of the revision that it has seen', async () => {
+    const { line, asked } = commandLine();
+    await line.run('token', 'set', 'ci', '--rpm', '120');
+    await line.run('token', 'set', 'ci', '--tpd', 'none', '--expires', 'never', '--label', 'other');
+    expect(asked.filter((_, index) => index % 2 === 1)).toMatchObject([
+      {
+        tokenId: id,
+        expectedRevision: 3n,
+        limits: { requestsPerMinute: 120, tokensPerDay: 1_000n },
+        clearExpiry: false,
+      },
+      { label: 'other', limits: { requestsPerMinute: 60 }, clearExpiry: true },
+    ]);
+    expect(asked[1]).not.toHaveProperty('label');
+    expect(asked[3]).not.toHaveProperty('limits.tokensPerDay');
+    expect(await line.run('token', 'set', 'ci')).toMatchObject({
+      exitCode: 2,
+      notes: expect.stringMatching(/--expires/),
+    });
+  });
+
+  it('rotates a token, and keeps the old text for a while when asked to', async () => {
+    const { line, asked } = commandLine();
+    const { printed, notes } = await line.run('token', 'rotate', 'ci', '--keep-old', '1h');
+    expect(printed).toBe('gw_s_other\n');
+    expect(notes).toMatch(/the old text works until/);
+    expect(asked.at(-1)).toMatchObject({ keepOldSeconds: 3_600 });
+    expect((await line.run('token', 'rotate', 'ci', '--keep-old', '31d')).exitCode).toBe(2);
+  });
+
+  it.each([
+    ['--rpm', '99999999999999', /--rpm .*from 0 to 4294967295/],
+    ['--rpm', '-1', /--rpm/],
+    ['--tpd', '1.5', /--tpd .*whole number/],
+    ['--expires', 'soon', /--expires .*such as 12h/],
+    ['--kind', 'other', /--kind.*service, personal/],
+  ])('refuses %s %s before anything is sent', async (flag, value, says) => {
+    const { line, asked } = commandLine();
+    const refused = await line.run('token', 'issue', '--label', 'x', `${flag}=${value}`);
+    expect(refused).toMatchObject({ exitCode: 2, printed: '', notes: expect.stringMatching(says) });
+    expect(asked).toEqual([]);
+  });
+
+  it('says by the names of flags what the gateway finds wrong', async () => {
+    const refuse = () => {
+      throw invalidFields({ label: 'Give 1 to 100 characters.', 'limits.requestsPerMinute': 'Too many.' });
+    };
+    const { exitCode, notes } = await commandLine({ issueToken: refuse }).line.run('token', 'issue', '--label', '');
+    expect(exitCode).toBe(2);
+    expect(notes).toBe('gatewayctl: --label: Give 1 to 100 characters.\ngatewayctl: --rpm: Too many.');
+  });
+
+  it('an expiry that is a day is the end of that day', async () => {
+    const { line, asked } = commandLine();
+    await line.run('token', 'issue', '--label', 'x', '--expires', '2999-06-30');
+    const [{ expiresAt }] = asked as [{ expiresAt: Parameters<typeof timestampMs>[0] }];
+    expect(timestampMs(expiresAt)).toBe(Date.parse('2999-06-30T22:00:00Z'));
+  });
+});

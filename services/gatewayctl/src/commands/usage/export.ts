@@ -1,0 +1,100 @@
+import { createWriteStream } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { Transform } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
+import type { AdminConnection } from '../../connection/admin-connection.ts';
+import { bytesText } from '../../output/words.ts';
+import { type PeriodFlags, periodOf } from './period.ts';
+import type { FilterFlags } from './report.ts';
+
+export const exportFormats = ['csv', 'ndjson'] as const;
+
+export interface ExportFlags extends PeriodFlags, FilterFlags {
+  readonly what: 'usage' | 'requests';
+  readonly format: (typeof exportFormats)[number];
+  readonly file?: string;
+}
+
+const progressEveryMs = 1_000;
+
+/** Writes all rows as they come, and tells how far it is. A file that is named is there as a whole, or not at all. */
+export async function exportUsage(
+  admin: AdminConnection,
+  { what, format, file, ...flags }: ExportFlags,
+): Promise<void> {
+  const { firstDay, lastDay } = periodOf(flags);
+  const { token = '', model = '', account = '' } = flags;
+  // Rows of usage are the finest that there are.
+  const grouping = what === 'usage' ? 'all' : '';
+  const query = { first_day: firstDay, last_day: lastDay, grouping, token, model, account_id: account, format };
+  const given = Object.entries(query).filter(([, value]) => value !== '');
+  const signal = new AbortController().signal;
+  const answer = await admin.gateway?.get(`/export/${what}?${new URLSearchParams(given)}`, signal);
+  if (answer === undefined) throw new Error('an export needs a running gateway.');
+  if (answer.statusCode !== 200) throw new Error(refusalOf(answer.statusCode, await text(answer)));
+  const progress = new Progress(process.stderr.isTTY);
+  if (file === undefined) await pipeline(answer, progress.counting(format), process.stdout, { end: false });
+  else {
+    const written = `${file}.part`;
+    await pipeline(answer, progress.counting(format), createWriteStream(written));
+    await rename(written, file);
+  }
+  progress.end();
+}
+
+const refusalSchema = z.object({ fields: z.array(z.object({ field: z.string(), text: z.string() })) });
+
+/** What is wrong with the parameters, as far as the gateway says. */
+function refusalOf(status: number | undefined, said: string): string {
+  if (status === 401 || status === 403)
+    return 'the gateway does not let you. gatewayctl whoami says who you are to it.';
+  const refused = refusalSchema.safeParse(parsed(said));
+  if (!refused.success) return `the gateway answered with ${status}. Its log says why.`;
+  return refused.data.fields.map(({ field, text: why }) => `${field}: ${why}`).join(' ');
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+/** On a terminal one line that changes; otherwise a line now and then. */
+class Progress {
+  readonly #inPlace: boolean;
+  #rows = 0;
+  #bytes = 0;
+  #toldAtMs = performance.now();
+
+  constructor(inPlace: boolean) {
+    this.#inPlace = inPlace;
+  }
+
+  counting(format: ExportFlags['format']): Transform {
+    // A quoted line end of CSV would count as a row: labels have none.
+    this.#rows = format === 'csv' ? -1 : 0;
+    return new Transform({
+      transform: (chunk: Buffer, _encoding, done) => {
+        this.#bytes += chunk.length;
+        for (let at = chunk.indexOf(lineEnd); at !== -1; at = chunk.indexOf(lineEnd, at + 1)) this.#rows += 1;
+        if (performance.now() - this.#toldAtMs >= progressEveryMs) this.#tell(this.#inPlace ? '\r' : '\n');
+        done(null, chunk);
+      },
+    });
+  }
+
+  end(): void {
+    this.#tell('\n');
+  }
+
+  #tell(end: string): void {
+    this.#toldAtMs = performance.now();
+    process.stderr.write(`${Math.max(0, this.#rows)} rows, ${bytesText(this.#bytes)}${end}`);
+  }
+}
+
+const lineEnd = 0x0a;

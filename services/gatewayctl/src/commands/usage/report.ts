@@ -1,0 +1,125 @@
+import { create } from '@bufbuild/protobuf';
+import { type UsageRow, UsageRowSchema, UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import type { AdminConnection } from '../../connection/admin-connection.ts';
+import { pagesOf } from '../../connection/pages.ts';
+import { ListPrinter, type OutputFlags } from '../../output/print.ts';
+import type { Columns } from '../../output/table.ts';
+import { moneyText, percent } from '../../output/words.ts';
+import { findToken } from '../token.ts';
+import { type PeriodFlags, periodOf } from './period.ts';
+
+export interface FilterFlags {
+  readonly token?: string;
+  readonly model?: string;
+  readonly account?: string;
+}
+
+export interface ReportFlags extends PeriodFlags, FilterFlags {
+  readonly by: keyof typeof groupings;
+  readonly compare?: true;
+}
+
+/** What a row sums up, and the columns that name it. */
+export const groupings = {
+  day: { grouping: UsageGrouping.DAY, keys: { day: ({ usage }) => usage?.localDay ?? '' } },
+  token: {
+    grouping: UsageGrouping.TOKEN,
+    keys: { token: ({ tokenLabel }) => tokenLabel, id: ({ usage }) => usage?.tokenId ?? '' },
+  },
+  model: {
+    grouping: UsageGrouping.MODEL,
+    keys: { provider: ({ usage }) => usage?.provider ?? '', model: ({ usage }) => usage?.model ?? '' },
+  },
+  account: { grouping: UsageGrouping.ACCOUNT, keys: { account: ({ usage }) => usage?.accountId || '(not known)' } },
+} as const satisfies Record<string, { grouping: UsageGrouping; keys: Columns<UsageRow> }>;
+
+/** Prints sums page after page: one page at a time is in memory, however long the report. */
+export async function reportUsage(admin: AdminConnection, flags: ReportFlags & OutputFlags): Promise<void> {
+  const { by, compare = false } = flags;
+  const { grouping, keys } = groupings[by];
+  const request = { ...periodOf(flags), ...(await filtersOf(admin, flags)), grouping, compare };
+  const total = create(UsageRowSchema, totalRow);
+  let printer: ListPrinter<UsageRow> | undefined;
+  const pages = pagesOf((pageToken) => admin.clientOf(UsageService).reportUsage({ ...request, pageToken }));
+  for await (const { rows, currency } of pages) {
+    printer ??= new ListPrinter(flags, UsageRowSchema, { ...keys, ...sumColumns(currency, compare) });
+    printer.add(rows);
+    for (const row of rows) addTo(total, row);
+  }
+  // Programs add up for themselves: a row of another kind would be in their way.
+  if (flags.output === 'table' && printer?.isEmpty === false) printer.add([total]);
+  printer?.end(`Nothing was used from ${request.firstDay} to ${request.lastDay}.`);
+}
+
+/** A row of sums has its name in the first column, whatever that is. */
+const totalRow = {
+  tokenLabel: 'total',
+  usage: { localDay: 'total', provider: 'total', accountId: 'total', totals: {} },
+  cost: {},
+  before: {},
+  costBefore: {},
+};
+
+function addTo(total: UsageRow, row: UsageRow): void {
+  for (const name of ['requests', 'inputTokens', 'cachedTokens', 'outputTokens'] as const) {
+    add(name, total.usage?.totals, row.usage?.totals);
+    add(name, total.before, row.before);
+  }
+  for (const name of ['micros', 'unpricedTokens'] as const) {
+    add(name, total.cost, row.cost);
+    add(name, total.costBefore, row.costBefore);
+  }
+}
+
+function add<K extends string>(name: K, sum: Record<K, bigint> | undefined, part: Record<K, bigint> | undefined): void {
+  if (sum !== undefined && part !== undefined) sum[name] += part[name];
+}
+
+/** What the flags say of the rows that count, as the API has it. */
+export async function filtersOf(admin: AdminConnection, { token, model = '', account = '' }: FilterFlags) {
+  const tokenId = token === undefined ? '' : ((await findToken(admin, token)).token?.tokenId ?? '');
+  return { tokenId, model, accountId: account };
+}
+
+function sumColumns(currency: string, compare: boolean): Columns<UsageRow> {
+  const columns: Columns<UsageRow> = {
+    requests: ({ usage }) => Number(usage?.totals?.requests ?? 0n),
+    input: ({ usage }) => Number(usage?.totals?.inputTokens ?? 0n),
+    cached: { of: ({ usage }) => Number(usage?.totals?.cachedTokens ?? 0n), spare: true },
+    output: ({ usage }) => Number(usage?.totals?.outputTokens ?? 0n),
+    tokens: (row) => Number(tokensOf(row)),
+  };
+  return {
+    ...columns,
+    ...(compare ? { before: beforeText, change: changeText } : {}),
+    ...(currency === '' ? {} : { cost: ({ cost }) => costText(cost, currency) }),
+    ...(currency === '' || !compare ? {} : { 'cost before': ({ costBefore }) => costText(costBefore, currency) }),
+  };
+}
+
+function tokensOf({ usage }: Pick<UsageRow, 'usage'>): bigint {
+  return (usage?.totals?.inputTokens ?? 0n) + (usage?.totals?.outputTokens ?? 0n);
+}
+
+function beforeOf({ before }: UsageRow): bigint {
+  return (before?.inputTokens ?? 0n) + (before?.outputTokens ?? 0n);
+}
+
+function beforeText(row: UsageRow): number {
+  return Number(beforeOf(row));
+}
+
+/** Of the tokens: "+20 %". */
+function changeText(row: UsageRow): string {
+  const before = beforeOf(row);
+  if (before === 0n) return 'new';
+  const change = Number(tokensOf(row) - before) / Number(before);
+  return `${change < 0 ? '' : '+'}${percent(change)}`;
+}
+
+function costText(cost: UsageRow['cost'], currency: string): string {
+  if (cost === undefined) return '–';
+  const money = moneyText(cost.micros, currency);
+  return cost.unpricedTokens === 0n ? money : `${money} + ${cost.unpricedTokens} tokens without a price`;
+}

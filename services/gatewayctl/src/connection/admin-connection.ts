@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent, request as httpsRequest } from 'node:https';
+import type { DescService } from '@bufbuild/protobuf';
+import { type Client, Code, ConnectError, createClient, type Interceptor, type Transport } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
+import { type Environment, EnvReader, readTlsFiles } from '@gateway/config';
+import { identityCheck } from '@gateway/rpc/call-table';
+import { type AdminAddress, readAdminAddress } from './admin-address.ts';
+import { findAdminToken } from './admin-token.ts';
+
+/** The admin API, wherever it runs. */
+export interface AdminConnection extends AsyncDisposable {
+  clientOf<S extends DescService>(service: S): Client<S>;
+  /** What a command works on when no gateway runs; undefined for a running gateway. */
+  readonly database: OwnDatabase | undefined;
+  /** Undefined without a running gateway. */
+  readonly gateway: RunningGateway | undefined;
+}
+
+export interface OwnDatabase {
+  /** In words for a person. */
+  readonly description: string;
+  /** A shared one may have other gateways, with counters in their Redis. */
+  readonly kind: 'embedded' | 'shared';
+}
+
+export interface RunningGateway {
+  readonly url: string;
+  /** Asks for something that is no call: an export, the state of the process. */
+  get(path: string, signal: AbortSignal): Promise<IncomingMessage>;
+}
+
+/** How a command gets to the admin API: once, when it needs it. */
+export type Connect = (options?: ConnectOptions) => Promise<AdminConnection>;
+
+export interface ConnectOptions {
+  /** The command asks a running gateway what only that knows. */
+  readonly running?: true | undefined;
+  /** It makes texts of tokens, for which the gateway's own key is needed. */
+  readonly issues?: true;
+}
+
+/** Every call ends by then, unless it says otherwise: streams of what goes on have no end. */
+const callTimeoutMs = 60_000;
+export const endless = { timeoutMs: 0 };
+
+/** The running gateway; when none runs at the address that nobody named, the admin API in this process on its database. */
+export function connectTo(env: Environment): Connect {
+  return async ({ running = false, issues = false } = {}) => {
+    const address = readAdminAddress(env);
+    if (running || address.isNamed || (await answers(address))) return await connectToGateway(env, address);
+    const { connectToDatabase } = await import('./database-connection.ts');
+    return await connectToDatabase(env, issues);
+  };
+}
+
+async function connectToGateway(env: Environment, { url }: AdminAddress): Promise<AdminConnection> {
+  const token = (await findAdminToken(env, url))?.token;
+  const transport = gatewayTransport(env, url, token);
+  return {
+    clientOf: (service) => createClient(service, transport),
+    database: undefined,
+    gateway: { url, get: (path, signal) => getFrom(new URL(path, url), { agent: agentFor(env, url), token, signal }) },
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+/** @param token undefined: for the calls that need none. */
+export function gatewayTransport(env: Environment, url: string, token: string | undefined): Transport {
+  const signIn: Interceptor = (next) => (request) => {
+    if (token !== undefined) request.header.set('authorization', bearer(token));
+    return next(request);
+  };
+  return createConnectTransport({
+    baseUrl: url,
+    httpVersion: '1.1',
+    nodeOptions: { agent: agentFor(env, url) },
+    defaultTimeoutMs: callTimeoutMs,
+    interceptors: [signIn],
+  });
+}
+
+async function getFrom(
+  url: URL,
+  { agent, token, signal }: { agent: Agent | undefined; token: string | undefined; signal: AbortSignal },
+): Promise<IncomingMessage> {
+  const headers = token === undefined ? {} : { authorization: bearer(token) };
+  const asked = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, { agent, headers, signal });
+  try {
+    const [answer] = await once(asked.end(), 'response', { signal });
+    return answer;
+  } catch (thrown) {
+    throw ConnectError.from(thrown, Code.Unavailable);
+  }
+}
+
+function bearer(token: string): string {
+  return `Bearer ${token}`;
+}
+
+/** With TLS_CA_FILE and the rest of TLS the service itself is reached, by the name in its certificate; without, whoever has the host's. */
+function agentFor(env: Environment, url: string): Agent | undefined {
+  const reader = new EnvReader(env);
+  const files = readTlsFiles(reader);
+  reader.done();
+  if (files === undefined || !url.startsWith('https:')) return undefined;
+  const [cert, key, ca] = [files.certFile, files.keyFile, files.caFile].map((file) => readFileSync(file));
+  return new Agent({ keepAlive: true, cert, key, ca, checkServerIdentity: identityCheck('admin') });
+}
+
+async function answers({ url }: AdminAddress): Promise<boolean> {
+  const answer = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
+  return answer?.ok ?? false;
+}

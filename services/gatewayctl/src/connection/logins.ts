@@ -1,0 +1,48 @@
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Environment } from '@gateway/config';
+import { z } from 'zod';
+
+// Tokens of `gatewayctl login`, by the address that they are for: a file that only its owner reads.
+
+export function loginsFile(env: Environment): string {
+  return join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'gatewayctl', 'logins.json');
+}
+
+export async function storedLogin(env: Environment, url: string): Promise<string | undefined> {
+  return (await readLogins(env))[url];
+}
+
+export async function storeLogin(env: Environment, url: string, token: string): Promise<void> {
+  await writeLogins(env, { ...(await readLogins(env)), [url]: token });
+}
+
+/** @returns false when there was none. */
+export async function forgetLogin(env: Environment, url: string): Promise<boolean> {
+  const { [url]: token, ...others } = await readLogins(env);
+  if (token !== undefined) await writeLogins(env, others);
+  return token !== undefined;
+}
+
+const loginsSchema = z.record(z.string(), z.string());
+
+async function readLogins(env: Environment): Promise<Readonly<Record<string, string>>> {
+  const file = loginsFile(env);
+  try {
+    return loginsSchema.parse(JSON.parse(await readFile(file, 'utf8')));
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return {};
+    // Its text is not repeated: it has tokens.
+    throw new Error(`${file} can't be read as the logins it should hold. Remove it, and log in again.`);
+  }
+}
+
+async function writeLogins(env: Environment, logins: Readonly<Record<string, string>>): Promise<void> {
+  const file = loginsFile(env);
+  if (Object.keys(logins).length === 0) return await rm(file, { force: true });
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const written = `${file}.${process.pid}`;
+  await writeFile(written, `${JSON.stringify(logins, undefined, 2)}\n`, { mode: 0o600 });
+  await rename(written, file);
+}

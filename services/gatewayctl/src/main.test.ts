@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { versionText } from '@gateway/telemetry';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+const program = join(import.meta.dirname, '../bin/gatewayctl');
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gatewayctl-bin-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** As npx starts it: by a link, with what Node there may be in the PATH. */
+async function run(...args: readonly string[]) {
+  const link = join(folder, 'gatewayctl');
+  await symlink(program, link);
+  const env = { PATH: '/usr/bin:/bin', HOME: folder, ADMIN_PORT: '1', GATEWAY_DATA: folder };
+  return await promisify(execFile)(link, args, { env }).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }: Record<'code' | 'stdout' | 'stderr', unknown>) => ({ code, stdout, stderr }),
+  );
+}
+
+describe('the program gatewayctl', () => {
+  it('finds its Node, and prints nothing but its answer', async () => {
+    expect(await run('--version')).toEqual({ code: 0, stdout: versionText('gatewayctl'), stderr: '' });
+  });
+
+  it.each([
+    ['an unknown command', ['tokens'], 2, /unknown command 'tokens'/],
+    ['an unknown flag', ['token', 'list', '--jsn'], 2, /unknown option '--jsn'.*gatewayctl token list --help/s],
+    ['a gateway that is away', ['system', 'status'], 1, /nothing answers at http:\/\/127\.0\.0\.1:1 /],
+  ])('ends with an exit code for %s', async (_what, args, code, says) => {
+    const ended = await run(...args);
+    expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(says) });
+  });
+});

@@ -1,0 +1,55 @@
+import { type DescEnum, type DescField, type Message, ScalarType } from '@bufbuild/protobuf';
+import type { GenMessage } from '@bufbuild/protobuf/codegenv2';
+import { type ReflectMessage, reflect } from '@bufbuild/protobuf/reflect';
+import { type Timestamp, TimestampSchema, timestampDate } from '@bufbuild/protobuf/wkt';
+
+export type Plain = null | boolean | number | string | readonly Plain[] | { readonly [name: string]: Plain };
+
+/**
+ * A message of the admin API for programs: its fields by their names in JSON, numbers as numbers, enums as words in lower case, times
+ * in ISO 8601. Every field is there; what is not set is null.
+ */
+export function toPlain<T extends Message>(schema: GenMessage<T>, message: T): Plain {
+  return plainMessage(reflect(schema, message));
+}
+
+function plainMessage(message: ReflectMessage): Plain {
+  if (message.desc.typeName === TimestampSchema.typeName)
+    return timestampDate(message.message as Timestamp).toISOString();
+  return Object.fromEntries(message.fields.map((field) => [field.jsonName, plainField(message, field)]));
+}
+
+function plainField(message: ReflectMessage, field: DescField): Plain {
+  switch (field.fieldKind) {
+    case 'message':
+      return message.isSet(field) ? plainMessage(message.get(field)) : null;
+    case 'list':
+      return [...message.get(field)].map((value) => plainValue(field, value));
+    case 'map': {
+      const entries = [...message.get(field)].map(([key, value]) => [String(key), plainValue(field, value)] as const);
+      return Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+    }
+    default:
+      // A field without presence is set unless it has its default, which is a value as any other.
+      return field.presence !== implicitPresence && !message.isSet(field)
+        ? null
+        : plainValue(field, message.get(field));
+  }
+}
+
+/** google.protobuf.FeatureSet.FieldPresence.IMPLICIT */
+const implicitPresence = 2;
+
+type ValueKind = Pick<DescField, 'enum' | 'scalar'>;
+
+function plainValue({ enum: enumeration, scalar }: ValueKind, value: unknown): Plain {
+  if (enumeration !== undefined) return enumText(enumeration, Number(value));
+  if (scalar === undefined) return plainMessage(value as ReflectMessage);
+  if (scalar === ScalarType.BYTES) return Buffer.from(value as Uint8Array).toString('base64');
+  return typeof value === 'bigint' ? Number(value) : (value as boolean | number | string);
+}
+
+function enumText({ value, sharedPrefix = '' }: DescEnum, number: number): string {
+  const name = value[number]?.name ?? 'unknown';
+  return name.toLowerCase().replace(sharedPrefix.toLowerCase(), '');
+}

@@ -1,0 +1,58 @@
+import { versionText } from '@gateway/telemetry';
+import { Command } from 'commander';
+import { accountCommand } from './commands/account.ts';
+import { auditCommand } from './commands/audit.ts';
+import { classCommand } from './commands/class.ts';
+import { completionCommands } from './commands/completion.ts';
+import { configCommand } from './commands/config.ts';
+import type { CommandContext } from './commands/context.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { operatorCommand } from './commands/operator.ts';
+import { poolCommand } from './commands/pool.ts';
+import { processCommands } from './commands/process.ts';
+import { requestCommand } from './commands/request.ts';
+import { sessionCommands } from './commands/session.ts';
+import { systemCommand } from './commands/system.ts';
+import { tokenCommand } from './commands/token.ts';
+import { usageCommand } from './commands/usage.ts';
+
+/** The whole command line. It throws what goes wrong: CommanderError when it was not given as it must be. */
+export function buildProgram(context: CommandContext): Command {
+  const program = new Command('gatewayctl')
+    .description(
+      'Runs and operates the model gateway. Commands go to the admin service at GATEWAY_ADMIN_URL (http://127.0.0.1:9090 unless set); when none runs there, most of them work on its database.',
+    )
+    .version(versionText('gatewayctl').trim());
+  const { completion, complete } = completionCommands();
+  const groups = [
+    ...processCommands(context.env),
+    ...sessionCommands(context),
+    tokenCommand(context),
+    accountCommand(context),
+    poolCommand(context),
+    classCommand(context),
+    requestCommand(context),
+    usageCommand(context),
+    configCommand(context),
+    systemCommand(context),
+    doctorCommand(context),
+    operatorCommand(context),
+    auditCommand(context),
+    completion,
+  ];
+  for (const group of groups) program.addCommand(group);
+  program.addCommand(complete, { hidden: true });
+  throwErrors(program);
+  return program;
+}
+
+function throwErrors(command: Command): void {
+  command.exitOverride();
+  if (command.parent) command.showHelpAfterError(`(${fullName(command)} --help says more)`);
+  for (const each of command.commands) throwErrors(each);
+}
+
+/** "gatewayctl token issue" */
+export function fullName(command: Command): string {
+  return [...(command.parent ? [fullName(command.parent)] : []), command.name()].join(' ');
+}
