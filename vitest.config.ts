@@ -55,7 +55,11 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['libs/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts'],
+          include: [
+            'libs/*/src/**/*.test.ts',
+            'services/*/src/**/*.test.ts',
+            'services/admin/console/src/**/*.test.{ts,tsx}',
+          ],
           testTimeout: 30_000,
           // What a file imports from node_modules is loaded once per worker: half of the processor time.
           isolate: false,
@@ -82,6 +86,18 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 240_000,
           ...eachOnItsOwn,
+        },
+      },
+      {
+        // Pages of the console in a real browser.
+        test: {
+          name: 'browser',
+          include: ['test-e2e/browser/*.test.ts'],
+          maxWorkers: 1,
+          testTimeout: 30_000,
+          // A browser may have to be downloaded.
+          hookTimeout: 240_000,
+          sequence: { groupOrder: 3 },
         },
       },
       {

@@ -41,9 +41,15 @@ const unknown = [...byLicence.keys()].filter((licence) => !isAllowed(licence));
 if (components.length < 50) throw new Error('Too few packages: is node_modules complete? Run npm ci.');
 if (unknown.length > 0) process.exitCode = 1;
 
-/** What npm itself would put on a list of parts: of the command line, which depends on every service. */
+/** Those of the command line, which depends on every service, and of the console. */
 async function productionPackages(): Promise<readonly Component[]> {
-  const parameters = ['sbom', '--omit', 'dev', '--sbom-format', 'cyclonedx', '--workspace', '@gateway/gatewayctl'];
+  const lists = await Promise.all(['@gateway/gatewayctl', '@gateway/console'].map(packagesOf));
+  return [...new Map(lists.flat().map((each) => [`${each.name}@${each.version}`, each])).values()];
+}
+
+/** What npm itself would put on a list of parts. */
+async function packagesOf(workspace: string): Promise<readonly Component[]> {
+  const parameters = ['sbom', '--omit', 'dev', '--sbom-format', 'cyclonedx', '--workspace', workspace];
   const { stdout } = await promisify(execFile)('npm', parameters, {
     cwd: join(import.meta.dirname, '../..'),
     maxBuffer: 64 * 1024 * 1024,

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 
+const consoleFolder = 'services/admin/console';
+
 /** How much a part may weigh in a reader's head. */
 const budgets: Readonly<Record<string, number>> = {
   'libs/adapter-kit': 2_400,
@@ -25,7 +27,8 @@ const budgets: Readonly<Record<string, number>> = {
   'libs/time': 150,
   'libs/tokens': 60,
   'libs/usage-stream': 340,
-  'services/admin': 1_500,
+  'services/admin': 2_000,
+  [consoleFolder]: 6_000,
   'services/all-in-one': 450,
   'services/edge-router': 3_100,
   'services/gatewayctl': 1_500,
@@ -37,7 +40,7 @@ const budgets: Readonly<Record<string, number>> = {
   'services/usage-ingest': 1_150,
   'services/usage-query': 550,
 };
-const budgetOfAll = 34_000;
+const budgetOfAll = 40_500;
 
 interface Source {
   readonly package: string;
@@ -55,20 +58,20 @@ process.stdout.write(`${rows.join('\n')}\n`);
 
 async function readSources(): Promise<readonly Source[]> {
   const files = await Array.fromAsync(
-    glob('{libs,services}/*/**/*.{ts,lua}', { cwd: root, exclude: isNoFolderOfSource }),
+    glob('{libs,services}/*/**/*.{ts,tsx,css,lua}', { cwd: root, exclude: isNoFolderOfSource }),
   );
   return Promise.all(
     files
-      .filter((file) => !/\.(test|d)\.ts$/.test(file))
+      .filter((file) => !/\.(test|d)\.tsx?$/.test(file))
       .map(async (file) => ({
-        package: file.split('/', 2).join('/'),
+        package: file.startsWith(`${consoleFolder}/`) ? consoleFolder : file.split('/', 2).join('/'),
         lines: (await readFile(join(root, file), 'utf8')).split('\n').length - 1,
       })),
   );
 }
 
 function isNoFolderOfSource(path: string): boolean {
-  return /(^|\/)(node_modules|__fixtures__|test|testing|gen)$/.test(path);
+  return /(^|\/)(node_modules|__fixtures__|test|testing|gen|dist|dev)$/.test(path);
 }
 
 function rowOf(name: string, files: readonly Source[], budget = 0): string {

@@ -4,13 +4,13 @@ import { join, resolve } from 'node:path';
 import { serviceNames } from '@gateway/testkit';
 import { CertificateAuthority, type CertificateFiles } from '@gateway/testkit/certificates';
 
-// Certificates for trying TLS out on one machine: an authority, and one certificate for each service, the command line and
-// Prometheus. The authority's key is not kept: run this again for new ones. In production they come from a platform.
+// Certificates for trying TLS out on one machine: an authority, and one certificate for each service and Prometheus. The
+// authority's key is not kept: run this again for new ones. In production they come from a platform.
 //
 //   node deploy/scripts/dev-certificates.ts [folder]      default: ./data/certificates
 
 /** Whose certificates there are. */
-export const holders: readonly string[] = [...serviceNames, 'gatewayctl', 'prometheus'];
+export const holders: readonly string[] = [...serviceNames, 'prometheus'];
 
 export const defaultCertificateFolder = resolve('data/certificates');
 

@@ -4,11 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { connectClient } from '@gateway/rpc/connect-client';
 import { type Simulator, startSimulator } from '@gateway/simulator';
 import { freePort, type ServiceName, serviceNames, startBackends } from '@gateway/testkit';
-import { certificateFiles, writeDevCertificates } from './dev-certificates.ts';
+import { writeDevCertificates } from './dev-certificates.ts';
+import { issueToken } from './issue-token.ts';
 import { ask } from './rolling-restart/ask.ts';
 import { openBalancer } from './rolling-restart/balancer.ts';
 import { rotateCertificates } from './rolling-restart/rotate-certificates.ts';
@@ -60,7 +59,8 @@ async function run(): Promise<boolean> {
   if (certificates !== undefined) await writeDevCertificates(certificates);
   const simulator = stack.use(await startSimulator({ faults: streamedModels.map(slowly) }));
   const services = await startServices(simulator);
-  const token = await issueToken(services);
+  const limits = { label: 'rolling restart', requestsPerMinute: 1_000_000, tokensPerDay: 1_000_000_000_000n };
+  const token = await issueToken(services.identity[0]?.grpcUrl ?? '', limits, certificates);
   const edges = services['edge-router'].map(({ publicUrl = '', adminUrl }) => ({
     url: publicUrl,
     checkReadiness: () => askReadiness(adminUrl, certificates),
@@ -135,6 +135,7 @@ async function startServices(simulator: Simulator): Promise<RunningServices> {
       port: await freePort(),
       dataFolder: undefined,
       tokenHashKey: undefined,
+      adminToken: '',
       certificates,
       replicas: new Map(serviceNames.map((name) => [name, replicasOf(name)])),
       haveSharedNames: true,
@@ -167,15 +168,6 @@ function replicasOf(name: ServiceName): number {
 
 function isReplaced(name: ServiceName): boolean {
   return flags.only?.includes(name) ?? true;
-}
-
-async function issueToken({ identity }: RunningServices): Promise<string> {
-  const tls =
-    certificates === undefined ? undefined : { ...certificateFiles(certificates, 'gatewayctl'), service: 'identity' };
-  const client = connectClient(IdentityService, identity[0]?.adminUrl ?? '', tls);
-  const limits = { requestsPerMinute: 1_000_000, tokensPerDay: 1_000_000_000_000n };
-  const request = { kind: TokenKind.SERVICE, label: 'rolling restart', limits };
-  return (await client.issue(request, { timeoutMs: 10_000 })).tokenText;
 }
 
 /** What the providers billed, and what `GET /v1/usage` says. The last events arrive within seconds. */

@@ -60,14 +60,6 @@ export async function runServices(
   return services;
 }
 
-export function firstOfEach(services: RunningServices): Readonly<Record<ServiceName, RunningService>> {
-  return mapServices((name) => {
-    const [first] = services[name];
-    if (first === undefined) throw new Error(`There is no process of ${name}.`);
-    return first;
-  });
-}
-
 function processPlan(name: ServiceName, index: number, { program, env, address }: PlannedService, options: RunOptions) {
   return {
     name,
@@ -85,8 +77,7 @@ function processPlan(name: ServiceName, index: number, { program, env, address }
 
 /** @throws why a process takes nothing now. */
 export async function askReadiness(url: string, certificates: string | undefined): Promise<void> {
-  const ca =
-    certificates === undefined ? undefined : await readFile(certificateFiles(certificates, 'gatewayctl').caFile);
+  const ca = certificates === undefined ? undefined : await readFile(certificateFiles(certificates, 'admin').caFile);
   const get = ca === undefined ? http.get : https.get;
   const request = get(`${url}/readyz`, { ca, signal: AbortSignal.timeout(2_000), agent: false });
   const [response] = (await once(request, 'response')) as [http.IncomingMessage];

@@ -29,6 +29,8 @@ export interface ServicesSettings {
    * own, which Linux has without being asked. Default: the n-th of a service calls the n-th of its peers, if there are so many.
    */
   readonly haveSharedNames?: boolean;
+  /** What the first operator signs in with. Empty: there are operators. */
+  readonly adminToken: string;
   /** Settings of all services. */
   readonly env: NodeJS.ProcessEnv;
   /** Settings of single services, which win over all others. */
@@ -47,6 +49,7 @@ type PlannedServices = Readonly<Record<ServiceName, readonly PlannedService[]>>;
 /** Chooses free ports and folders for every process. */
 export async function planServices(settings: ServicesSettings, stack: AsyncDisposableStack): Promise<PlannedServices> {
   const tokenHashKey = settings.tokenHashKey ?? randomBytes(32).toString('base64');
+  const accountKeys = settings.env.ACCOUNT_KEYS ?? `k1:${randomBytes(32).toString('base64')}`;
   const counts = mapServices((name) => settings.replicas.get(name) ?? 1);
   const all = serviceNames.reduce((sum, name) => sum + counts[name], 0);
   const ports = [...(await freePorts(5 * all))].filter((port) => port !== settings.port);
@@ -65,6 +68,7 @@ export async function planServices(settings: ServicesSettings, stack: AsyncDispo
       const grpcUrl = haveSharedNames ? `${scheme}://127.0.0.${index + 2}:${grpcPort}` : freeUrl(scheme);
       const own = { adminUrl: freeUrl(scheme), grpcUrl };
       if (name === 'edge-router') return { ...own, ...edges[index] };
+      if (name === 'admin') return { ...own, adminToken: settings.adminToken };
       if (name !== 'pool-broker') return own;
       const shared = `${scheme}://127.0.0.${index + 2}:${credentialPort}`;
       return { ...own, credentialUrl: haveSharedNames ? shared : freeUrl(scheme) };
@@ -75,6 +79,9 @@ export async function planServices(settings: ServicesSettings, stack: AsyncDispo
     haveSharedNames ? url.replace(new URL(url).hostname, nameOf(name)) : url;
   const hosts = (name: ServiceName) => addresses[name].map(({ grpcUrl }) => new URL(grpcUrl).hostname);
   const names = Object.fromEntries(serviceNames.map((name) => [nameOf(name), hosts(name)]));
+  const metricsUrls = serviceNames
+    .flatMap((name) => addresses[name].map(({ adminUrl }) => `${name}=${adminUrl}`))
+    .join();
   return mapServices((name) =>
     addresses[name].map((address, index) => ({
       address,
@@ -90,7 +97,7 @@ export async function planServices(settings: ServicesSettings, stack: AsyncDispo
         ...(certificates !== undefined && tlsEnvironment(certificates, name)),
         ...addressSettings[name]({
           ...settings,
-          ...{ tokenHashKey, address },
+          ...{ tokenHashKey, accountKeys, metricsUrls, address },
           urlOf: (service) => callable(service, peer(index)(service)?.grpcUrl),
           credentialUrl: callable('pool-broker', peer(index)('pool-broker')?.credentialUrl),
         }),
@@ -124,6 +131,8 @@ interface Known extends ServicesSettings {
   readonly urlOf: (peer: ServiceName) => string;
   readonly credentialUrl: string;
   readonly tokenHashKey: string;
+  readonly accountKeys: string;
+  readonly metricsUrls: string;
 }
 
 type AddressSettings = (known: Known) => Readonly<Record<string, string>>;
@@ -154,14 +163,26 @@ const addressSettings: Readonly<Record<ServiceName, AddressSettings>> = {
   'responses-adapter': adapterSettings,
   'messages-adapter': adapterSettings,
   limiter: ({ urlOf, backends }) => ({ REDIS_URL: backends.redisUrl, USAGE_QUERY_URL: urlOf('usage-query') }),
-  'pool-broker': ({ backends, gatewayConfigFile, address }) => ({
+  'pool-broker': ({ backends, gatewayConfigFile, address, accountKeys }) => ({
     CREDENTIAL_PORT: new URL(address.credentialUrl ?? '').port,
     REDIS_URL: backends.redisUrl,
+    DATABASE_URL: backends.postgresUrl,
+    ACCOUNT_KEYS: accountKeys,
     ...(gatewayConfigFile === undefined ? {} : { GATEWAY_CONFIG: gatewayConfigFile }),
   }),
   identity: ({ backends, tokenHashKey }) => ({ DATABASE_URL: backends.postgresUrl, TOKEN_HASH_KEY: tokenHashKey }),
   'usage-ingest': ledgerSettings,
   'usage-query': ledgerSettings,
+  admin: ({ urlOf, backends, address, metricsUrls }) => ({
+    DATABASE_URL: backends.postgresUrl,
+    ADMIN_TOKEN: address.adminToken ?? '',
+    IDENTITY_URL: urlOf('identity'),
+    LIMITER_URL: urlOf('limiter'),
+    POOL_BROKER_URL: urlOf('pool-broker'),
+    USAGE_QUERY_URL: urlOf('usage-query'),
+    USAGE_INGEST_URL: urlOf('usage-ingest'),
+    METRICS_URLS: metricsUrls,
+  }),
 };
 
 async function temporaryFolder(stack: AsyncDisposableStack): Promise<string> {

@@ -2,25 +2,26 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { defaultGatewayConfig, type Environment, EnvReader, loadGatewayFile } from '@gateway/config';
 import { StopSignal, startFailureText } from '@gateway/lifecycle';
-import { IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { connectClient } from '@gateway/rpc/connect-client';
 import { startSimulator } from '@gateway/simulator';
 import {
+  firstOfEach,
   mapServices,
   type ServiceOrder,
   type ServiceReport,
   type ServicesStarted,
   startBackends,
 } from '@gateway/testkit';
-import { certificateFiles, defaultCertificateFolder, ensureDevCertificates } from './dev-certificates.ts';
-import { firstOfEach, type RunningServices, runServices } from './run-services.ts';
+import { createTokenText } from '@gateway/tokens';
+import { defaultCertificateFolder, ensureDevCertificates } from './dev-certificates.ts';
+import { issueToken } from './issue-token.ts';
+import { type RunningServices, runServices } from './run-services.ts';
 import { printEnd, printLine, printProgress, welcomeText } from './welcome.ts';
 
 // Every service in a process of its own on this machine, for trying the gateway out as it runs in production. Servers
 // whose address is not given (REDIS_URL, NATS_URL, DATABASE_URL) are started, empty, and end with this process.
 //
 // `--tls`: services speak TLS with each other, with certificates of ./data/certificates (`--certificates <folder>`), which are made
-// when they are not there. gatewayctl and Prometheus have one each.
+// when they are not there.
 //
 // For tests and the bench: `--replicas limiter=2` starts a service several times, `--set edge-router.NAME=value` is a setting
 // of one service alone. Through an IPC channel a program learns what runs, and kills, pauses and restarts processes.
@@ -54,6 +55,10 @@ interface Settings {
   readonly isDatabaseShared: boolean;
   /** TOKEN_HASH_KEY: needed with DATABASE_URL; else a random one. */
   readonly tokenHashKey: string | undefined;
+  /** ADMIN_TOKEN: what the first operator signs in with. Default: a random one; none with DATABASE_URL. */
+  readonly adminToken: string;
+  /** ADMIN_TOKEN is the operator's own: it need not be shown. */
+  readonly isAdminTokenGiven: boolean;
   /** GATEWAY_DATA: where the edge keeps its files. Default: ./data with DATABASE_URL, else a temporary folder. */
   readonly dataFolder: string | undefined;
   /** DRAIN_TIMEOUT_SECONDS (10): how long running requests may go on after Ctrl-C. */
@@ -67,6 +72,7 @@ interface Settings {
 function readSettings(env: Environment): Settings {
   const reader = new EnvReader(env);
   const isDatabaseShared = reader.optional('DATABASE_URL') !== undefined;
+  const adminToken = reader.optional('ADMIN_TOKEN');
   const settings: Settings = {
     port: reader.port('PORT', 8080),
     isDatabaseShared,
@@ -77,6 +83,8 @@ function readSettings(env: Environment): Settings {
           '$(openssl rand -base64 32)',
         )
       : reader.optional('TOKEN_HASH_KEY'),
+    adminToken: adminToken ?? (isDatabaseShared ? '' : createTokenText('operator')),
+    isAdminTokenGiven: adminToken !== undefined,
     dataFolder: reader.optional('GATEWAY_DATA') ?? (isDatabaseShared ? './data' : undefined),
     drainTimeoutSeconds: reader.integer('DRAIN_TIMEOUT_SECONDS', 10, { max: 86_400 }),
     ...readFlags(),
@@ -134,9 +142,12 @@ async function start(
     signal,
   );
   const first = firstOfEach(services);
-  const token = settings.isDatabaseShared ? undefined : await issueFirstToken(first.identity.adminUrl, certificates);
+  const limits = { label: 'first token', requestsPerMinute: 60, tokensPerDay: 1_000_000n };
+  const token = settings.isDatabaseShared ? undefined : await issueToken(first.identity.grpcUrl, limits, certificates);
   takeOrders(services);
-  return welcomeText({ services: first, simulatorUrl: providers.simulatorUrl, token, certificates });
+  const { adminToken, isAdminTokenGiven } = settings;
+  const signInWith = isAdminTokenGiven ? 'ADMIN_TOKEN' : adminToken;
+  return welcomeText({ services: first, simulatorUrl: providers.simulatorUrl, token, signInWith, certificates });
 }
 
 /** Says to the program that started this one, if it opened a channel, what runs, and does what it says. */
@@ -184,14 +195,4 @@ async function chooseProviders(env: Environment, stack: AsyncDisposableStack): P
     env: { SIMULATOR_URL: simulator.url },
     simulatorUrl: simulator.url,
   };
-}
-
-/** Issues a token for trying the gateway out. */
-async function issueFirstToken(identityAdminUrl: string, certificates: string | undefined): Promise<string> {
-  const tls =
-    certificates === undefined ? undefined : { ...certificateFiles(certificates, 'gatewayctl'), service: 'identity' };
-  const identity = connectClient(IdentityService, identityAdminUrl, tls);
-  const limits = { requestsPerMinute: 60, tokensPerDay: 1_000_000n };
-  const issued = await identity.issue({ kind: TokenKind.SERVICE, label: 'first token', limits }, { timeoutMs: 10_000 });
-  return issued.tokenText;
 }

@@ -1,5 +1,5 @@
 import { type ServiceName, serviceNames } from '@gateway/testkit';
-import { tlsEnvironment } from './dev-certificates.ts';
+import { certificateFiles } from './dev-certificates.ts';
 import type { RunningService } from './run-services.ts';
 
 export interface Welcome {
@@ -7,6 +7,8 @@ export interface Welcome {
   readonly services: Readonly<Record<ServiceName, RunningService>>;
   /** Absent on a shared database. */
   readonly token: string | undefined;
+  /** What the first operator signs in to the console with. Empty: there are operators. */
+  readonly signInWith: string;
   /** Where the certificates are, when services speak TLS. */
   readonly certificates: string | undefined;
   /** Set when no provider account is configured. */
@@ -14,17 +16,17 @@ export interface Welcome {
 }
 
 /** What a person sees once the services run: where they are, and a line to paste. */
-export function welcomeText({ services, token, simulatorUrl, certificates }: Welcome): string {
+export function welcomeText({ services, token, signInWith, simulatorUrl, certificates }: Welcome): string {
   const baseUrl = services['edge-router'].publicUrl;
   const body = JSON.stringify({
     model: 'gateway/sterk',
     stream: true,
     messages: [{ role: 'user', content: 'Hello there' }],
   });
-  const tls = certificates === undefined ? '' : `${textOf(tlsEnvironment(certificates, 'gatewayctl'))} `;
   const lines = [
     '',
     `  The gateway listens on  ${baseUrl}`,
+    ...consoleLines(services, signInWith, certificates),
     ...(simulatorUrl === undefined
       ? []
       : [
@@ -32,11 +34,9 @@ export function welcomeText({ services, token, simulatorUrl, certificates }: Wel
           '                          set OPENAI_API_KEY and/or ANTHROPIC_API_KEY, or GATEWAY_CONFIG, for real ones',
         ]),
     ...(token === undefined ? [] : [`  Token                   ${token}`]),
-    '  More tokens             ' +
-      `${tls}GATEWAY_ADMIN_URL=${services.identity.adminUrl} npm run gatewayctl -- token create --label my-first`,
     '',
-    serviceLine('  Each service', 'operators (/livez /readyz /metrics)', 'gRPC', 'process'),
-    ...serviceNames.map((name) => lineOf(name, services[name])),
+    serviceLine('  Each service', '/livez /readyz /metrics', 'gRPC', 'process'),
+    ...Object.entries(services).map(([name, service]) => lineOf(name, service)),
     '',
     '  Try it:',
     '',
@@ -47,15 +47,29 @@ export function welcomeText({ services, token, simulatorUrl, certificates }: Wel
   return lines.join('\n');
 }
 
-function textOf(env: Readonly<Record<string, string>>): string {
-  return Object.entries(env)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(' ');
+/** For tests and the bench it may be left out. */
+function consoleLines(
+  services: Welcome['services'],
+  signInWith: string,
+  certificates: string | undefined,
+): readonly string[] {
+  if (!Object.keys(services).includes('admin')) return [];
+  const { adminUrl } = services.admin;
+  const settings = {
+    GATEWAY_ADMIN_URL: adminUrl,
+    GATEWAY_ADMIN_TOKEN: signInWith.startsWith('gw_') ? signInWith : '<token>',
+    ...(certificates !== undefined && { NODE_EXTRA_CA_CERTS: certificateFiles(certificates, 'admin').caFile }),
+  };
+  const env = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  return [
+    `  Console                 ${adminUrl}   sign in ${signInWith === '' ? 'as an operator' : `with ${signInWith}`}`,
+    `  More tokens             ${env.join(' ')} npx gatewayctl token create --label my-first`,
+  ];
 }
 
-function lineOf(name: ServiceName, { adminUrl, grpcUrl, process }: RunningService): string {
-  // The edge serves no RPCs to other services.
-  const grpc = name === 'edge-router' ? '-' : new URL(grpcUrl).host;
+function lineOf(name: string, { adminUrl, grpcUrl, process }: RunningService): string {
+  // These serve no RPCs to other services.
+  const grpc = name === 'edge-router' || name === 'admin' ? '-' : new URL(grpcUrl).host;
   return serviceLine(`    ${name}`, adminUrl, grpc, String(process.pid ?? ''));
 }
 

@@ -3,12 +3,12 @@ import { ask } from '../client/roads.ts';
 import { issueToken } from '../client/tokens.ts';
 import { failingForAWhile } from '../topologies/failing-accounts.ts';
 import { gatewayctl } from '../topologies/gateway-process.ts';
-import type { Topology } from '../topologies/topology.ts';
+import { commandLineSettings, type Topology } from '../topologies/topology.ts';
 
 interface AccountRow {
-  readonly account: string;
+  readonly name: string;
   readonly state: string;
-  readonly cooldowns: string;
+  readonly cooldowns: readonly object[];
 }
 
 /** What `gatewayctl account list` says of an account that rests. */
@@ -22,9 +22,9 @@ export function accountListBehaviour(gateway: () => Topology): void {
     const { road, model, credentials } = failingForAWhile;
     const listed = async (): Promise<readonly AccountRow[]> => {
       const pool = model.replace('gateway/', '');
-      const env = { GATEWAY_ADMIN_URL: gateway().brokerAdminUrl };
-      const { stdout } = await gatewayctl(['account', 'list', '--pool', pool, '--json'], env);
-      return stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as AccountRow]));
+      const env = commandLineSettings(gateway());
+      const { stdout } = await gatewayctl(['account', 'list', '--pool', pool, '-o', 'json'], env);
+      return JSON.parse(stdout);
     };
 
     it('shows a cooldown as long as it lasts, and then that the account is available', async () => {
@@ -34,11 +34,11 @@ export function accountListBehaviour(gateway: () => Topology): void {
       expect((await ask(gateway(), token, { road, model })).status).toBe(429);
       faults.clear(id);
       expect(await listed()).toMatchObject([
-        { account: 'a', state: 'cooling', cooldowns: expect.stringMatching(/^all models until .*rate_limited/) },
+        { name: 'a', state: 'cooling', cooldowns: [{ model: '', until: expect.any(String), reason: 'rate_limited' }] },
       ]);
       const state = async () => (await listed())[0]?.state;
       await expect.poll(state, { timeout: 20_000, interval: 500 }).toBe('available');
-      expect(await listed()).toMatchObject([{ account: 'a', state: 'available', cooldowns: '' }]);
+      expect(await listed()).toMatchObject([{ name: 'a', state: 'available', cooldowns: [] }]);
     });
   });
 }

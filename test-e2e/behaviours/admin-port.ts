@@ -1,30 +1,27 @@
+import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { describe, expect, it } from 'vitest';
+import { adminClient } from '../client/operator.ts';
 import { head, RawConnection } from '../client/raw-http.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-const issue = 'POST /gateway.identity.v1.IdentityService/Issue';
+const issue = 'POST /gateway.admin.v1.TokenService/IssueToken';
 const json = 'application/json';
 
-/** Who may call the operators' port: it has no logins, so a web page must not be able to use it through a browser. */
+/** Who may call the operators' port: whoever signs in, and no web page of others through a browser, signed in or not. */
 export function adminPortBehaviour(gateway: () => Topology): void {
   describe('the admin port', () => {
-    const ports = () => [gateway().adminUrl, gateway().edgeAdminUrl, gateway().brokerAdminUrl];
     const send = async (baseUrl: string, line: string, headers: Readonly<Record<string, string>>, body = '') => {
       using connection = new RawConnection({ baseUrl });
       return await connection.send(head(line, { ...headers, 'content-length': String(body.length) }) + body).answer();
     };
     const label = () => `admin-port-${Math.random()}`;
+    const signedIn = () => ({ authorization: `Bearer ${gateway().adminToken}` });
     const issueAs = async (headers: Readonly<Record<string, string>>) => {
       const named = label();
       const body = JSON.stringify({ kind: 'TOKEN_KIND_PERSONAL', label: named });
       const answer = await send(gateway().adminUrl, issue, { 'content-type': json, ...headers }, body);
-      const tokens = await send(
-        gateway().adminUrl,
-        'POST /gateway.identity.v1.IdentityService/List',
-        { host: 'localhost', 'content-type': json },
-        '{}',
-      );
-      return { ...answer, isIssued: tokens.text.includes(named) };
+      const { tokens } = await adminClient(TokenService, gateway()).listTokens({ search: named });
+      return { ...answer, isIssued: tokens.some(({ token }) => token?.label === named) };
     };
 
     it.each([
@@ -35,7 +32,7 @@ export function adminPortBehaviour(gateway: () => Topology): void {
       ['a page without an origin', { host: 'localhost:9090', origin: 'null' }],
       ['a page whose origin is hidden', { host: '127.0.0.1:9090', 'sec-fetch-site': 'cross-site' }],
     ])('issues no token to %s, and says why', async (_, headers) => {
-      const { status, text, isIssued } = await issueAs(headers);
+      const { status, text, isIssued } = await issueAs({ ...headers, ...signedIn() });
       expect(status).toBe(403);
       expect(text).toMatch(/^[A-Z].*\.\n$/);
       expect(isIssued).toBe(false);
@@ -44,35 +41,50 @@ export function adminPortBehaviour(gateway: () => Topology): void {
     it.each(['text/plain', 'application/x-www-form-urlencoded'])(
       'issues no token for what a browser sends unasked, as %s',
       async (type) => {
-        expect(await issueAs({ host: 'localhost', 'content-type': type })).toMatchObject({
+        expect(await issueAs({ host: 'localhost', 'content-type': type, ...signedIn() })).toMatchObject({
           status: 415,
           isIssued: false,
         });
       },
     );
 
-    it.each(['localhost:9090', '127.0.0.1', '10.1.2.3:9090', '[::1]:9090'])(
-      'issues a token to a client that calls it %s',
-      async (host) => {
-        expect(await issueAs({ host })).toMatchObject({ status: 200, isIssued: true });
+    it.each<Record<string, string>>([{}, { authorization: `Bearer gw_a_${'x'.repeat(36)}` }])(
+      'issues no token to those who have not signed in: %j',
+      async (headers) => {
+        expect(await issueAs({ host: 'localhost', ...headers })).toMatchObject({ status: 401, isIssued: false });
       },
     );
 
-    it('of every service refuses a foreign name, names the setting, and counts it', async () => {
-      for (const port of new Set(ports())) {
-        const refused = () => send(port, 'POST /any', { host: 'evil.example', 'content-type': json }, '{}');
-        const answer = await refused();
-        expect(answer.status).toBe(403);
-        expect(answer.text).toContain('add evil.example to the setting ADMIN_ALLOWED_HOSTS');
-        const metrics = await send(port, 'GET /metrics', { host: 'localhost' });
-        expect(metrics.text).toMatch(/gateway_admin_refusals_total\{reason="host"\} [1-9]/);
-      }
+    it.each(['localhost:9090', '127.0.0.1', '10.1.2.3:9090', '[::1]:9090'])(
+      'issues a token to a client that calls it %s',
+      async (host) => {
+        expect(await issueAs({ host, ...signedIn() })).toMatchObject({ status: 200, isIssued: true });
+      },
+    );
+
+    it('refuses a foreign name, names the setting, and counts it', async () => {
+      const port = gateway().adminUrl;
+      const answer = await send(port, 'POST /any', { host: 'evil.example', 'content-type': json }, '{}');
+      expect(answer.status).toBe(403);
+      expect(answer.text).toContain('add evil.example to the setting ADMIN_ALLOWED_HOSTS');
+      const metrics = await send(port, 'GET /metrics', { host: 'localhost' });
+      expect(metrics.text).toMatch(/gateway_admin_refusals_total\{reason="host"\} [1-9]/);
     });
 
     it('of every service answers probes and Prometheus under any name', async () => {
-      for (const port of new Set(ports())) {
+      for (const port of new Set([gateway().adminUrl, gateway().edgeAdminUrl])) {
         for (const path of ['/livez', '/readyz', '/metrics']) {
           expect((await send(port, `GET ${path}`, { host: 'probe.example:1' })).status).toBe(200);
+        }
+      }
+    });
+
+    it('has no RPCs of the services behind it', async () => {
+      for (const port of new Set([gateway().adminUrl, gateway().edgeAdminUrl])) {
+        const paths = ['gateway.identity.v1.IdentityService/List', 'gateway.pool.v1.CredentialService/GetCredential'];
+        for (const path of paths) {
+          const headers = { host: 'localhost', 'content-type': json, ...signedIn() };
+          expect((await send(port, `POST /${path}`, headers, '{}')).status).toBe(404);
         }
       }
     });

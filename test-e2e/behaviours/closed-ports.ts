@@ -12,8 +12,11 @@ export function closedPortsBehaviour(gateway: () => ServicesTopology): void {
   describe('without a certificate', () => {
     const portsOf = (name: (typeof serviceNames)[number]) => {
       const { grpcUrl, credentialUrl, adminUrl } = gateway().services[name];
-      // An edge serves no RPCs to others.
-      return { adminUrl, grpc: name === 'edge-router' ? [] : [grpcUrl, ...(credentialUrl ? [credentialUrl] : [])] };
+      // These serve no RPCs to others.
+      return {
+        adminUrl,
+        grpc: ['edge-router', 'admin'].includes(name) ? [] : [grpcUrl, ...(credentialUrl ? [credentialUrl] : [])],
+      };
     };
 
     it.each(serviceNames)('the gRPC ports of %s answer nothing', async (name) => {
@@ -31,13 +34,21 @@ export function closedPortsBehaviour(gateway: () => ServicesTopology): void {
       expect(await ask(`${adminUrl}/livez`)).toEqual({ status: 200, body: 'ok\n' });
       expect(await ask(`${adminUrl}/readyz`)).toEqual({ status: 200, body: 'ok\n' });
       const refused = { status: 403, body: 'This needs a client certificate of the authority in TLS_CA_FILE.\n' };
-      const paths = [
-        '/',
-        '/metrics',
-        '/gateway.identity.v1.IdentityService/List',
-        '/gateway.pool.v1.PoolBrokerService/ListAccounts',
-      ];
-      for (const path of paths) expect(await ask(`${adminUrl}${path}`)).toEqual(refused);
+      expect(await ask(`${adminUrl}/metrics`)).toEqual(refused);
+      const paths = ['/gateway.identity.v1.IdentityService/List', '/gateway.pool.v1.PoolBrokerService/ListAccounts'];
+      for (const path of name === 'admin' ? paths : ['/', ...paths]) {
+        expect(await ask(`${adminUrl}${path}`)).toEqual({ status: 404, body: 'There is nothing here.\n' });
+      }
+    });
+
+    it('the admin service has a page to sign in on, and tells nothing to those who have not', async () => {
+      const { adminUrl } = portsOf('admin');
+      expect(await ask(adminUrl)).toMatchObject({ status: 200, body: expect.stringContaining('<div id="console">') });
+      for (const call of ['TokenService/ListTokens', 'RequestService/ListRequests', 'SystemService/ListReplicas']) {
+        const { status, body } = await ask(`${adminUrl}/gateway.admin.v1.${call}`);
+        expect(status, call).toBe(401);
+        expect(JSON.parse(body)).toMatchObject({ code: 'unauthenticated' });
+      }
     });
 
     it('the admin port takes no plain HTTP', async () => {
@@ -64,7 +75,8 @@ async function ask(url: string) {
     rejectUnauthorized: false,
     agent: false,
     method: url.includes('.v1.') ? 'POST' : 'GET',
+    headers: { 'content-type': 'application/json' },
   });
-  const [response] = await once(request.end(), 'response');
+  const [response] = await once(request.end(url.includes('.v1.') ? '{}' : undefined), 'response');
   return { status: response.statusCode, body: await text(response) };
 }

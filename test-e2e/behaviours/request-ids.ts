@@ -7,7 +7,11 @@ import { messagesBody, relay, responsesBody } from '../client/relay.ts';
 import { anthropicClient, openAiClient, rejectionOf } from '../client/sdk-clients.ts';
 import { issueToken } from '../client/tokens.ts';
 import { gatewayctl } from '../topologies/gateway-process.ts';
-import type { Topology } from '../topologies/topology.ts';
+import { commandLineSettings, type Topology } from '../topologies/topology.ts';
+
+interface ShownRequest {
+  readonly request: { readonly request: { readonly clientRequestId: string } };
+}
 
 const ours = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -84,7 +88,7 @@ export function requestIdsBehaviour(gateway: () => Topology): void {
 
     /** What `gatewayctl request` prints, once the request is logged. */
     const shownRequest = async (requestId: string, ...flags: string[]) => {
-      const show = () => gatewayctl(['request', requestId, ...flags], { GATEWAY_ADMIN_URL: gateway().usageAdminUrl });
+      const show = () => gatewayctl(['request', requestId, ...flags], commandLineSettings(gateway()));
       let shown = await show();
       await expect
         .poll(
@@ -123,8 +127,9 @@ export function requestIdsBehaviour(gateway: () => Topology): void {
         const requestId = answer.headers.get('x-request-id') ?? '';
         expect(requestId).toMatch(ours);
         expect(requestId).not.toBe(stolen);
-        const shown = await shownRequest(requestId, '--json');
-        const { clientRequestId } = JSON.parse(shown.stdout) as { readonly clientRequestId: string };
+        const shown = await shownRequest(requestId, '-o', 'json');
+        const { request: found } = JSON.parse(shown.stdout) as ShownRequest;
+        const { clientRequestId } = found.request;
         expect(clientRequestId).toMatch(/^[\x21-\x7e]{1,128}$/);
       }
     });

@@ -1,21 +1,20 @@
+import { Code } from '@connectrpc/connect';
+import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { describe, expect, it } from 'vitest';
+import { adminClient } from '../client/operator.ts';
 import { usageOf } from '../client/usage.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-/** Labels, as operators' HTTP clients give them. @see docs/operations.md "Three ways to run it" */
+/** Labels, as operators give them. @see docs/operations.md "Three ways to run it" */
 export function tokenLabelsBehaviour(gateway: () => Topology): void {
   describe('a token label', () => {
     const issue = (label: string) =>
-      fetch(`${gateway().adminUrl}/gateway.identity.v1.IdentityService/Issue`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ kind: 'TOKEN_KIND_SERVICE', label }),
-        signal: AbortSignal.timeout(10_000),
-      });
+      adminClient(TokenService, gateway()).issueToken({ kind: TokenKind.SERVICE, label }, { timeoutMs: 10_000 });
 
     it('of 100 characters, whatever their size, is what its holder sees, without the spaces around it', async () => {
       const label = '🦊'.repeat(100);
-      const { tokenText } = (await (await issue(` ${label} `)).json()) as { readonly tokenText: string };
+      const { tokenText } = await issue(` ${label} `);
       expect((await usageOf(gateway(), tokenText)).token.label).toBe(label);
     });
 
@@ -31,11 +30,10 @@ export function tokenLabelsBehaviour(gateway: () => Topology): void {
         'a\u2028b',
         'a\u2029b',
       ]) {
-        const response = await issue(label);
-        expect([response.status, await response.json()]).toEqual([
-          400,
-          expect.objectContaining({ code: 'invalid_argument', message: expect.stringContaining('label must ') }),
-        ]);
+        await expect(issue(label), JSON.stringify(label)).rejects.toMatchObject({
+          code: Code.InvalidArgument,
+          rawMessage: expect.stringMatching(/^label: /),
+        });
       }
     });
   });

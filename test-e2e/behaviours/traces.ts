@@ -4,7 +4,7 @@ import { relay, responsesBody } from '../client/relay.ts';
 import { type LoggedRequestJson, loggedRequestsOf } from '../client/request-log.ts';
 import { issueToken, type TestToken } from '../client/tokens.ts';
 import { gatewayctl } from '../topologies/gateway-process.ts';
-import type { Topology } from '../topologies/topology.ts';
+import { commandLineSettings, type Topology } from '../topologies/topology.ts';
 
 /** Why a request went where it went: operators learn all of it, clients nothing. */
 export function tracesBehaviour(gateway: () => Topology): void {
@@ -34,15 +34,14 @@ export function tracesBehaviour(gateway: () => Topology): void {
       });
     const untilAllAreBack = () =>
       expect
-        .poll(async () => JSON.parse((await poolStatus(['--json'])).stdout).accounts, {
+        .poll(async () => JSON.parse((await poolStatus(['-o', 'json'])).stdout).pools[0].accounts, {
           timeout: 20_000,
           interval: 500,
         })
         .toMatchObject([{ cooldowns: [] }, { cooldowns: [] }]);
     const poolStatus = (more: readonly string[] = []) =>
-      gatewayctl(['pool', 'status', 'traced', ...more], { GATEWAY_ADMIN_URL: gateway().brokerAdminUrl });
-    const request = (...args: string[]) =>
-      gatewayctl(['request', ...args], { GATEWAY_ADMIN_URL: gateway().usageAdminUrl });
+      gatewayctl(['pool', 'status', 'traced', ...more], commandLineSettings(gateway()));
+    const request = (...args: string[]) => gatewayctl(['request', ...args], commandLineSettings(gateway()));
 
     it('has a move: both accounts, why each, what the provider said; the client learns nothing of it', async () => {
       const session = crypto.randomUUID();
@@ -105,8 +104,8 @@ export function tracesBehaviour(gateway: () => Topology): void {
         noAccount: { cause: 'NO_ACCOUNT_CAUSE_EXHAUSTED', retryAt: expect.any(String) },
       });
       expect(last.attempts?.map(({ accountId }) => accountId).sort()).toEqual(['traced/a', 'traced/b']);
-      const { stdout } = await request('list', '--status', 'failed', '--token', token.tokenId, '--json');
-      expect(JSON.parse(stdout)).toMatchObject({ requestId: last.requestId });
+      const { stdout } = await request('list', '--status', 'failed', '--token', token.tokenId, '-o', 'json');
+      expect(JSON.parse(stdout)).toMatchObject([{ request: { requestId: last.requestId } }]);
       await untilAllAreBack();
     });
 
@@ -160,9 +159,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
     });
 
     it('can be had before the request: which account would serve it', async () => {
-      const { stdout } = await gatewayctl(['pool', 'explain', 'gateway/traced'], {
-        GATEWAY_ADMIN_URL: gateway().brokerAdminUrl,
-      });
+      const { stdout } = await gatewayctl(['pool', 'explain', 'gateway/traced'], commandLineSettings(gateway()));
       expect(stdout).toMatch(/1\. gpt-5\.5 of traced/);
       expect(stdout).toMatch(/traced\/[ab] would take it\./);
     });

@@ -3,7 +3,7 @@ import { issueToken, setLimits, type TestToken } from '../client/tokens.ts';
 import { type Limit, usageOf } from '../client/usage.ts';
 import { authHeaders, endpoints } from '../contract/endpoints.ts';
 import { gatewayctl } from '../topologies/gateway-process.ts';
-import type { Topology } from '../topologies/topology.ts';
+import { commandLineSettings, type Topology } from '../topologies/topology.ts';
 
 interface Refusal {
   readonly error: {
@@ -92,7 +92,7 @@ export function zeroLimitsBehaviour(gateway: () => Topology): void {
     });
 
     it('may be issued and set by operators, also by command', async () => {
-      const env = { GATEWAY_ADMIN_URL: gateway().adminUrl };
+      const env = commandLineSettings(gateway());
       const flags = ['--label', 'nothing', '--rpm', '0', '--tpd', '0'];
       const created = await gatewayctl(['token', 'create', ...flags], env);
       expect(created).toMatchObject({ exitCode: 0 });

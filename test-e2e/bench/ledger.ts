@@ -15,12 +15,13 @@ import {
 import { Outcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
-import { connectClient } from '@gateway/rpc/connect-client';
+import { openChannel } from '@gateway/rpc/grpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { freePorts, startNats, startPostgres } from '@gateway/testkit';
 import { addLocalDays, localDayOf, startOfLocalDayMs } from '@gateway/time';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { sql } from 'kysely';
+import { Client } from 'pg';
 
 /*
  * What the ledger costs, on a Postgres of its own that commits to disk: size, ingest, queries, removal of a day.
@@ -80,7 +81,11 @@ async function fillLedger(): Promise<void> {
       from usage_events where local_day = ${day} group by 1, 2, 3, 4`.execute(database);
     process.stderr.write(`filled ${day}\n`);
   }
-  await sql`vacuum analyze usage_events, usage_daily`.execute(database);
+  // Not in a transaction, as everything else is.
+  const direct = new Client({ connectionString: server.url });
+  await direct.connect();
+  await direct.query('vacuum analyze usage_events, usage_daily');
+  await direct.end();
 }
 
 async function measureSize(table: string): Promise<void> {
@@ -193,10 +198,11 @@ async function startUsageQuery() {
       () => false,
     );
   while (!(await isReady())) await new Promise((resolve) => setTimeout(resolve, 100));
+  const channel = stack.use(openChannel(`http://127.0.0.1:${grpcPort}`));
   const started = stack.move();
   return {
-    query: connectClient(UsageQueryService, url),
-    report: connectClient(UsageReportService, url),
+    query: channel.client(UsageQueryService),
+    report: channel.client(UsageReportService),
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }
@@ -217,6 +223,7 @@ function newEvent() {
     cachedTokens: BigInt(number % 1_000),
     outputTokens: BigInt(100 + (number % 900)),
     outcome: Outcome.COMPLETED,
+    accountId: `responses/team-${number % 3}`,
   });
 }
 

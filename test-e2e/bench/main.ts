@@ -21,6 +21,10 @@ try {
     await import('./ledger.ts');
     process.exit();
   }
+  if (process.argv[2] === 'request-log') {
+    await import('./request-log.ts');
+    process.exit();
+  }
   const options = readOptions(process.argv.slice(2));
   if (options === 'help') process.stdout.write(usage);
   else {

@@ -32,7 +32,7 @@ export const usage = `npm run bench -- [options]
   --out <folder>       where results go (bench-results)
   --profile            profiles the gateway's processes under each case and prints where time goes
   --remark <text>      stands above the figures
-npm run bench -- ledger measures the usage ledger instead: see docs/operations.md.
+npm run bench -- ledger measures the usage ledger instead, and -- request-log the log of requests: see docs/operations.md.
 BENCH_PORTKEY=<folder> names a folder with @portkey-ai/gateway, to be measured as well.
 `;
 

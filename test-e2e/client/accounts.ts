@@ -1,17 +1,8 @@
 import type { Topology } from '../topologies/topology.ts';
 
 /** How many requests the broker counts as under way with an account. */
-export async function inFlightOf({ brokerAdminUrl }: Pick<Topology, 'brokerAdminUrl'>, accountId: string) {
-  const response = await fetch(`${brokerAdminUrl}/gateway.pool.v1.PoolBrokerService/ListAccounts`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ pool: accountId.slice(0, accountId.indexOf('/')) }),
-    signal: AbortSignal.timeout(10_000),
-  });
-  if (!response.ok) throw new Error(`ListAccounts answered ${response.status}: ${await response.text()}`);
-  const { accounts = [] } = (await response.json()) as {
-    readonly accounts?: readonly { readonly id: string; readonly inFlight?: number }[];
-  };
+export async function inFlightOf({ operator }: Pick<Topology, 'operator'>, accountId: string): Promise<number> {
+  const accounts = await operator.accountsOf(accountId.slice(0, accountId.indexOf('/')));
   return accounts.find(({ id }) => id === accountId)?.inFlight ?? 0;
 }
 

@@ -1,3 +1,6 @@
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { openChannel } from '@gateway/rpc/grpc';
+
 /** What the limiter's counter of a token's day stands at. */
 export interface DayCounter {
   readonly localDay: string;
@@ -12,51 +15,27 @@ export interface ReconciledCounter {
   readonly pendingTokens: number;
 }
 
-/** Reads a token's day counter and changes nothing. */
-export async function dayCounterOf(adminUrl: string, tokenId: string, tokensPerDay: number): Promise<DayCounter> {
-  const { status } = await callLimiter<PeekAnswer>(adminUrl, 'LimiterService/Peek', {
-    key: `token:${tokenId}`,
-    limits: { tokensPerDay: String(tokensPerDay) },
-  });
-  return { localDay: status.localDay, usedTokens: tokensPerDay - Number(status.tokens.remaining ?? 0) };
+/** Reads a token's day counter at one limiter, and changes nothing. */
+export async function dayCounterOf(limiterUrl: string, tokenId: string, tokensPerDay: number): Promise<DayCounter> {
+  using limiter = openChannel(limiterUrl);
+  const request = { key: `token:${tokenId}`, limits: { tokensPerDay: BigInt(tokensPerDay) } };
+  const { status } = await limiter.client(LimiterService).peek(request, { timeoutMs: 10_000 });
+  if (status?.tokens === undefined) throw new Error('Peek answered without a status');
+  return { localDay: status.localDay, usedTokens: tokensPerDay - Number(status.tokens.remaining) };
 }
 
 /** Has a token's day counter compared with the ledger, and put right. */
 export async function reconcileDayCounter(
-  adminUrl: string,
+  limiterUrl: string,
   tokenId: string,
   localDay: string,
 ): Promise<ReconciledCounter> {
-  const { usedTokensBefore, usedTokensAfter, pendingTokens } = await callLimiter<ReconcileAnswer>(
-    adminUrl,
-    'LimiterOperatorService/ReconcileDay',
-    { key: `token:${tokenId}`, localDay },
-  );
+  using limiter = openChannel(limiterUrl);
+  const request = { key: `token:${tokenId}`, localDay };
+  const found = await limiter.client(LimiterOperatorService).reconcileDay(request, { timeoutMs: 10_000 });
   return {
-    usedTokensBefore: usedTokensBefore === undefined ? undefined : Number(usedTokensBefore),
-    usedTokensAfter: Number(usedTokensAfter ?? 0),
-    pendingTokens: Number(pendingTokens ?? 0),
+    usedTokensBefore: found.usedTokensBefore === undefined ? undefined : Number(found.usedTokensBefore),
+    usedTokensAfter: Number(found.usedTokensAfter),
+    pendingTokens: Number(found.pendingTokens),
   };
-}
-
-/** In the JSON of protobuf a 64-bit number is a text, and a zero is absent. */
-interface PeekAnswer {
-  readonly status: { readonly localDay: string; readonly tokens: { readonly remaining?: string } };
-}
-
-interface ReconcileAnswer {
-  readonly usedTokensBefore?: string;
-  readonly usedTokensAfter?: string;
-  readonly pendingTokens?: string;
-}
-
-async function callLimiter<Answer>(adminUrl: string, method: string, body: object): Promise<Answer> {
-  const response = await fetch(`${adminUrl}/gateway.limiter.v1.${method}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(10_000),
-  });
-  if (!response.ok) throw new Error(`${method} answered ${response.status}: ${await response.text()}`);
-  return (await response.json()) as Answer;
 }

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { toJson } from '@bufbuild/protobuf';
+import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { Topology } from '../topologies/topology.ts';
 
 /** An entry of the request log as JSON has it, as far as tests look at it: members without a value are absent. */
@@ -25,28 +27,16 @@ export interface AttemptJson {
 }
 
 /**
- * The latest requests of a token, newest first, as an operator's HTTP client would ask for them. A request is logged soon after
+ * The latest requests of a token, newest first, as operators see them. A request is logged soon after
  * it has ended: waits until there are so many.
  */
 export async function loggedRequestsOf(
-  gateway: Pick<Topology, 'usageAdminUrl'>,
+  { operator }: Pick<Topology, 'operator'>,
   tokenId: string,
   atLeast = 1,
 ): Promise<readonly LoggedRequestJson[]> {
   for (const giveUpAtMs = Date.now() + 10_000; ; await sleep(50)) {
-    const requests = await listRequests(gateway, tokenId);
-    if (requests.length >= atLeast || Date.now() > giveUpAtMs) return requests;
+    const requests = (await operator.requestsOf(tokenId)).map((each) => toJson(RequestLoggedSchema, each));
+    if (requests.length >= atLeast || Date.now() > giveUpAtMs) return requests as unknown as LoggedRequestJson[];
   }
-}
-
-async function listRequests({ usageAdminUrl }: Pick<Topology, 'usageAdminUrl'>, tokenId: string) {
-  const response = await fetch(`${usageAdminUrl}/gateway.usage.v1.UsageReportService/ListRequests`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ tokenId, limit: 100 }),
-    signal: AbortSignal.timeout(10_000),
-  });
-  if (!response.ok) throw new Error(`ListRequests answered ${response.status}: ${await response.text()}`);
-  const { requests = [] } = (await response.json()) as { readonly requests?: readonly LoggedRequestJson[] };
-  return requests;
 }

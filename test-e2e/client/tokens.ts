@@ -1,3 +1,4 @@
+import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Topology } from '../topologies/topology.ts';
 
 export interface TestToken {
@@ -11,46 +12,33 @@ export interface TokenOptions {
   readonly tokensPerDay?: number;
 }
 
-/** Issues a token the way an operator's HTTP client would: a JSON call on the admin port. */
+/** Issues a token as an operator. */
 export async function issueToken(
-  { adminUrl }: Pick<Topology, 'adminUrl'>,
-  options: TokenOptions = {},
+  { operator }: Pick<Topology, 'operator'>,
+  { kind = 'service', ...limits }: TokenOptions = {},
 ): Promise<TestToken> {
-  const { kind = 'service', requestsPerMinute, tokensPerDay } = options;
-  const answer = await callIdentity(adminUrl, 'Issue', {
-    kind: kind === 'service' ? 'TOKEN_KIND_SERVICE' : 'TOKEN_KIND_PERSONAL',
+  const isService = kind === 'service';
+  const { token, tokenText } = await operator.issue({
+    kind: isService ? TokenKind.SERVICE : TokenKind.PERSONAL,
     label: 'e2e',
-    limits: kind === 'service' ? { requestsPerMinute, tokensPerDay: tokensPerDay?.toString() } : undefined,
+    limits: isService ? limitsOf(limits) : undefined,
   });
-  return { tokenId: answer.token.tokenId, text: answer.tokenText };
+  return { tokenId: token?.tokenId ?? '', text: tokenText };
 }
 
 /** Sets both limits anew: one that is left out is no longer set. */
 export async function setLimits(
-  { adminUrl }: Pick<Topology, 'adminUrl'>,
+  { operator }: Pick<Topology, 'operator'>,
   tokenId: string,
-  { requestsPerMinute, tokensPerDay }: Pick<TokenOptions, 'requestsPerMinute' | 'tokensPerDay'>,
+  limits: Pick<TokenOptions, 'requestsPerMinute' | 'tokensPerDay'>,
 ): Promise<void> {
-  const limits = { requestsPerMinute, tokensPerDay: tokensPerDay?.toString() };
-  await callIdentity(adminUrl, 'SetLimits', { tokenId, limits });
+  await operator.update({ tokenId, limits: limitsOf(limits) });
 }
 
-export async function revokeToken({ adminUrl }: Topology, tokenId: string): Promise<void> {
-  await callIdentity(adminUrl, 'Revoke', { tokenId });
+export async function revokeToken({ operator }: Pick<Topology, 'operator'>, tokenId: string): Promise<void> {
+  await operator.revoke(tokenId);
 }
 
-interface IssueAnswer {
-  readonly token: { readonly tokenId: string };
-  readonly tokenText: string;
-}
-
-async function callIdentity(adminUrl: string, method: string, body: object): Promise<IssueAnswer> {
-  const response = await fetch(`${adminUrl}/gateway.identity.v1.IdentityService/${method}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(10_000),
-  });
-  if (!response.ok) throw new Error(`${method} answered ${response.status}: ${await response.text()}`);
-  return (await response.json()) as IssueAnswer;
+function limitsOf({ requestsPerMinute, tokensPerDay }: Omit<TokenOptions, 'kind'>) {
+  return { requestsPerMinute, tokensPerDay: tokensPerDay === undefined ? undefined : BigInt(tokensPerDay) };
 }

@@ -38,11 +38,10 @@ describe('a gateway on a NATS cluster and a Postgres with a synchronous standby'
       }),
     );
     ledger = new LedgerTap(pair.primary.url);
-    const identity = { adminUrl: gateway.adminUrls.identity };
     const clients = await Promise.all(
       Array.from({ length: 20 }, async () => ({
         kind: 'personal' as const,
-        token: await issueToken(identity, { kind: 'personal' }),
+        token: await issueToken(gateway, { kind: 'personal' }),
       })),
     );
     const edges = gateway.replicas['edge-router'].map(({ publicUrl }) => publicUrl ?? '');

@@ -13,7 +13,7 @@ const isLong = process.env.FAULTS === 'long';
 const streams = isLong ? 300 : 60;
 /** Files are read every ten seconds. */
 const untilReadMs = 11_000;
-const holders = [...serviceNames, 'gatewayctl', 'prometheus'];
+const holders = [...serviceNames, 'prometheus'];
 
 /** A certificate for each holder, in files as `start:services --tls` reads them. They all trust `trusted`. */
 async function writeCertificates(
@@ -77,7 +77,7 @@ it(`a new authority and new certificates cut none of ${streams} streams, and fai
   // Its peers make new connections to it, and it to them.
   for (const name of ['usage-query', 'limiter'] as const) await services[name].restart();
   useCertificates(folder);
-  const response = await fetch(`${gateway.limiterAdminUrl}/metrics`);
+  const response = await fetch(`${gateway.adminUrls.limiter}/metrics`);
   expect(response.status).toBe(200);
 
   const texts = (await Promise.all(answers)).map(({ text }) => text);

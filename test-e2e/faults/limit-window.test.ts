@@ -37,7 +37,7 @@ describe('requests per minute, over many processes', () => {
     backends = await ownBackends(stack);
     running = stack.use(
       await startServices({
-        replicas: { 'edge-router': 4, limiter: 2 },
+        replicas: { 'edge-router': 4, limiter: 2, admin: 0 },
         env: {
           ...suiteSettings,
           LOG_LEVEL: 'error',
@@ -68,7 +68,7 @@ describe('requests per minute, over many processes', () => {
 
   /** Runs the clients on a token of its own, does something meanwhile, and answers what was asked, answered and logged. */
   async function underLoad(durationMs: number, meanwhile: () => Promise<void> = async () => undefined) {
-    const token = await issueToken({ adminUrl: running.adminUrls.identity }, { requestsPerMinute: limit });
+    const token = await issueToken(running, { requestsPerMinute: limit });
     await using log = await AdmissionLog.open(backends.redisUrl, token.tokenId);
     if (form.startsFull) await log.fill(limit);
     log.follow();

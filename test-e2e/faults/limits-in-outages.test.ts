@@ -22,7 +22,7 @@ describe('limits while the limiters, or their Redis, are away', () => {
   afterAll(() => gateway?.[Symbol.asyncDispose]());
 
   const issue = (limits: { readonly requestsPerMinute?: number; readonly tokensPerDay?: number }) =>
-    issueToken({ adminUrl: gateway.adminUrls.identity }, limits);
+    issueToken(gateway, limits);
 
   /** Sends so many requests to an edge, one after the other, and counts those that were admitted. Fails when one was neither admitted nor refused. */
   async function admittedBy(edge: number, token: TestToken, count: number): Promise<number> {

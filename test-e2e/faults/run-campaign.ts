@@ -82,12 +82,11 @@ const quickSettings = {
   RPC_TIMEOUT_MS: '2000',
 };
 
-async function issueTokens({ adminUrls }: ReplicatedServices, count: number): Promise<readonly LoadClient[]> {
-  const identity = { adminUrl: adminUrls.identity };
+async function issueTokens(gateway: ReplicatedServices, count: number): Promise<readonly LoadClient[]> {
   return Promise.all(
     Array.from({ length: count }, async (_, index): Promise<LoadClient> => {
-      if (index % 4 === 3) return { kind: 'personal', token: await issueToken(identity, { kind: 'personal' }) };
-      return { kind: 'service', token: await issueToken(identity, { requestsPerMinute: 100_000, tokensPerDay }) };
+      if (index % 4 === 3) return { kind: 'personal', token: await issueToken(gateway, { kind: 'personal' }) };
+      return { kind: 'service', token: await issueToken(gateway, { requestsPerMinute: 100_000, tokensPerDay }) };
     }),
   );
 }

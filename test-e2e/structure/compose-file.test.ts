@@ -2,13 +2,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkAdapterSettings } from '@gateway/adapter-kit';
+import { readAdminProcessConfig } from '@gateway/admin/config';
 import { readDatabaseUrl } from '@gateway/all-in-one/gateway-database';
 import { defaultGatewayConfig, type Environment, readSettings } from '@gateway/config';
 import { readEdgeRouterConfig, readEdgeRouterPeerUrls } from '@gateway/edge-router/config';
 import { readIdentityProcessConfig } from '@gateway/identity/config';
 import { checkExposure, readProcessConfig } from '@gateway/lifecycle';
 import { readStandAloneLimiterConfig } from '@gateway/limiter/config';
-import { readCredentialConfig, readPoolBrokerConfig, readRequiredKeys } from '@gateway/pool-broker/config';
+import { readPoolBrokerConfig, readRequiredKeys } from '@gateway/pool-broker/config';
 import { serviceNames } from '@gateway/testkit';
 import { readUsageIngestProcessConfig } from '@gateway/usage-ingest/config';
 import { readUsageQueryProcessConfig } from '@gateway/usage-query/config';
@@ -30,8 +31,9 @@ const readers: Readonly<Record<string, readonly Read[]>> = {
   identity: [readProcessConfig, withGrpc, readIdentityProcessConfig],
   'usage-ingest': [readProcessConfig, withGrpc, readUsageIngestProcessConfig],
   'usage-query': [readProcessConfig, withGrpc, readUsageQueryProcessConfig],
+  admin: [readProcessConfig, withoutGrpc, readAdminProcessConfig],
   migrate: [readDatabaseUrl],
-  gatewayctl: [readDatabaseUrl, readCredentialConfig, readAdminUrl],
+  gatewayctl: [readAdminAddress],
 };
 
 /** What is started with the profile `observability`. */
@@ -84,7 +86,8 @@ describe('docker-compose.yml', () => {
           const peer = compose.services[hostname];
           const isShared = peer?.networks.some((network) => networks.includes(network)) ?? false;
           const { GRPC_PORT, ADMIN_PORT, CREDENTIAL_PORT } = peer?.environment ?? {};
-          const own = setting === 'CREDENTIAL_URL' ? [CREDENTIAL_PORT] : [GRPC_PORT, ADMIN_PORT];
+          const isAdmin = hostname === 'admin';
+          const own = setting === 'CREDENTIAL_URL' ? [CREDENTIAL_PORT] : [isAdmin ? ADMIN_PORT : GRPC_PORT];
           return !isShared || (GRPC_PORT !== undefined && !own.includes(port));
         })
         .map(([setting, value]) => `${name}: ${setting}=${value}`),
@@ -92,16 +95,30 @@ describe('docker-compose.yml', () => {
     expect(unreachable).toEqual([]);
   });
 
+  it('has the admin service read the metrics of every service, where it reaches them', () => {
+    const { METRICS_URLS = '' } = service('admin').environment;
+    const read = METRICS_URLS.split(',').map((entry) => entry.split('='));
+    expect(read.map(([name]) => name).toSorted()).toEqual([...serviceNames].toSorted());
+    for (const [name = '', url] of read) {
+      expect(url).toBe(`http://${name}:${service(name).environment.ADMIN_PORT}`);
+      expect(
+        service(name).networks.some((network) => service('admin').networks.includes(network)),
+        name,
+      ).toBe(true);
+    }
+  });
+
   it('lets those out to providers and token endpoints who ask there, and nobody else', () => {
     const isOutside = (network: string) => compose.networks[network]?.internal !== true;
     const out = services.filter(([, { networks }]) => networks.some(isOutside)).map(([name]) => name);
     expect(out.filter((name) => !observers.includes(name)).toSorted()).toEqual(
-      ['edge-router', 'messages-adapter', 'pool-broker', 'responses-adapter', 'simulator'].toSorted(),
+      // The admin service: where operators sign in by OpenID Connect.
+      ['admin', 'edge-router', 'messages-adapter', 'pool-broker', 'responses-adapter', 'simulator'],
     );
     const published = services.filter(([, { ports }]) => ports.length > 0);
     const toTheWorld = published.filter(([, { ports }]) => ports.some((port) => !port.startsWith('127.0.0.1:')));
     expect(toTheWorld.map(([name]) => name)).toEqual(['edge-router']);
-    expect(published.map(([name]) => name).toSorted()).toEqual(['edge-router', 'grafana', 'prometheus']);
+    expect(published.map(([name]) => name).toSorted()).toEqual(['admin', 'edge-router', 'grafana', 'prometheus']);
   });
 
   it('starts what watches it only when it is asked for', () => {
@@ -173,8 +190,9 @@ function withoutGrpc(env: Environment): void {
   checkExposure(env, false);
 }
 
-function readAdminUrl(env: Environment): unknown {
+function readAdminAddress(env: Environment): unknown {
   return readSettings(env, (reader) => ({
     url: reader.optionalUrl('GATEWAY_ADMIN_URL', 'http://127.0.0.1:9090'),
+    token: reader.optional('GATEWAY_ADMIN_TOKEN'),
   }));
 }

@@ -13,7 +13,7 @@ export function namesThatSayNothing(tree: SourceTree): readonly Violation[] {
 /** A file that nobody can read in one go wants to be several. */
 export function filesTooLong(tree: SourceTree): readonly Violation[] {
   return [...tree].flatMap(([path, text]) => {
-    if (!path.endsWith('.ts') || isTest(path)) return [];
+    if (!/\.(tsx?|css)$/.test(path) || isTest(path)) return [];
     const lines = text.trimEnd().split('\n').length;
     return lines <= longestSource ? [] : [{ file: path, problem: `has ${lines} lines; at most ${longestSource}` }];
   });

@@ -10,6 +10,8 @@ const packages = {
   'libs/time': [],
   'services/limiter': [],
   'services/identity': [],
+  'services/admin': [],
+  'services/admin/console': [],
   'services/all-in-one': [],
   'services/gatewayctl': [],
   'test-e2e': [],
@@ -28,6 +30,7 @@ describe('the direction of imports', () => {
     ['test-e2e/suite/a.ts', '@gateway/rpc'],
     ['deploy/scripts/a.ts', '@gateway/rpc'],
     ['services/limiter/src/a.ts', 'express'],
+    ['services/admin/console/src/a.tsx', '@gateway/proto/admin/v1/token_service_pb.js'],
   ])('lets %s import %s', (file, specifier) => {
     expect(check(file, specifier)).toEqual([]);
   });
@@ -41,6 +44,8 @@ describe('the direction of imports', () => {
     ['services/limiter/test/a.test.ts', '@gateway/identity/service'],
     ['services/gatewayctl/src/a.ts', '@gateway/test-e2e'],
     ['deploy/scripts/a.ts', '@gateway/limiter/service'],
+    ['services/admin/console/src/a.tsx', '@gateway/rpc'],
+    ['services/admin/console/src/a.tsx', '@gateway/admin/parts'],
   ])('forbids %s to import %s', (file, specifier) => {
     expect(check(file, specifier)).toEqual([expect.stringContaining(`${file}: imports ${specifier}`)]);
   });

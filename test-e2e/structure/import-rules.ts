@@ -8,6 +8,8 @@ const lowerLayers: Record<Layer | 'deploy', readonly Layer[]> = {
   proto: [],
   libs: ['proto', 'libs'],
   services: ['proto', 'libs'],
+  // In a browser there is the API, and nothing of the services behind it.
+  console: ['proto'],
   'test-e2e': ['proto', 'libs', 'services'],
   deploy: ['proto', 'libs'],
 };

@@ -11,7 +11,7 @@ export interface Import {
 /** Every import of the tree's sources: static, dynamic, of types, for side effects, and re-exports. */
 export function importsOf(tree: SourceTree): readonly Import[] {
   return [...tree]
-    .filter(([file]) => /\.(ts|js|mjs)$/.test(file))
+    .filter(([file]) => /\.(tsx?|js|mjs)$/.test(file))
     .flatMap(([file, text]) => specifiersIn(text).map((specifier) => ({ file, specifier })));
 }
 
@@ -26,7 +26,10 @@ export function packageOf(specifier: string): string | undefined {
 }
 
 function specifiersIn(text: string): readonly string[] {
-  const code = text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+  const code = text
+    .replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+    // Texts of several lines may be code for somebody else.
+    .replaceAll(/`[^`]*`/g, (quoted) => (quoted.includes('\n') ? '``' : quoted));
   const found = patterns.flatMap((pattern) => [...code.matchAll(pattern)].map(([, specifier = '']) => specifier));
   return found.filter((specifier) => specifier !== '' && !specifier.includes('${'));
 }

@@ -28,21 +28,24 @@ const readPatterns = [
   '*.ts',
   'proto/**/*.proto',
   'proto/package.json',
-  '{libs,services,test-e2e,deploy}/**/*.{ts,js,mjs,lua,sql}',
+  '{libs,services,test-e2e,deploy}/**/*.{ts,tsx,css,js,mjs,lua,sql}',
   '{libs,services}/*/{package.json,README.md}',
+  'services/admin/console/package.json',
   'test-e2e/package.json',
 ];
 
 function isLeftOut(path: string): boolean {
-  return path.split('/').some((part) => part === 'node_modules' || part === 'gen' || part === 'data');
+  return path.split('/').some((part) => ['node_modules', 'gen', 'data', 'dist'].includes(part));
 }
 
 /** Whether a file only runs in tests. */
 export function isTest(path: string): boolean {
   return (
-    /\.test\.ts$/.test(path) ||
+    /\.test\.tsx?$/.test(path) ||
     /\/(__fixtures__|src\/testing)\//.test(path) ||
     /^(libs|services)\/[^/]+\/test\//.test(path) ||
+    // The console on made-up data.
+    path.startsWith('services/admin/console/dev/') ||
     path.startsWith('test-e2e/')
   );
 }

@@ -1,6 +1,6 @@
 import type { SourceTree } from './source-tree.ts';
 
-export type Layer = 'proto' | 'libs' | 'services' | 'test-e2e';
+export type Layer = 'proto' | 'libs' | 'services' | 'console' | 'test-e2e';
 
 /** A package of the repository. */
 export interface Workspace {
@@ -18,15 +18,19 @@ export const compositions: readonly string[] = ['services/all-in-one', 'services
 
 export function workspacesOf(tree: SourceTree): readonly Workspace[] {
   return [...tree].flatMap(([path, text]) => {
-    const match = /^((?:(proto|test-e2e)|(libs|services)\/[^/]+))\/package\.json$/.exec(path);
-    const layer = layers.find((name) => name === (match?.[2] ?? match?.[3]));
+    const match = /^((?:(proto|test-e2e)|services\/admin\/(console)|(libs|services)\/[^/]+))\/package\.json$/.exec(
+      path,
+    );
+    const layer = layers.find((name) => name === (match?.[2] ?? match?.[3] ?? match?.[4]));
     return match?.[1] === undefined || layer === undefined ? [] : [{ folder: match[1], layer, ...readPackage(text) }];
   });
 }
 
 /** The workspace that holds a file; undefined for the root's own files and those of `deploy/`. */
 export function workspaceOf(path: string, workspaces: readonly Workspace[]): Workspace | undefined {
-  return workspaces.find(({ folder }) => path.startsWith(`${folder}/`));
+  const around = workspaces.filter(({ folder }) => path.startsWith(`${folder}/`));
+  // The console is in the folder of the service that serves it.
+  return around.toSorted((a, b) => b.folder.length - a.folder.length)[0];
 }
 
 /** Name and dependencies in a package.json; the root's tools are its development dependencies. */
@@ -39,7 +43,7 @@ export function readPackage(text: string): { readonly name: string; readonly dep
   };
 }
 
-const layers: readonly Layer[] = ['proto', 'libs', 'services', 'test-e2e'];
+const layers: readonly Layer[] = ['proto', 'libs', 'services', 'console', 'test-e2e'];
 
 function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;

@@ -4,4 +4,6 @@ import { startServicesTopology } from '../topologies/services.ts';
 
 modelListRefreshBehaviour('one process', () => startAllInOne('model-lists'));
 modelListRefreshBehaviour('two workers', () => startAllInOne('model-lists-of-workers', { GATEWAY_WORKERS: '2' }));
-modelListRefreshBehaviour('services', () => startServicesTopology('model-lists-of-services'));
+modelListRefreshBehaviour('services', () =>
+  startServicesTopology('model-lists-of-services', { replicas: { admin: 0 } }),
+);

@@ -1,10 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '@gateway/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventsOf } from '../client/chat.ts';
+import { adminTokenIn, operatorByApi } from '../client/operator.ts';
+import { issueToken } from '../client/tokens.ts';
 import { usageOf } from '../client/usage.ts';
 import { gatewayctl, type RunningCommand, startGatewayctl, untilReady } from '../topologies/gateway-process.ts';
 
@@ -45,6 +47,34 @@ describe('a newcomer without any setting', () => {
     expect(events.at(-1)).toBe('[DONE]');
     expect([...response.headers.keys()].filter((name) => name.startsWith('x-ratelimit-'))).toHaveLength(6);
     expect(command.stdout()).toContain('simulated');
+  });
+
+  it('finds the console where the welcome says, signs in with the token in its folder, and streams with one made there', async () => {
+    await using command = await start();
+    const [, url = '', file = ''] = /Console +(\S+) +sign in with the token in (\S+)/.exec(command.stdout()) ?? [];
+    expect(url).toBe(adminUrl);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await (await fetch(url)).text()).toContain('<div id="console">');
+    const adminToken = await adminTokenIn(env.GATEWAY_DATA ?? '');
+    const { text } = await issueToken({ operator: operatorByApi({ adminUrl, adminToken }) }, { requestsPerMinute: 5 });
+    const { body, ...curl } = parseCurl(command.stdout());
+    const headers = { ...curl.headers, Authorization: `Bearer ${text}` };
+    const response = await fetch(curl.url, { method: 'POST', headers, body });
+    expect(eventsOf(await response.text()).at(-1)).toBe('[DONE]');
+    expect(response.headers.get('x-ratelimit-limit-requests')).toBe('5');
+  });
+
+  it('gets another token for the console when the file with the first one is gone', async () => {
+    await using first = await start();
+    const before = await adminTokenIn(env.GATEWAY_DATA ?? '');
+    first.kill('SIGTERM');
+    await first.ended;
+    await rm(join(env.GATEWAY_DATA ?? '', 'admin-token'));
+    await using _second = await start();
+    const after = await adminTokenIn(env.GATEWAY_DATA ?? '');
+    const accounts = (adminToken: string) => operatorByApi({ adminUrl, adminToken }).accountsOf('responses');
+    expect(await accounts(after)).not.toEqual([]);
+    await expect(accounts(before)).rejects.toThrow('unauthenticated');
   });
 
   it('finds token, usage and day budget again after a restart', async () => {
@@ -122,14 +152,11 @@ describe('a newcomer without any setting', () => {
     expect(before.token).toEqual({ kind: 'service', label: 'ci' });
     expect(before.limits).toMatchObject({ requestsPerMinute: { limit: 60 }, tokensPerDay: { limit: 1_000_000 } });
 
-    const listed = await gatewayctl(['token', 'list', '--json'], env);
-    const rows = listed.stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { id: string; label: string });
-    const id = rows.find(({ label }) => label === 'ci')?.id ?? '';
+    const listed = await gatewayctl(['token', 'list', '-o', 'json'], env);
+    const rows: readonly { token: { tokenId: string; label: string } }[] = JSON.parse(listed.stdout);
+    const id = rows.find((row) => row.token.label === 'ci')?.token.tokenId ?? '';
     expect(listed.stdout).not.toContain(token);
-    expect((await gatewayctl(['token', 'set-limits', id, '--rpm', '7'], env)).exitCode).toBe(0);
+    expect((await gatewayctl(['token', 'set', id, '--rpm', '7', '--tpd', 'none'], env)).exitCode).toBe(0);
     await expect
       .poll(async () => (await usageOf({ baseUrl }, token)).limits, { timeout: 10_000 })
       .toMatchObject({ requestsPerMinute: { limit: 7 }, tokensPerDay: null });
@@ -153,7 +180,7 @@ describe('a newcomer without any setting', () => {
     }
     await using command = await start(real);
     expect(command.stdout()).not.toMatch(/gw_\w/);
-    expect(command.stdout()).toContain('gatewayctl -- token create --label');
+    expect(command.stdout()).toContain('gatewayctl token create --label');
     expect((await usageOf({ baseUrl: `http://127.0.0.1:${env.PORT}` }, token)).token.label).toBe('first token');
   });
 
@@ -164,7 +191,7 @@ describe('a newcomer without any setting', () => {
     expect(offline.stderr).toContain(`written to the embedded database ${database}\n`);
     const id = /created (\S+)/.exec(offline.stderr)?.[1] ?? '';
     for (const args of [
-      ['set-limits', id, '--rpm', '5'],
+      ['set', id, '--rpm', '5'],
       ['revoke', id],
     ]) {
       const { stdout, stderr, exitCode } = await gatewayctl(['token', ...args], env);
@@ -181,14 +208,15 @@ describe('a newcomer without any setting', () => {
     const refused = ['', '   ', 'x'.repeat(101), 'a\u200bb', 'a\u202eb', 'a\u2028b', 'a\nb'];
     for (const label of refused) {
       const { exitCode, stdout, stderr } = await gatewayctl(['token', 'create', '--label', label], env);
-      expect([exitCode, stdout]).toEqual([1, '']);
-      expect(stderr).toContain('label must ');
+      expect([exitCode, stdout]).toEqual([2, '']);
+      expect(stderr).toContain('--label: Must ');
     }
     await using _command = await start();
+    const authorization = `Bearer ${await adminTokenIn(env.GATEWAY_DATA ?? '')}`;
     const issue = (label: string) =>
-      fetch(`${adminUrl}/gateway.identity.v1.IdentityService/Issue`, {
+      fetch(`${adminUrl}/gateway.admin.v1.TokenService/IssueToken`, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', authorization },
         body: JSON.stringify({ kind: 'TOKEN_KIND_SERVICE', label }),
       });
     for (const label of refused) {
@@ -196,7 +224,7 @@ describe('a newcomer without any setting', () => {
       expect(response.status).toBe(400);
       expect(await response.json()).toMatchObject({
         code: 'invalid_argument',
-        message: expect.stringContaining('label must '),
+        message: expect.stringContaining('label: Must '),
       });
     }
     expect(await (await issue(` ${'🦊'.repeat(100)} `)).json()).toMatchObject({ token: { label: '🦊'.repeat(100) } });

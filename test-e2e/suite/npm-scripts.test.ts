@@ -3,9 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@gateway/simulator';
-import { freePorts } from '@gateway/testkit';
+import { freePorts, serviceNames } from '@gateway/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chatAfresh } from '../client/fresh-connection.ts';
+import { adminTokenIn, operatorByApi } from '../client/operator.ts';
 import { issueToken } from '../client/tokens.ts';
 import { writeGatewayFile } from '../topologies/gateway-file.ts';
 import { type RunningCommand, startCommand, startNpmScript, untilReady } from '../topologies/gateway-process.ts';
@@ -40,7 +41,6 @@ describe('a signal to npm', () => {
   it.each([
     { script: 'start', args: [] },
     { script: 'start', args: ['--workers', '2'] },
-    { script: 'gatewayctl', args: ['start'] },
     { script: 'simulator', args: ['--port', '0'] },
   ])('ends all that it has started: $script $args', async ({ script, args }) => {
     const mark = processMark();
@@ -68,7 +68,7 @@ describe('a signal to npm', () => {
       TOKEN_HASH_KEY: Buffer.alloc(32, 7).toString('base64'),
     });
     await untilSaid(command, '\ncurl ');
-    expect((await mark.running()).filter((line) => line.includes('/src/main.ts'))).toHaveLength(8);
+    expect((await mark.running()).filter((line) => line.includes('/src/main.ts'))).toHaveLength(serviceNames.length);
     process.kill(command.pid, 'SIGTERM');
     await command.ended;
     await expect.poll(() => mark.running(), { timeout: 30_000 }).toEqual([]);
@@ -85,7 +85,8 @@ describe('a signal to npm', () => {
     });
     const adminUrl = `http://127.0.0.1:${adminPort}`;
     await untilReady(adminUrl, command);
-    const token = await issueToken({ adminUrl }, { kind: 'personal' });
+    const adminToken = await adminTokenIn(join(folder, 'data'));
+    const token = await issueToken({ operator: operatorByApi({ adminUrl, adminToken }) }, { kind: 'personal' });
     const stream = chatAfresh({ baseUrl: `http://127.0.0.1:${port}` }, token.text, {
       model: 'gateway/claude',
       stream: true,

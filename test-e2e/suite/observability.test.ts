@@ -26,6 +26,6 @@ describe('the gateway in one process, looked at', () => {
   requestSpansBehaviour(observed, { areServices: false, logs: ({ command }) => command.stderr() });
 });
 
-/** Calls, backends, certificates, workers: one process on its embedded storage has none. Its database does not fail. */
+/** Calls to other processes, backends, certificates, workers: one process on its embedded storage has none. Its database does not fail. */
 const ofServices =
-  /\b(gateway_)?(rpc|messaging)_|gateway_(backend|certificate|worker|pool_store)|db_client\w+\{[^}]*error_type!=|result="dead_letter"/;
+  /\b(gateway_)?(rpc_client|messaging)_|gateway_(rpc_refusals|backend|certificate|worker|pool_store)|db_client\w+\{[^}]*error_type!=|result="dead_letter"/;

@@ -16,6 +16,7 @@ import { issueToken, revokeToken } from '../client/tokens.ts';
 import { usageOf } from '../client/usage.ts';
 import { gatewayctl } from '../topologies/gateway-process.ts';
 import { type ServicesTopology, startServicesTopology } from '../topologies/services.ts';
+import { commandLineSettings } from '../topologies/topology.ts';
 
 const accountKeys = { ACCOUNT_KEYS: `k1:${'ab'.repeat(32)}` };
 
@@ -86,7 +87,7 @@ describe('the gateway as many processes on PgBouncer in transaction mode and a N
     try {
       const secretFile = join(folder, 'secret');
       await writeFile(secretFile, 'stored-secret');
-      const env = { DATABASE_URL: databaseUrl, GATEWAY_ADMIN_URL: gateway.brokerAdminUrl, ...accountKeys };
+      const env = commandLineSettings(gateway);
       const flags = ['--kind', 'api_key', '--secret-file', secretFile];
       expect(await gatewayctl(['account', 'add', 'messages/stored', ...flags], env)).toMatchObject({ exitCode: 0 });
       const listed = async () => (await gatewayctl(['account', 'list'], env)).stdout;

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { type Simulator, startSimulator } from '@gateway/simulator';
 import { freePorts } from '@gateway/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { adminTokenIn, operatorByApi } from '../client/operator.ts';
 import { issueToken } from '../client/tokens.ts';
 import { usageOf } from '../client/usage.ts';
 import { writeGatewayFile } from '../topologies/gateway-file.ts';
@@ -47,6 +48,7 @@ describe.each([
     await untilReady(adminUrl, command);
     return command;
   };
+  const operator = async () => operatorByApi({ adminUrl, adminToken: await adminTokenIn(join(folder, 'data')) });
   const post = (path: string, token: string, body: object) =>
     fetch(`${baseUrl}${path}`, {
       method: 'POST',
@@ -67,7 +69,8 @@ describe.each([
     const limit = 7;
     {
       await using first = await start();
-      token = (await issueToken({ adminUrl }, { requestsPerMinute: limit, tokensPerDay: 1_000_000 })).text;
+      token = (await issueToken({ operator: await operator() }, { requestsPerMinute: limit, tokensPerDay: 1_000_000 }))
+        .text;
       expect(await chat(token)).toBe(200);
       expect(await status(post('/v1/chat/completions', token, { model: 'gateway/snel', messages: [] }))).toBe(400);
       const counted = { model: 'claude-sonnet-5', messages };
@@ -125,7 +128,7 @@ describe.each([
     }
     await Promise.all((await filesIn(data)).map((path) => chmod(path, 0o644)));
     await using _command = await start();
-    const token = await issueToken({ adminUrl }, { requestsPerMinute: 5 });
+    const token = await issueToken({ operator: await operator() }, { requestsPerMinute: 5 });
     expect(await chat(token.text)).toBe(200);
     const files = await filesIn(data);
     expect(files).toContain(join(data, 'gateway.sqlite-wal'));

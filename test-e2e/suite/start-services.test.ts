@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Simulator, startSimulator } from '@gateway/simulator';
 import { freePort, serviceNames, type TestBackends } from '@gateway/testkit';
+import { createTokenText } from '@gateway/tokens';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chat } from '../client/chat.ts';
 import { chatAfresh } from '../client/fresh-connection.ts';
+import { operatorByApi } from '../client/operator.ts';
 import { issueToken } from '../client/tokens.ts';
 import { writeGatewayFile } from '../topologies/gateway-file.ts';
 import { startNpmScript } from '../topologies/gateway-process.ts';
@@ -30,6 +32,7 @@ describe('npm run start:services with accounts of its own', () => {
   });
   afterAll(() => stack.disposeAsync());
 
+  const adminToken = createTokenText('operator');
   const settings = async () => ({
     PORT: String(await freePort()),
     GATEWAY_CONFIG: gatewayFile,
@@ -38,6 +41,7 @@ describe('npm run start:services with accounts of its own', () => {
     NATS_URL: backends.natsUrl,
     DATABASE_URL: backends.postgresUrl,
     TOKEN_HASH_KEY: Buffer.alloc(32, 7).toString('base64'),
+    ADMIN_TOKEN: adminToken,
   });
 
   it('stays after its welcome, answers, and after Ctrl-C stops everything, callers first', async () => {
@@ -45,9 +49,11 @@ describe('npm run start:services with accounts of its own', () => {
     const env = { ...mark.env, PORT: String(await freePort()), GATEWAY_CONFIG: gatewayFile };
     // Without any address: with Redis, NATS and Postgres of its own, and a first token.
     await using command = startNpmScript('start:services', env);
-    const { baseUrl, token = '', pids } = await welcomeOf(command);
+    const { baseUrl, token = '', adminToken: shown = '', adminUrls, pids } = await welcomeOf(command);
     await sleep(1_000);
     expect((await chat({ baseUrl }, token, { model: 'gateway/claude' })).status).toBe(200);
+    const operator = operatorByApi({ adminUrl: adminUrls.admin, adminToken: shown });
+    expect(await operator.accountsOf('messages')).not.toEqual([]);
     for (const name of serviceNames) expect(() => process.kill(pids[name], 0)).not.toThrow();
     process.kill(-command.pid, 'SIGINT');
     const { exitCode, stderr } = await command.ended;
@@ -57,7 +63,7 @@ describe('npm run start:services with accounts of its own', () => {
     await expect.poll(() => mark.running()).toEqual([]);
     const stopped = stoppedServices(stderr);
     expect([...stopped].sort()).toEqual([...serviceNames].sort());
-    expect(stopped[0]).toBe('edge-router');
+    expect(stopped.slice(0, 2).toSorted()).toEqual(['admin', 'edge-router']);
     expect(stopped.at(-1)).toBe('usage-query');
   });
 
@@ -119,7 +125,8 @@ describe('npm run start:services with accounts of its own', () => {
   async function withRunningStream(env: Readonly<Record<string, string>>) {
     const command = runStartServices(env);
     const { baseUrl, adminUrls } = await welcomeOf(command);
-    const token = await issueToken({ adminUrl: adminUrls.identity }, { kind: 'personal' });
+    const operator = operatorByApi({ adminUrl: adminUrls.admin, adminToken });
+    const token = await issueToken({ operator }, { kind: 'personal' });
     const fault = { kind: 'delay', betweenEventsMs: 100 } as const;
     for (const letter of ['a', 'b']) simulator.faults.add({ account: `messages-${letter}`, forSeconds: 60, fault });
     const messages = [{ role: 'user', content: '#long 300' }];

@@ -5,6 +5,11 @@ import { streamLimitSettings, writeStreamLimitsFile } from '../topologies/stream
 
 describeTopology(
   'streams of a gateway with short limits: services',
-  () => startServicesTopology('stream-limits-services', { env: streamLimitSettings, writeFile: writeStreamLimitsFile }),
+  () =>
+    startServicesTopology('stream-limits-services', {
+      env: streamLimitSettings,
+      writeFile: writeStreamLimitsFile,
+      replicas: { admin: 0 },
+    }),
   streamLimitsBehaviour,
 );

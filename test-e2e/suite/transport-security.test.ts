@@ -45,7 +45,7 @@ async function serve(tls: Tls) {
     serviceRoute(UsageQueryService, { getUsage: () => ({}), getDayTotal: () => ({ totalTokens: 7n }) }),
     serviceRoute(IdentityService, {
       resolve: () => ({}),
-      ...{ issue: () => ({}), revoke: () => ({}), setLimits: () => ({}), list: () => ({}) },
+      ...{ issue: () => ({}), revoke: () => ({}), update: () => ({}), rotate: () => ({}), list: () => ({}) },
       watchChanges: async function* () {
         yield {};
         await ended.promise;

@@ -9,6 +9,7 @@ import { chat } from '../client/chat.ts';
 import { usageOf } from '../client/usage.ts';
 import { startAllInOne } from '../topologies/all-in-one.ts';
 import { gatewayctl } from '../topologies/gateway-process.ts';
+import { commandLineSettings } from '../topologies/topology.ts';
 
 /** What the release before left behind: see deploy/release/schema-fixture.ts. */
 const fixture = join(import.meta.dirname, '../../libs/database/test/__fixtures__/0.1.0');
@@ -34,7 +35,7 @@ describe.each(['sqlite', 'postgres'] as const)('the gateway on a database of the
       token: { kind: 'service', label: 'kept' },
       limits: { requestsPerMinute: { limit: 600 }, tokensPerDay: { limit: 1_000_000 } },
     });
-    const { stdout } = await gatewayctl(['account', 'list'], { ...env, GATEWAY_ADMIN_URL: gateway.adminUrl });
+    const { stdout } = await gatewayctl(['account', 'list'], commandLineSettings(gateway));
     expect(stdout).toMatch(/^responses +kept +draining/m);
   });
 });

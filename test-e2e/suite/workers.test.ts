@@ -81,9 +81,13 @@ describeWorkers('two workers of the all-in-one gateway', async () => {
 });
 
 describeWorkers('two workers of the edge as a process of its own', async () => {
-  const gateway = await startServicesTopology('edge-workers', { tls: true, env: { EDGE_WORKERS: '2' } });
+  const gateway = await startServicesTopology('edge-workers', {
+    tls: true,
+    env: { EDGE_WORKERS: '2' },
+    replicas: { admin: 0 },
+  });
   const edge = gateway.services['edge-router'];
-  return { ...gateway, primaryPid: () => edge.pid ?? 0, terminate: () => edge.stop() };
+  return Object.assign(gateway, { primaryPid: () => edge.pid ?? 0, terminate: () => edge.stop() });
 });
 
 /** One connection to each of two workers. Each stays with its worker. */

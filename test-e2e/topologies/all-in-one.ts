@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@gateway/simulator';
 import { freePorts } from '@gateway/testkit';
+import { createTokenText } from '@gateway/tokens';
+import { adminTokenIn, operatorByApi } from '../client/operator.ts';
 import { responsesModels, writeGatewayFile } from './gateway-file.ts';
 import { type RunningCommand, startGatewayctl, untilReady } from './gateway-process.ts';
 import { suiteSettings, type Topology, uploadSettings } from './topology.ts';
@@ -28,6 +30,8 @@ export async function startAllInOne(
   const simulator = stack.use(await startSimulator({ responsesModels }));
   const [port, adminPort] = await freePorts(2);
   const gatewayFile = await writeFile(folder, simulator.url);
+  // The first token of an embedded database is in its folder.
+  const ownToken = env.DATABASE_URL === undefined ? undefined : { ADMIN_TOKEN: createTokenText('operator') };
   const command = stack.use(
     startGatewayctl(['start'], {
       PORT: String(port),
@@ -36,11 +40,13 @@ export async function startAllInOne(
       GATEWAY_CONFIG: gatewayFile,
       ...suiteSettings,
       ...uploadSettings,
+      ...ownToken,
       ...env,
     }),
   );
   const adminUrl = `http://127.0.0.1:${adminPort}`;
   await untilReady(adminUrl, command);
+  const adminToken = ownToken?.ADMIN_TOKEN ?? (await adminTokenIn(env.GATEWAY_DATA ?? join(folder, 'data')));
   const running = stack.move();
   return {
     name,
@@ -48,11 +54,9 @@ export async function startAllInOne(
     gatewayFile,
     baseUrl: `http://127.0.0.1:${port}`,
     adminUrl,
+    adminToken,
     edgeAdminUrl: adminUrl,
-    limiterAdminUrl: adminUrl,
-    usageAdminUrl: adminUrl,
-    ledgerAdminUrl: adminUrl,
-    brokerAdminUrl: adminUrl,
+    operator: operatorByApi({ adminUrl, adminToken }),
     simulator,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

@@ -6,10 +6,15 @@ import { Agent, setGlobalDispatcher } from 'undici';
 /** Where the certificates are with which this process is let in by services that speak TLS. A test file has one gateway with them. */
 let certificates: string | undefined;
 
-/** From now on `fetch` and the command line show the operator's certificate of a folder of `dev-certificates`. */
+/** From now on `fetch` and the command line show the certificate of the admin service in a folder of `dev-certificates`. */
 export function useCertificates(folder: string): void {
   certificates = folder;
   setGlobalDispatcher(new Agent({ connect: operatorCertificate() }));
+}
+
+/** Whose certificates are to be believed, where services speak TLS: what an operator's machine has of them. */
+export function trustedAuthority(): Buffer | undefined {
+  return certificates === undefined ? undefined : readFileSync(filesOf(certificates)[0]);
 }
 
 /** For connections over TLS. */
@@ -34,5 +39,5 @@ export function grpcCredentials(): ChannelCredentials {
 }
 
 function filesOf(folder: string): readonly [string, string, string] {
-  return [join(folder, 'ca.crt'), join(folder, 'gatewayctl.crt'), join(folder, 'gatewayctl.key')];
+  return [join(folder, 'ca.crt'), join(folder, 'admin.crt'), join(folder, 'admin.key')];
 }

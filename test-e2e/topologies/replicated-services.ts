@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator';
 import { freePort, type ServiceName, startNats, startPostgres, startRedis, type TestServer } from '@gateway/testkit';
+import type { Operator } from '../client/operator.ts';
 import { type RunningServices, type StartOptions, startServices } from './start-services.ts';
 import { suiteSettings } from './topology.ts';
 
 /** All services as processes, some of them twice, on servers of their own that may be broken at will. */
 export interface ReplicatedServices extends AsyncDisposable {
   readonly replicas: RunningServices['replicas'];
-  readonly adminUrls: RunningServices['adminUrls'];
+  readonly operator: Operator;
   readonly redis: TestServer;
   readonly nats: TestServer;
   readonly postgres: TestServer;
@@ -58,7 +59,8 @@ export async function startReplicatedServices(options: ReplicatedServicesOptions
   const unexpectedEnds: string[] = [];
   const running = stack.use(
     await startServices({
-      replicas: options.replicas,
+      // Operators' doings are another test's matter.
+      replicas: { admin: 0, ...options.replicas },
       env: {
         ...suiteSettings,
         DRAIN_TIMEOUT_SECONDS: '3',
@@ -81,7 +83,7 @@ export async function startReplicatedServices(options: ReplicatedServicesOptions
   const open = stack.move();
   return {
     replicas: running.replicas,
-    adminUrls: running.adminUrls,
+    operator: running.operator,
     redis,
     nats,
     postgres,

@@ -7,7 +7,7 @@ import { freePort, type TestBackends } from '@gateway/testkit';
 import { useCertificates } from './certificates.ts';
 import { responsesModels, writeGatewayFile } from './gateway-file.ts';
 import { ownBackends } from './own-backends.ts';
-import { type RunningServices, startServices } from './start-services.ts';
+import { type RunningServices, type StartOptions, startServices } from './start-services.ts';
 import { suiteSettings, type Topology, uploadSettings } from './topology.ts';
 
 /** Every service a process, as `npm run start:services` starts them, on real Redis, NATS and Postgres. */
@@ -33,6 +33,8 @@ export interface ServicesTopologyOptions {
   readonly tls?: boolean;
   /** Writes their certificates. Default: those of `dev-certificates`. */
   readonly prepareCertificates?: (folder: string) => Promise<void>;
+  /** How many processes of a service there are; one of each by default. */
+  readonly replicas?: StartOptions['replicas'];
   /** Writes the gateway.yaml. */
   readonly writeFile?: typeof writeGatewayFile;
   /** Starts what they keep their state in, for as long as the stack lasts. */
@@ -45,6 +47,7 @@ export async function startServicesTopology(
     env: further = {},
     tls = false,
     prepareCertificates,
+    replicas = {},
     writeFile = writeGatewayFile,
     openBackends = ownBackends,
   }: ServicesTopologyOptions = {},
@@ -60,6 +63,7 @@ export async function startServicesTopology(
   const started = stack.use(
     await startServices({
       certificates,
+      replicas,
       env: {
         ...suiteSettings,
         ...uploadSettings,
@@ -79,12 +83,14 @@ export async function startServicesTopology(
   return {
     name,
     baseUrl: started.baseUrl,
-    adminUrl: started.adminUrls.identity,
+    get adminUrl() {
+      return started.adminUrls.admin;
+    },
+    get adminToken() {
+      return started.services.admin.adminToken ?? '';
+    },
     edgeAdminUrl: started.adminUrls['edge-router'],
-    limiterAdminUrl: started.adminUrls.limiter,
-    usageAdminUrl: started.adminUrls['usage-query'],
-    ledgerAdminUrl: started.adminUrls['usage-ingest'],
-    brokerAdminUrl: started.adminUrls['pool-broker'],
+    operator: started.operator,
     simulator,
     services: started.services,
     gatewayFile,

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  firstOfEach,
   mapServices,
   type ProcessControl,
   type ServiceAddress,
@@ -10,6 +11,8 @@ import {
   type ServicesStarted,
   serviceNames,
 } from '@gateway/testkit';
+import { createTokenText } from '@gateway/tokens';
+import { type Operator, operatorByServices } from '../client/operator.ts';
 import { type RunningCommand, startCommand } from './gateway-process.ts';
 
 export interface StartOptions {
@@ -33,6 +36,7 @@ export interface ServiceReplica extends ProcessControl, ServiceAddress {}
 /** All services, each in processes of its own on loopback. Disposing stops them, callers before those they call. */
 export interface RunningServices extends AsyncDisposable {
   readonly command: RunningCommand;
+  readonly operator: Operator;
   /** `http://127.0.0.1:<port>` of the public API. */
   readonly baseUrl: string;
   readonly adminUrls: Readonly<Record<ServiceName, string>>;
@@ -53,21 +57,28 @@ export async function startServices(options: StartOptions): Promise<RunningServi
     Object.entries(env).flatMap(([name, value]) => ['--set', `${service}.${name}=${value}`]),
   );
   const tls = options.certificates === undefined ? [] : ['--tls', '--certificates', options.certificates];
-  const command = runStartServices(options.env, [...tls, ...replicas, ...settings], options.onLine);
+  const env = { ADMIN_TOKEN: createTokenText('operator'), ...options.env };
+  const command = runStartServices(env, [...tls, ...replicas, ...settings], options.onLine);
   const [started] = await Promise.race([
     once(command.child, 'message') as Promise<[ServicesStarted]>,
     command.ended.then(({ stderr }) => Promise.reject(new Error(`start:services did not start:\n${stderr}`))),
   ]);
   const controls = controlsOf(command.child, started.replicas, options.onUnexpectedEnd);
-  const services = mapServices((name) => firstOf(controls[name]));
+  const services = firstOfEach(controls);
+  const grpcUrls = firstOfEach(mapServices((name) => controls[name].map(({ grpcUrl }) => grpcUrl)));
+  const operator = operatorByServices(grpcUrls, options.certificates);
   return {
     command,
+    operator,
     baseUrl: services['edge-router'].publicUrl ?? '',
-    adminUrls: mapServices((name) => services[name].adminUrl),
-    grpcUrls: mapServices((name) => services[name].grpcUrl),
+    adminUrls: firstOfEach(mapServices((name) => controls[name].map(({ adminUrl }) => adminUrl))),
+    grpcUrls,
     services,
     replicas: controls,
-    [Symbol.asyncDispose]: () => command[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      operator[Symbol.dispose]();
+      await command[Symbol.asyncDispose]();
+    },
   };
 }
 
@@ -126,17 +137,13 @@ function controlsOf(
   );
 }
 
-function firstOf(replicas: readonly ServiceReplica[]): ServiceReplica {
-  const [first] = replicas;
-  if (first === undefined) throw new Error('Every service has a process.');
-  return first;
-}
-
 /** What `npm run start:services` says once all services run. */
 export interface Welcome {
   readonly baseUrl: string;
   /** Undefined when the database is the operator's. */
   readonly token: string | undefined;
+  /** What one signs in to the console with, where that is not the operator's own. */
+  readonly adminToken: string | undefined;
   readonly adminUrls: Readonly<Record<ServiceName, string>>;
   readonly pids: Readonly<Record<ServiceName, number>>;
 }
@@ -159,6 +166,7 @@ export async function welcomeOf(command: RunningCommand, timeoutMs = 120_000): P
   return {
     baseUrl: /listens on +(http:\S+)/.exec(text)?.[1] ?? '',
     token: /^ +Token +(gw_\w+)$/m.exec(text)?.[1],
+    adminToken: /^ +Console +http\S+ +sign in with (gw_a_\w+)$/m.exec(text)?.[1],
     adminUrls: mapServices((name) => lines[name].adminUrl),
     pids: mapServices((name) => lines[name].pid),
   };

@@ -1,23 +1,25 @@
 import type { Simulator } from '@gateway/simulator';
+import type { Operator } from '../client/operator.ts';
 
 /** A running gateway as the suite sees it: addresses, and the simulated providers behind it. */
 export interface Topology extends AsyncDisposable {
   readonly name: string;
   /** `http://127.0.0.1:<port>` of the public API. */
   readonly baseUrl: string;
-  /** Admin port on which identity's RPCs are offered. */
+  /** Admin port with the operators' API and the console. Asking for it fails where no admin service runs. */
   readonly adminUrl: string;
+  /** What the first operator signs in with there. */
+  readonly adminToken: string;
   /** Admin port of the edge. */
   readonly edgeAdminUrl: string;
-  /** Admin port on which the limiter's RPCs are offered. */
-  readonly limiterAdminUrl: string;
-  /** Admin port on which usage and the log of requests can be asked for. */
-  readonly usageAdminUrl: string;
-  /** Admin port on which the ledger can be checked. */
-  readonly ledgerAdminUrl: string;
-  /** Admin port on which the pool broker's RPCs are offered. */
-  readonly brokerAdminUrl: string;
+  /** Does what operators do. */
+  readonly operator: Operator;
   readonly simulator: Simulator;
+}
+
+/** What the command line finds the gateway by. */
+export function commandLineSettings({ adminUrl, adminToken }: Pick<Topology, 'adminUrl' | 'adminToken'>) {
+  return { GATEWAY_ADMIN_URL: adminUrl, GATEWAY_ADMIN_TOKEN: adminToken };
 }
 
 /** Settings of every topology: deadlines are long enough that a busy machine does not look like an outage. */

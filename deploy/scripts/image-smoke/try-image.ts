@@ -59,7 +59,8 @@ async function checkReadOnly(): Promise<void> {
 
 /** The image as it is: no setting, no argument, on simulated providers. */
 async function tryAllInOne(): Promise<void> {
-  await using gateway = await Container.start(image);
+  const data = await newVolume(image);
+  await using gateway = await Container.start(image, { data });
   await healthy(gateway);
   const { Uid, CapEff, CapBnd, NoNewPrivs } = await gateway.status();
   say(`all-in-one is healthy: Uid ${Uid}, CapEff ${CapEff}, CapBnd ${CapBnd}, NoNewPrivs ${NoNewPrivs}`);
@@ -67,9 +68,11 @@ async function tryAllInOne(): Promise<void> {
   say(`/livez: ${await textOf('http://127.0.0.1:9090/livez')}`);
   const [, token = ''] = /^ {2}Token +(\S+)/m.exec(gateway.printed) ?? [];
   await streamChat(token);
-  const { code, printed } = await runIn(['gatewayctl', 'token', 'create', '--label', 'smoke']);
+  const { code, printed } = await runIn(['gatewayctl', 'token', 'create', '--label', 'smoke'], {}, data);
   expect(code === 0, `gatewayctl ended with ${code}: ${printed}`);
   say('gatewayctl in the container made a token');
+  expect((await textOf('http://127.0.0.1:9090/')).includes('<div id="console">'), 'there is no console');
+  say('the console is served');
   await gateway.terminate();
   const ended = await gateway.ended(20_000);
   expect(ended === 0, `after SIGTERM it ended with ${ended}\n${gateway.printed}`);
@@ -153,8 +156,8 @@ async function eventually(attempt: () => Promise<void>, container: Container): P
 }
 
 /** Another process in the image, as `docker exec` would start it; it ends by itself. */
-async function runIn(command: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  await using container = await Container.start(image, { command, env });
+async function runIn(command: readonly string[], env: Readonly<Record<string, string>> = {}, data?: string) {
+  await using container = await Container.start(image, { command, env, data });
   const code = await container.ended(30_000);
   return { code, printed: container.printed };
 }

@@ -43,7 +43,7 @@ describe('the Helm chart', () => {
   });
 
   it('is the manifests of every choice of transport and autoscaling', () => {
-    const others = { ingress: off, gatewayApi: off, certManager: { enabled: false } };
+    const others = { ingress: off, adminIngress: off, gatewayApi: off, certManager: { enabled: false } };
     for (const transport of ['tls', 'mesh'] as const) {
       for (const autoscaled of [true, false]) {
         const values = valuesSchema.parse({ ...others, transport, autoscaling: { enabled: autoscaled } });
@@ -62,11 +62,13 @@ describe('the Helm chart', () => {
     expect(JSON.stringify(expected)).toContain('registry.example.com/gateway:2.0.0-rc.1');
   });
 
-  it('has the Ingress and the route of the examples when they are asked for', async () => {
+  it('has the Ingresses and the route of the examples when they are asked for', async () => {
     const on = { enabled: true };
-    const rendered = render(valuesSchema.parse({ ingress: on, gatewayApi: on }));
+    const rendered = render(valuesSchema.parse({ ingress: on, adminIngress: on, gatewayApi: on }));
     const kinds = ['Ingress', 'HTTPRoute'];
-    const examples = await Promise.all(['ingress', 'gateway-api'].map((name) => renderFile(`examples/${name}.yaml`)));
+    const examples = await Promise.all(
+      ['ingress', 'admin-ingress', 'gateway-api'].map((name) => renderFile(`examples/${name}.yaml`)),
+    );
     expect(byName(rendered.filter(({ kind }) => kinds.includes(kind)))).toEqual(byName(examples.flat()));
   });
 

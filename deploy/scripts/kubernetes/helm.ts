@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { mergeVariants, onlyIf } from './helm-conditions.ts';
 import type { Files } from './kustomize.ts';
 import { asHook, autoscalers, certificates, coreManifests } from './manifests.ts';
-import { httpRoute, ingress } from './objects/entrances.ts';
+import { adminIngress, httpRoute, ingress } from './objects/entrances.ts';
 import type { Transport } from './objects/pod.ts';
 import { placeholdersOf, toTemplate } from './placeholders.ts';
 import { defaultValues, type Values, valuesJsonSchema } from './values.ts';
@@ -16,6 +16,7 @@ export function chartFiles(): Files {
     ['autoscaling', onlyIf('.Values.autoscaling.enabled', template(autoscalers(values)))],
     ['certificates', onlyIf('and .Values.certManager.enabled (eq .Values.transport "tls")', template(certificates()))],
     ['ingress', onlyIf('.Values.ingress.enabled', template([ingress(values)]))],
+    ['admin-ingress', onlyIf('.Values.adminIngress.enabled', template([adminIngress(values)]))],
     ['gateway-api', onlyIf('.Values.gatewayApi.enabled', template([httpRoute(values)]))],
   ];
   return new Map([

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { autoscalers, certificates, coreManifests } from './manifests.ts';
 import { meshPatches } from './mesh-patches.ts';
 import { developmentObjects, simulatorSetting } from './objects/development.ts';
-import { httpRoute, ingress } from './objects/entrances.ts';
-import { operatorPod } from './objects/operator-pod.ts';
+import { adminIngress, httpRoute, ingress } from './objects/entrances.ts';
 import type { Values } from './values.ts';
 import { withHeader, yamlOf } from './yaml-text.ts';
 
@@ -28,8 +27,7 @@ export function kustomizeFiles(values: Values): Files {
     ...developmentOverlay(values),
     ['examples/ingress.yaml', [ingress(values)]],
     ['examples/gateway-api.yaml', [httpRoute(values)]],
-    ['examples/gatewayctl-tls.yaml', [operatorPod(values, 'tls')]],
-    ['examples/gatewayctl-mesh.yaml', [operatorPod(values, 'mesh')]],
+    ['examples/admin-ingress.yaml', [adminIngress(values)]],
   ];
   return new Map(objects.map(([path, members]) => [path, withHeader(yamlOf(members))]));
 }

@@ -1,7 +1,7 @@
 import { autoscaler } from './objects/autoscaler.ts';
 import { certificates } from './objects/certificates.ts';
 import { hookAnnotations, migrationJob } from './objects/migration.ts';
-import { networkPolicy, operatorPolicies } from './objects/network-policies.ts';
+import { migrationPolicy, networkPolicy } from './objects/network-policies.ts';
 import { disruptionBudget, headlessService, publicService } from './objects/services.ts';
 import { settings } from './objects/settings.ts';
 import { type WorkloadChoices, workload } from './objects/workload.ts';
@@ -23,7 +23,7 @@ export function coreManifests(values: Values, choices: WorkloadChoices): Manifes
   return new Map<string, readonly KubernetesObject[]>([
     ...services.map((service) => [service.name, objectsOf(service, values, choices)] as const),
     ['settings', settings(values)],
-    ['migrate', [migrationJob(values), ...operatorPolicies(values)]],
+    ['migrate', [migrationJob(values), migrationPolicy(values)]],
   ]);
 }
 

@@ -48,7 +48,7 @@ function connectionsOfTheCallTable(): readonly string[] {
       const callees = served.filter(({ serves }) => serves.some((contract) => contract.typeName === typeName));
       expect(callees.length, `${typeName} is served`).toBeGreaterThan(0);
       const port = typeName.endsWith('.CredentialService') ? portNumbers.credentials : portNumbers.grpc;
-      return callees.map(({ name }) => `${name}:${caller === 'gatewayctl' ? portNumbers.admin : port} from ${caller}`);
+      return callees.map(({ name }) => `${name}:${port} from ${caller}`);
     }),
   );
   return [...new Set(calls)].toSorted();
@@ -59,7 +59,9 @@ describe('the network policies', () => {
     'let in and out what the call table says, and nothing else: %s',
     async (overlay) => {
       const policies = (await renderFolder(overlay)).filter(({ kind }) => kind === 'NetworkPolicy');
-      const expected = connectionsOfTheCallTable();
+      // The admin service shows how every replica is, its own among them.
+      const readings = services.map(({ name }) => `${name}:${portNumbers.admin} from admin`);
+      const expected = [...connectionsOfTheCallTable(), ...readings].toSorted();
       expect(expected.length).toBeGreaterThan(12);
       const ownNames = [...Object.keys(callTable), 'limiter-client', ...services.map(({ name }) => name)].filter(
         (name) => name !== 'prometheus',
@@ -102,10 +104,21 @@ describe('the network policies', () => {
     expect(open).toEqual([['edge-router', [{ protocol: 'TCP', port: portNumbers.public }]]]);
   });
 
-  it('let only adapters and the pool broker out to the internet, and there not to the machine', async () => {
+  it('let operators reach the admin service and nothing else', async () => {
+    const policies = (await renderFolder('overlays/production')).filter(({ kind }) => kind === 'NetworkPolicy');
+    const ofOperators = policies.filter(({ document }) => JSON.stringify(document).includes('model-gateway/operator'));
+    expect(ofOperators.map(({ name }) => name)).toEqual(['admin']);
+  });
+
+  it('let only those out to the internet who ask there, and there not to the machine', async () => {
     const policies = (await renderFolder('overlays/production')).filter(({ kind }) => kind === 'NetworkPolicy');
     const out = policies.filter(({ document }) => JSON.stringify(document).includes('0.0.0.0/0'));
-    expect(out.map(({ name }) => name).toSorted()).toEqual(['messages-adapter', 'pool-broker', 'responses-adapter']);
+    expect(out.map(({ name }) => name).toSorted()).toEqual([
+      'admin',
+      'messages-adapter',
+      'pool-broker',
+      'responses-adapter',
+    ]);
     for (const { document } of out) expect(JSON.stringify(document)).toContain('"except":["169.254.0.0/16"]');
   });
 

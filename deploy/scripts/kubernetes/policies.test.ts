@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Container, type Pods, podsIn, selectorOf, selects } from './__fixtures__/pods.ts';
-import { type Rendered, renderFile, renderFolder } from './__fixtures__/rendered.ts';
+import { type Rendered, renderFolder } from './__fixtures__/rendered.ts';
 import { portNumbers, services } from './services.ts';
 
 const [production, development] = ['overlays/production', 'overlays/development'];
@@ -109,9 +109,7 @@ describe.each([production, development])('%s', (overlay) => {
 
   it('selects pods that there are', () => {
     const selecting = ofKind('Service', 'PodDisruptionBudget', 'NetworkPolicy', 'Deployment', 'StatefulSet');
-    // Pods that operators start by hand.
-    const byHand = ['gatewayctl'];
-    for (const object of selecting.filter(({ name }) => !byHand.includes(name))) {
+    for (const object of selecting) {
       expect(
         pods.filter((candidate) => selects(selectorOf(object), candidate)),
         `${object.kind} ${object.name}`,
@@ -193,7 +191,7 @@ describe.each([production, development])('%s', (overlay) => {
 
   it('has the tables migrated before what works with them starts', () => {
     const users = services.filter(({ backends }) => backends.some((backend) => backend === 'postgres'));
-    expect(users.length).toBe(4);
+    expect(users.length).toBe(5);
     for (const { name } of users) {
       const [waiting] = pods.find(({ owner }) => owner === name)?.spec.initContainers ?? [];
       expect(waiting?.args, name).toEqual(['gatewayctl', 'migrate', '--wait']);
@@ -222,13 +220,13 @@ describe('the production overlay', () => {
 
   it('has a certificate for every pod that shows one, under the name that its callers use', async () => {
     const objects = await renderFolder(production);
-    const wanted = podsIn([...objects, ...(await renderFile('examples/gatewayctl-tls.yaml'))])
+    const wanted = podsIn(objects)
       .flatMap(({ spec }) => spec.volumes.flatMap(({ secret }) => secret?.secretName ?? []))
       .filter((name) => name.endsWith('-tls'));
     const made = objects.flatMap(({ kind, document }) =>
       kind === 'Certificate' ? [certificate.parse(document).spec] : [],
     );
-    expect(new Set(wanted).size).toBe(services.length + 1);
+    expect(new Set(wanted).size).toBe(services.length);
     for (const name of wanted) {
       const service = name.replace(/-tls$/, '');
       expect(made.find(({ secretName }) => secretName === name)).toMatchObject({
@@ -248,7 +246,9 @@ describe('the development overlay', () => {
     const needed = podsIn(objects).flatMap(({ spec }) =>
       [...spec.initContainers, ...spec.containers].flatMap(({ env }) =>
         env.flatMap(({ valueFrom }) =>
-          valueFrom?.secretKeyRef ? [`${valueFrom.secretKeyRef.name}/${valueFrom.secretKeyRef.key}`] : [],
+          valueFrom?.secretKeyRef && !valueFrom.secretKeyRef.optional
+            ? [`${valueFrom.secretKeyRef.name}/${valueFrom.secretKeyRef.key}`]
+            : [],
         ),
       ),
     );

@@ -3,7 +3,7 @@ import { type Rendered, renderFile, renderFolder } from './__fixtures__/rendered
 import { schemaProblems } from './__fixtures__/strict-schemas.ts';
 
 const folders = ['overlays/production', 'overlays/development', 'mesh'];
-const examples = ['ingress', 'gateway-api', 'gatewayctl-tls', 'gatewayctl-mesh'].map((name) => `examples/${name}.yaml`);
+const examples = ['ingress', 'admin-ingress', 'gateway-api'].map((name) => `examples/${name}.yaml`);
 
 describe('the objects of deploy/kubernetes', () => {
   const rendered = new Map<string, readonly Rendered[]>();

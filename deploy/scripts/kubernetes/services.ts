@@ -1,7 +1,11 @@
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import {
+  CredentialService,
+  PoolBrokerService,
+  PoolOperatorService,
+} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { digits, sum } from './placeholders.ts';
@@ -25,12 +29,16 @@ export interface Service {
   readonly backends: readonly Backend[];
   /** Secrets of its own, besides the addresses of its backends: setting and Secret, whose key is the setting's name. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** Whether it opens connections to the internet: to providers, or to their token endpoints. */
+  /** Those that it also does without. */
+  readonly optionalSecrets: Readonly<Record<string, string>>;
+  /** Whether it opens connections to the internet: to providers, to their token endpoints, or to one that operators sign in with. */
   readonly reachesProviders: boolean;
   /** Whether streams run through it: a drain waits for the longest, else for calls that take seconds. */
   readonly carriesStreams: boolean;
   /** Whether it keeps files, on a volume that outlives the pod. */
   readonly keepsData: boolean;
+  /** Whether operators reach its admin port, and it reads the metrics of all others. */
+  readonly isForOperators: boolean;
   readonly settings: (values: Values) => Readonly<Record<string, string>>;
   /** What its processes need at most: a heap for each thread, and what is outside of heaps. */
   readonly memoryMiB: (values: Values) => number;
@@ -55,9 +63,11 @@ const ofAService = {
   peers: {},
   backends: [],
   secrets: {},
+  optionalSecrets: {},
   reachesProviders: false,
   carriesStreams: false,
   keepsData: false,
+  isForOperators: false,
   settings: () => ({}),
 } as const;
 
@@ -112,7 +122,7 @@ export const services = [
     name: 'pool-broker',
     key: 'poolBroker',
     ports: ['grpc', 'credentials', 'admin'],
-    serves: [PoolBrokerService, CredentialService],
+    serves: [PoolBrokerService, PoolOperatorService, CredentialService],
     backends: ['redis', 'postgres'],
     secrets: { ACCOUNT_KEYS: 'gateway-accounts' },
     reachesProviders: true,
@@ -155,6 +165,26 @@ export const services = [
     serves: [UsageQueryService, UsageReportService],
     backends: ['postgres', 'nats'],
     memoryMiB: (values) => sum(values.services.usageQuery.heapMiB, nodeMiB),
+  },
+  {
+    ...ofAService,
+    name: 'admin',
+    key: 'admin',
+    ports: ['admin'],
+    serves: [],
+    peers: {
+      IDENTITY_URL: { service: 'identity', port: 'grpc' },
+      LIMITER_URL: { service: 'limiter', port: 'grpc' },
+      POOL_BROKER_URL: { service: 'pool-broker', port: 'grpc' },
+      USAGE_QUERY_URL: { service: 'usage-query', port: 'grpc' },
+      USAGE_INGEST_URL: { service: 'usage-ingest', port: 'grpc' },
+    },
+    backends: ['postgres'],
+    secrets: { ADMIN_TOKEN: 'gateway-admin' },
+    optionalSecrets: { OIDC_CLIENT_SECRET: 'gateway-oidc' },
+    reachesProviders: true,
+    isForOperators: true,
+    memoryMiB: (values) => sum(values.services.admin.heapMiB, nodeMiB),
   },
 ] as const satisfies readonly Service[];
 

@@ -8,28 +8,26 @@ import { services } from './services.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** Read by Node itself. */
-const nodesOwn = ['NODE_OPTIONS'];
+/** Read by Node itself, and by gatewayctl in the pod. */
+const readByOthers = ['NODE_OPTIONS', 'GATEWAY_ADMIN_URL'];
 
 describe.each(['overlays/production', 'overlays/development'])('%s', (overlay) => {
   let objects: readonly Rendered[];
   const settingsOf = new Map<string, ReadonlySet<string>>();
 
   beforeAll(async () => {
-    objects = [...(await renderFolder(overlay)), ...(await renderFile('examples/gatewayctl-tls.yaml'))];
-    for (const name of [...services.map((service) => service.name), 'gatewayctl']) {
-      settingsOf.set(name, await settingsReadBy(name));
-    }
+    objects = await renderFolder(overlay);
+    for (const { name } of services) settingsOf.set(name, await settingsReadBy(name));
   });
 
   it('sets nothing that the service does not read', () => {
     const own = podsIn(objects).filter(({ owner }) => settingsOf.has(owner));
-    expect(own).toHaveLength(services.length + 1);
+    expect(own).toHaveLength(services.length);
     for (const { owner, spec } of own) {
       const names = spec.containers.flatMap(({ env }) => env.map(({ name }) => name));
       expect(names.length).toBeGreaterThan(4);
       expect(
-        names.filter((name) => !nodesOwn.includes(name) && !settingsOf.get(owner)?.has(name)),
+        names.filter((name) => !readByOthers.includes(name) && !settingsOf.get(owner)?.has(name)),
         owner,
       ).toEqual([]);
     }
@@ -83,9 +81,7 @@ it('the guide names every Secret that pods refer to, with its keys', async () =>
 
 /** The names of settings in the code of a service and of the libraries. */
 async function settingsReadBy(service: string): Promise<ReadonlySet<string>> {
-  // The command line is made of all services.
-  const folder = service === 'gatewayctl' ? '*' : service;
-  const paths = await Array.fromAsync(glob([`services/${folder}/src/**/*.ts`, 'libs/*/src/**/*.ts'], { cwd: root }));
+  const paths = await Array.fromAsync(glob([`services/${service}/src/**/*.ts`, 'libs/*/src/**/*.ts'], { cwd: root }));
   const sources = paths.filter((path) => !/\.test\.ts$|__fixtures__|\/(testkit|simulator)\//.test(path));
   const texts = await Promise.all(sources.map((path) => readFile(join(root, path), 'utf8')));
   const names = texts.flatMap((text) =>

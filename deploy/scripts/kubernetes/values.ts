@@ -32,6 +32,10 @@ const limiterClientPods = {
   namespaceSelector: {},
   podSelector: { matchLabels: { 'model-gateway/limiter-client': 'true' } },
 };
+const operatorPods = {
+  namespaceSelector: {},
+  podSelector: { matchLabels: { 'model-gateway/operator': 'true' } },
+};
 const volumeClaim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Gi' } } };
 
 export const valuesSchema = z.strictObject({
@@ -85,6 +89,9 @@ export const valuesSchema = z.strictObject({
       clients: z.array(z.record(z.string(), z.unknown())).default([]).describe('Who reaches the public port. []: all.'),
       prometheus: peers.default([prometheusPods]),
       limiterClients: peers.default([limiterClientPods]).describe('Services of other teams that call the limiter.'),
+      operators: peers
+        .default([operatorPods])
+        .describe('Who reaches the admin service: your Ingress controller, for example.'),
       postgres: ports
         .default(tcp(5432, 6432))
         .describe('Ports of backends and providers, outside of the cluster or in it.'),
@@ -109,6 +116,22 @@ export const valuesSchema = z.strictObject({
       }),
     })
     .prefault({}),
+  adminIngress: z
+    .strictObject({
+      enabled: z.boolean().default(false),
+      className: z.string().default('nginx'),
+      host: z.string().default('gateway-admin.example.com'),
+      tlsSecret: z.string().default('gateway-admin-public-tls'),
+      annotations: z.record(z.string(), z.string()).default({
+        'nginx.ingress.kubernetes.io/backend-protocol': 'HTTPS',
+        'nginx.ingress.kubernetes.io/proxy-buffering': 'off',
+        'nginx.ingress.kubernetes.io/proxy-read-timeout': '3600',
+      }),
+    })
+    .prefault({})
+    .describe(
+      'The console and the API of operators. Its host goes into ADMIN_ALLOWED_HOSTS of services.admin.settings, and the controller into networkPolicies.operators.',
+    ),
   gatewayApi: z
     .strictObject({
       enabled: z.boolean().default(false),
@@ -136,6 +159,12 @@ export const valuesSchema = z.strictObject({
       identity: service({ replicas: 2, maxReplicas: 6, heapMiB: 192, cpu: '100m' }),
       usageIngest: service({ replicas: 2, maxReplicas: 6, heapMiB: 256, cpu: '100m' }),
       usageQuery: service({ replicas: 2, maxReplicas: 6, heapMiB: 256, cpu: '100m' }),
+      admin: z
+        .strictObject({
+          ...sizes({ replicas: 2, maxReplicas: 4, heapMiB: 256, cpu: '100m' }),
+          settings: settings.default({ ADMIN_ALLOWED_HOSTS: 'admin' }),
+        })
+        .prefault({}),
     })
     .prefault({})
     .describe('Memory follows from `heapMiB`; a process of Node uses one core and a little more.'),

@@ -76,7 +76,7 @@ async function podsWithAdminPorts(): Promise<readonly Readonly<Record<string, st
   const pods = objects
     .filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
     .map(({ document }) => workload.parse(document).spec.template.metadata.labels);
-  expect(pods.length).toBe(8);
+  expect(pods.length).toBe(9);
   return pods;
 }
 

@@ -24,6 +24,7 @@ import { readUsageIngestConfig, readUsageStreamConfig } from '@gateway/usage-ing
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { createUsageQueryService } from '@gateway/usage-query/service';
+import { createAdmin } from './admin.ts';
 import type { AllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
 import { createFront, firstReason } from './front.ts';
@@ -66,6 +67,9 @@ export async function composeGateway(env: Environment, config: AllInOneConfig, r
   const others = [identity, limiter, broker, query].flatMap((service) => service.routes);
   const routes = [...others, ...broker.credentialRoutes, ...usage];
   const edge = await run(await createEdge(wiring, routes));
+  const notReady = () => firstReason(services);
+  const behindAdmin = [...others, ...ingest.routes];
+  const admin = await run(await createAdmin({ ...wiring, database, routes: behindAdmin, notReady }));
 
   const running = stack.move();
   return {
@@ -73,12 +77,9 @@ export async function composeGateway(env: Environment, config: AllInOneConfig, r
     /** Set when no account is configured, and the providers are simulated. */
     simulatorUrl,
     identity: directClientOf(identity.routes, IdentityService),
-    /** What operators may call. Credentials are not among it. */
-    adminRoutes: [identity, query, ingest, limiter, broker, edge].flatMap((service) => [
-      ...(service.adminRoutes ?? service.routes),
-    ]),
+    admin,
     /** Why requests can't be taken now; undefined when they can. */
-    notReady: () => firstReason(services),
+    notReady,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

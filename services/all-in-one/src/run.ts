@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { readAdminConfig } from '@gateway/admin/config';
 import { checkAll, checkPorts, type Environment, EnvReader } from '@gateway/config';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import { checkExposure, endFailedStart, listenAdmin, StopSignal, warnOfUnreachableBackends } from '@gateway/lifecycle';
@@ -9,6 +11,7 @@ import { readResponsesAdapterConfig } from '@gateway/responses-adapter/config';
 import { createLogger, Metrics, startTracing } from '@gateway/telemetry';
 import { readUsageIngestConfig, readUsageStreamConfig } from '@gateway/usage-ingest/config';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
+import { adminTokenFile } from './admin.ts';
 import { composeGateway } from './compose.ts';
 import { readAllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
@@ -42,6 +45,7 @@ async function checkSettings(env: Environment): Promise<void> {
     () => readResponsesAdapterConfig(env),
     () => readMessagesAdapterConfig(env),
     () => readEdgeRouterConfig(env),
+    () => readAdminConfig(env),
     () => readGatewayConfig(env),
   ]);
 }
@@ -68,8 +72,7 @@ async function serveUntilStopped(env: Environment): Promise<void> {
       ...runtime,
       host: config.adminHost,
       port: config.adminPort,
-      allowedHosts: config.adminAllowedHosts,
-      routes: gateway.adminRoutes,
+      app: gateway.admin.adminApp,
       notReady: () => gateway.notReady(),
     }),
   );
@@ -83,11 +86,21 @@ async function serveUntilStopped(env: Environment): Promise<void> {
       adminUrl: url(tls === undefined ? 'http' : 'https', config.adminHost, admin.port),
       // Tokens of a shared database are the operator's business.
       token: isDatabaseShared ? undefined : await firstToken(identity, data, simulatorUrl !== undefined),
+      signInWith: signInText(env, isDatabaseShared),
       simulatorUrl,
     }),
   );
 
   await stop.received;
   admin.announceDrain();
+  await gateway.admin.drain?.(config.drainTimeoutMs);
   await edge.drain?.(config.drainTimeoutMs);
+}
+
+/** What a person signs in to the console with at first. */
+function signInText(env: Environment, isDatabaseShared: boolean): string {
+  const reader = new EnvReader(env);
+  if (reader.optional('ADMIN_TOKEN') !== undefined) return 'the token in ADMIN_TOKEN';
+  if (isDatabaseShared) return "an operator's token; ADMIN_TOKEN makes the first one";
+  return `the token in ${join(reader.string('GATEWAY_DATA', './data'), adminTokenFile)}`;
 }

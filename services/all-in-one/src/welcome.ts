@@ -6,6 +6,8 @@ import type { DataFolder } from './data-folder.ts';
 export interface Welcome {
   readonly baseUrl: string;
   readonly adminUrl: string;
+  /** "the token in data/admin-token" */
+  readonly signInWith: string;
   /** Absent when it was shown before, or when the gateway works on a shared database. */
   readonly token: string | undefined;
   /** Set when no provider account is configured. */
@@ -13,7 +15,7 @@ export interface Welcome {
 }
 
 /** What a person sees once the gateway runs: where it is, and a line to paste. */
-export function welcomeText({ baseUrl, adminUrl, token, simulatorUrl }: Welcome): string {
+export function welcomeText({ baseUrl, adminUrl, signInWith, token, simulatorUrl }: Welcome): string {
   const messages = [{ role: 'user', content: 'Hello there' }];
   const body = JSON.stringify({ model: 'gateway/sterk', stream: true, messages });
   const providers = `
@@ -21,11 +23,11 @@ export function welcomeText({ baseUrl, adminUrl, token, simulatorUrl }: Welcome)
                           set OPENAI_API_KEY and/or ANTHROPIC_API_KEY, or GATEWAY_CONFIG, for real ones`;
   const tokenLine =
     token === undefined
-      ? '\n  Make a token with       npm run gatewayctl -- token create --label my-first'
+      ? '\n  Make a token with       npx gatewayctl token create --label my-first, or in the console'
       : `  Token                   ${token}${simulatorUrl === undefined ? '   (shown only now)' : ''}`;
   return `
   The gateway listens on  ${baseUrl}
-  Operators               ${adminUrl}   (/livez /readyz /metrics, gatewayctl)${simulatorUrl === undefined ? '' : providers}
+  Console                 ${adminUrl}   sign in with ${signInWith}${simulatorUrl === undefined ? '' : providers}
 ${tokenLine}
 
   Try it:

@@ -80,6 +80,7 @@ function usageEvent(marker: string, index: number): UsageRecorded {
     inputTokens: BigInt(1_000 + (index % 9_000)),
     outputTokens: BigInt(100 + (index % 900)),
     outcome: Outcome.COMPLETED,
+    accountId: `responses/team-${index % 3}`,
   });
 }
 

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '@gateway/testkit';
+import { adminTokenIn, operatorByApi } from '../../client/operator.ts';
 import { OwnProcess } from '../processes/own-process.ts';
 import { untilConnectable } from '../processes/until-connectable.ts';
 import { writeGatewayFile } from './gateway-file.ts';
@@ -54,7 +55,8 @@ export async function startAllInOne(
   await untilConnectable('The all-in-one', adminPort, started);
   const adminUrl = `http://127.0.0.1:${adminPort}`;
   await untilReady(adminUrl);
-  const tokens = await issueTokens(adminUrl, tokenCount);
+  const adminToken = await adminTokenIn(join(folder, 'data'));
+  const tokens = await issueTokens(operatorByApi({ adminUrl, adminToken }), tokenCount);
   const running = stack.move();
   return {
     name: 'all-in-one',

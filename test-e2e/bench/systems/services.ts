@@ -41,6 +41,8 @@ export async function startServicesSystem(
   const inspectorPorts = inspect ? await inspectorPortPerService() : new Map<ServiceName, number>();
   const services = stack.use(
     await startServices({
+      // It has no part in requests.
+      replicas: { admin: 0 },
       env: {
         PORT: String(await freePort()),
         GATEWAY_CONFIG: await writeGatewayFile(folder, providerPort),
@@ -57,13 +59,13 @@ export async function startServicesSystem(
       onUnexpectedEnd: (service, how) => process.stderr.write(`bench: ${service} ${how}\n`),
     }),
   );
-  const tokens = await issueTokens(services.adminUrls.identity);
+  const tokens = await issueTokens(services.operator);
   const running = stack.move();
   return {
     name: 'services',
     port: Number(new URL(services.baseUrl).port),
     processes: [
-      ...serviceNames.flatMap((name) => watched(name, services.services[name].pid, 'gateway')),
+      ...Object.entries(services.services).flatMap(([name, { pid }]) => watched(name, pid, 'gateway')),
       ...backendProcesses({ redis, nats, postgres }),
     ],
     tokens,

@@ -78,8 +78,8 @@ async function countersAgainst({ client: { token }, rows, isLast }: TokenInLedge
   );
   const mayBePending = wiped.reduce((sum, event) => sum + event.tokens, 0);
   const found: string[] = [];
-  for (const { adminUrl } of gateway.replicas.limiter) {
-    const { localDay, usedTokens } = await dayCounterOf(adminUrl, token.tokenId, tokensPerDay);
+  for (const { grpcUrl } of gateway.replicas.limiter) {
+    const { localDay, usedTokens } = await dayCounterOf(grpcUrl, token.tokenId, tokensPerDay);
     const tokens = sumOf(rows.filter((row) => row.localDay === localDay));
     if (usedTokens === tokens) continue;
     const isPossible = usedTokens > tokens && usedTokens <= tokens + mayBePending;
@@ -89,13 +89,13 @@ async function countersAgainst({ client: { token }, rows, isLast }: TokenInLedge
       continue;
     }
     const { usedTokensBefore, usedTokensAfter, pendingTokens } = await reconcileDayCounter(
-      adminUrl,
+      grpcUrl,
       token.tokenId,
       localDay,
     );
     if (isPossible && usedTokensBefore === tokens + pendingTokens) continue;
     found.push(
-      `the counter of the limiter at ${adminUrl}: ${usedTokens} tokens, the rows of ${localDay} say ${tokens}; ` +
+      `the counter of the limiter at ${grpcUrl}: ${usedTokens} tokens, the rows of ${localDay} say ${tokens}; ` +
         `reconciled from ${usedTokensBefore} to ${usedTokensAfter}, ${pendingTokens} of them pending`,
     );
   }

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { openChannel } from '@gateway/rpc/grpc';
 import type { RecordedRequest } from '@gateway/simulator';
 import type { ServiceName } from '@gateway/testkit';
 import { issueToken, type TestToken } from '../../client/tokens.ts';
@@ -114,7 +116,7 @@ export class PoolScene implements AsyncDisposable {
 
   /** A token without limits. */
   freshToken(): Promise<TestToken> {
-    return issueToken({ adminUrl: this.gateway.adminUrls.identity }, { kind: 'personal' });
+    return issueToken(this.gateway, { kind: 'personal' });
   }
 
   /** Begins to ask, and notes what comes of it for the audit. */
@@ -178,15 +180,9 @@ export class PoolScene implements AsyncDisposable {
 
   /** Requests under way of each account of a pool, as a broker knows them. */
   async inFlight(pool: string, broker: number): Promise<readonly number[]> {
-    const { adminUrl } = this.replica('pool-broker', broker);
-    const response = await fetch(`${adminUrl}/gateway.pool.v1.PoolBrokerService/ListAccounts`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{}',
-      signal: AbortSignal.timeout(10_000),
-    });
-    const { accounts } = (await response.json()) as { accounts: { pool: string; inFlight?: number }[] };
-    return accounts.filter((account) => account.pool === pool).map(({ inFlight }) => inFlight ?? 0);
+    using channel = openChannel(this.replica('pool-broker', broker).grpcUrl);
+    const { accounts } = await channel.client(PoolBrokerService).listAccounts({ pool }, { timeoutMs: 10_000 });
+    return accounts.map(({ inFlight }) => inFlight);
   }
 
   /** The sum of a metric over all processes of a service. */
@@ -233,12 +229,11 @@ export class PoolScene implements AsyncDisposable {
 }
 
 /** Clients of every endpoint at every edge, whose accounts nobody touches. */
-async function startLoad({ adminUrls, replicas }: ReplicatedServices): Promise<Load> {
-  const identity = { adminUrl: adminUrls.identity };
+async function startLoad({ operator, replicas }: ReplicatedServices): Promise<Load> {
   const clients = await Promise.all(
     Array.from({ length: 6 }, async (): Promise<LoadClient> => {
       const limits = { requestsPerMinute: 100_000, tokensPerDay: 1_000_000_000 };
-      return { kind: 'service', token: await issueToken(identity, limits) };
+      return { kind: 'service', token: await issueToken({ operator }, limits) };
     }),
   );
   return new Load({

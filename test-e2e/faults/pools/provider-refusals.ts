@@ -157,6 +157,6 @@ export async function expectItIsBack(scene: PoolScene, kind: RequestKind): Promi
 
 /** The attempts of a request as the log has them. */
 async function attemptsLogged(scene: PoolScene, { token }: AskedExchange) {
-  const [request] = await loggedRequestsOf({ usageAdminUrl: scene.replica('usage-query', 0).adminUrl }, token.tokenId);
+  const [request] = await loggedRequestsOf(scene.gateway, token.tokenId);
   return request?.attempts ?? [];
 }

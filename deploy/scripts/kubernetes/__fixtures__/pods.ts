@@ -18,7 +18,11 @@ const container = z.looseObject({
       z.looseObject({
         name: text,
         value: text.optional(),
-        valueFrom: z.looseObject({ secretKeyRef: z.looseObject({ name: text, key: text }).optional() }).optional(),
+        valueFrom: z
+          .looseObject({
+            secretKeyRef: z.looseObject({ name: text, key: text, optional: z.boolean().optional() }).optional(),
+          })
+          .optional(),
       }),
     )
     .default([]),

@@ -1,10 +1,9 @@
 import type { ICertificate, IIssuer } from '@kubernetes-models/cert-manager/cert-manager.io/v1';
 import { services } from '../services.ts';
 import { metadataOf } from './labels.ts';
-import { operator } from './network-policies.ts';
 
-/** Everyone with a certificate: the services, operators' commands, and what collects metrics. */
-export const certificateOwners: readonly string[] = [...services.map(({ name }) => name), operator, 'prometheus'];
+/** Everyone with a certificate: the services, and what collects metrics. */
+export const certificateOwners: readonly string[] = [...services.map(({ name }) => name), 'prometheus'];
 
 /** An authority of this namespace's own, and a certificate for each of its callers, renewed by cert-manager. */
 export function certificates(): readonly (IIssuer | ICertificate)[] {

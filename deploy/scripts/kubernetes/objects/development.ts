@@ -108,7 +108,7 @@ const backends: readonly BackendServer[] = [
 function backendObjects(server: BackendServer, values: Values): Objects {
   const { name, image, user, port, container, folders } = server;
   const callers = services.filter((service: Service) => service.backends.includes(name)).map((service) => service.name);
-  const commands = name === 'postgres' ? ['migrate', 'gatewayctl'] : [];
+  const commands = name === 'postgres' ? ['migrate'] : [];
   return [
     {
       apiVersion: 'apps/v1',
@@ -225,10 +225,12 @@ function secrets(): readonly ISecret[] {
     const { setting, secret } = backendSecrets[name];
     return secretOf(secret, { [setting]: addresses[name] });
   });
+  const developmentToken = 'gw_a_developmentonlydevelopmentonly15DEd7';
   const key = Buffer.from('development-only-development-onl').toString('base64');
   return [
     ...ofBackends,
     secretOf('gateway-identity', { TOKEN_HASH_KEY: key }),
+    secretOf('gateway-admin', { ADMIN_TOKEN: developmentToken }),
     secretOf('gateway-accounts', { ACCOUNT_KEYS: `development:${key}` }),
   ];
 }

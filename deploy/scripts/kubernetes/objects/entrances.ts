@@ -4,11 +4,24 @@ import type { Values } from '../values.ts';
 import { metadataOf } from './labels.ts';
 
 /** Streams pass through as they come: nothing is held back, and no proxy ends what is silent for a while. */
-export function ingress({ ingress: { annotations, className, host, tlsSecret } }: Values): IIngress {
+export function ingress(values: Values): IIngress {
+  return ingressTo('edge-router', { name: 'gateway', port: { name: 'http' } }, values.ingress);
+}
+
+/** For operators alone: the network before it says who they are, and they sign in. */
+export function adminIngress(values: Values): IIngress {
+  return ingressTo('admin', { name: 'admin', port: { name: 'admin' } }, values.adminIngress);
+}
+
+function ingressTo(
+  owner: string,
+  service: { readonly name: string; readonly port: { readonly name: string } },
+  { annotations, className, host, tlsSecret }: Values['ingress'],
+): IIngress {
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'Ingress',
-    metadata: { ...metadataOf('gateway', 'edge-router'), annotations },
+    metadata: { ...metadataOf(service.name, owner), annotations },
     spec: {
       ingressClassName: className,
       tls: [{ hosts: [host], secretName: tlsSecret }],
@@ -16,9 +29,7 @@ export function ingress({ ingress: { annotations, className, host, tlsSecret } }
         {
           host,
           http: {
-            paths: [
-              { path: '/', pathType: 'Prefix', backend: { service: { name: 'gateway', port: { name: 'http' } } } },
-            ],
+            paths: [{ path: '/', pathType: 'Prefix', backend: { service } }],
           },
         },
       ],

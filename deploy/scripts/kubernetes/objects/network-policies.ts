@@ -10,27 +10,21 @@ import { type Backend, type PortName, portNumbers, type Service, type ServiceNam
 import type { Values } from '../values.ts';
 import { labelsOf, metadataOf } from './labels.ts';
 
-/** Callers that have pods of ours, besides the services. */
-export const operator = 'gatewayctl';
-
 /** What may reach a service, and what it may reach: the call table, its backends, providers, and a collector of traces. */
 export function networkPolicy(service: Service, values: Values): INetworkPolicy {
   return policy(service.name, ingressOf(service, values), [
     nameLookups,
     ...callsOf(service.name),
     ...service.backends.map((backend) => toBackend(backend, values)),
+    ...(service.isForOperators ? [{ to: services.map(({ name }) => podsOf(name)), ports: [tcp('admin')] }] : []),
     ...(service.reachesProviders ? [toProviders(values)] : []),
     { ports: values.networkPolicies.collector },
   ]);
 }
 
-/** Of pods that operators start: they call what the table says, and change accounts in the database. */
-export function operatorPolicies(values: Values): readonly INetworkPolicy[] {
-  const toDatabase = toBackend('postgres', values);
-  return [
-    policy(operator, [], [nameLookups, ...callsOf(operator), toDatabase]),
-    policy('migrate', [], [nameLookups, toDatabase]),
-  ];
+/** Of the pod that brings the tables up to date. */
+export function migrationPolicy(values: Values): INetworkPolicy {
+  return policy('migrate', [], [nameLookups, toBackend('postgres', values)]);
 }
 
 export function policy(
@@ -59,15 +53,20 @@ export const nameLookups: INetworkPolicyEgressRule = {
 };
 
 function ingressOf(service: Service, { networkPolicies }: Values): INetworkPolicyIngressRule[] {
-  const { clients, limiterClients, prometheus } = networkPolicies;
+  const { clients, limiterClients, prometheus, operators } = networkPolicies;
   const callers = Map.groupBy(callersOf(service), ({ port }) => port);
   return [
     ...(service.ports.includes('public') ? [{ from: clients, ports: [tcp('public')] }] : []),
     ...[...callers].map(([port, group]) => ({ from: group.map(({ caller }) => podsOf(caller)), ports: [tcp(port)] })),
     ...(openToAll.some((method) => serves(service, method)) ? [{ from: limiterClients, ports: [tcp('grpc')] }] : []),
+    ...(service.isForOperators ? [{ from: operators, ports: [tcp('admin')] }] : []),
+    { from: metricsReaders.map(podsOf), ports: [tcp('admin')] },
     { from: prometheus, ports: [tcp('admin')] },
   ];
 }
+
+/** Services that show how all others are. */
+const metricsReaders = services.filter(({ isForOperators }) => isForOperators).map(({ name }) => name);
 
 /** Callers are known by the labels of their pods; those of other teams have another label, and any name. */
 function callersOf({ name }: Service) {
@@ -97,7 +96,7 @@ function callsFrom(caller: string): readonly Call[] {
   const calls = (table[caller] ?? []).flatMap((method) =>
     services
       .filter((service: Service) => serves(service, method))
-      .map(({ name }): Call => ({ to: name, port: portFor(caller, method) })),
+      .map(({ name }): Call => ({ to: name, port: portFor(method) })),
   );
   return [...new Map(calls.map((call) => [`${call.to}:${call.port}`, call])).values()];
 }
@@ -106,9 +105,8 @@ function serves({ serves: served }: Service, { parent }: Method): boolean {
   return served.some(({ typeName }) => typeName === parent.typeName);
 }
 
-/** Operators call over HTTP; account secrets have a port of their own, so that it can be fenced by itself. */
-function portFor(caller: string, { parent }: Method): PortName {
-  if (caller === operator) return 'admin';
+/** Account secrets have a port of their own, so that it can be fenced by itself. */
+function portFor({ parent }: Method): PortName {
   return parent.typeName === CredentialService.typeName ? 'credentials' : 'grpc';
 }
 

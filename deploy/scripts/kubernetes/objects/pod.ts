@@ -8,7 +8,7 @@ import type {
   IVolumeMount,
 } from 'kubernetes-models/v1';
 import { digits, inText, sum } from '../placeholders.ts';
-import { backendSecrets, type PortName, portNumbers, type Service } from '../services.ts';
+import { backendSecrets, type PortName, portNumbers, type Service, services } from '../services.ts';
 import type { Values } from '../values.ts';
 import { labelsOf } from './labels.ts';
 
@@ -73,8 +73,8 @@ export function ownImage({ image }: Values): Pick<IContainer, 'image' | 'imagePu
   return { image: `${inText(image.repository)}:${inText(image.tag)}`, imagePullPolicy: image.pullPolicy };
 }
 
-export function secretVariable(name: string, secret: string): IEnvVar {
-  return { name, valueFrom: { secretKeyRef: { name: secret, key: name } } };
+export function secretVariable(name: string, secret: string, optional = false): IEnvVar {
+  return { name, valueFrom: { secretKeyRef: { name: secret, key: name, ...(optional && { optional }) } } };
 }
 
 /** Commands of gatewayctl: small, and over soon. */
@@ -152,7 +152,6 @@ function variablesOf(service: Service, values: Values, transport: Transport): IE
   const fixed: Readonly<Record<string, string>> = {
     HOST: '0.0.0.0',
     ...Object.fromEntries(service.ports.map((name) => [portSettings[name], String(portNumbers[name])])),
-    ADMIN_ALLOWED_HOSTS: service.name,
     DRAIN_DELAY_SECONDS: String(drainDelaySeconds),
     ...(service.carriesStreams
       ? { MAX_STREAM_SECONDS: digits(values.maxStreamSeconds) }
@@ -165,6 +164,11 @@ function variablesOf(service: Service, values: Values, transport: Transport): IE
         `${scheme}://${peer}:${portNumbers[port]}`,
       ]),
     ),
+    ...(service.isForOperators && {
+      // For gatewayctl in the pod.
+      GATEWAY_ADMIN_URL: `${scheme}://${service.name}:${portNumbers.admin}`,
+      METRICS_URLS: services.map(({ name }) => `${name}=${scheme}://${name}:${portNumbers.admin}`).join(','),
+    }),
   };
   const secrets = service.backends.map((backend) => {
     const { setting, secret } = backendSecrets[backend];
@@ -175,6 +179,7 @@ function variablesOf(service: Service, values: Values, transport: Transport): IE
     ...(transport === 'tls' ? certificateSettings : [{ name: 'ALLOW_PLAINTEXT', value: 'true' }]),
     ...secrets,
     ...Object.entries(service.secrets).map(([setting, secret]) => secretVariable(setting, secret)),
+    ...Object.entries(service.optionalSecrets).map(([setting, secret]) => secretVariable(setting, secret, true)),
   ];
 }
 

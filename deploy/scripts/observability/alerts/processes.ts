@@ -12,6 +12,7 @@ export const jobs = [
   'identity',
   'usage-ingest',
   'usage-query',
+  'admin',
 ] as const;
 
 const up = `up{job=~"${jobs.join('|')}"}`;

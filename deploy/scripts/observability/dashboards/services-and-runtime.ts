@@ -71,12 +71,24 @@ export const servicesAndRuntime: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Refused callers',
-          description: 'Calls without a certificate that allows them, and requests to admin ports under a wrong name.',
+          description:
+            'Calls without a certificate that allows them; and at admin ports wrong names and tokens, pages of others, roles that are too small.',
           unit: 'none',
           width: 8,
           targets: [
             { expr: increase('gateway_rpc_refusals_total', ['job', 'reason']), legend: '{{job}} {{reason}}' },
             { expr: increase('gateway_admin_refusals_total', ['job', 'reason']), legend: '{{job}} admin {{reason}}' },
+          ],
+        },
+        {
+          kind: 'lines',
+          title: 'Operators',
+          description: 'Sign-ins by how they ended, and sessions of browsers.',
+          unit: 'none',
+          width: 8,
+          targets: [
+            { expr: increase('gateway_admin_sign_ins_total', ['method', 'result']), legend: '{{method}} {{result}}' },
+            { expr: gauge('max', 'gateway_admin_open_sessions'), legend: 'sessions' },
           ],
         },
       ],

@@ -1,0 +1,71 @@
+import type { DescService } from '@bufbuild/protobuf';
+import { firstOperatorName, OperatorStore } from '@gateway/admin/access/operators';
+import { readAdminConfig } from '@gateway/admin/config';
+import { ownReplica } from '@gateway/admin/figures/replica-directory';
+import { type AdminService, createAdminService } from '@gateway/admin/service';
+import { type Environment, Secret } from '@gateway/config';
+import type { GatewayDatabase } from '@gateway/database';
+import type { ServiceRuntime } from '@gateway/lifecycle';
+import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { directClientOf, type ServiceRoute } from '@gateway/rpc';
+import { createTokenText } from '@gateway/tokens';
+import type { AllInOneConfig } from './config.ts';
+import { DataFolder } from './data-folder.ts';
+import { readDatabaseUrl } from './gateway-database.ts';
+
+export interface AdminOptions {
+  readonly env: Environment;
+  readonly config: AllInOneConfig;
+  readonly runtime: ServiceRuntime;
+  readonly database: GatewayDatabase;
+  /** Of all services in this process. */
+  readonly routes: readonly ServiceRoute[];
+  /** Why the gateway takes no requests. */
+  readonly notReady: () => Promise<string | undefined>;
+}
+
+/** The operators' API and console, on the services of this process. */
+export async function createAdmin({ env, database, routes, ...options }: AdminOptions): Promise<AdminService> {
+  const { config, runtime, notReady } = options;
+  const clientOf = <S extends DescService>(service: S) => directClientOf(routes, service);
+  const address = `${config.adminHost}:${config.adminPort}`;
+  const peers = {
+    identity: clientOf(IdentityService),
+    broker: clientOf(PoolBrokerService),
+    poolOperator: clientOf(PoolOperatorService),
+    limiter: clientOf(LimiterService),
+    limiterOperator: clientOf(LimiterOperatorService),
+    usageQuery: clientOf(UsageQueryService),
+    usageReport: clientOf(UsageReportService),
+    usageLedger: clientOf(UsageLedgerService),
+    // With workers, their metrics are among those of this process.
+    replicas: ownReplica({ service: 'gateway', address, metrics: runtime.metrics, notReady }),
+  };
+  const settings = readAdminConfig(env);
+  const adminToken = settings.adminToken ?? (await ownAdminToken(env, database));
+  return createAdminService({ ...settings, adminToken }, peers, { database }, runtime);
+}
+
+/** Where the first operator's token of a gateway on its embedded database is kept. */
+export const adminTokenFile = 'admin-token';
+
+/**
+ * What the first operator of an embedded database signs in with, and gatewayctl on this machine: made once, and made anew when the
+ * file is gone. Operators of a shared database are their owner's business: ADMIN_TOKEN.
+ */
+async function ownAdminToken(env: Environment, database: GatewayDatabase): Promise<Secret | undefined> {
+  if (readDatabaseUrl(env) !== undefined) return undefined;
+  const data = await DataFolder.open(env);
+  const kept = await data.read(adminTokenFile);
+  if (kept !== undefined) return new Secret(kept);
+  const text = createTokenText('operator');
+  const operators = new OperatorStore(database);
+  const first = (await operators.list()).find(({ name }) => name === firstOperatorName);
+  if (first !== undefined) await operators.rotate(first.operator_id, text);
+  await data.write(adminTokenFile, text);
+  return new Secret(text);
+}

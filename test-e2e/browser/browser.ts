@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { chromium as program } from '@gateway/testkit';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+
+/** Debian's Chromium. It asks nothing of anybody but what the page asks. */
+export async function startBrowser(): Promise<Browser> {
+  const { executablePath, env } = await program();
+  const args = ['--no-sandbox', '--disable-background-networking', '--font-render-hinting=none'];
+  return chromium.launch({ executablePath, args, env: { ...process.env, ...env } });
+}
+
+export interface View {
+  readonly theme: 'light' | 'dark';
+  readonly width: 360 | 1440;
+}
+
+/** Every page has to be right in each of these. */
+export const views: readonly View[] = [
+  { theme: 'light', width: 1440 },
+  { theme: 'dark', width: 1440 },
+  { theme: 'light', width: 360 },
+  { theme: 'dark', width: 360 },
+];
+
+export interface Visit {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What the page complained about: errors of scripts, and what its Content-Security-Policy kept from it. */
+  readonly complaints: readonly string[];
+}
+
+export async function visit(browser: Browser, baseUrl: string, { theme, width }: View): Promise<Visit> {
+  const viewport = { width, height: width === 360 ? 780 : 900 };
+  const context = await browser.newContext({
+    baseURL: baseUrl,
+    viewport,
+    colorScheme: theme,
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    timezoneId: 'Europe/Amsterdam',
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  return { page, context, complaints };
+}
+
+export async function goTo(page: Page, path: string): Promise<void> {
+  await page.goto(path);
+  await page.locator('h1').waitFor();
+  await page.getByText('Loading').waitFor({ state: 'detached' });
+}
+
+const axeSource = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+  }[];
+}
+
+/** What breaks WCAG 2.2 AA, as far as a program can see it, one line each. */
+export async function accessibilityProblems(page: Page): Promise<readonly string[]> {
+  await page.evaluate(await axeSource);
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+  const found = await page.evaluate<AxeResults>(`axe.run(document, { runOnly: ${JSON.stringify(tags)} })`);
+  return found.violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary.split('\n')[1]}`),
+  );
+}
+
+/** How many pixels the page is wider than the window: none of them is reached without scrolling two ways. */
+export function overflow(page: Page): Promise<number> {
+  return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+}

@@ -1,0 +1,17 @@
+import { execFile } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const root = join(import.meta.dirname, '../../services/admin/console');
+
+/** Builds the console as it is served, into a folder: in a process of its own, which is no test. */
+export async function buildConsole(config: 'vite.config.ts' | 'dev/vite.config.ts', folder: string): Promise<void> {
+  const vite = dirname(createRequire(join(root, 'package.json')).resolve('vite/package.json'));
+  const parameters = ['build', '--config', config, '--outDir', folder, '--emptyOutDir'];
+  await promisify(execFile)(process.execPath, [join(vite, 'bin/vite.js'), ...parameters], {
+    cwd: root,
+    env: { ...process.env, NODE_ENV: 'production' },
+    timeout: 120_000,
+  });
+}

@@ -1,0 +1,203 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { goTo, startBrowser, type Visit, visit } from './browser.ts';
+import { type MadeUpConsole, startMadeUpConsole } from './made-up-console.ts';
+import { signInAs } from './sign-in-as.ts';
+
+let site: MadeUpConsole;
+let browser: Browser;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([startMadeUpConsole(), startBrowser()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await site?.[Symbol.asyncDispose]();
+});
+
+let visited: Visit;
+let page: Page;
+beforeEach(async () => {
+  visited = await visit(browser, site.url, { theme: 'light', width: 1440 });
+  page = visited.page;
+});
+afterEach(async () => {
+  expect(visited.complaints).toEqual([]);
+  await visited.context.close();
+});
+
+const focused = () => page.locator(':focus');
+const dialog = () => page.getByRole('dialog');
+
+describe('who signs in', () => {
+  it('is told at the field that the token is not known', async () => {
+    await goTo(page, '/audit');
+    await page.getByLabel('Token').fill('gw_a_wrong');
+    await page.keyboard.press('Enter');
+    await page.getByText('This token is not known').waitFor();
+    expect(await page.getByLabel('Token').getAttribute('aria-invalid')).toBe('true');
+  });
+
+  it('comes to the page that was asked for, and leaves it signed out', async () => {
+    await goTo(page, '/audit');
+    await page.getByLabel('Token').fill('gw_a_admin');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  });
+
+  it('can go to the provider of OpenID Connect, and comes back to the same page', async () => {
+    await goTo(page, '/audit?search=maud');
+    const link = page.getByRole('link', { name: 'Continue with Entra ID' });
+    expect(await link.getAttribute('href')).toBe('/oidc/sign-in?return_to=%2Faudit%3Fsearch%3Dmaud');
+  });
+
+  it('as a viewer sees neither operators nor the audit log', async () => {
+    await signInAs(page, 'gw_a_viewer');
+    const links = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents();
+    expect(links).toContain('System');
+    expect(links).not.toContain('Operators');
+    expect(links).not.toContain('Audit');
+    await goTo(page, '/operators');
+    await page.getByRole('heading', { name: 'Not for your role' }).waitFor();
+  });
+
+  it('with the token of a caller sees its own usage alone', async () => {
+    await signInAs(page, 'gw_s_ci');
+    await page.getByRole('heading', { level: 1, name: 'My usage' }).waitFor();
+    expect(await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()).toEqual([
+      'My usage',
+    ]);
+  });
+});
+
+describe('the frame', () => {
+  beforeEach(() => signInAs(page, 'gw_a_admin'));
+
+  it('puts the focus on the heading of the page that was gone to, by keyboard alone', async () => {
+    await page.getByRole('link', { name: 'System' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'System' }).waitFor();
+    expect(await focused().textContent()).toBe('System');
+    await page.goBack();
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  });
+
+  it('lets the first key of the keyboard skip the navigation', async () => {
+    await goTo(page, '/system');
+    await page.keyboard.press('Tab');
+    expect(await focused().textContent()).toBe('Skip to the page');
+    await page.keyboard.press('Enter');
+    expect(await focused().getAttribute('id')).toBe('main');
+  });
+
+  it('keeps the theme that was chosen', async () => {
+    const background = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
+    const light = await background();
+    await page.getByRole('radio', { name: 'Dark' }).check();
+    const dark = await background();
+    expect(dark).not.toBe(light);
+    await page.reload();
+    await page.locator('h1').waitFor();
+    expect(await background()).toBe(dark);
+  });
+
+  it('finds what has an id, from anywhere', async () => {
+    await goTo(page, '/system');
+    await page.keyboard.press('/');
+    await page.keyboard.type('responses/team-b');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/pools\/responses/);
+  });
+
+  it('says when the connection is lost, and when it is there again', async () => {
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.evaluate("sessionStorage.setItem('made-up-outage', '1')");
+    await page.getByText('Connection lost. What you see is old.').waitFor();
+    expect(await page.getByRole('region', { name: 'Requests' }).isVisible()).toBe(true);
+    await page.evaluate("sessionStorage.removeItem('made-up-outage')");
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await page.getByText('Live', { exact: true }).waitFor();
+  });
+
+  it('asks to sign in again when the session has ended, and goes on where one was', async () => {
+    await goTo(page, '/system');
+    await page.evaluate("sessionStorage.removeItem('made-up-session')");
+    await page.getByText('Your session has ended.').waitFor();
+    await page.getByLabel('Token').fill('gw_a_admin');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'System' }).waitFor();
+  });
+});
+
+describe('operators', () => {
+  beforeEach(async () => {
+    await signInAs(page, 'gw_a_admin');
+    await page.getByRole('link', { name: 'Operators' }).click();
+    await page.getByRole('rowheader', { name: 'jeroen' }).waitFor();
+  });
+
+  it('are made with a token that is shown once and not closed by accident', async () => {
+    const button = page.getByRole('button', { name: 'New operator' });
+    await button.click();
+    await dialog().getByLabel('Name').fill('jeroen');
+    await dialog().getByRole('button', { name: 'Create operator' }).click();
+    await dialog().getByText('There is an operator jeroen already.').waitFor();
+    await dialog().getByLabel('Name').fill('anouk');
+    await dialog().getByRole('button', { name: 'Create operator' }).click();
+    const token = await dialog()
+      .getByText(/^gw_a_/)
+      .textContent();
+    await page.keyboard.press('Escape');
+    expect(await dialog().isVisible()).toBe(true);
+    await dialog().getByLabel('I have kept the token').check();
+    await dialog().getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('rowheader', { name: 'anouk' }).waitFor();
+    expect(await page.content()).not.toContain(token);
+    expect(await focused().textContent()).toBe('New operator');
+  });
+
+  it('that somebody else changed meanwhile are shown as they are now, before they are changed', async () => {
+    await page.getByRole('button', { name: 'Change role: jeroen' }).click();
+    await dialog().getByLabel('Role').selectOption({ label: 'Admin: also changes operators and sees the audit log' });
+    await dialog().getByRole('button', { name: 'Change role' }).click();
+    await dialog().getByText('was changed meanwhile').waitFor();
+    await dialog().getByText('Now jeroen is Viewer').waitFor();
+    await dialog().getByRole('button', { name: 'Change role' }).click();
+    await page.getByText('jeroen is Admin now.').waitFor();
+  });
+
+  it('are not disabled by a dialog that was left', async () => {
+    const disable = page.getByRole('button', { name: 'Disable: grafana' });
+    await disable.click();
+    await dialog().getByText('Its sessions end at once').waitFor();
+    await page.keyboard.press('Escape');
+    expect(await dialog().count()).toBe(0);
+    expect(await focused().getAttribute('aria-label')).toBe('Disable: grafana');
+  });
+});
+
+describe('the other pages', () => {
+  beforeEach(() => signInAs(page, 'gw_a_admin'));
+
+  it('tell a file that would be refused from one that can be used', async () => {
+    await goTo(page, '/configuration');
+    const text = page.getByLabel('The text of a gateway.yaml');
+    await text.fill('accounts: [{ pool: respones, name: team_z }]');
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText('Did you mean "responses"?').waitFor();
+    await page.getByRole('button', { name: 'Begin with the running file' }).click();
+    await page.getByRole('button', { name: 'Check' }).click();
+    await page.getByText('+ accounts: responses/team-e (bearer)').waitFor();
+  });
+
+  it('show what a change changed, page after page, and keep what is looked for in the address', async () => {
+    await goTo(page, '/audit?search=token.update');
+    const rows = page.getByRole('table', { name: 'Audit log' }).getByRole('row');
+    expect(await rows.nth(1).textContent()).toMatch(/limits.requestsPerMinute 60 → 120/);
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await page.waitForURL(/\/audit$/);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await expect.poll(() => rows.count()).toBe(101);
+  });
+});

@@ -1,0 +1,106 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accessibilityProblems, goTo, startBrowser, visit } from './browser.ts';
+import { type MadeUpConsole, startMadeUpConsole } from './made-up-console.ts';
+import { signInAs } from './sign-in-as.ts';
+
+let browser: Browser;
+let madeUp: MadeUpConsole;
+
+beforeAll(async () => {
+  [madeUp, browser] = await Promise.all([startMadeUpConsole(), startBrowser()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await madeUp[Symbol.asyncDispose]();
+});
+
+/** A page as somebody sees it who has signed in with this token. Nothing may be complained about. */
+async function as(token: string, path: string, walk: (page: Page) => Promise<void>): Promise<void> {
+  const { page, context, complaints } = await visit(browser, madeUp.url, { theme: 'light', width: 1440 });
+  await signInAs(page, token);
+  await goTo(page, path);
+  await walk(page);
+  expect(complaints).toEqual([]);
+  await context.close();
+}
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const isThere = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
+
+describe('an operator', () => {
+  it('issues a token that is shown once, with settings for each client that keep it out of them', () =>
+    as('gw_a_operator', '/tokens/new', async (page) => {
+      await page.getByLabel('Label').fill('taken');
+      await button(page, 'Issue token').click();
+      await isThere(page, 'There is a token of that name.');
+      expect(await page.getByLabel('Label').getAttribute('aria-invalid')).toBe('true');
+      await page.getByLabel('Label').fill('team x');
+      await button(page, 'Issue token').click();
+      const secret = await page.locator('.secret code').first().innerText();
+      expect(secret).toMatch(/^gw_s_/);
+      await page.getByRole('radio', { name: 'Codex' }).check();
+      const settings = await page.getByRole('region', { name: 'Settings for Codex' }).innerText();
+      expect(settings).toContain('wire_api = "responses"');
+      expect(settings).not.toContain(secret);
+      await page.getByText("To the token's page").click();
+      await page.goBack();
+      await button(page, 'Issue token').waitFor();
+      expect(await page.content()).not.toContain(secret);
+    }));
+
+  it('sees what somebody else did to a token meanwhile, and saves on top of it', () =>
+    as('gw_a_operator', '/tokens/e8b1f0c7-7a3d-4e2f-b6c4-9d0a2f1b4c44', async (page) => {
+      await button(page, 'Edit').click();
+      await page.getByLabel('Tokens per day').fill('600000');
+      await button(page, 'Save').click();
+      await isThere(page, 'Note: none → Moved to 03:00 by Bram');
+      await button(page, 'Save my changes on top').click();
+      await page.locator('dialog').waitFor({ state: 'detached' });
+      await isThere(page, '600\u202f000 tokens a day');
+      await isThere(page, 'Moved to 03:00 by Bram');
+    }));
+
+  it('is asked before an account is disabled, and told when somebody else was faster', () =>
+    as('gw_a_operator', '/pools/responses', async (page) => {
+      await page.getByRole('button', { name: 'Disable responses/team-c' }).click();
+      await button(page, 'Disable account').click();
+      await isThere(page, 'Somebody else changed it meanwhile: it is draining now.');
+      await button(page, 'Disable it all the same').click();
+      await isThere(page, 'responses/team-c is disabled.');
+      await page.getByRole('button', { name: 'Enable responses/team-c' }).waitFor();
+    }));
+
+  it('finds why a request went where it went, from the list or by its id', () =>
+    as('gw_a_viewer', '/requests?kind=moved', async (page) => {
+      await page.locator('tbody a').first().click();
+      await isThere(page, 'The provider said that the account is limited (429)');
+      await isThere(page, 'responses/team-b failed');
+      await isThere(page, '2 of responses for gpt-5.5: cooling after 429');
+      const id = await page.locator('dd code').first().innerText();
+      await page.getByLabel('Find a request, token or account').fill(`chatcmpl-${id}`);
+      await page.keyboard.press('Enter');
+      await isThere(page, 'Where the time went');
+      expect(new URL(page.url()).pathname).toContain(id);
+    }));
+
+  it('reads which limit refused a request', () =>
+    as('gw_a_viewer', '/requests?kind=refused&status=429', async (page) => {
+      await page.locator('tbody a').first().click();
+      await isThere(page, /used up its tokens of the day.*could be admitted at/);
+    }));
+});
+
+describe('somebody else', () => {
+  it('who may only look finds nothing to change', () =>
+    as('gw_a_viewer', '/pools/responses', async (page) => {
+      await isThere(page, 'team-a');
+      expect(await page.getByRole('button', { name: /Disable|Drain|Add account/ }).count()).toBe(0);
+    }));
+
+  it('who holds a token sees its own usage and limits, on a page that everybody can use', () =>
+    as('gw_s_ci', '/my-usage', async (page) => {
+      await isThere(page, '1.69M of 2M today');
+      expect(await accessibilityProblems(page)).toEqual([]);
+    }));
+});

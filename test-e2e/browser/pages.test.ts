@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accessibilityProblems, goTo, overflow, startBrowser, type Visit, views, visit } from './browser.ts';
+import { type MadeUpConsole, startMadeUpConsole } from './made-up-console.ts';
+import { signInAs } from './sign-in-as.ts';
+
+/** With this variable the pictures of docs/operate/console.md are taken anew. */
+const takesPictures = process.env.UPDATE_SCREENSHOTS === '1';
+const pictures = join(import.meta.dirname, '../../docs/operate/console');
+const pictured = [
+  ...['overview-dark-1440', 'overview-light-360'],
+  ...['overview', 'requests', 'pools', 'usage', 'tokens', 'audit'].map((name) => `${name}-light-1440`),
+];
+
+const paths = {
+  overview: '/',
+  requests: '/requests',
+  request: '/requests/019a016d-7c3e-7000-8000-000001000365',
+  pools: '/pools/responses',
+  explain: '/pools?model=gateway/sterk',
+  usage: '/usage',
+  tokens: '/tokens',
+  'new-token': '/tokens/new',
+  token: '/tokens/7d0c2f44-5b1e-4a53-9c3e-0f5c7a2b9e11',
+  system: '/system',
+  configuration: '/configuration',
+  operators: '/operators',
+  audit: '/audit',
+  search: '/search?q=team',
+  nowhere: '/nowhere',
+};
+
+let site: MadeUpConsole;
+let browser: Browser;
+beforeAll(async () => {
+  [site, browser] = await Promise.all([startMadeUpConsole(), startBrowser()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await site?.[Symbol.asyncDispose]();
+});
+
+describe.each(views)('in $theme at $width px', (view) => {
+  let visited: Visit;
+  beforeAll(async () => {
+    visited = await visit(browser, site.url, view);
+  });
+  afterAll(() => visited?.context.close());
+
+  it('the sign-in page can be used by everybody', async () => {
+    const { page, complaints } = visited;
+    await goTo(page, '/');
+    expect(await page.title()).toBe('Sign in · Gateway');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await overflow(page)).toBe(0);
+    expect(complaints).toEqual([]);
+    await signInAs(page, 'gw_a_admin');
+  });
+
+  it.each(Object.entries(paths))(
+    '%s can be used by everybody, fits, and does nothing that its policy forbids',
+    async (name, path) => {
+      const { page, complaints } = visited;
+      await goTo(page, path);
+      expect(await page.title()).toBe(`${await page.locator('h1').textContent()} · Gateway`);
+      expect(await page.locator('html').getAttribute('lang')).toBe('en');
+      expect(await accessibilityProblems(page)).toEqual([]);
+      expect(await overflow(page)).toBe(0);
+      expect(complaints).toEqual([]);
+      const picture = `${name}-${view.theme}-${view.width}`;
+      if (takesPictures && pictured.includes(picture))
+        await page.screenshot({ path: join(pictures, `${picture}.png`) });
+    },
+  );
+});
