@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { chromium as program } from '@gateway/testkit';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
 
 /** Debian's Chromium. It asks nothing of anybody but what the page asks. */
 export async function startBrowser(): Promise<Browser> {
@@ -51,7 +52,7 @@ export async function visit(browser: Browser, baseUrl: string, { theme, width }:
 export async function goTo(page: Page, path: string): Promise<void> {
   await page.goto(path);
   await page.locator('h1').waitFor();
-  await page.getByText('Loading').waitFor({ state: 'detached' });
+  await expect.poll(() => page.getByText('Loading').count(), { timeout: 10_000 }).toBe(0);
 }
 
 const axeSource = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

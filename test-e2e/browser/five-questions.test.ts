@@ -1,0 +1,150 @@
+import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
+import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { localDayOf } from '@gateway/time';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chat } from '../client/chat.ts';
+import { adminClient } from '../client/operator.ts';
+import { issueToken, type TestToken } from '../client/tokens.ts';
+import { usageOf } from '../client/usage.ts';
+import { type AllInOneTopology, startAllInOne } from '../topologies/all-in-one.ts';
+import { gatewayctl } from '../topologies/gateway-process.ts';
+import { commandLineSettings } from '../topologies/topology.ts';
+import { accessibilityProblems, goTo, startBrowser, visit } from './browser.ts';
+import { signInAs } from './sign-in-as.ts';
+
+// What operators ask all day, asked of a real gateway under traffic and faults: the page says what the ledger and the command line say.
+
+let gateway: AllInOneTopology;
+let browser: Browser;
+let token: TestToken;
+
+beforeAll(async () => {
+  [gateway, browser] = await Promise.all([startAllInOne('console'), startBrowser()]);
+  token = await issueToken(gateway, { requestsPerMinute: 1_000, tokensPerDay: 1_000_000 });
+});
+afterAll(async () => {
+  await browser.close();
+  await gateway[Symbol.asyncDispose]();
+});
+
+/** A page as the admin sees it. Nothing may be complained about, and everybody can use it. */
+async function look(path: string, walk: (page: Page) => Promise<void>): Promise<void> {
+  const { page, context, complaints } = await visit(browser, gateway.adminUrl, { theme: 'light', width: 1440 });
+  await signInAs(page, gateway.adminToken);
+  // Before that, the page asks who has signed in.
+  const before = complaints.length;
+  await goTo(page, path);
+  await walk(page);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  expect(complaints.slice(before)).toEqual([]);
+  await context.close();
+}
+
+const isThere = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
+const ask = (session: string = crypto.randomUUID()) =>
+  chat(gateway, token.text, { model: 'gateway/traced' }, { headers: { 'session-id': session } });
+
+/** Requests are in the log a moment after they have ended. */
+const isLogged = (requestId: string) =>
+  expect
+    .poll(() => adminClient(RequestService, gateway).getRequest({ requestId }), { timeout: 10_000 })
+    .toMatchObject({ request: { request: { requestId } } });
+
+/** A request whose first account was limited, and served by the other one. Gives its id, and the limited account. */
+async function movedRequest() {
+  const session = crypto.randomUUID();
+  const tracedRequests = () =>
+    gateway.simulator.requests({ model: 'gpt-5.5' }).filter(({ account }) => account?.startsWith('traced-'));
+  await ask(session);
+  const account = tracedRequests().at(-1)?.account ?? '';
+  gateway.simulator.faults.add({
+    account,
+    times: 1,
+    fault: { preset: 'rate_limited_retry_after', resetAfterSeconds: 600 },
+  });
+  const { status, headers } = await ask(session);
+  expect(status).toBe(200);
+  return { requestId: headers.get('x-request-id') ?? '', account: account.replace('-', '/') };
+}
+
+describe('the console on a gateway under traffic and faults', () => {
+  it('says that it is healthy, with the requests that go through', async () => {
+    const traffic = setInterval(() => void ask(), 100);
+    await look('/', async (page) => {
+      await isThere(page, 'Live');
+      const requests = page.locator('section', { has: page.getByRole('heading', { name: 'Requests' }) });
+      await expect.poll(() => requests.innerText(), { timeout: 20_000 }).toMatch(/\n(\d{1,2}|\d\.\d+)\n/);
+      await expect.poll(async () => /\n[1-9]/.test(await requests.innerText()), { timeout: 20_000 }).toBe(true);
+    }).finally(() => clearInterval(traffic));
+  });
+
+  it('says why a request went where it went, and which account is limited until when', async () => {
+    const { requestId, account } = await movedRequest();
+    await isLogged(requestId);
+    await look('/', async (page) => {
+      await page.getByLabel('Find a request, token or account').fill(requestId);
+      await page.keyboard.press('Enter');
+      await isThere(page, 'The provider said that the account is limited (429)');
+      await isThere(page, `${account} failed`);
+    });
+    await look('/pools/traced', async (page) => {
+      const row = page.getByRole('row', { name: account.split('/')[1] ?? '' });
+      await row.getByText('Cooling').waitFor();
+      await row.getByText(/limited by the provider, free in (9|10) min/).waitFor();
+    });
+    const { stdout } = await gatewayctl(['request', requestId], commandLineSettings(gateway));
+    expect(stdout).toContain(account);
+  });
+
+  it('says who used how much: what the ledger, the client and the command line say', async () => {
+    await Promise.all(Array.from({ length: 10 }, () => ask()));
+    const { today } = await usageOf(gateway, token.text);
+    const [input, output] = [today.inputTokens, today.outputTokens];
+    const day = localDayOf(Date.now());
+    await look(`/usage?by=token&from=${day}&to=${day}`, async (page) => {
+      const sums = page.getByRole('region', { name: 'Sums of the period' });
+      const figure = (label: string) =>
+        sums.locator('div', { hasText: label }).locator('dd.figure').first().innerText();
+      // Other tokens were not used here.
+      await expect.poll(() => figure('Requests')).toBe(String(today.requests));
+      expect(digits(await figure('Input tokens'))).toBe(input);
+      expect(digits(await figure('Output tokens'))).toBe(output);
+    });
+    const report = adminClient(UsageService, gateway);
+    const { rows } = await report.reportUsage({ firstDay: day, lastDay: day, grouping: UsageGrouping.TOKEN });
+    expect(rows.map(({ usage }) => [usage?.tokenId, Number(usage?.totals?.requests)])).toEqual([
+      [token.tokenId, today.requests],
+    ]);
+    const { stdout } = await gatewayctl(
+      ['usage', 'report', '--from', day, '--to', day, '--by', 'token', '-o', 'json'],
+      commandLineSettings(gateway),
+    );
+    expect(JSON.parse(stdout)).toMatchObject([
+      { usage: { totals: { requests: today.requests, inputTokens: input, outputTokens: output } } },
+    ]);
+  });
+
+  it('gives a team a token that streams at once, and keeps to its limits', async () => {
+    let text = '';
+    await look('/tokens/new', async (page) => {
+      await page.getByLabel('Label').fill('team x');
+      await page.getByLabel('Requests per minute').fill('2');
+      await page.getByRole('button', { name: 'Issue token', exact: true }).click();
+      text = await page.locator('.secret code').first().innerText();
+    });
+    const first = await chat(gateway, text, { model: 'gateway/sterk', stream: true });
+    expect([first.status, first.text.trimEnd().endsWith('data: [DONE]')]).toEqual([200, true]);
+    expect((await chat(gateway, text, { model: 'gateway/sterk' })).status).toBe(200);
+    const third = await chat(gateway, text, { model: 'gateway/sterk' });
+    expect(third.status).toBe(429);
+    const refused = third.headers.get('x-request-id') ?? '';
+    await isLogged(refused);
+    await look(`/requests/${refused}`, (page) => isThere(page, 'The token had used up its requests per minute.'));
+  });
+});
+
+function digits(text: string): number {
+  return Number(text.replace(/\D/g, ''));
+}
