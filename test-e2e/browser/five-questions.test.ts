@@ -71,13 +71,15 @@ async function movedRequest() {
 
 describe('the console on a gateway under traffic and faults', () => {
   it('says that it is healthy, with the requests that go through', async () => {
-    const traffic = setInterval(() => void ask(), 100);
+    const asked: Promise<unknown>[] = [];
+    const traffic = setInterval(() => asked.push(ask()), 100);
     await look('/', async (page) => {
       await isThere(page, 'Live');
       const requests = page.locator('section', { has: page.getByRole('heading', { name: 'Requests' }) });
       await expect.poll(() => requests.innerText(), { timeout: 20_000 }).toMatch(/\n(\d{1,2}|\d\.\d+)\n/);
       await expect.poll(async () => /\n[1-9]/.test(await requests.innerText()), { timeout: 20_000 }).toBe(true);
     }).finally(() => clearInterval(traffic));
+    await Promise.all(asked);
   });
 
   it('says why a request went where it went, and which account is limited until when', async () => {
@@ -90,9 +92,9 @@ describe('the console on a gateway under traffic and faults', () => {
       await isThere(page, `${account} failed`);
     });
     await look('/pools/traced', async (page) => {
-      const row = page.getByRole('row', { name: account.split('/')[1] ?? '' });
-      await row.getByText('Cooling').waitFor();
-      await row.getByText(/limited by the provider, free in (9|10) min/).waitFor();
+      const name = page.getByRole('link', { name: account.split('/')[1] ?? '', exact: true });
+      const row = page.getByRole('row').filter({ has: name });
+      await row.getByText(/gpt-5\.5: limited by the provider, free in (9|10)\smin/).waitFor();
     });
     const { stdout } = await gatewayctl(['request', requestId], commandLineSettings(gateway));
     expect(stdout).toContain(account);
