@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DescService, MessageInitShape } from '@bufbuild/protobuf';
 import { type Client, createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
@@ -17,6 +18,7 @@ import type { Account } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { RpcError } from '@gateway/rpc';
 import { type Channel, openChannel, Tls } from '@gateway/rpc/grpc';
 import type { ServiceName } from '@gateway/testkit';
 import { trustedAuthority } from '../topologies/certificates.ts';
@@ -98,7 +100,7 @@ export function operatorByServices(
   const report = open('usage-query').client(UsageReportService);
   const opened = opening.move();
   return {
-    issue: (request) => identity.issue(request, deadline),
+    issue: (request) => onceReachable(() => identity.issue(request, deadline)),
     update: (request) => identity.update(request, deadline),
     revoke: (tokenId) => identity.revoke({ tokenId }, deadline),
     accountsOf: async (pool) => (await broker.listAccounts({ pool }, deadline)).accounts,
@@ -108,6 +110,17 @@ export function operatorByServices(
     },
     [Symbol.dispose]: () => opened.dispose(),
   };
+}
+
+/** A service that has just been started again may not be connected to yet. */
+async function onceReachable<T>(call: () => Promise<T>): Promise<T> {
+  for (const giveUpAtMs = Date.now() + 10_000; ; await sleep(50)) {
+    try {
+      return await call();
+    } catch (thrown) {
+      if (!(thrown instanceof RpcError && thrown.status === 'unavailable') || Date.now() > giveUpAtMs) throw thrown;
+    }
+  }
 }
 
 const options = () => ({ signal: AbortSignal.timeout(10_000) });
