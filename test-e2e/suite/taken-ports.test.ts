@@ -42,6 +42,8 @@ describe('a process whose port is taken', () => {
       MESSAGES_ADAPTER_URL: peer,
       IDENTITY_URL: peer,
       USAGE_QUERY_URL: peer,
+      USAGE_INGEST_URL: peer,
+      METRICS_URLS: `limiter=${peer}`,
       // Of the broker: without an account it does not start.
       OPENAI_API_KEY: 'any',
     };
