@@ -4,7 +4,7 @@ import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type RawBuilder, sql } from 'kysely';
 import { readLogged } from '../rpc/find-request.ts';
 import { matches, type Search } from './request-search.ts';
-import { isBefore, type LogKey, walkedRows, walkOf } from './search-walk.ts';
+import { endOfDay, isBefore, type LogKey, type LogWalk, walkedRows, walkOf } from './search-walk.ts';
 
 export interface SearchPage {
   /** Newest first. */
@@ -46,7 +46,8 @@ export async function searchPage(
   const found: Logged[] = [];
   let candidates = size;
   let rows = limits.firstRows;
-  for (let { from } = walk; ; await otherWork()) {
+  for (let from: LogKey | undefined = await dayBefore(database, walk, walk.from); ; await otherWork()) {
+    if (from === undefined) return { requests: found.map(({ log }) => log), next: undefined };
     const startedMs = performance.now();
     const slice = walkedRows(database, walk, from, rows);
     const keys = await matchingKeys(database, slice, walk.where, candidates);
@@ -56,12 +57,24 @@ export async function searchPage(
     const matching = (await readEntries(database, within)).filter(({ log }) => matches(search, log));
     found.push(...matching.slice(0, size - found.length));
     candidates = matching.length < within.length ? limits.manyCandidates : size - found.length;
-    const next = found.length === size ? found.at(-1)?.key : end;
-    const isOver = found.length === size || performance.now() > giveUpAtMs;
-    if (next === undefined || end === undefined || isOver) return { requests: found.map(({ log }) => log), next };
-    from = end;
+    const last = found.at(-1);
+    if (found.length === size && last !== undefined) return { requests: found.map(({ log }) => log), next: last.key };
+    from = end ?? (await dayBefore(database, walk, { ...from, requestId: '' }));
+    if (performance.now() > giveUpAtMs) return { requests: found.map(({ log }) => log), next: from };
     rows = nextRows(rows, performance.now() - startedMs, limits);
   }
+}
+
+/** Days are walked over one by one: in Postgres each is a table. Gives the end of the day before where nothing is before a place on its own day. */
+async function dayBefore(database: GatewayDatabase, { to }: LogWalk, from: LogKey): Promise<LogKey | undefined> {
+  if (from.requestId !== '') return from;
+  const { day } = await database
+    .selectFrom('request_log')
+    .select(({ fn }) => fn.max('local_day').as('day'))
+    .where('local_day', '<', from.localDay)
+    .where('local_day', '>=', to.localDay)
+    .executeTakeFirstOrThrow();
+  return day === null ? undefined : endOfDay(day);
 }
 
 function nextRows(rows: number, tookMs: number, { sliceMs, fewestRows, mostRows }: typeof usualLimits): number {

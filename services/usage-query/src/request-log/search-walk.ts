@@ -14,12 +14,14 @@ export interface LogKey {
 export interface LogWalk {
   /** Rows of which an index has each kind in the order of the log. */
   readonly over: readonly Condition[];
+  /** That index. Undefined: the log's own key. */
+  readonly index: 'request_log_by_token' | 'request_log_unusual' | undefined;
   /** Which of them may match. Those that an older release wrote always may, where it did not say. */
   readonly where: Condition;
-  /** Begins before it. Undefined: with the newest. */
-  readonly from: LogKey | undefined;
-  /** Ends with it. Undefined: with the oldest. */
-  readonly to: LogKey | undefined;
+  /** Begins before it. */
+  readonly from: LogKey;
+  /** Ends with it. */
+  readonly to: LogKey;
 }
 
 type Condition = RawBuilder<SqlBool>;
@@ -35,42 +37,43 @@ export function walkOf(search: Search, before: LogKey | undefined): LogWalk {
   const times = timesOfId(idPrefix ?? '') ?? { firstMs: 0, lastMs: Infinity };
   const firstMs = Math.max(sinceMs - clockSlackMs, times.firstMs - idSlackMs);
   const lastMs = Math.min(untilMs + clockSlackMs, times.lastMs + idSlackMs);
-  const latest = lastMs === Infinity ? undefined : keyAt(lastMs);
-  const isWithin = before !== undefined && (latest === undefined || isBefore(before, latest));
+  const latest = lastMs === Infinity ? { localDay: '9999-12-31', requestId: '' } : keyAt(lastMs);
   return {
     // As the index has it.
     over: isUnusual ? [sql`(ending <> 2 or moved = 1 or slow = 1)`] : ofTokens,
+    index: isUnusual ? 'request_log_unusual' : isOfFewTokens ? 'request_log_by_token' : undefined,
     where: sql.join([sql`1 = 1`, ...conditionsOf(search)], sql` and `) as Condition,
-    from: isWithin ? before : latest,
-    to: firstMs <= 0 ? undefined : keyAt(firstMs),
+    from: before !== undefined && isBefore(before, latest) ? before : latest,
+    to: firstMs <= 0 ? { localDay: '', requestId: '' } : keyAt(firstMs),
   };
 }
 
-/** The next rows of a walk, at most so many. */
-export function walkedRows(database: GatewayDatabase, { over, to }: LogWalk, from: LogKey | undefined, limit: number) {
-  const bounds = [
-    ...(from === undefined ? [] : [sql`${key} < (${from.localDay}, ${from.requestId})`]),
-    ...(to === undefined ? [] : [sql`${key} >= (${to.localDay}, ${to.requestId})`]),
-    // Postgres leaves out days by this alone; SQLite would take it in place of the key, and begin at the end of the day.
-    ...(from === undefined || !isPostgres(database) ? [] : [sql`local_day <= ${from.localDay}`]),
-    ...(to === undefined || !isPostgres(database) ? [] : [sql`local_day >= ${to.localDay}`]),
-  ];
+/** The next rows of a walk on the day of `from`, at most so many. */
+export function walkedRows(database: GatewayDatabase, { over, index, to }: LogWalk, from: LogKey, limit: number) {
+  const { localDay, requestId } = from;
+  const bounds = [sql`local_day = ${localDay}`, sql`request_id < ${requestId}`];
+  if (to.localDay === localDay) bounds.push(sql`request_id >= ${to.requestId}`);
+  // Postgres knows how many rows there are of each kind. SQLite does not, and takes the key.
+  const by = index === undefined || isPostgres(database) ? sql`` : sql`indexed by ${sql.ref(index)}`;
   const ofEach = over.map(
     (condition) => sql`select * from (
-      select ${sql.join(columns.map((column) => sql.ref(column)))} from request_log
+      select ${sql.join(columns.map((column) => sql.ref(column)))} from request_log ${by}
       where ${sql.join([condition, ...bounds], sql` and `)}
-      order by local_day desc, request_id desc limit ${sql.lit(limit)}) as walked`,
+      order by request_id desc limit ${sql.lit(limit)}) as walked`,
   );
   if (ofEach.length === 1) return sql`${ofEach[0]}`;
-  return sql`${sql.join(ofEach, sql` union all `)} order by local_day desc, request_id desc limit ${sql.lit(limit)}`;
+  return sql`${sql.join(ofEach, sql` union all `)} order by request_id desc limit ${sql.lit(limit)}`;
+}
+
+/** After all ids of a day. */
+export function endOfDay(localDay: LocalDay): LogKey {
+  return { localDay, requestId: '~' };
 }
 
 export function isBefore(one: LogKey, other: LogKey): boolean {
   if (one.localDay !== other.localDay) return one.localDay < other.localDay;
   return one.requestId < other.requestId;
 }
-
-const key = sql`(local_day, request_id)`;
 
 /** What conditions are about. The entry is not among them: it is long, and read of the rows that match. */
 const columns = [
