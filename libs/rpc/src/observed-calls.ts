@@ -94,7 +94,7 @@ class ObservedCall<T> implements AsyncIterableIterator<T, undefined> {
 
   async return(): Promise<IteratorResult<T, undefined>> {
     this.end('CANCELLED');
-    await this.#call.return?.();
+    await this.#within(() => this.#call.return?.());
     return { done: true, value: undefined };
   }
 

@@ -68,20 +68,20 @@ export async function inSpan<T>(name: string, settings: SpanSettings, work: (spa
 }
 
 /**
- * A span that its caller ends. Traces begin where a request or message comes in: an internal or client span outside of a trace, such
- * as one of background work, is not recorded.
+ * A span that its caller ends. Traces begin where a request or message comes in, whatever is active there: an internal or client span
+ * outside of a trace, such as one of background work, is not recorded.
  */
 export function startSpan(
   name: string,
   { kind = SpanKind.INTERNAL, attributes, traceparent, links }: SpanSettings = {},
 ): Span {
-  const parent = traceparent === undefined ? context.active() : contextOf(traceparent);
   const isPart = kind === SpanKind.INTERNAL || kind === SpanKind.CLIENT;
+  const parent = traceparent !== undefined ? contextOf(traceparent) : isPart ? context.active() : ROOT_CONTEXT;
   // What is not sampled is not from here on: calls carry the span that was not.
-  if (isPart && !isSampled(traceIn(parent))) return noSpan;
+  if (isPart && !isSampled(trace.getSpanContext(parent))) return noSpan;
   return tracer().startSpan(
     name,
-    { kind, ...(attributes && { attributes }), links: (links ?? []).flatMap(linkOf) },
+    { kind, ...(attributes && { attributes }), ...(links && { links: links.flatMap(linkOf) }) },
     parent,
   );
 }
@@ -127,9 +127,13 @@ export function traceFields(): { readonly trace_id: string; readonly span_id: st
   return active && { trace_id: active.traceId, span_id: active.spanId };
 }
 
-/** The label of an exemplar: the trace of what was measured. Undefined when that is not sampled. */
-export function exemplarOf(span: Span | undefined): { readonly trace_id: string } | undefined {
-  return span?.isRecording() ? { trace_id: span.spanContext().traceId } : undefined;
+/**
+ * The label of an exemplar: the trace of what was measured. Undefined when that is not sampled.
+ * @param measured its span or its `traceparent`
+ */
+export function exemplarOf(measured: Span | string | undefined): { readonly trace_id: string } | undefined {
+  const traced = typeof measured === 'string' ? trace.getSpanContext(contextOf(measured)) : measured?.spanContext();
+  return isSampled(traced) ? { trace_id: traced.traceId } : undefined;
 }
 
 const noSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
@@ -139,7 +143,7 @@ function traceIn(context: Context): SpanContext | undefined {
   return found && isSpanContextValid(found) ? found : undefined;
 }
 
-function isSampled(traced: SpanContext | undefined): boolean {
+function isSampled(traced: SpanContext | undefined): traced is SpanContext {
   return traced !== undefined && (traced.traceFlags & TraceFlags.SAMPLED) !== 0;
 }
 

@@ -16,6 +16,8 @@ export function requestTo(origin: string, request: Partial<UpstreamRequest> = {}
   const account = {
     accountId: 'pool/a',
     origin,
+    host: '127.0.0.1',
+    port: 0,
     basePath: '',
     secretHeader: {},
     cacheableUntilMs: 0,

@@ -1,14 +1,5 @@
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
-import {
-  type Attributes,
-  activeSpan,
-  failSpan,
-  type Span,
-  SpanKind,
-  startSpan,
-  traceparentOf,
-  withSpan,
-} from '@gateway/telemetry';
+import { type Attributes, failSpan, type Span, SpanKind, startSpan, traceparentOf } from '@gateway/telemetry';
 import type { AdapterContext } from '../adapter-service.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
 import type { GenAiCall, GenAiOperation } from '../gen-ai-metrics.ts';
@@ -29,8 +20,7 @@ export interface AnswerFacts {
 export class ProviderCalls implements Disposable {
   readonly #context: Pick<AdapterContext, 'metrics' | 'config'>;
   readonly #call: GenAiCall;
-  readonly #parent = activeSpan();
-  #underWay: { readonly span: Span | undefined; readonly startedMs: number; hasContent: boolean } | undefined;
+  #underWay: { readonly span: Span; readonly startedMs: number; hasContent: boolean } | undefined;
 
   /** @param lease what is asked for; absent: no model */
   constructor(
@@ -43,16 +33,16 @@ export class ProviderCalls implements Disposable {
   }
 
   /** A request is about to be sent. Gives the headers that carry the trace, where providers may have it. */
-  begin({ origin }: ProviderAccount): Readonly<Record<string, string>> {
-    const span = this.#parent && withSpan(this.#parent, () => this.#startSpan(origin));
+  begin(account: ProviderAccount): Readonly<Record<string, string>> {
+    const span = this.#startSpan(account);
     this.#underWay = { span, startedMs: performance.now(), hasContent: false };
-    const traceparent = span && this.#context.config.sendsTraceparent ? traceparentOf(span) : undefined;
+    const traceparent = this.#context.config.sendsTraceparent ? traceparentOf(span) : undefined;
     return traceparent === undefined ? {} : { traceparent };
   }
 
   /** The provider answers. */
   onHead(status: number): void {
-    this.#underWay?.span?.setAttribute('http.response.status_code', status);
+    this.#underWay?.span.setAttribute('http.response.status_code', status);
   }
 
   /** A streamed answer has content; called once or more. */
@@ -61,8 +51,8 @@ export class ProviderCalls implements Disposable {
     if (call === undefined || call.hasContent) return;
     call.hasContent = true;
     const seconds = secondsSince(call.startedMs);
-    within(call.span, () => this.#context.metrics.genAi.firstChunkCame(this.#call, seconds));
-    call.span?.addEvent('gen_ai.first_token').setAttribute('gen_ai.response.time_to_first_chunk', seconds);
+    this.#context.metrics.genAi.firstChunkCame(this.#call, seconds);
+    call.span.addEvent('gen_ai.first_token').setAttribute('gen_ai.response.time_to_first_chunk', seconds);
   }
 
   /**
@@ -75,11 +65,8 @@ export class ProviderCalls implements Disposable {
     if (call === undefined) return;
     this.#underWay = undefined;
     const { span, startedMs } = call;
-    within(span, () => {
-      this.#context.metrics.genAi.callEnded(this.#call, errorType, secondsSince(startedMs));
-      if (facts !== undefined) this.#countTokens(facts);
-    });
-    if (span === undefined) return;
+    this.#context.metrics.genAi.callEnded(this.#call, errorType, secondsSince(startedMs));
+    if (facts !== undefined) this.#countTokens(facts);
     if (span.isRecording() && facts !== undefined) span.setAttributes(this.#attributesOf(facts));
     if (errorType !== '') failSpan(span, errorType);
     span.end();
@@ -90,21 +77,20 @@ export class ProviderCalls implements Disposable {
     this.end(toErrorType(AttemptResult.CANCELLED));
   }
 
-  #startSpan(origin: string): Span {
+  #startSpan({ host, port }: ProviderAccount): Span {
     const { operation, model } = this.#call;
     const span = startSpan(model === '' ? operation : `${operation} ${model}`, { kind: SpanKind.CLIENT });
     if (!span.isRecording()) return span;
-    const { hostname, port, protocol } = new URL(origin);
     return span.setAttributes({
       'gen_ai.operation.name': operation,
       'gen_ai.provider.name': this.#context.metrics.genAi.provider,
       'gen_ai.request.model': model || undefined,
-      'server.address': hostname,
-      'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+      'server.address': host,
+      'server.port': port,
     });
   }
 
-  /** Estimates are left out. @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
+  /** Estimates are left out, and details of which there is nothing. @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
   #attributesOf({ usage, answer }: AnswerFacts): Attributes {
     const { finishReason, answerId, answeringModel, reportedUsage } = answer;
     return {
@@ -115,9 +101,9 @@ export class ProviderCalls implements Disposable {
       ...(!usage.estimated && {
         'gen_ai.usage.input_tokens': usage.inputTokens,
         'gen_ai.usage.output_tokens': usage.outputTokens,
-        'gen_ai.usage.cache_read.input_tokens': usage.cachedTokens,
-        'gen_ai.usage.cache_creation.input_tokens': reportedUsage?.cacheCreationTokens,
-        'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
+        'gen_ai.usage.cache_read.input_tokens': usage.cachedTokens || undefined,
+        'gen_ai.usage.cache_creation.input_tokens': reportedUsage?.cacheCreationTokens || undefined,
+        'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens || undefined,
       }),
     };
   }
@@ -137,12 +123,6 @@ const unlisted = 'other';
 /** How a failed call is named in metrics and spans: `rate_limited`, `timeout`. Empty after success. */
 export function toErrorType(result: AttemptResult): string {
   return result === AttemptResult.SUCCEEDED ? '' : AttemptResult[result].toLowerCase();
-}
-
-/** Observations name the trace of the span that is active. */
-function within(span: Span | undefined, observe: () => void): void {
-  if (span?.isRecording()) withSpan(span, observe);
-  else observe();
 }
 
 function secondsSince(startedMs: number): number {

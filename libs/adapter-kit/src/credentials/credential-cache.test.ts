@@ -50,6 +50,8 @@ describe('CredentialCache', () => {
   it('says where the account is reached and with which header', async () => {
     expect(await cache.ofAccount('p/a')).toMatchObject({
       origin: 'https://provider.test:8443',
+      host: 'provider.test',
+      port: 8443,
       basePath: '/v1',
       secretHeader: { authorization: 'Bearer secret-1' },
     });

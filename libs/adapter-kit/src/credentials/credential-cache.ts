@@ -8,6 +8,9 @@ export interface ProviderAccount {
   readonly accountId: string;
   /** "https://api.example.com" */
   readonly origin: string;
+  /** What spans say of the origin: "api.example.com", 443. */
+  readonly host: string;
+  readonly port: number;
   /** Path of the base URL, without a slash at the end: "/v1". */
   readonly basePath: string;
   /** The header that carries the secret. */
@@ -93,6 +96,8 @@ function toProviderAccount(response: GetCredentialResponse): ProviderAccount {
   return {
     accountId,
     origin: url.origin,
+    host: url.hostname,
+    port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
     basePath: url.pathname.replace(/\/+$/, ''),
     secretHeader: toSecretHeader(secret),
     cacheableUntilMs: cacheableUntil === undefined ? 0 : timestampMs(cacheableUntil),
