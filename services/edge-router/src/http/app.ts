@@ -94,7 +94,7 @@ async function serve(
     if (operation !== undefined) requestLog.add(trace);
     events.requestEnded(method, operation, trace);
   });
-  endServerSpan(span, trace, operation);
+  endServerSpan(span, trace);
 }
 
 /** Each request to an endpoint takes the same steps: authenticate, admit, answer. */

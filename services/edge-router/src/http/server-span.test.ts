@@ -60,8 +60,6 @@ describe('the trace of a request', () => {
       'http.response.status_code': 200,
       'url.path': '/v1/messages',
       'url.scheme': 'http',
-      'gen_ai.operation.name': 'chat',
-      'gen_ai.provider.name': 'anthropic',
       'gen_ai.request.model': 'claude-sonnet',
       'gateway.request_id': response.headers.get('x-request-id'),
     });

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { failSpan, outsideTraces, type Span, SpanKind, startSpan } from '@gateway/telemetry';
-import { type GenAiOperation, methodLabel, otherRoute, providerName } from '../request-metrics.ts';
+import { failSpan, type Span, SpanKind, startSpan } from '@gateway/telemetry';
+import { methodLabel, otherRoute } from '../request-metrics.ts';
 import { failureOf } from '../usage/describe-request.ts';
 import type { RequestLogEntry } from '../usage/request-log.ts';
 
@@ -14,26 +14,23 @@ export function startServerSpan({ method, headers }: IncomingMessage, path: stri
   const label = methodLabel(method);
   const name = path === otherRoute ? label : `${label} ${path}`;
   const traceparent = headers.traceparent;
-  const settings = { kind: SpanKind.SERVER, ...(typeof traceparent === 'string' && { traceparent }) };
-  // The end of an earlier request on its connection may be what calls here.
-  const span = outsideTraces(() => startSpan(name, settings));
+  const span = startSpan(name, { kind: SpanKind.SERVER, ...(typeof traceparent === 'string' && { traceparent }) });
   if (!span.isRecording()) return span;
   span.setAttributes({ 'http.request.method': label, 'url.scheme': 'http', 'gateway.request_id': requestId });
   return path === otherRoute ? span : span.setAttributes({ 'http.route': path, 'url.path': path });
 }
 
 /** Ends it with what became of the request, and whether a collector that samples by the end is to keep the trace. */
-export function endServerSpan(span: Span, entry: RequestLogEntry, operation: GenAiOperation | undefined): void {
-  if (span.isRecording()) describe(span, entry, operation);
+export function endServerSpan(span: Span, entry: RequestLogEntry): void {
+  if (span.isRecording()) describe(span, entry);
   span.end();
 }
 
-function describe(span: Span, { message, lease }: RequestLogEntry, operation: GenAiOperation | undefined): void {
+/** With `gen_ai.operation.name` it would be a call of a model, as its span `chat` is, and be counted as one. */
+function describe(span: Span, { message, lease }: RequestLogEntry): void {
   const { status, ending, slow } = message;
   const hasFailed = status >= 500 || ending === RequestEnding.FAILED;
   span.setAttribute('http.response.status_code', status);
-  if (operation !== undefined) span.setAttribute('gen_ai.operation.name', operation);
-  if (lease !== undefined) span.setAttribute('gen_ai.provider.name', providerName(lease.format));
   if (lease?.modelUnlisted === false) span.setAttribute('gen_ai.request.model', lease.model);
   if (hasFailed) failSpan(span, failureOf(message));
   else if (ending !== RequestEnding.COMPLETED) span.setAttribute('error.type', failureOf(message));
