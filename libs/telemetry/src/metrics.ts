@@ -30,10 +30,11 @@ interface MetricOptions<L extends string> {
   readonly labels?: readonly L[];
 }
 
-/** Observations name the sampled trace in which they are made: an exemplar. Outside of its span: `withSpan(span, () => histogram.observe(…))`. */
+/** Observations name the sampled trace in which they are made: an exemplar, of which each bucket takes one a second at most. */
 export interface Histogram<L extends string = never> {
   observe(value: number): void;
-  observe(labels: LabelValues<L>, value: number): void;
+  /** @param traceparent of what was measured, if that is not the trace in which it is observed */
+  observe(labels: LabelValues<L>, value: number, traceparent?: string): void;
 }
 
 /** The metrics of one process. Asking twice for a name gives the same metric, so that services can share a process. */
@@ -78,7 +79,7 @@ export class Metrics {
     if (known !== undefined) return known;
     const registers = [this.registry];
     const options = { name, help, labelNames: [...labels], buckets: [...buckets], registers, enableExemplars: true };
-    const made = exemplary(new PromHistogram<string>(options));
+    const made = exemplary(new PromHistogram<string>(options), buckets);
     this.#histograms.set(name, made);
     return made;
   }
@@ -127,11 +128,21 @@ function registryOf(contentType: ExpositionType): Registry<ExpositionType> {
   return registry;
 }
 
-function exemplary(histogram: PromHistogram<string>): Histogram<string> {
+/** Only the latest exemplar of a bucket is ever shown. More than one a second would cost more than the observations. */
+function exemplary(histogram: PromHistogram<string>, buckets: readonly number[]): Histogram<string> {
+  const dueMs = new Map<number, number>();
+  const exemplarFor = (value: number, traceparent: string | undefined) => {
+    const bound = buckets.find((each) => value <= each) ?? Infinity;
+    const nowMs = performance.now();
+    if (nowMs < (dueMs.get(bound) ?? 0)) return undefined;
+    const exemplar = exemplarOf(traceparent ?? activeSpan());
+    if (exemplar !== undefined) dueMs.set(bound, nowMs + 1_000);
+    return exemplar;
+  };
   return {
-    observe(...observed: readonly [number] | readonly [LabelValues<string>, number]) {
-      const [labels, value] = observed.length === 1 ? [{}, observed[0]] : observed;
-      histogram.observe({ labels, value, exemplarLabels: exemplarOf(activeSpan()) });
+    observe(...observed: readonly [number] | readonly [LabelValues<string>, number, string?]) {
+      const [labels, value, traceparent] = observed.length === 1 ? [{}, observed[0]] : observed;
+      histogram.observe({ labels, value, exemplarLabels: exemplarFor(value, traceparent) });
     },
   };
 }

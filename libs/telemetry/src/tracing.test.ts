@@ -181,6 +181,29 @@ describe('histograms', () => {
     expect(await metrics.exposition()).not.toContain('trace_id');
     await stop();
   });
+
+  it('name one trace a second of each bucket, or the one that they are given', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    stack.defer(() => void vi.useRealTimers());
+    const { metrics, stop } = await tracingTo('success');
+    const seconds = metrics.histogram({ name: 'a_seconds', help: 'A.', buckets: [1, 2] });
+    const named = async () => {
+      const text = await metrics.exposition('application/openmetrics-text; version=1.0.0; charset=utf-8');
+      return [...text.matchAll(/trace_id="(..)/g)].map(([, begin]) => begin);
+    };
+    const observe = (value: number, begin: string) =>
+      seconds.observe({}, value, sampled.replace(traceId, begin + traceId.slice(2)));
+    observe(0.5, 'aa');
+    observe(1, 'bb');
+    observe(1.5, 'cc');
+    seconds.observe({}, 3, notSampled);
+    expect(await named()).toEqual(['aa', 'cc']);
+    vi.advanceTimersByTime(1_000);
+    observe(1, 'dd');
+    observe(3, 'ee');
+    expect(await named()).toEqual(['dd', 'cc', 'ee']);
+    await stop();
+  });
 });
 
 describe('which traces are sent', () => {
