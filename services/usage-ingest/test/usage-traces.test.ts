@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { openTestSqlite } from '@gateway/database/testing';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { createLogger, Metrics, startTracing } from '@gateway/telemetry';
+import { createLogger, inSpan, Metrics, SpanKind, startTracing } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
 import { OtlpReceiver } from '@gateway/testkit/otlp-receiver';
 import { connectNats, directSubject, ensureUsageStream, toUsageMessages, UsagePublisher } from '@gateway/usage-stream';
@@ -59,19 +59,29 @@ describe('the traces of requests on their way into the ledger', () => {
     expect(spans.find((span) => span.name === 'record')).toMatchObject(spanOf(event, 'parentSpanId'));
   });
 
-  it('have the row as well where usage goes straight to the ledger, and say when it failed', async () => {
+  it('have the row also when it could not be stored at first, and say so', async () => {
     await using world = await openWorld();
     const event = usageEvent({ traceparent: traceparent() });
+    const process = () =>
+      inSpan('process', { kind: SpanKind.CONSUMER }, () => world.recorder.record([event, usageEvent()]));
     await world.database.schema.alterTable('usage_daily').renameTo('elsewhere').execute();
-    await expect(world.recorder.record([event, usageEvent()])).rejects.toThrow();
+    await expect(process()).rejects.toThrow();
     await world.database.schema.alterTable('elsewhere').renameTo('usage_daily').execute();
-    expect(await world.recorder.record([event, usageEvent()])).toBe(2);
-    const spans = await world.receiver.until((all) => all.length >= 2);
-    expect(spans).toMatchObject([
+    expect(await process()).toBe(2);
+    const spans = await world.receiver.until((all) => all.length >= 4);
+    expect(spans.filter(({ name }) => name === 'record')).toMatchObject([
       { name: 'record', error: 'ERR_SQLITE_ERROR', ...spanOf(event, 'parentSpanId') },
       { name: 'record', error: undefined, ...spanOf(event, 'parentSpanId') },
     ]);
-    expect(spans).toHaveLength(2);
+    expect(spans).toHaveLength(4);
+  });
+
+  it('have no row where usage goes straight to the ledger: the edge waits for it', async () => {
+    await using world = await openWorld();
+    expect(await world.recorder.record([usageEvent({ traceparent: traceparent() })])).toBe(1);
+    await inSpan('later', { kind: SpanKind.CONSUMER }, async () => undefined);
+    const spans = await world.receiver.until((all) => all.length >= 1);
+    expect(spans.map(({ name }) => name)).toEqual(['later']);
   });
 });
 

@@ -4,7 +4,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { type DeadLettersTable, isRefusedData } from '@gateway/database';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { failSpan, type Logger, type Span, startSpan, withSpan } from '@gateway/telemetry';
+import { activeSpan, failSpan, type Logger, type Span, startSpan } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import type { IngestMetrics } from '../metrics.ts';
 import type { UsageLedger } from '../store/usage-ledger.ts';
@@ -38,16 +38,16 @@ export class UsageRecorder {
   async record(events: readonly UsageRecorded[], logs: readonly RequestLogged[] = []): Promise<number> {
     const spans = startSpans(events);
     try {
-      return await this.#store(events, logs, spans);
+      return await this.#store(events, logs);
     } catch (thrown) {
-      for (const span of spans.values()) failSpan(span, thrown);
+      for (const span of spans) failSpan(span, thrown);
       throw thrown;
     } finally {
-      for (const span of spans.values()) span.end();
+      for (const span of spans) span.end();
     }
   }
 
-  async #store(events: readonly UsageRecorded[], logs: readonly RequestLogged[], spans: Spans): Promise<number> {
+  async #store(events: readonly UsageRecorded[], logs: readonly RequestLogged[]): Promise<number> {
     const { batchEvents } = this.#parts;
     const readable: Readable[] = [];
     for (const event of events) {
@@ -58,7 +58,7 @@ export class UsageRecorder {
     let count = 0;
     for (const batch of slicesOf(readable, batchEvents)) {
       const fresh = await this.#add(batch);
-      for (const event of fresh) this.#observeAge(event, spans.get(event));
+      for (const event of fresh) this.#observeAge(event);
       count += fresh.length;
     }
     // After the usage, which does not depend on them.
@@ -96,12 +96,10 @@ export class UsageRecorder {
   }
 
   /** An older edge does not say when the request ended. */
-  #observeAge({ endedAt }: UsageRecorded, span: Span | undefined): void {
+  #observeAge({ endedAt, traceparent }: UsageRecorded): void {
     if (endedAt === undefined) return;
     const { clock, metrics } = this.#parts;
-    const observe = () => metrics.eventAges.observe(Math.max(0, clock.nowMs() - timestampMs(endedAt)) / 1_000);
-    if (span === undefined) observe();
-    else withSpan(span, observe);
+    metrics.eventAges.observe({}, Math.max(0, clock.nowMs() - timestampMs(endedAt)) / 1_000, traceparent);
   }
 
   async #buryEvent(event: UsageRecorded, reason: string): Promise<void> {
@@ -127,12 +125,14 @@ interface Readable {
   readonly entry: LedgerEntry;
 }
 
-type Spans = ReadonlyMap<UsageRecorded, Span>;
-
-/** In the trace of each request that is sampled: its row. */
-function startSpans(events: readonly UsageRecorded[]): Spans {
+/**
+ * In the trace of each request that is sampled: its row, where a batch of messages is processed. What comes straight from the edge
+ * needs none: the edge's span `settle` waits for it.
+ */
+function startSpans(events: readonly UsageRecorded[]): readonly Span[] {
+  if (activeSpan() === undefined) return [];
   const sampled = events.filter(({ traceparent }) => traceparent !== '');
-  return new Map(sampled.map((event) => [event, startSpan('record', { traceparent: event.traceparent })]));
+  return sampled.map(({ traceparent }) => startSpan('record', { traceparent }));
 }
 
 function* slicesOf<T>(items: readonly T[], size: number): Generator<readonly T[]> {
