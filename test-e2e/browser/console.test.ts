@@ -29,7 +29,7 @@ const focused = () => page.locator(':focus');
 const dialog = () => page.getByRole('dialog');
 
 describe('who signs in', () => {
-  it('is told at the field that the token is not known', async () => {
+  it('learns at the field that the token is not known', async () => {
     await goTo(page, '/audit');
     await page.getByLabel('Token').fill('gw_a_wrong');
     await page.keyboard.press('Enter');

@@ -61,7 +61,7 @@ describe('an operator', () => {
       await isThere(page, 'Moved to 03:00 by Bram');
     }));
 
-  it('is asked before an account is disabled, and told when somebody else was faster', () =>
+  it('is asked before an account is disabled, and learns when somebody else was faster', () =>
     as('gw_a_operator', '/pools/responses', async (page) => {
       await page.getByRole('button', { name: 'Disable responses/team-c' }).click();
       await button(page, 'Disable account').click();

@@ -68,7 +68,7 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     expect(await here.account('messages/of-file')).toMatchObject({ stored: false, credentialKind: 'bearer' });
   });
 
-  it('are told at its place what is wrong with one, and nothing is kept of it', async () => {
+  it('learn at its place what is wrong with one, and nothing is kept of it', async () => {
     const { operator, pools } = await brokerOn({ database: await databaseOfTest(kind) });
     const add = (more: object, credential = bearer('sk-canary')) =>
       operator.addAccount({ account: { ...spec, ...more }, credential });
@@ -171,7 +171,7 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     expect(await database.selectFrom('accounts').selectAll().execute()).toEqual([]);
   });
 
-  it('are told which setting is missing where accounts can not be kept', async () => {
+  it('learn which setting is missing where accounts can not be kept', async () => {
     const request = { account: spec, credential: bearer('sk') };
     const withoutKey = await brokerOn({ database: await databaseOfTest(kind), keys: [] });
     await expect(withoutKey.operator.addAccount(request)).rejects.toMatchObject(invalid(/ACCOUNT_KEYS is not set/));

@@ -43,7 +43,7 @@ describe('a session', () => {
     expect(await world.audited()).toMatchObject([{ address: '192.0.2.7' }]);
   });
 
-  it('believes only the proxies that it was told of', async () => {
+  it('believes only the proxies that its settings name', async () => {
     const world = await anAdminWorld({ ADMIN_TRUSTED_PROXIES: '10.0.0.0/8' });
     const { token } = await world.operator('viewer');
     const answer = await world.call('SessionService.SignIn', { token }, { 'x-forwarded-for': '192.0.2.7' });

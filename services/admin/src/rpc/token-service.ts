@@ -8,7 +8,7 @@ import { type AdminParts, peerTimeoutMs } from '../parts.ts';
 import { changedMeanwhile, type FieldProblems, invalidFields, notFound } from './problems.ts';
 import { tokenListings } from './token-listings.ts';
 
-/** The tokens of callers. What is wrong is told before anything is sent to identity, which holds everyone to the same rules. */
+/** The tokens of callers. What is wrong is said before anything is sent to identity, which holds everyone to the same rules. */
 export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService> {
   const { peers, audit, clock } = parts;
   const { identity } = peers;

@@ -17,7 +17,7 @@ describe('the time of a request id', () => {
   });
 
   it.each(['', '01a205a', 'run-17', '01a205af3', '01a205af-3cfd-4', 'ffffffff', '3f2a1b2c-0f00', `${id}0`])(
-    'is not told by %j',
+    'is not said by %j',
     (text) => {
       expect(timesOfId(text)).toBeUndefined();
     },

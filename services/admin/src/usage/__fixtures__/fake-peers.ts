@@ -14,7 +14,7 @@ export interface FakeServices {
   readonly report?: Part<typeof UsageReportService>;
 }
 
-/** Peers that know these tokens and this gateway.yaml, and answer as they are told. What is not told fails. */
+/** Peers that know these tokens and this gateway.yaml, and answer as they are set. A call that is not set fails. */
 export function fakePeers({ tokens = [], file = {}, report = {} }: FakeServices) {
   const listed: string[][] = [];
   const identity: Part<typeof IdentityService> = {

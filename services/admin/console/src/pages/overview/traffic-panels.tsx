@@ -13,7 +13,7 @@ const palette = [1, 2, 3, 4, 5, 6, 7, 8] as const;
 export function TrafficPanels({ points }: { readonly points: readonly OverviewPoint[] }) {
   const last = points.at(-1);
   if (last === undefined)
-    return <Empty title="No edge has told its figures yet.">They come within ten seconds of its start.</Empty>;
+    return <Empty title="There are no figures of an edge yet.">They come within ten seconds of its start.</Empty>;
   const times = points.map(({ at }) => (at === undefined ? 0 : msOf(at) / 1000));
   const line = (label: string, colour: Series['colour'], of: (point: OverviewPoint) => number | undefined): Series => ({
     label,
