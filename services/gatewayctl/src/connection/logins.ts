@@ -7,7 +7,16 @@ import { z } from 'zod';
 // Tokens of `gatewayctl login`, by the address that they are for: a file that only its owner reads.
 
 export function loginsFile(env: Environment): string {
-  return join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'gatewayctl', 'logins.json');
+  return join(env.XDG_CONFIG_HOME || join(homeFolder(), '.config'), 'gatewayctl', 'logins.json');
+}
+
+/** A user of a number alone, as in containers, has none: nothing is found in "/", and nothing can be written there. */
+function homeFolder(): string {
+  try {
+    return homedir();
+  } catch {
+    return '/';
+  }
 }
 
 export async function storedLogin(env: Environment, url: string): Promise<string | undefined> {
