@@ -1,0 +1,54 @@
+import { must } from '../check.ts';
+import type { Script } from '../double/script.ts';
+import { converse, doubleOf, type ReplyEndpoint } from '../formats/format.ts';
+import { bothWays, ofEach, rulesOfEachFormat } from './rules.ts';
+import { sources } from './sources.ts';
+
+interface FinishCase {
+  readonly finish: NonNullable<Script['finish']>;
+  readonly because: string;
+  /** What the format says for it. */
+  readonly as: Readonly<Record<ReplyEndpoint, string>>;
+}
+
+const cases: readonly FinishCase[] = [
+  {
+    finish: 'length',
+    because: 'cut at the maximum of tokens',
+    as: { chat: 'length', messages: 'max_tokens', responses: 'incomplete` and `max_output_tokens' },
+  },
+  {
+    finish: 'tool-calls',
+    because: 'a call of a tool',
+    as: { chat: 'tool_calls', messages: 'tool_use', responses: 'completed' },
+  },
+  {
+    finish: 'content-filter',
+    because: 'stopped by a content filter',
+    as: { chat: 'content_filter', messages: 'refusal', responses: 'incomplete` and `content_filter' },
+  },
+];
+
+/** Why the answer ended is said in the words of the client's format. Complete answers are part of other checks. */
+export const finishReasons = rulesOfEachFormat((format, endpoint) =>
+  cases.map(({ finish, because, as }) => ({
+    name: `${endpoint}-finish-${finish}`,
+    rule: `An answer that is ${because} ends with \`${as[endpoint]}\`, whole and streamed.`,
+    source: sources.answer[endpoint],
+    needs: ['double'],
+    async run(scene) {
+      const call = {
+        kind: 'tool-call',
+        id: 'call_conformance1',
+        name: 'lookup',
+        arguments: '{"word":"hill"}',
+      } as const;
+      const text = { kind: 'text', text: 'An answer of a few words.' } as const;
+      using scripted = doubleOf(scene).script({ parts: [finish === 'tool-calls' ? call : text], finish });
+      await ofEach(bothWays, async (way) => {
+        const reply = await converse(scene, format, way, { text: scripted.marker });
+        must(reply.finish === finish, `the answer should end with \`${as[endpoint]}\`; it ends with ${reply.finish}`);
+      });
+    },
+  })),
+);

@@ -1,0 +1,134 @@
+import { type Check, must } from '../check.ts';
+import { unknownModel, wrongToken } from '../double/refusals.ts';
+import type { Ask } from '../target/gateway-client.ts';
+import { mustBeError, mustHaveDocumentedType } from './errors.ts';
+import { goodBodies, type PostEndpoint, postEndpoints } from './good-bodies.ts';
+import { ofEach, type Rule, rulesOf } from './rules.ts';
+import { sources } from './sources.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+const required: Readonly<Record<PostEndpoint, readonly string[]>> = {
+  chat: ['model', 'messages'],
+  messages: ['model', 'messages', 'max_tokens'],
+  'count-tokens': ['model', 'messages'],
+  // An `input` may be left out for a stored prompt.
+  responses: ['model'],
+};
+
+const ofWrongType: Readonly<Record<PostEndpoint, Body>> = {
+  chat: { model: 7, messages: 'Say hello.', stream: 'yes' },
+  messages: { model: 7, messages: 'Say hello.', stream: 'yes', max_tokens: 'ten' },
+  'count-tokens': { model: 7, messages: 'Say hello.' },
+  responses: { model: 7, input: 7 },
+};
+
+interface Refusal {
+  readonly name: string;
+  readonly rule: string;
+  readonly statuses: readonly number[];
+  /** What to try, by what is wrong with it. */
+  asks(good: Body, endpoint: PostEndpoint): Readonly<Record<string, Ask>>;
+}
+
+/** 422 is what some frameworks answer to a body that does not fit; the SDKs know it as well. */
+const badRequest = [400, 422];
+
+const refusals: readonly Refusal[] = [
+  {
+    name: 'refuses-unreadable-bodies',
+    rule: 'A body that is empty, no JSON or no JSON object is refused with 400',
+    statuses: badRequest,
+    asks: (good) => ({
+      'an empty body': { body: '' },
+      'broken JSON': { body: JSON.stringify(good).slice(0, -3) },
+      'a list': { body: JSON.stringify([good]) },
+    }),
+  },
+  {
+    name: 'refuses-missing-fields',
+    rule: 'A request without a required field is refused with 400',
+    statuses: badRequest,
+    asks: (good, endpoint) =>
+      Object.fromEntries(required[endpoint].map((field) => [`no ${field}`, { body: without(field, good) }])),
+  },
+  {
+    name: 'refuses-fields-of-wrong-type',
+    rule: 'A request with a field of a type that it can not have is refused with 400',
+    statuses: badRequest,
+    asks: (good, endpoint) =>
+      Object.fromEntries(
+        Object.entries(ofWrongType[endpoint]).map(([field, value]) => [
+          `${field} ${JSON.stringify(value)}`,
+          { body: { ...good, [field]: value } },
+        ]),
+      ),
+  },
+  {
+    name: 'refuses-unknown-model',
+    rule: 'A model that there is not is refused with 404 or 400',
+    statuses: [404, 400],
+    asks: (good) => ({ 'an unknown model': { body: { ...good, model: unknownModel } } }),
+  },
+  {
+    name: 'refuses-bad-credentials',
+    rule: 'A request without credentials, or with a token that there is not, is refused with 401 or 403',
+    statuses: [401, 403],
+    asks: (body) => ({
+      'no credentials': { body, as: 'none' },
+      'a wrong token': { body, as: 'none', headers: { authorization: `Bearer ${wrongToken}` } },
+    }),
+  },
+];
+
+/** What is no good request is refused with the status and the error that SDKs read. */
+export const httpRefusals: readonly Check[] = [
+  ...postEndpoints.flatMap((endpoint) =>
+    rulesOf([endpoint], [...refusals.map((refusal) => refusalRule(endpoint, refusal)), wrongMethodRule(endpoint)]),
+  ),
+  ...rulesOf(
+    [],
+    [
+      {
+        name: 'http-refuses-unknown-path',
+        rule: 'A path that there is not is answered with 404.',
+        source: sources.notFound,
+        async run({ gateway }) {
+          const { status } = await gateway.ask('chat', { path: '/v1/conformance-no-such-path', body: {} });
+          must(status === 404, `the status should be 404; it is ${status}`);
+        },
+      },
+    ],
+  ),
+];
+
+function refusalRule(endpoint: PostEndpoint, { name, rule, statuses, asks }: Refusal): Rule {
+  const isMessages = endpoint === 'messages' || endpoint === 'count-tokens';
+  return {
+    name: `${endpoint}-${name}`,
+    rule: `${rule}, with the error object of the format.`,
+    source: sources.errors[isMessages ? 'messages' : 'chat'],
+    run: (scene) =>
+      ofEach(asks(goodBodies[endpoint](scene.modelOf(endpoint)), endpoint), async (ask) => {
+        const answer = await scene.gateway.ask(endpoint, ask);
+        mustBeError(endpoint, answer, statuses);
+        if (isMessages) mustHaveDocumentedType(answer);
+      }),
+  };
+}
+
+function wrongMethodRule(endpoint: PostEndpoint): Rule {
+  return {
+    name: `${endpoint}-refuses-wrong-method`,
+    rule: 'PUT is refused with 405, or with 404.',
+    source: sources.methods,
+    async run({ gateway }) {
+      const { status } = await gateway.ask(endpoint, { method: 'PUT', body: {} });
+      must(status === 405 || status === 404, `the status should be 405 or 404; it is ${status}`);
+    },
+  };
+}
+
+function without(field: string, body: Body): Body {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => name !== field));
+}

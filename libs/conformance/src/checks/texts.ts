@@ -1,0 +1,63 @@
+import { must } from '../check.ts';
+import { converse, doubleOf } from '../formats/format.ts';
+import { shown } from '../formats/found.ts';
+import { bothWays, ofEach, rulesOfEachFormat } from './rules.ts';
+import { sources } from './sources.ts';
+
+interface TextCase {
+  readonly name: string;
+  readonly what: string;
+  /** As they are streamed. */
+  readonly pieces: readonly string[];
+}
+
+const manyScripts = 'Ελληνικά ру|сский עברית العربية |हिन्दी ไทย 中|文 日本語 한국어 |👩|\u200d|🔬 👍|🏽 🇳|🇱 e|\u0301';
+const likeFraming =
+  'one\n\ndata: [DO|NE]\n\nevent: error\r\ndata: {"error":{}}\n|: "quoted" \\ \\u0041 \t \u0001 \u2028|\u2029 </s>|\n  \n';
+
+const cases: readonly TextCase[] = [
+  {
+    name: 'text-of-many-scripts',
+    what: 'Text of many scripts, and emoji whose parts come in pieces, arrives as the provider wrote it',
+    pieces: manyScripts.split('|'),
+  },
+  {
+    name: 'text-that-looks-like-framing',
+    what: 'Text with quotes, backslashes, line ends and lines that look like events arrives as the provider wrote it',
+    pieces: likeFraming.split('|'),
+  },
+  {
+    name: 'long-line',
+    what: 'A piece of 300,000 characters arrives whole',
+    pieces: ['start ', 'abcdefghi€'.repeat(30_000), ' end'],
+  },
+  { name: 'empty-text', what: 'An answer without text is complete, and has no text in it', pieces: [] },
+];
+
+/** What the provider wrote is what the client reads. */
+export const texts = rulesOfEachFormat((format, endpoint) =>
+  cases.map(({ name, what, pieces }) => ({
+    name: `${endpoint}-${name}`,
+    rule: `${what}, whole and streamed.`,
+    source: sources.stream[endpoint],
+    needs: ['double'],
+    async run(scene) {
+      const written = pieces.join('');
+      using scripted = doubleOf(scene).script({
+        parts: written === '' ? [] : [{ kind: 'text', text: written, pieces }],
+      });
+      await ofEach(bothWays, async (way) => {
+        const { text, finish } = await converse(scene, format, way, { text: scripted.marker });
+        must(text === written, difference(text, written));
+        must(finish === 'stop', `the answer should end as one that is complete; it ends with ${finish}`);
+      });
+    },
+  })),
+);
+
+function difference(read: string, written: string): string {
+  const differs = Array.from(written).findIndex((_, index) => read[index] !== written[index]);
+  const from = Math.max(0, (differs === -1 ? written.length : differs) - 20);
+  const near = (text: string) => shown(text.slice(from, from + 60));
+  return `the text should have ${written.length} characters, near the difference ${near(written)}; it has ${read.length}, there ${near(read)}`;
+}

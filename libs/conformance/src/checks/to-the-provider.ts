@@ -1,0 +1,177 @@
+import { must, type Scene } from '../check.ts';
+import { converse, doubleOf, type Format, hello, type Prompt, type ReplyEndpoint } from '../formats/format.ts';
+import { shown } from '../formats/found.ts';
+import { type ProviderRequest, requestThatReached } from '../formats/provider-request.ts';
+import { ofEach, type Rule, rulesOfEachFormat } from './rules.ts';
+import { sources } from './sources.ts';
+import { weather } from './tool-calls.ts';
+
+type OfEach<Value> = Readonly<Record<ReplyEndpoint, Value>>;
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Sending {
+  readonly name: string;
+  readonly rule: string;
+  readonly source: OfEach<string>;
+  readonly prompt: Omit<Prompt, 'text'>;
+  /** Of one format. */
+  readonly more?: OfEach<Fields>;
+  judge(request: ProviderRequest): void;
+}
+
+const results = [
+  { id: 'call_conformance1', name: 'get_weather', arguments: '{"place":"Utrecht"}', result: 'Rain,\n"all" day 🌧' },
+  { id: 'call_conformance2', name: 'get_weather', arguments: '{"place":"Ede"}', result: 'Sun' },
+];
+
+const images = [
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC',
+  'https://upload.wikimedia.org/wikipedia/commons/7/70/Example.png',
+];
+
+const schema = {
+  type: 'object',
+  properties: { colour_of_the_lighthouse: { type: 'string' } },
+  required: ['colour_of_the_lighthouse'],
+  additionalProperties: false,
+};
+
+const sendings: readonly Sending[] = [
+  {
+    name: 'system-text-reaches-the-provider',
+    rule: 'System text reaches the provider as such, not as words of the user.',
+    source: sources.request,
+    prompt: { system: 'You are a lighthouse keeper.' },
+    judge({ system, user }) {
+      must(system.join('\n').includes('lighthouse keeper'), `it should reach the provider; ${shown(system)} does`);
+      must(!user.join('\n').includes('lighthouse keeper'), 'it should not be words of the user; it is');
+    },
+  },
+  {
+    name: 'earlier-turns-reach-the-provider',
+    rule: 'Earlier turns reach the provider in their order, each as said by who said it.',
+    source: sources.request,
+    prompt: { before: ['First question.', 'First answer.', 'Second question.', 'Second answer.'] },
+    judge({ user, assistant }) {
+      mustBe('the turns of the user', user.slice(0, 2), ['First question.', 'Second question.']);
+      mustBe('the turns of the assistant', assistant, ['First answer.', 'Second answer.']);
+    },
+  },
+  {
+    name: 'tools-reach-the-provider',
+    rule: 'Tools reach the provider with name, description and schema.',
+    source: sources.tools,
+    prompt: { tools: [weather] },
+    judge({ tools: [tool], body }) {
+      must(tool !== undefined, 'the tool should reach the provider; it does not');
+      tool.at('name').is(weather.name);
+      tool.at('description').is(weather.description);
+      must(JSON.stringify(body.value).includes('"A town"'), 'the schema should reach the provider; it does not');
+    },
+  },
+  {
+    name: 'tool-results-reach-the-provider',
+    rule: 'Calls and results of tools reach the provider, each result with the id of its call.',
+    source: sources.tools,
+    prompt: { tools: [weather], toolResults: results },
+    judge({ toolCalls, toolResults }) {
+      const inputs = results.map((call): unknown => JSON.parse(call.arguments));
+      mustBe(
+        'the inputs of the calls',
+        toolCalls.map(({ input }) => input),
+        inputs,
+      );
+      mustBe(
+        'the results',
+        toolResults.map(({ text }) => text),
+        results.map(({ result }) => result),
+      );
+      mustBe(
+        'the ids of the results',
+        toolResults.map(({ id }) => id),
+        toolCalls.map(({ id }) => id),
+      );
+    },
+  },
+  {
+    name: 'images-reach-the-provider',
+    rule: 'An image that is part of the request, and the address of another, reach the provider unchanged.',
+    source: sources.images,
+    prompt: { images },
+    judge: (request) => mustBe('the images', request.images, images),
+  },
+  {
+    name: 'schema-of-the-answer-reaches-the-provider',
+    rule: 'The JSON schema that the answer must follow reaches the provider.',
+    source: sources.structured,
+    prompt: {},
+    more: {
+      chat: { response_format: { type: 'json_schema', json_schema: { name: 'lighthouse', schema, strict: true } } },
+      messages: { output_config: { format: { type: 'json_schema', schema } } },
+      responses: { text: { format: { type: 'json_schema', name: 'lighthouse', schema, strict: true } } },
+    },
+    judge: ({ body }) =>
+      must(JSON.stringify(body.value).includes('colour_of_the_lighthouse'), 'the schema should be there; it is not'),
+  },
+];
+
+const choices: OfEach<readonly Fields[]> = {
+  chat: [
+    { tool_choice: 'required' },
+    { tool_choice: 'none' },
+    { tool_choice: { type: 'function', function: { name: weather.name } } },
+    { parallel_tool_calls: false },
+  ],
+  messages: [
+    { tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+    { tool_choice: { type: 'any' } },
+    { tool_choice: { type: 'none' } },
+    { tool_choice: { type: 'tool', name: weather.name } },
+  ],
+  responses: [
+    { tool_choice: 'required' },
+    { tool_choice: 'none' },
+    { tool_choice: { type: 'function', name: weather.name } },
+    { parallel_tool_calls: false },
+  ],
+};
+
+/** What the client sends is what the provider is asked, in whichever format the gateway asks it. */
+export const toTheProvider = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
+  ...sendings.map(
+    ({ name, rule, source, prompt, more, judge }): Rule => ({
+      name: `${endpoint}-${name}`,
+      rule,
+      source: source[endpoint],
+      needs: ['double'],
+      run: async (scene) =>
+        judge(await whatReached(scene, format, { ...prompt, ...(more && { more: more[endpoint] }) })),
+    }),
+  ),
+  {
+    name: `${endpoint}-takes-a-tool-choice`,
+    rule: 'A request that chooses how tools are used is taken: one of them, a certain one, none, one at a time.',
+    source: sources.tools[endpoint],
+    // Some live models can not be made to call a tool.
+    needs: ['double'],
+    run: (scene) =>
+      ofEach(Object.fromEntries(choices[endpoint].map((more) => [JSON.stringify(more), more])), async (more) => {
+        const prompt = { ...hello, tools: [weather], more };
+        const body = format.request(scene.modelOf(endpoint), prompt);
+        const { status, text } = await scene.gateway.ask(endpoint, { body });
+        must(status === 200, `the status should be 200; it is ${status}: ${text.slice(0, 200)}`);
+      }),
+  },
+]);
+
+/** Sends the prompt, marked, and gives what came to the provider. */
+export async function whatReached(scene: Scene, format: Format, prompt: Omit<Prompt, 'text'>) {
+  using scripted = doubleOf(scene).script({ parts: [{ kind: 'text', text: '{}' }] });
+  await converse(scene, format, 'stream', { ...prompt, text: `Read this. ${scripted.marker}` });
+  return requestThatReached(scripted);
+}
+
+function mustBe(what: string, found: unknown, expected: unknown): void {
+  const isSame = JSON.stringify(found) === JSON.stringify(expected);
+  must(isSame, `${what} should be ${shown(expected)}; at the provider they are ${shown(found)}`);
+}

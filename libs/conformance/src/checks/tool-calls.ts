@@ -1,0 +1,84 @@
+import { must } from '../check.ts';
+import type { Part } from '../double/script.ts';
+import { converse, doubleOf, type Tool } from '../formats/format.ts';
+import { Found, shown } from '../formats/found.ts';
+import { bothWays, ofEach, rulesOfEachFormat } from './rules.ts';
+import { sources } from './sources.ts';
+
+export const weather: Tool = {
+  name: 'get_weather',
+  description: 'The weather of a place, as conformance asks for it.',
+  schema: {
+    type: 'object',
+    properties: { place: { type: 'string', description: 'A town' }, note: { type: 'string' } },
+    required: ['place'],
+  },
+};
+
+const clock: Tool = { name: 'get_time', description: 'What time it is.', schema: { type: 'object', properties: {} } };
+
+const call = (id: string, name: string, input: object): Part & { readonly kind: 'tool-call' } => ({
+  kind: 'tool-call',
+  id: `call_conformance${id}`,
+  name,
+  arguments: JSON.stringify(input),
+});
+
+const cases: readonly { readonly name: string; readonly what: string; readonly parts: readonly Part[] }[] = [
+  {
+    name: 'tool-call',
+    what: 'A call of a tool has an id, and the name and the arguments that the model gave',
+    parts: [{ kind: 'text', text: 'I look.' }, call('A', 'get_weather', { place: 'Utrecht' })],
+  },
+  {
+    name: 'parallel-tool-calls',
+    what: 'Calls of tools in one answer stay apart, in their order, after reasoning and text',
+    parts: [
+      { kind: 'reasoning', text: 'Two places, one time.' },
+      { kind: 'text', text: 'I look three times.' },
+      call('B', 'get_weather', { place: 'Utrecht' }),
+      call('C', 'get_weather', { place: 'Ede' }),
+      call('D', 'get_time', { zone: 'CET' }),
+    ],
+  },
+  {
+    name: 'tool-arguments-with-escapes',
+    what: 'Arguments with quotes, backslashes, line ends and emoji are the same JSON, also where pieces end in an escape',
+    parts: [call('E', 'get_weather', { place: 'Den "Haag"\\\n\t🏖 é \u2028', 地名: '{"nested": "\\"json\\""}' })],
+  },
+  {
+    name: 'tool-call-without-arguments',
+    what: 'The arguments of a call that has none are an empty JSON object',
+    parts: [call('F', 'get_time', {})],
+  },
+];
+
+/** What the model calls is what the client reads. */
+export const toolCalls = rulesOfEachFormat((format, endpoint) =>
+  cases.map(({ name, what, parts }) => ({
+    name: `${endpoint}-${name}`,
+    rule: `${what}, whole and streamed.`,
+    source: sources.tools[endpoint],
+    needs: ['double'],
+    async run(scene) {
+      using scripted = doubleOf(scene).script({ parts });
+      const made = parts.filter((part) => part.kind === 'tool-call').map((one) => [one.name, inputOf(one.arguments)]);
+      await ofEach(bothWays, async (way) => {
+        const reply = await converse(scene, format, way, { text: scripted.marker, tools: [weather, clock] });
+        const read = reply.toolCalls.map((one) => [one.name, inputOf(one.arguments)]);
+        const isSame = JSON.stringify(read) === JSON.stringify(made);
+        must(isSame, `the calls should be ${shown(made)}; they are ${shown(read)}`);
+        const ids = new Set(reply.toolCalls.map(({ id }) => id));
+        must(ids.size === made.length, `each call should have an id of its own; they are ${[...ids].join(', ')}`);
+      });
+    },
+  })),
+);
+
+function inputOf(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new Found(json, 'the arguments of the call').not('JSON');
+  }
+}

@@ -1,0 +1,42 @@
+import type { Part, Script, Usage } from '../script.ts';
+
+/** How a provider writes what a script says. */
+export interface ProviderFormat {
+  readonly name: 'chat' | 'responses' | 'messages';
+  readonly headers: (requestId: string) => Readonly<Record<string, string>>;
+  whole(reply: Reply): object;
+  events(reply: Reply): Iterable<Frame>;
+  errorBody(status: number, message: string): object;
+  /** @param position events before it. */
+  errorEvent(message: string, position: number): Frame;
+}
+
+/** One event of a stream. */
+export interface Frame {
+  readonly event?: string;
+  readonly data: string;
+}
+
+/** An answer with everything that a format asks for. */
+export interface Reply {
+  /** Without the prefix that a format gives it. */
+  readonly id: string;
+  readonly model: string;
+  readonly createdAtSeconds: number;
+  readonly parts: readonly Part[];
+  readonly finish: NonNullable<Script['finish']>;
+  readonly usage: Required<Usage>;
+  /** The request, of which some answers repeat members. */
+  readonly request: Readonly<Record<string, unknown>>;
+}
+
+/** What a part is streamed in. */
+export function piecesOf(part: Part): readonly string[] {
+  if (part.kind === 'tool-call') return part.arguments.match(/.{1,5}/gsu) ?? [];
+  const given = part.kind === 'text' ? part.pieces : undefined;
+  return given ?? part.text.match(/\s*\S+\s*$|\s*\S+/gu) ?? [part.text];
+}
+
+export function textOf(parts: readonly Part[]): string {
+  return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
+}

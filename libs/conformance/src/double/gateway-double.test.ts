@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { allChecks } from '../all-checks.ts';
+import type { Check } from '../check.ts';
+import type { Result } from '../report/result.ts';
+import { runChecks } from '../run.ts';
+import type { Target } from '../target/target.ts';
+import { plantedFaults } from './gateway-double/faults/index.ts';
+import type { Misbehaviour } from './gateway-double/planted-fault.ts';
+import { startGatewayDouble, tokens } from './gateway-double.ts';
+import type { ProviderDouble } from './provider-double.ts';
+import { startProviderDouble } from './start-provider-double.ts';
+
+const limit = 20;
+
+describe('a run of all checks', () => {
+  let double: ProviderDouble;
+
+  beforeAll(async () => {
+    double = await startProviderDouble();
+  });
+
+  afterAll(() => double[Symbol.asyncDispose]());
+
+  const resultsOf = async (checks: readonly Check[], misbehaviour: Misbehaviour = {}): Promise<readonly Result[]> => {
+    await using gateway = await startGatewayDouble(double.url, { limit, windowMs: 8_000 }, misbehaviour);
+    const target: Target = {
+      url: gateway.url,
+      ...tokens,
+      limitedRequestsPerMinute: limit,
+      hasSecondAccount: true,
+      models: {
+        chat: 'gateway/sterk',
+        messages: 'gateway/claude',
+        'count-tokens': 'claude-sonnet-5',
+        responses: 'gpt-5.5',
+        models: '',
+        usage: '',
+      },
+    };
+    return await Array.fromAsync(runChecks({ target, double, checks, concurrency: 12 }));
+  };
+
+  const brokenOf = (results: readonly Result[]) =>
+    results.flatMap(({ check, outcome }) =>
+      outcome.kind === 'broken' ? [{ name: check.name, found: outcome.found }] : [],
+    );
+
+  it('finds every rule kept by a gateway that does everything right', { timeout: 120_000 }, async () => {
+    const results = await resultsOf(allChecks);
+    expect(brokenOf(results)).toEqual([]);
+  });
+
+  it('knows at least thirty faults, by names of their own', () => {
+    expect(new Set(plantedFaults.map(({ name }) => name)).size).toBe(plantedFaults.length);
+    expect(plantedFaults.length).toBeGreaterThanOrEqual(30);
+  });
+
+  it.concurrent.each(plantedFaults)('finds the fault "$name" by $breaks', async ({ breaks, behaviour }) => {
+    const [check] = allChecks.filter(({ name }) => name === breaks);
+    if (check === undefined) throw new Error(`there is no check ${breaks}`);
+    expect(brokenOf(await resultsOf([check], behaviour)).map(({ name }) => name)).toEqual([breaks]);
+  });
+});

@@ -1,0 +1,89 @@
+import { Refusal } from './call.ts';
+import type { Misbehaviour } from './planted-fault.ts';
+
+export interface Counts {
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+}
+
+/** Requests of the last window, and what has been used. */
+export class Ledger {
+  readonly #limit: number;
+  readonly #windowMs: number;
+  readonly #misbehaviour: Misbehaviour;
+  readonly #used = new Map<string, { requests: number; input: number; cached: number; output: number }>();
+  #takenAtMs: number[] = [];
+
+  constructor(limit: number, windowMs: number, misbehaviour: Misbehaviour) {
+    this.#limit = limit;
+    this.#windowMs = windowMs;
+    this.#misbehaviour = misbehaviour;
+  }
+
+  /** @throws Refusal when none is left. */
+  takeSlot(): void {
+    const nowMs = Date.now();
+    this.#takenAtMs = this.#takenAtMs.filter((takenAtMs) => takenAtMs > nowMs - this.#windowMs);
+    if (this.#takenAtMs.length < this.#limit + (this.#misbehaviour.slotsMore ?? 0))
+      return void this.#takenAtMs.push(nowMs);
+    const waitMs = (this.#takenAtMs[0] ?? nowMs) + this.#windowMs - nowMs;
+    const seconds = Math.max(0, Math.ceil(waitMs / 1_000) - (this.#misbehaviour.waitsSecondsLess ?? 0));
+    const retryAt = new Date(nowMs + waitMs).toISOString();
+    const headers = { 'retry-after': String(seconds) };
+    throw new Refusal(429, 'rate_limit_exceeded', { more: { limit: 'requests_per_minute', retryAt }, headers });
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    const left = Math.max(0, this.#limit - this.#takenAtMs.length);
+    return {
+      'x-ratelimit-limit-requests': String(this.#limit),
+      'x-ratelimit-remaining-requests': String(left),
+      'x-ratelimit-reset-requests': `${Math.ceil(this.#windowMs / 1_000)}s`,
+    };
+  }
+
+  record(model: string, { input, cached, output }: Counts): void {
+    const used = this.#used.get(model) ?? { requests: 0, input: 0, cached: 0, output: 0 };
+    const times = this.#misbehaviour.countsTwice ? 2 : 1;
+    this.#used.set(model, {
+      requests: used.requests + 1,
+      input: used.input + input * times,
+      cached: used.cached + cached * times,
+      output: used.output + output * times,
+    });
+  }
+
+  /** The usage object of the specification. */
+  get usage() {
+    const byModel = [...this.#used].map(([model, used]) => ({ provider: providerOf(model), model, ...countsOf(used) }));
+    const sums = { requests: 0, input: 0, cached: 0, output: 0 };
+    for (const used of this.#used.values()) {
+      for (const name of Object.keys(sums) as (keyof typeof sums)[]) sums[name] += used[name];
+    }
+    const sorted = byModel.toSorted((one, other) => other.totalTokens - one.totalTokens);
+    const midnight = Temporal.Now.zonedDateTimeISO('Europe/Amsterdam').startOfDay();
+    const since = (daysAgo: number) => new Date(midnight.subtract({ days: daysAgo }).epochMilliseconds).toISOString();
+    const period = (daysAgo: number) => ({ since: since(daysAgo), ...countsOf(sums), byModel: sorted });
+    return {
+      object: 'usage',
+      token: { kind: 'personal', label: 'conformance' },
+      timezone: 'Europe/Amsterdam',
+      today: period(0),
+      last7Days: period(6),
+      limits: { requestsPerMinute: null, tokensPerDay: null },
+    };
+  }
+}
+
+export const providerOf = (model: string) => (model.startsWith('claude') ? 'provider_b' : 'provider_a');
+
+function countsOf({ requests, input, cached, output }: Counts & { readonly requests: number }) {
+  return {
+    requests,
+    inputTokens: input,
+    cachedTokens: cached,
+    outputTokens: output,
+    totalTokens: input + output,
+  };
+}

@@ -1,0 +1,50 @@
+/**
+ * What the double answers to one request, in the words of no format: it is said in whichever format the gateway asks in.
+ * A request names its script by `marker`, somewhere in the texts of its messages.
+ */
+export interface Script {
+  readonly parts?: readonly Part[];
+  readonly finish?: 'stop' | 'length' | 'tool-calls' | 'content-filter';
+  readonly usage?: Usage;
+  /** Waits in milliseconds before the first byte, and between events. */
+  readonly firstByteAfterMs?: number;
+  readonly eventEveryMs?: number;
+  /** In place of an answer, or in the middle of one. */
+  readonly fault?: Fault;
+  /** Which requests meet the fault: the first so many; all by default. The others are answered well. */
+  readonly faultForFirst?: number;
+}
+
+export type Part =
+  | {
+      readonly kind: 'text';
+      readonly text: string /** Pieces in a stream; one for each word by default. */;
+      readonly pieces?: readonly string[];
+    }
+  | { readonly kind: 'reasoning'; readonly text: string }
+  | {
+      readonly kind: 'tool-call';
+      readonly id: string;
+      readonly name: string /** JSON text. */;
+      readonly arguments: string;
+    };
+
+/** Tokens. `input` has `cached` in it, `output` has `reasoning` in it. */
+export interface Usage {
+  readonly input: number;
+  readonly cached?: number;
+  readonly output: number;
+  readonly reasoning?: number;
+}
+
+export type Fault =
+  | {
+      readonly kind: 'refuse';
+      readonly status: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly message?: string;
+    }
+  | { readonly kind: 'cut-before-answer' }
+  | { readonly kind: 'cut-after-events'; readonly events: number }
+  | { readonly kind: 'error-event-after'; readonly events: number; readonly message: string }
+  | { readonly kind: 'silent-after-events'; readonly events: number };

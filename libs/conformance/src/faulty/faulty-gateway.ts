@@ -1,0 +1,127 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { type Dispatcher, request as send } from 'undici';
+import { type Listening, listenOnLoopback } from '../double/listen-on-loopback.ts';
+import { type Endpoint, paths } from '../target/gateway-client.ts';
+
+/** One way in which a gateway goes wrong between a client and its provider. Bodies are changed as text. */
+export interface Fault {
+  /** `ends streams without [DONE]`. */
+  readonly name: string;
+  readonly endpoint: Endpoint;
+  /** The check that must find it. */
+  readonly foundBy: string;
+  /** In place of asking the provider, for requests that it does not know what to do with. */
+  refuses?(request: ClientRequest): { readonly status: number; readonly body: string } | undefined;
+  /** What the provider is asked. */
+  request?(body: string): string;
+  status?(status: number): number;
+  headers?(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
+  /** The JSON of a whole answer, or of each event. */
+  json?(json: string, position: number): string;
+  events?(events: readonly Frame[]): readonly Frame[];
+  /** The whole text of an answer or a stream. */
+  bytes?(text: string): string | Buffer;
+  /** Sends a stream when it has all of it. */
+  readonly holdsBack?: true;
+  /** Ends a stream as if it were whole when the provider has hung up. */
+  readonly hidesCuts?: true;
+}
+
+export interface ClientRequest {
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export interface Frame {
+  readonly event: string | undefined;
+  readonly data: string;
+}
+
+/** A gateway that passes on what it should, and nothing else; but for the fault, if there is one. */
+export async function startFaultyGateway(providerUrl: string, fault?: Fault): Promise<Listening> {
+  return await listenOnLoopback(async (request, response) => {
+    const isConcerned = fault !== undefined && pathOf(request) === paths[fault.endpoint];
+    const planted = isConcerned ? fault : undefined;
+    try {
+      await relay(providerUrl, request, response, planted);
+    } catch {
+      response.destroy();
+    }
+  });
+}
+
+const pathOf = ({ url = '' }: IncomingMessage) => url.split('?')[0];
+
+const passedOn = [
+  'content-type',
+  'content-encoding',
+  'authorization',
+  'x-api-key',
+  'anthropic-version',
+  'anthropic-beta',
+];
+
+async function relay(
+  providerUrl: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  fault: Fault | undefined,
+) {
+  const bytes = Buffer.concat(await request.toArray());
+  const { url = '', headers } = request;
+  const refusal = fault?.refuses?.({ url, headers, body: bytes.toString() });
+  if (refusal !== undefined) {
+    response.writeHead(refusal.status, { 'content-type': 'application/json' }).end(refusal.body);
+    return;
+  }
+  const left = new AbortController();
+  response.on('close', () => left.abort());
+  const answer = await send(`${providerUrl}${pathOf(request)}`, {
+    method: (request.method ?? 'GET') as Dispatcher.HttpMethod,
+    headers: Object.fromEntries(Object.entries(headers).filter(([name]) => passedOn.includes(name))),
+    body: fault?.request === undefined || bytes.length === 0 ? bytes : fault.request(bytes.toString()),
+    signal: left.signal,
+  });
+  const type = String(answer.headers['content-type']);
+  const sent = { 'content-type': type };
+  response.writeHead(fault?.status?.(answer.statusCode) ?? answer.statusCode, fault?.headers?.(sent) ?? sent);
+  const isStream = type.startsWith('text/event-stream');
+  if (changesBodies(fault)) await sendChanged(answer, response, fault, isStream);
+  else {
+    for await (const piece of answer.body) response.write(piece);
+    response.end();
+  }
+}
+
+function changesBodies(fault: Fault | undefined): fault is Fault {
+  return Boolean(fault && (fault.json || fault.events || fault.bytes || fault.holdsBack || fault.hidesCuts));
+}
+
+async function sendChanged(answer: Dispatcher.ResponseData, response: ServerResponse, fault: Fault, isStream: boolean) {
+  const pieces: Buffer[] = [];
+  let isWhole = true;
+  try {
+    for await (const piece of answer.body) pieces.push(piece);
+  } catch {
+    isWhole = false;
+  }
+  const text = Buffer.concat(pieces).toString();
+  const changed = isStream ? streamed(text, fault) : (fault.json?.(text, 0) ?? text);
+  response.write(fault.bytes?.(changed) ?? changed);
+  if (isWhole || fault.hidesCuts) response.end();
+  else response.destroy();
+}
+
+function streamed(text: string, { events, json }: Fault): string {
+  const frames = text
+    .split('\n\n')
+    .filter((frame) => frame !== '')
+    .map((frame) => ({ event: /^event: (.*)$/m.exec(frame)?.[1], data: /^data: (.*)$/m.exec(frame)?.[1] ?? '' }));
+  return (events?.(frames) ?? frames)
+    .map(({ event, data }, position) => {
+      const line = `data: ${data === '[DONE]' ? data : (json?.(data, position) ?? data)}\n\n`;
+      return event === undefined ? line : `event: ${event}\n${line}`;
+    })
+    .join('');
+}

@@ -1,0 +1,140 @@
+import { must, NotApplicable, type Scene } from '../check.ts';
+import type { ProviderDouble } from '../double/provider-double.ts';
+import type { Answer, ServerSentEvent } from '../target/gateway-client.ts';
+import { Found } from './found.ts';
+
+/** A conversation to send, in the words of no format. */
+export interface Prompt {
+  readonly text: string;
+  readonly system?: string;
+  /** Turns before the text, of the user and the assistant by turns, beginning with the user. */
+  readonly before?: readonly string[];
+  readonly images?: readonly string[];
+  readonly tools?: readonly Tool[];
+  /** Calls that the model made before, each with what came of it. The question comes first, the results last. */
+  readonly toolResults?: readonly ToolResult[];
+  readonly maxTokens?: number;
+  /** Turns or items after the text, in the format's own words. */
+  readonly turnsAfter?: readonly unknown[];
+  /** Fields of the format's own, added to the request. */
+  readonly more?: Readonly<Record<string, unknown>>;
+}
+
+/** What a live model answers in a few words, too. It may think before. */
+export const hello: Prompt = { text: 'Say hello.', maxTokens: 4_096 };
+
+/** Who said the earlier turns. */
+export function turnsBefore({
+  before = [],
+}: Prompt): readonly { readonly role: 'user' | 'assistant'; readonly text: string }[] {
+  return before.map((text, index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', text }));
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: object;
+}
+
+export interface ToolResult {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+  readonly result: string;
+}
+
+/** What a client reads out of an answer, in the words of no format. */
+export interface Reply {
+  readonly text: string;
+  readonly toolCalls: readonly ToolCall[];
+  /** As the format says it, for `stop`, `length`, `tool-calls`, `content-filter`; its own word otherwise. */
+  readonly finish: string;
+  readonly usage: ReplyUsage | undefined;
+}
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON text. */
+  readonly arguments: string;
+}
+
+/** `input` has `cached` in it. Undefined: the answer does not say. */
+export interface ReplyUsage {
+  readonly input: number;
+  readonly cached: number | undefined;
+  readonly output: number;
+  readonly reasoning: number | undefined;
+  /** Of an answer that also says the sum. */
+  readonly total: number | undefined;
+}
+
+export type ReplyEndpoint = 'chat' | 'messages' | 'responses';
+
+/** How one endpoint asks and answers. */
+export interface Format {
+  readonly endpoint: ReplyEndpoint;
+  request(model: string, prompt: Prompt): Readonly<Record<string, unknown>>;
+  /** What makes a stream tell its usage, where that must be asked for. */
+  readonly asksForUsage: Readonly<Record<string, unknown>>;
+  readReply(answer: Found): Reply;
+  readStream(events: readonly ServerSentEvent[]): Reply;
+}
+
+export type Way = 'whole' | 'stream';
+
+/** Asks and reads the answer as an SDK would. */
+export async function converse(scene: Scene, format: Format, way: Way, prompt: Prompt): Promise<Reply> {
+  return way === 'whole'
+    ? format.readReply(await wholeAnswer(scene, format, prompt))
+    : format.readStream(await streamOf(scene, format, prompt));
+}
+
+/** The JSON of an answer that was not asked to be a stream. */
+export async function wholeAnswer(scene: Scene, format: Format, prompt: Prompt): Promise<Found> {
+  const answer = await askWhole(scene, format, prompt);
+  return new Found(answer.json(), 'answer');
+}
+
+export async function askWhole(scene: Scene, format: Format, prompt: Prompt): Promise<Answer> {
+  const body = { ...format.request(scene.modelOf(format.endpoint), prompt), stream: false };
+  const answer = await scene.gateway.ask(format.endpoint, { body });
+  mustBeOk(answer.status, answer.text);
+  if (answer.headers['content-type']?.startsWith('text/event-stream') && format.endpoint === 'responses')
+    throw new NotApplicable('the gateway answers Responses as streams only');
+  return answer;
+}
+
+/** The events of an answer that was asked to be a stream and came to its end. */
+export async function streamOf(scene: Scene, format: Format, prompt: Prompt): Promise<readonly ServerSentEvent[]> {
+  const stream = await openStream(scene, format, prompt);
+  const { events, end } = await stream.all();
+  must(end === 'whole', `the stream should end by itself; the connection was cut after ${events.length} events`);
+  must(events.length > 0, 'the stream should have events; it was empty');
+  return events;
+}
+
+export async function openStream(
+  scene: Scene,
+  format: Format,
+  prompt: Prompt,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const body = { ...format.request(scene.modelOf(format.endpoint), prompt), stream: true };
+  const stream = await scene.gateway.stream(format.endpoint, { body, headers });
+  if (stream.status !== 200) {
+    const { events } = await stream.all();
+    mustBeOk(stream.status, events.map(({ data }) => data).join('\n'));
+  }
+  return stream;
+}
+
+/** @throws NotApplicable without a double; checks that script the provider say `needs: ['double']`. */
+export function doubleOf(scene: Scene): ProviderDouble {
+  if (scene.double === undefined) throw new NotApplicable('the provider can not be scripted');
+  return scene.double;
+}
+
+function mustBeOk(status: number, text: string): void {
+  must(status === 200, `a good request should be answered with 200, not ${status}: ${text.slice(0, 300)}`);
+}

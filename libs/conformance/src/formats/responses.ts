@@ -1,0 +1,125 @@
+import type { ServerSentEvent } from '../target/gateway-client.ts';
+import { foundIn } from './events.ts';
+import { type Format, type Prompt, type Reply, type ReplyUsage, type ToolCall, turnsBefore } from './format.ts';
+import { Found } from './found.ts';
+
+export const responses: Format = {
+  endpoint: 'responses',
+  asksForUsage: {},
+
+  request: (model, prompt) => ({
+    model,
+    store: false,
+    ...(prompt.system !== undefined && { instructions: prompt.system }),
+    input: [
+      ...turnsBefore(prompt).map(({ role, text }) => ({ type: 'message', role, content: [textPart(role, text)] })),
+      { type: 'message', role: 'user', content: userContent(prompt) },
+      ...toolItems(prompt),
+      ...(prompt.turnsAfter ?? []),
+    ],
+    ...(prompt.tools && {
+      tools: prompt.tools.map(({ name, description, schema }) => ({
+        type: 'function',
+        name,
+        description,
+        parameters: schema,
+        strict: false,
+      })),
+    }),
+    ...(prompt.maxTokens !== undefined && { max_output_tokens: prompt.maxTokens }),
+    ...prompt.more,
+  }),
+
+  readReply: (answer): Reply => responseRead(answer, answer.at('output').list),
+
+  /** From the finished items, which is what agents read; `response.completed` is compared with them by checks of its own. */
+  readStream(events): Reply {
+    const all = responseEvents(events);
+    const items = all.filter((event) => event.at('type').value === 'response.output_item.done');
+    const last = all.findLast((event) => terminals.includes(event.at('type').string));
+    return responseRead(
+      last?.at('response') ?? new Found(undefined, 'the last event of the stream'),
+      items.map((event) => event.at('item')),
+    );
+  },
+};
+
+/** What may end a stream. */
+export const terminals: readonly string[] = ['response.completed', 'response.incomplete', 'response.failed'];
+
+/** The events of a stream; a `[DONE]`, which some add, is no event. */
+export function responseEvents(events: readonly ServerSentEvent[]): readonly Found[] {
+  return foundIn(
+    events.filter(({ data }) => data !== '[DONE]' && data !== ''),
+    'event',
+  );
+}
+
+/** The texts of the parts of one type in the items of one type, joined. */
+export function textOfItems(items: readonly Found[]): string {
+  return items
+    .filter((item) => item.at('type').value === 'message')
+    .flatMap((item) => item.at('content').list)
+    .filter((part) => part.at('type').value === 'output_text')
+    .map((part) => part.at('text').string)
+    .join('');
+}
+
+function responseRead(response: Found, items: readonly Found[]): Reply {
+  const calls = items.filter((item) => item.at('type').value === 'function_call');
+  return {
+    text: textOfItems(items),
+    toolCalls: calls.map(
+      (item): ToolCall => ({
+        id: item.at('call_id').name,
+        name: item.at('name').name,
+        arguments: item.at('arguments').string,
+      }),
+    ),
+    finish: finishOf(response, calls.length > 0),
+    usage: usageOf(response.at('usage')),
+  };
+}
+
+const incomplete: Readonly<Record<string, string>> = { max_output_tokens: 'length', content_filter: 'content-filter' };
+
+function finishOf(response: Found, called: boolean): string {
+  const status = response.at('status').string;
+  if (status === 'completed') return called ? 'tool-calls' : 'stop';
+  if (status !== 'incomplete') return status;
+  const reason = response.at('incomplete_details', 'reason').string;
+  return incomplete[reason] ?? reason;
+}
+
+function usageOf(usage: Found): ReplyUsage | undefined {
+  if (!usage.isThere) return undefined;
+  const cached = usage.at('input_tokens_details', 'cached_tokens');
+  const reasoning = usage.at('output_tokens_details', 'reasoning_tokens');
+  return {
+    input: usage.at('input_tokens').count,
+    cached: cached.isThere ? cached.count : undefined,
+    output: usage.at('output_tokens').count,
+    reasoning: reasoning.isThere ? reasoning.count : undefined,
+    total: usage.at('total_tokens').count,
+  };
+}
+
+const textPart = (role: 'user' | 'assistant', text: string) =>
+  role === 'user' ? { type: 'input_text', text } : { type: 'output_text', text, annotations: [] };
+
+function userContent({ text, images = [] }: Prompt): unknown {
+  const pictures = images.map((image) => ({ type: 'input_image', image_url: image, detail: 'auto' }));
+  return [{ type: 'input_text', text }, ...pictures];
+}
+
+function toolItems({ toolResults = [] }: Prompt): readonly unknown[] {
+  return [
+    ...toolResults.map((call) => ({
+      type: 'function_call',
+      call_id: call.id,
+      name: call.name,
+      arguments: call.arguments,
+    })),
+    ...toolResults.map(({ id, result }) => ({ type: 'function_call_output', call_id: id, output: result })),
+  ];
+}

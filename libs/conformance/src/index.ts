@@ -1,0 +1,13 @@
+export { allChecks } from './all-checks.ts';
+export type { Check, Level, Need, Scene } from './check.ts';
+export type { ProviderDouble } from './double/provider-double.ts';
+export { startProviderDouble } from './double/start-provider-double.ts';
+export { jsonReport } from './report/json-report.ts';
+export { junitReport } from './report/junit-report.ts';
+export type { Outcome, Result } from './report/result.ts';
+export { levels, type SummaryRow, summaryOf } from './report/summary.ts';
+export { tableReport } from './report/table-report.ts';
+export { heldTo, type RunOptions, runChecks } from './run.ts';
+export { withModelsFound } from './target/find-models.ts';
+export { type Endpoint, paths } from './target/gateway-client.ts';
+export type { Target } from './target/target.ts';

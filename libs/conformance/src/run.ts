@@ -1,0 +1,148 @@
+import { type Check, type Level, type Need, NotApplicable, type Scene, Violation } from './check.ts';
+import type { ProviderDouble } from './double/provider-double.ts';
+import type { Outcome, Result } from './report/result.ts';
+import type { Endpoint } from './target/gateway-client.ts';
+import { HttpGatewayClient, reasonOf } from './target/http-gateway-client.ts';
+import type { Target } from './target/target.ts';
+
+export interface RunOptions {
+  readonly target: Target;
+  /** Where the providers behind the gateway are ours to script. */
+  readonly double?: ProviderDouble;
+  readonly checks: readonly Check[];
+  /** All by default, as with endpoints and names. */
+  readonly levels?: readonly Level[];
+  readonly endpoints?: readonly Endpoint[];
+  readonly only?: readonly string[];
+  /** Checks at the same time. Those of the limited token always come one after the other, in the order of the list. */
+  readonly concurrency?: number;
+  /** For a check that does not ask for more. */
+  readonly checkTimeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Tries every check that the target can be held to, and gives the results as they come. */
+export async function* runChecks(options: RunOptions): AsyncIterable<Result> {
+  const { concurrency = 4, signal } = options;
+  const waiting = heldTo(options);
+  const running = new Map<Check, Promise<Result>>();
+  const leaving = new AbortController();
+  const ended = AbortSignal.any([leaving.signal, ...(signal === undefined ? [] : [signal])]);
+  try {
+    while (waiting.length > 0 || running.size > 0) {
+      for (let next = nextOf(waiting, running); next && running.size < concurrency; next = nextOf(waiting, running)) {
+        waiting.splice(waiting.indexOf(next), 1);
+        running.set(next, tried(next, options, ended));
+      }
+      const result = await Promise.race(running.values());
+      signal?.throwIfAborted();
+      running.delete(result.check);
+      yield result;
+    }
+  } finally {
+    leaving.abort();
+    await Promise.allSettled(running.values());
+  }
+}
+
+/** The checks to try. A gateway is held to those of endpoints that it claims. */
+export function heldTo({ target, checks, levels, endpoints, only }: Omit<RunOptions, 'signal'>): Check[] {
+  const chosen = checks.filter(
+    (check) =>
+      check.endpoints.every((endpoint) => target.models[endpoint] !== undefined) &&
+      (levels?.includes(check.level) ?? true) &&
+      (only?.includes(check.name) ?? true) &&
+      (endpoints === undefined || check.endpoints.some((endpoint) => endpoints.includes(endpoint))),
+  );
+  // What waits for a limit begins at once. What must be alone comes last, first what needs every account.
+  return chosen.toSorted((one, other) => rankOf(one) - rankOf(other));
+}
+
+function rankOf(check: Check): number {
+  if (usesUpALimit(check)) return 0;
+  if (!check.alone) return 1;
+  return check.needs?.includes('second-account') ? 2 : 3;
+}
+
+function nextOf(waiting: readonly Check[], running: ReadonlyMap<Check, unknown>): Check | undefined {
+  const others = [...running.keys()];
+  return waiting.find((check) => others.every((other) => goTogether(check, other)));
+}
+
+function goTogether(check: Check, running: Check): boolean {
+  if (check.alone || running.alone) return running.timeoutMs !== undefined && !running.alone;
+  return !usesUpALimit(check) || !usesUpALimit(running);
+}
+
+function usesUpALimit({ needs = [] }: Check): boolean {
+  return needs.includes('limited-token');
+}
+
+async function tried(check: Check, options: RunOptions, ended: AbortSignal): Promise<Result> {
+  const began = performance.now();
+  const missing = check.needs?.find((need) => !isThere[need](options));
+  const outcome: Outcome =
+    missing === undefined ? await outcomeOf(check, options, ended) : { kind: 'skipped', why: reasons[missing] };
+  return { check, outcome, milliseconds: Math.round(performance.now() - began) };
+}
+
+async function outcomeOf(
+  check: Check,
+  { target, double, checkTimeoutMs = defaultTimeoutMs }: RunOptions,
+  ended: AbortSignal,
+): Promise<Outcome> {
+  const timeoutMs = Math.max(checkTimeoutMs, check.timeoutMs ?? 0);
+  const signal = AbortSignal.any([ended, AbortSignal.timeout(timeoutMs)]);
+  await using gateway = new HttpGatewayClient(target, signal);
+  const broken = (found: string): Outcome => ({ kind: 'broken', found, exchanges: gateway.exchanges });
+  const scene: Scene = {
+    gateway,
+    double,
+    modelOf: (endpoint) => modelOf(target, endpoint),
+    limit: target.limitedRequestsPerMinute ?? 0,
+    signal,
+  };
+  try {
+    await withinTime(check.run(scene), signal);
+    return { kind: 'kept' };
+  } catch (thrown) {
+    if (thrown instanceof NotApplicable) return { kind: 'skipped', why: thrown.message };
+    if (thrown instanceof Violation) return broken(thrown.message);
+    if (signal.aborted) return broken(`it was not over after ${timeoutMs / 1_000} s`);
+    return broken(`what came can't be read: ${reasonOf(thrown)}`);
+  }
+}
+
+/** Whether or not a check heeds its signal. */
+async function withinTime(run: Promise<void>, signal: AbortSignal): Promise<void> {
+  const over = Promise.withResolvers<never>();
+  const stop = () => over.reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    await Promise.race([run, over.promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+const defaultTimeoutMs = 20_000;
+
+function modelOf({ models }: Target, endpoint: Endpoint): string {
+  const model = models[endpoint];
+  if (model === undefined) throw new NotApplicable(`no model is known for the endpoint ${endpoint}`);
+  return model;
+}
+
+const isThere: Readonly<Record<Need, (options: RunOptions) => boolean>> = {
+  double: ({ double }) => double !== undefined,
+  'limited-token': ({ target: { limitedToken, limitedRequestsPerMinute } }) =>
+    limitedToken !== undefined && limitedRequestsPerMinute !== undefined,
+  'second-account': ({ double, target: { hasSecondAccount } }) => double !== undefined && hasSecondAccount === true,
+};
+
+const reasons: Readonly<Record<Need, string>> = {
+  double: 'the providers behind the gateway are not the double',
+  'limited-token': 'there is no token with a known limit',
+  'second-account': 'the double is not known to be reached through two accounts',
+};

@@ -1,0 +1,64 @@
+import type { Exchange } from './gateway-client.ts';
+import type { Target } from './target.ts';
+
+/** Writes down one answer as it comes. */
+export interface Recorder {
+  answered(status: number, headers: Readonly<Record<string, string>>): void;
+  came(text: string): void;
+}
+
+/** What was said, without the secrets of the target, and without more of a body than a person reads. */
+export class Evidence {
+  readonly #recorded: { request: Exchange['request']; answer: Exchange['answer'] }[] = [];
+  readonly #secrets: readonly string[];
+
+  constructor({ token, limitedToken, headers = {} }: Target) {
+    const values = [token, limitedToken ?? '', ...Object.values(headers)];
+    // A shorter text is no secret, and may stand anywhere.
+    this.#secrets = values.filter((value) => value.length >= 8).toSorted((one, other) => other.length - one.length);
+  }
+
+  get exchanges(): readonly Exchange[] {
+    return this.#recorded.map(({ request, answer }) => ({ request, answer: this.#withoutSecretsIn(answer) }));
+  }
+
+  record(line: string, headers: Readonly<Record<string, string>>, body: unknown): Recorder {
+    const request = { line, headers: this.#clean(headers), body: this.#text(textOf(body)) };
+    const recorded: { request: Exchange['request']; answer: Exchange['answer'] } = {
+      request,
+      answer: { status: undefined, headers: {}, body: '' },
+    };
+    this.#recorded.push(recorded);
+    return {
+      answered: (status, answered) => {
+        recorded.answer = { status, headers: answered, body: '' };
+      },
+      came: (text) => {
+        const { answer } = recorded;
+        // More than is shown: secrets that are left out make it shorter.
+        if (answer.body.length < 2 * longestBody) recorded.answer = { ...answer, body: answer.body + text };
+      },
+    };
+  }
+
+  #withoutSecretsIn({ status, headers, body }: Exchange['answer']): Exchange['answer'] {
+    return { status, headers: this.#clean(headers), body: this.#text(body) };
+  }
+
+  #clean(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, this.#text(value)]));
+  }
+
+  #text(text: string): string {
+    const clean = this.#secrets.reduce((left, secret) => left.replaceAll(secret, '…'), text);
+    return clean.length > longestBody ? `${clean.slice(0, longestBody)}\n[cut here]` : clean;
+  }
+}
+
+const longestBody = 4_096;
+
+function textOf(body: unknown): string {
+  if (body === undefined) return '';
+  if (typeof body === 'string') return body;
+  return body instanceof Uint8Array ? `[${body.length} bytes]` : '[in pieces]';
+}

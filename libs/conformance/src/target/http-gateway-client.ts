@@ -1,0 +1,110 @@
+import { Readable } from 'node:stream';
+import { Agent, type Dispatcher } from 'undici';
+import { Violation } from '../check.ts';
+import { ArrivingAnswer } from './arriving-answer.ts';
+import { Evidence } from './evidence.ts';
+import {
+  type Answer,
+  type Ask,
+  type Endpoint,
+  type Exchange,
+  type GatewayClient,
+  paths,
+  type StreamedAnswer,
+} from './gateway-client.ts';
+import { HttpStreamedAnswer, parsedJson } from './streamed-answer.ts';
+import type { Target } from './target.ts';
+
+/** Speaks to a gateway over connections of its own. Disposing closes them, whatever is still under way. */
+export class HttpGatewayClient implements GatewayClient, AsyncDisposable {
+  readonly #target: Target;
+  readonly #signal: AbortSignal;
+  readonly #evidence: Evidence;
+  // How long to wait is for the signal to say.
+  readonly #agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+
+  /** @param signal ends every exchange. */
+  constructor(target: Target, signal: AbortSignal) {
+    this.#target = target;
+    this.#signal = signal;
+    this.#evidence = new Evidence(target);
+  }
+
+  get exchanges(): readonly Exchange[] {
+    return this.#evidence.exchanges;
+  }
+
+  async ask(endpoint: Endpoint, ask: Ask = {}): Promise<Answer> {
+    const answer = await this.#send(endpoint, ask);
+    const { status, headers } = answer;
+    const { text, end } = await answer.read();
+    if (end === 'cut') throw new Violation(`the connection was closed within an answer with status ${status}`);
+    return { status, headers, text, json: () => parsedJson(text, 'the answer') };
+  }
+
+  async stream(endpoint: Endpoint, ask: Ask = {}): Promise<StreamedAnswer> {
+    const answer = await this.#send(endpoint, ask);
+    // Why a stream is refused belongs to the evidence.
+    if (answer.status >= 300) await answer.read();
+    return answer;
+  }
+
+  async #send(endpoint: Endpoint, ask: Ask): Promise<HttpStreamedAnswer> {
+    const { origin, pathname } = new URL(this.#target.url);
+    const path = `${pathname.replace(/\/$/, '')}${ask.path ?? paths[endpoint]}`;
+    const method = ask.method ?? (endpoint === 'models' || endpoint === 'usage' ? 'GET' : 'POST');
+    const headers = this.#headersOf(endpoint, ask);
+    const body = bodyOf(ask.body);
+    const recorder = this.#evidence.record(`${method} ${path}`, headers, body);
+    const signal = ask.signal === undefined ? this.#signal : AbortSignal.any([this.#signal, ask.signal]);
+    signal.throwIfAborted();
+    const arriving = new ArrivingAnswer();
+    signal.addEventListener('abort', () => arriving.hangUp(signal.reason), { once: true });
+    this.#agent.dispatch({ origin, path, method: method as Dispatcher.HttpMethod, headers, body }, arriving);
+    try {
+      return new HttpStreamedAnswer(await arriving.head, arriving, recorder, signal);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      throw new Violation(`no answer to ${method} ${path}: ${reasonOf(thrown)}`);
+    }
+  }
+
+  #headersOf(endpoint: Endpoint, { as = 'token', headers = {}, body }: Ask): Record<string, string> {
+    const token = { token: this.#target.token, 'limited-token': this.#target.limitedToken, none: undefined }[as];
+    const isMessages = endpoint === 'messages' || endpoint === 'count-tokens';
+    const all = {
+      'content-type': body === undefined ? undefined : 'application/json',
+      authorization: token === undefined ? undefined : `Bearer ${token}`,
+      // Of the official SDKs, some releases send this one and some the other.
+      'x-api-key': isMessages ? token : undefined,
+      'anthropic-version': isMessages ? '2023-06-01' : undefined,
+      ...inLowerCase(this.#target.headers ?? {}),
+      ...inLowerCase(headers),
+    };
+    return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#agent.destroy();
+  }
+}
+
+/** A list is JSON like other values. Whatever else is iterable comes in pieces. */
+function bodyOf(body: unknown): string | Uint8Array | Readable | undefined {
+  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) return body;
+  if (isIterable(body) && !Array.isArray(body)) return Readable.from(body, { objectMode: false });
+  return JSON.stringify(body);
+}
+
+function isIterable(value: unknown): value is Iterable<unknown> | AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value);
+}
+
+function inLowerCase(headers: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+export function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  return 'code' in thrown ? `${thrown.message} (${String(thrown.code)})` : thrown.message;
+}
