@@ -1,0 +1,70 @@
+import { create } from '@bufbuild/protobuf';
+import { PoolOverviewSchema } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { describe, expect, it } from 'vitest';
+import { clientModelsOf } from './client-models.ts';
+import { clientSettingsFor, exportLine } from './client-settings.ts';
+
+const responses = { pool: { name: 'responses', format: ProviderFormat.RESPONSES } };
+const messages = { pool: { name: 'messages', format: ProviderFormat.MESSAGES } };
+const classes = [
+  { id: 'gateway/sterk', effort: 'high', candidates: ['responses/gpt-5.5', 'messages/claude-opus-4-8'] },
+  { id: 'gateway/snel', effort: 'low', candidates: ['responses/gpt-5.5-mini'] },
+  { id: 'gateway/claude', effort: 'medium', candidates: ['messages/claude-sonnet-5'] },
+];
+const modelsOf = (pools: (typeof responses)[], ids = classes) =>
+  clientModelsOf(create(PoolOverviewSchema, { pools, classes: ids }));
+
+describe('models for clients', () => {
+  it('are such as each way of speaking takes', () => {
+    expect(modelsOf([responses, messages])).toEqual({
+      ...{ chat: 'gateway/sterk', small: 'gateway/snel' },
+      ...{ messages: 'gateway/claude', responses: 'gpt-5.5' },
+    });
+    expect(modelsOf([responses])).toMatchObject({ messages: undefined });
+    expect(modelsOf([], [])).toEqual({
+      chat: 'gateway/sterk',
+      small: 'gateway/sterk',
+      messages: undefined,
+      responses: undefined,
+    });
+  });
+});
+
+describe('settings of clients', () => {
+  const all = clientSettingsFor('https://gateway.example', modelsOf([responses, messages]));
+  const textOf = (client: string) => all.find((each) => each.client === client)?.text ?? '';
+
+  it('are there for each client, with the token in a variable alone', () => {
+    expect(all.map(({ client }) => client)).toEqual([
+      'curl',
+      'OpenAI SDK, TypeScript',
+      'OpenAI SDK, Python',
+      'Anthropic SDK, TypeScript',
+      'Anthropic SDK, Python',
+      'Vercel AI SDK',
+      'Claude Code',
+      'Codex',
+      'opencode',
+    ]);
+    for (const { client, text } of all) expect(text, client).toContain('GATEWAY_TOKEN');
+    expect(exportLine('gw_s_1')).toBe("export GATEWAY_TOKEN='gw_s_1'");
+  });
+
+  it('have the base URL as the client wants it', () => {
+    expect(textOf('Anthropic SDK, Python')).toContain('base_url="https://gateway.example"');
+    expect(textOf('OpenAI SDK, Python')).toContain('base_url="https://gateway.example/v1"');
+    expect(textOf('OpenAI SDK, TypeScript')).toContain("import OpenAI from 'openai';");
+    expect(textOf('Codex')).toContain('wire_api = "responses"');
+    expect(JSON.parse(textOf('opencode'))).toMatchObject({
+      model: 'gateway/gateway/sterk',
+      small_model: 'gateway/gateway/snel',
+    });
+  });
+
+  it('are left out for clients that no pool can serve', () => {
+    const clients = clientSettingsFor('https://gateway.example', modelsOf([responses])).map(({ client }) => client);
+    expect(clients).toContain('Codex');
+    expect(clients).not.toContain('Claude Code');
+  });
+});

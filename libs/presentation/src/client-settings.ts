@@ -1,0 +1,189 @@
+import type { ClientModels } from './client-models.ts';
+
+/** How a client is set up to use the gateway. The token is in the variable GATEWAY_TOKEN, and never in the text. */
+export interface ClientSettings {
+  /** What it is asked for by on a command line. */
+  readonly id: string;
+  readonly client: string;
+  /** Where the text goes. Empty: into a shell. */
+  readonly file: string;
+  readonly text: string;
+  /** What has to be known besides. Empty: nothing. */
+  readonly note: string;
+}
+
+/** For each client that some pool can serve. @param address of the gateway, as clients reach it, without a slash at its end. */
+export function clientSettingsFor(
+  address: string,
+  { chat, small, messages, responses }: ClientModels,
+): readonly ClientSettings[] {
+  return [
+    settings('curl', 'curl', '', curl(address, chat)),
+    settings('openai-typescript', 'OpenAI SDK, TypeScript', 'hello.mts', openaiTypescript(address, chat)),
+    settings('openai-python', 'OpenAI SDK, Python', 'hello.py', openaiPython(address, chat)),
+    ...(messages === undefined
+      ? []
+      : [
+          settings(
+            'anthropic-typescript',
+            'Anthropic SDK, TypeScript',
+            'hello.mts',
+            anthropicTypescript(address, messages),
+            withoutV1,
+          ),
+          settings(
+            'anthropic-python',
+            'Anthropic SDK, Python',
+            'hello.py',
+            anthropicPython(address, messages),
+            withoutV1,
+          ),
+        ]),
+    settings('ai-sdk', 'Vercel AI SDK', 'hello.mts', aiSdk(address, chat)),
+    ...(messages === undefined
+      ? []
+      : [settings('claude-code', 'Claude Code', '', claudeCode(address, messages), claudeCodeNote)]),
+    ...(responses === undefined
+      ? []
+      : [settings('codex', 'Codex', '~/.codex/config.toml', codex(address, responses), codexNote)]),
+    settings('opencode', 'opencode', 'opencode.json', opencode(address, chat, small)),
+  ];
+}
+
+/** Puts the token where all of them find it. */
+export function exportLine(tokenText: string): string {
+  return `export GATEWAY_TOKEN='${tokenText}'`;
+}
+
+const withoutV1 = 'The base URL has no /v1: this SDK adds it.';
+const claudeCodeNote = '/context asks some 30 times at once: a token for it wants 120 requests per minute or more.';
+const codexNote = 'Codex speaks Responses, which takes models of that pool by their own names, and no classes.';
+
+function settings(id: string, client: string, file: string, text: string, note = ''): ClientSettings {
+  return { id, client, file, text: text.trim(), note };
+}
+
+function curl(address: string, model: string): string {
+  const body = { model, messages: [{ role: 'user', content: 'Hello' }], stream: true };
+  return `
+curl -N ${address}/v1/chat/completions \\
+  -H "Authorization: Bearer $GATEWAY_TOKEN" \\
+  -H 'Content-Type: application/json' \\
+  -d '${JSON.stringify(body)}'`;
+}
+
+function openaiTypescript(address: string, model: string): string {
+  return `
+${importLine('OpenAI', 'openai')}
+
+const client = new OpenAI({ baseURL: '${address}/v1', apiKey: process.env.GATEWAY_TOKEN });
+const stream = await client.chat.completions.create({
+  model: '${model}',
+  messages: [{ role: 'user', content: 'Hello' }],
+  stream: true,
+});
+for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta.content ?? '');`;
+}
+
+function openaiPython(address: string, model: string): string {
+  return `
+import os
+
+from openai import OpenAI
+
+client = OpenAI(base_url="${address}/v1", api_key=os.environ["GATEWAY_TOKEN"])
+stream = client.chat.completions.create(
+    model="${model}",
+    messages=[{"role": "user", "content": "Hello"}],
+    stream=True,
+)
+for chunk in stream:
+    if chunk.choices:
+        print(chunk.choices[0].delta.content or "", end="", flush=True)`;
+}
+
+function anthropicTypescript(address: string, model: string): string {
+  return `
+${importLine('Anthropic', '@anthropic-ai/sdk')}
+
+const client = new Anthropic({ baseURL: '${address}', apiKey: process.env.GATEWAY_TOKEN });
+const stream = client.messages.stream({
+  model: '${model}',
+  max_tokens: 1024,
+  messages: [{ role: 'user', content: 'Hello' }],
+});
+stream.on('text', (text) => process.stdout.write(text));
+await stream.finalMessage();`;
+}
+
+function anthropicPython(address: string, model: string): string {
+  return `
+import os
+
+from anthropic import Anthropic
+
+client = Anthropic(base_url="${address}", api_key=os.environ["GATEWAY_TOKEN"])
+with client.messages.stream(
+    model="${model}",
+    max_tokens=1024,
+    messages=[{"role": "user", "content": "Hello"}],
+) as stream:
+    for text in stream.text_stream:
+        print(text, end="", flush=True)`;
+}
+
+function aiSdk(address: string, model: string): string {
+  return `
+${importLine('{ createOpenAICompatible }', '@ai-sdk/openai-compatible')}
+${importLine('{ streamText }', 'ai')}
+
+const gateway = createOpenAICompatible({
+  name: 'gateway',
+  baseURL: '${address}/v1',
+  apiKey: process.env.GATEWAY_TOKEN,
+  includeUsage: true,
+});
+const { textStream } = streamText({ model: gateway('${model}'), prompt: 'Hello' });
+for await (const text of textStream) process.stdout.write(text);`;
+}
+
+function claudeCode(address: string, model: string): string {
+  return `
+export ANTHROPIC_BASE_URL=${address}
+export ANTHROPIC_AUTH_TOKEN="$GATEWAY_TOKEN"
+claude --model ${model}`;
+}
+
+function codex(address: string, model: string): string {
+  return `
+model = "${model}"
+model_provider = "gateway"
+
+[model_providers.gateway]
+name = "Gateway"
+base_url = "${address}/v1"
+env_key = "GATEWAY_TOKEN"
+wire_api = "responses"`;
+}
+
+function opencode(address: string, model: string, small: string): string {
+  const file = {
+    $schema: 'https://opencode.ai/config.json',
+    provider: {
+      gateway: {
+        npm: '@ai-sdk/openai-compatible',
+        name: 'Gateway',
+        options: { baseURL: `${address}/v1`, apiKey: '{env:GATEWAY_TOKEN}' },
+        models: Object.fromEntries([model, small].map((id) => [id, {}])),
+      },
+    },
+    model: `gateway/${model}`,
+    small_model: `gateway/${small}`,
+  };
+  return JSON.stringify(file, null, 2);
+}
+
+/** Put together, so that nothing takes it for an import of this file. */
+function importLine(what: string, from: string): string {
+  return `import ${what} from '${from}';`;
+}

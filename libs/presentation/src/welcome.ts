@@ -1,0 +1,27 @@
+/** One line to paste into any shell, which streams an answer. */
+export function firstCurl(baseUrl: string, tokenText = '<token>'): string {
+  const messages = [{ role: 'user', content: 'Hello there' }];
+  const body = JSON.stringify({ model: 'gateway/sterk', stream: true, messages });
+  const headers = `-H 'Authorization: Bearer ${tokenText}' -H 'Content-Type: application/json'`;
+  return `curl -N ${baseUrl}/v1/chat/completions ${headers} -d '${body}'`;
+}
+
+/** What to do after the first answer. @param settings with which gatewayctl finds the gateway; none: it does so by itself. */
+export function nextStepLines(settings: Readonly<Record<string, string>>): readonly string[] {
+  const exported = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  return [
+    ...(exported.length === 0 ? [] : [`  In another terminal     export ${exported.join(' ')}`]),
+    '  Set a client up         npx gatewayctl snippet claude-code   (or codex, openai-python; without a name: all)',
+    '  See what happened       npx gatewayctl request list          (or in the console)',
+    '  Stop it                 Ctrl-C',
+  ];
+}
+
+/** That nobody pays for answers, and how real providers give them. Empty when they do. */
+export function providerLines(simulatorUrl: string | undefined): readonly string[] {
+  if (simulatorUrl === undefined) return [];
+  return [
+    `  Providers               simulated, at ${simulatorUrl}`,
+    '                          set OPENAI_API_KEY and/or ANTHROPIC_API_KEY, or GATEWAY_CONFIG, for real ones',
+  ];
+}
