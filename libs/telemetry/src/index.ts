@@ -5,6 +5,7 @@ export type { Logger, LogLevel } from './logger.ts';
 export { createLogger, logLevels } from './logger.ts';
 export type { Histogram, MetricsSnapshot, WorkerMetrics } from './metrics.ts';
 export { durationBucketsSeconds, expositionType, Metrics } from './metrics.ts';
+export { readableLine } from './readable-line.ts';
 export {
   type Attributes,
   activeSpan,

@@ -1,4 +1,5 @@
 import { type Logger as PinoLogger, pino, stdSerializers } from 'pino';
+import { readableLine } from './readable-line.ts';
 import { traceFields } from './tracing.ts';
 
 export type Logger = PinoLogger;
@@ -6,7 +7,10 @@ export type Logger = PinoLogger;
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** A structured logger: one JSON object a line on standard error, so that commands keep standard output to themselves. */
+/**
+ * A structured logger, on standard error, so that commands keep standard output to themselves: one JSON object a line, for programs;
+ * on a terminal a line for the person who watches.
+ */
 export function createLogger(service: string, level = 'info'): Logger {
   return pino(
     {
@@ -17,9 +21,13 @@ export function createLogger(service: string, level = 'info'): Logger {
       mixin: () => traceFields() ?? {},
       timestamp: pino.stdTimeFunctions.isoTime,
     },
-    pino.destination({ dest: 2, sync: true }),
+    process.stderr.isTTY ? terminal : pino.destination({ dest: 2, sync: true }),
   );
 }
+
+const terminal = {
+  write: (line: string) => process.stderr.write(`${readableLine(line.trimEnd())}\n`),
+};
 
 /**
  * An error as the log shows it, with its causes. Libraries hang more on their errors, such as the parameters of a failed

@@ -11,7 +11,7 @@ import {
   Histogram as PromHistogram,
   Registry,
 } from 'prom-client';
-import { activeSpan, exemplarOf } from './tracing.ts';
+import { activeSpan, exemplarOf, type Span } from './tracing.ts';
 
 /** The metrics of one process as data, which another process can show. */
 export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[];
@@ -30,7 +30,7 @@ interface MetricOptions<L extends string> {
   readonly labels?: readonly L[];
 }
 
-/** Observations name the sampled trace in which they are made: an exemplar, of which each bucket takes one a second at most. */
+/** Observations name the sampled trace in which they are made: an exemplar, of which each bucket of a series takes one a second at most. */
 export interface Histogram<L extends string = never> {
   observe(value: number): void;
   /** @param traceparent of what was measured, if that is not the trace in which it is observed */
@@ -79,7 +79,7 @@ export class Metrics {
     if (known !== undefined) return known;
     const registers = [this.registry];
     const options = { name, help, labelNames: [...labels], buckets: [...buckets], registers, enableExemplars: true };
-    const made = exemplary(new PromHistogram<string>(options), buckets);
+    const made = exemplary(new PromHistogram<string>(options), options);
     this.#histograms.set(name, made);
     return made;
   }
@@ -129,22 +129,42 @@ function registryOf(contentType: ExpositionType): Registry<ExpositionType> {
 }
 
 /** Only the latest exemplar of a bucket is ever shown. More than one a second would cost more than the observations. */
-function exemplary(histogram: PromHistogram<string>, buckets: readonly number[]): Histogram<string> {
-  const dueMs = new Map<number, number>();
-  const exemplarFor = (value: number, traceparent: string | undefined) => {
-    const bound = buckets.find((each) => value <= each) ?? Infinity;
+function exemplary(
+  histogram: PromHistogram<string>,
+  { labelNames, buckets }: { readonly labelNames: readonly string[]; readonly buckets: readonly number[] },
+): Histogram<string> {
+  const due = new DueExemplars();
+  const exemplarFor = (labels: LabelValues<string>, value: number, measured: Span | string | undefined) => {
+    if (measured === undefined) return undefined;
+    const ofSeries = labelNames.reduce((found, name) => found.of(labels[name]), due);
+    const ofBucket = ofSeries.of(buckets.find((bound) => value <= bound));
     const nowMs = performance.now();
-    if (nowMs < (dueMs.get(bound) ?? 0)) return undefined;
-    const exemplar = exemplarOf(traceparent ?? activeSpan());
-    if (exemplar !== undefined) dueMs.set(bound, nowMs + 1_000);
+    if (nowMs < ofBucket.dueMs) return undefined;
+    const exemplar = exemplarOf(measured);
+    if (exemplar !== undefined) ofBucket.dueMs = nowMs + 1_000;
     return exemplar;
   };
   return {
     observe(...observed: readonly [number] | readonly [LabelValues<string>, number, string?]) {
       const [labels, value, traceparent] = observed.length === 1 ? [{}, observed[0]] : observed;
-      histogram.observe({ labels, value, exemplarLabels: exemplarFor(value, traceparent) });
+      const exemplarLabels = exemplarFor(labels, value, traceparent ?? activeSpan());
+      histogram.observe({ labels, value, exemplarLabels });
     },
   };
+}
+
+/** When exemplars are due: a tree by the values of labels, then by bucket. It has no more leaves than the histogram has buckets. */
+class DueExemplars {
+  dueMs = 0;
+  readonly #below = new Map<string | number | undefined, DueExemplars>();
+
+  of(part: string | number | undefined): DueExemplars {
+    const known = this.#below.get(part);
+    if (known !== undefined) return known;
+    const added = new DueExemplars();
+    this.#below.set(part, added);
+    return added;
+  }
 }
 
 /** One metric for each name, as a registry takes it. prom-client's own aggregation drops exemplars, and some metrics. */

@@ -183,16 +183,9 @@ describe('histograms', () => {
   });
 
   it('name one trace a second of each bucket, or the one that they are given', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    stack.defer(() => void vi.useRealTimers());
-    const { metrics, stop } = await tracingTo('success');
+    const { metrics, named } = await withExemplars();
     const seconds = metrics.histogram({ name: 'a_seconds', help: 'A.', buckets: [1, 2] });
-    const named = async () => {
-      const text = await metrics.exposition('application/openmetrics-text; version=1.0.0; charset=utf-8');
-      return [...text.matchAll(/trace_id="(..)/g)].map(([, begin]) => begin);
-    };
-    const observe = (value: number, begin: string) =>
-      seconds.observe({}, value, sampled.replace(traceId, begin + traceId.slice(2)));
+    const observe = (value: number, begin: string) => seconds.observe({}, value, sampledTrace(begin));
     observe(0.5, 'aa');
     observe(1, 'bb');
     observe(1.5, 'cc');
@@ -202,8 +195,38 @@ describe('histograms', () => {
     observe(1, 'dd');
     observe(3, 'ee');
     expect(await named()).toEqual(['dd', 'cc', 'ee']);
-    await stop();
   });
+
+  it('spare exemplars of each series by itself: a busy one leaves room for the others', async () => {
+    const { metrics, named } = await withExemplars();
+    const seconds = metrics.histogram({ name: 'a_seconds', help: 'A.', labels: ['kind', 'code'], buckets: [1] });
+    seconds.observe({ kind: 'x', code: 1 }, 0.5, sampledTrace('aa'));
+    seconds.observe({ code: 1, kind: 'x' }, 0.5, sampledTrace('bb'));
+    seconds.observe({ kind: 'y', code: 1 }, 0.5, sampledTrace('cc'));
+    seconds.observe({ kind: 'x', code: 2 }, 0.5, sampledTrace('dd'));
+    seconds.observe({ kind: 'x' }, 0.5, sampledTrace('ee'));
+    seconds.observe({ kind: 'x' }, 0.5, sampledTrace('ff'));
+    expect(await named()).toEqual(['aa', 'cc', 'dd', 'ee']);
+    vi.advanceTimersByTime(1_000);
+    seconds.observe({ kind: 'x', code: 1 }, 0.5, sampledTrace('bb'));
+    expect(await named()).toEqual(['bb', 'cc', 'dd', 'ee']);
+  });
+
+  /** The metrics of a traced process whose clock stands still, and the traces that they name, by their first letters. */
+  async function withExemplars() {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    stack.defer(() => void vi.useRealTimers());
+    const { metrics } = await tracingTo('success');
+    const named = async () => {
+      const text = await metrics.exposition('application/openmetrics-text; version=1.0.0; charset=utf-8');
+      return [...text.matchAll(/trace_id="(..)/g)].map(([, begin]) => begin);
+    };
+    return { metrics, named };
+  }
+
+  function sampledTrace(begin: string): string {
+    return sampled.replace(traceId, begin + traceId.slice(2));
+  }
 });
 
 describe('which traces are sent', () => {

@@ -79,11 +79,8 @@ export function startSpan(
   const parent = traceparent !== undefined ? contextOf(traceparent) : isPart ? context.active() : ROOT_CONTEXT;
   // What is not sampled is not from here on: calls carry the span that was not.
   if (isPart && !isSampled(trace.getSpanContext(parent))) return noSpan;
-  return tracer().startSpan(
-    name,
-    { kind, ...(attributes && { attributes }), ...(links && { links: links.flatMap(linkOf) }) },
-    parent,
-  );
+  const options = { kind, ...(attributes && { attributes }), ...(links && { links: links.flatMap(linkOf) }) };
+  return trace.getTracer('gateway').startSpan(name, options, parent);
 }
 
 /** Runs `work` with the span as the parent of what begins in it, also after it has waited. */
@@ -123,8 +120,8 @@ export function traceparentOf(span: Span): string | undefined {
 
 /** What log lines say of the span that is active here. */
 export function traceFields(): { readonly trace_id: string; readonly span_id: string } | undefined {
-  const active = traceIn(context.active());
-  return active && { trace_id: active.traceId, span_id: active.spanId };
+  const active = trace.getSpanContext(context.active());
+  return active && isSpanContextValid(active) ? { trace_id: active.traceId, span_id: active.spanId } : undefined;
 }
 
 /**
@@ -138,17 +135,8 @@ export function exemplarOf(measured: Span | string | undefined): { readonly trac
 
 const noSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
 
-function traceIn(context: Context): SpanContext | undefined {
-  const found = trace.getSpanContext(context);
-  return found && isSpanContextValid(found) ? found : undefined;
-}
-
 function isSampled(traced: SpanContext | undefined): traced is SpanContext {
   return traced !== undefined && (traced.traceFlags & TraceFlags.SAMPLED) !== 0;
-}
-
-function tracer() {
-  return trace.getTracer('gateway');
 }
 
 function contextOf(traceparent: string): Context {
