@@ -6,7 +6,7 @@ import {
   PoolOperatorService,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { describe, expect, it } from 'vitest';
-import { callTable, mayCall, mayReadMetrics, serviceNamesIn } from './call-table.ts';
+import { callTable, mayCall, mayReadMetrics, mayReadSettings, serviceNamesIn } from './call-table.ts';
 import { pathOf } from './methods.ts';
 
 const credential = pathOf(CredentialService.method.getCredential);
@@ -29,6 +29,7 @@ describe('the call table', () => {
 
   it('lets Prometheus and those in the table read metrics, others not', () => {
     expect([['prometheus'], ['admin'], ['billing'], []].map(mayReadMetrics)).toEqual([true, true, false, false]);
+    expect([['prometheus'], ['admin'], ['limiter'], []].map(mayReadSettings)).toEqual([false, true, false, false]);
   });
 });
 

@@ -62,6 +62,9 @@ export const openToAll: readonly DescMethod[] = LimiterService.methods;
 /** Those who may read `/metrics`, besides services in the table. */
 export const metricsReaders: readonly string[] = ['prometheus'];
 
+/** Those who may read `/settings`: for operators, who have signed in there. */
+export const settingsReaders: readonly string[] = ['admin'];
+
 /**
  * Whether a caller may call a method.
  * @param names the names in its certificate, as `serviceNamesIn` gives them.
@@ -74,6 +77,11 @@ export function mayCall(names: readonly string[], path: string): boolean {
 /** Whether a caller may read `/metrics`. */
 export function mayReadMetrics(names: readonly string[]): boolean {
   return names.some((name) => metricsReaders.includes(name) || pathsOfCaller.has(name));
+}
+
+/** Whether a caller may read `/settings`. */
+export function mayReadSettings(names: readonly string[]): boolean {
+  return names.some((name) => settingsReaders.includes(name));
 }
 
 /**

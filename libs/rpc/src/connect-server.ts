@@ -1,7 +1,8 @@
 import { ConnectError, type Interceptor } from '@connectrpc/connect';
+import { toErrorDetail, toGatewayError } from '@gateway/errors';
+import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
 import type { Metrics } from '@gateway/telemetry';
-import { toConnectError } from './connect.ts';
-import { isFault, type OnFault } from './errors.ts';
+import { codeOf, isFault, type OnFault, RpcError } from './errors.ts';
 import { CallObserver } from './observed-calls.ts';
 
 /** What a server of the Connect protocol does with every call: it is measured, and what a handler throws is put in Connect's words. */
@@ -19,7 +20,9 @@ export function connectErrorOf(
   // Connect's own reason says whether the caller went away or its deadline passed.
   if (signal.aborted) return ConnectError.from(signal.reason);
   if (isFault(thrown)) onFault(method.toString(), thrown, undefined);
-  return toConnectError(thrown);
+  const error = thrown instanceof RpcError ? thrown : toGatewayError(thrown);
+  const details = error instanceof RpcError ? [] : [{ desc: ErrorDetailSchema, value: toErrorDetail(error) }];
+  return new ConnectError(error.message, codeOf(error), undefined, details, thrown);
 }
 
 function withConnectErrors(onFault: OnFault): Interceptor {

@@ -97,13 +97,16 @@ describe('a channel', () => {
     const client = channelTo(() => [one.state.address, two.state.address]);
     let stopped = false;
     const answers: Promise<string>[] = [];
+    const answered = new Set<string>();
     const stopping = (async () => {
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await expect.poll(() => answered, { interval: 5, timeout: 10_000 }).toEqual(new Set(['one', 'two']));
       await one.stop(5_000);
       stopped = true;
     })();
     while (!stopped) {
-      answers.push(text(client.unary({})));
+      const answer = text(client.unary({}));
+      answers.push(answer);
+      void answer.then((name) => answered.add(name));
       await new Promise((resolve) => setImmediate(resolve));
     }
     await stopping;
