@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { EnvReader } from '@gateway/config';
 import type { Tls } from '@gateway/rpc/grpc';
 import { type Logger, Metrics } from '@gateway/telemetry';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -85,6 +86,23 @@ describe('health on the admin port', () => {
     expect(await metrics.exposition()).toContain('gateway_certificate_not_after_timestamp_seconds 1800000000\n');
     tls.notAfter = new Date(1_900_000_000_000);
     expect(await metrics.exposition()).toContain('gateway_certificate_not_after_timestamp_seconds 1900000000\n');
+  });
+
+  it('says what it runs with to the admin service, and to no page of a browser', async () => {
+    const { url } = await anAdminServer();
+    new EnvReader({ ADMIN_SERVER_TEST: 'seen' }).optional('ADMIN_SERVER_TEST');
+    const answer = await send(`${url}/settings`, 'POST', {});
+    expect(JSON.parse(answer.text)).toContainEqual({ name: 'ADMIN_SERVER_TEST', value: 'seen', origin: 'environment' });
+    expect((await send(`${url}/settings`, 'GET', {})).status).toBe(403);
+    expect((await send(`${url}/settings`, 'POST', { origin: 'http://evil.example' })).status).toBe(403);
+    const app = await anAdminServer({ app: (_request, response) => void response.writeHead(418).end() });
+    expect((await send(`${app.url}/settings`, 'POST', {})).status).toBe(418);
+  });
+
+  it('says what its clock shows', async () => {
+    const { metrics } = await anAdminServer();
+    const [, seconds] = /^gateway_clock_timestamp_seconds ([\d.]+)$/m.exec(await metrics.exposition()) ?? [];
+    expect(Math.abs(Number(seconds) * 1_000 - Date.now())).toBeLessThan(60_000);
   });
 
   it('shows metrics as OpenMetrics to a reader that asks for it', async () => {

@@ -2,17 +2,19 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { TLSSocket } from 'node:tls';
-import { mayReadMetrics, serviceNamesIn } from '@gateway/rpc';
+import { settingsRead } from '@gateway/config';
+import { mayReadMetrics, mayReadSettings, serviceNamesIn } from '@gateway/rpc';
 import type { Tls } from '@gateway/rpc/grpc';
 import { expositionType } from '@gateway/telemetry';
 import { processGauges } from './process-gauges.ts';
 import type { ServiceRuntime } from './service.ts';
+import { settingsPath } from './settings-path.ts';
 
 export interface AdminServerOptions extends ServiceRuntime {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /** Answers all that is asked for besides health and metrics. Without it there is nothing else. */
+  /** Answers all that is asked for besides health and metrics. Without it there are the settings, for the admin service. */
   readonly app?: RequestListener | undefined;
   /** Why requests can't be taken now; undefined when they can. */
   readonly notReady: () => Promise<string | undefined>;
@@ -24,7 +26,10 @@ export interface AdminServer extends AsyncDisposable {
   announceDrain(): void;
 }
 
-/** The port of probes and of Prometheus: `/livez`, `/readyz`, `/metrics`; and what operators use, where a service has it. */
+/**
+ * The port of probes and of Prometheus: `/livez`, `/readyz`, `/metrics`; and what operators use, where a service has it. The others
+ * say what they run with, `/settings`, to the admin service.
+ */
 export async function listenAdmin(options: AdminServerOptions): Promise<AdminServer> {
   const { logger } = options;
   const { draining } = processGauges(options);
@@ -69,7 +74,7 @@ function serverOf(tls: Tls | undefined, listener: RequestListener) {
  * What probes and Prometheus ask for has no check of the host name: it changes nothing and has no secret, and a probe that is
  * refused ends a process that is well.
  */
-function answersOf({ logger, metrics, notReady, app = nothing }: AdminServerOptions) {
+function answersOf({ logger, metrics, notReady, app }: AdminServerOptions) {
   const refusals = metrics.counter({
     name: 'gateway_admin_refusals_total',
     help: 'Requests to the admin port that were refused for the host name or the web page they came by, or for want of a certificate that allows them.',
@@ -81,27 +86,39 @@ function answersOf({ logger, metrics, notReady, app = nothing }: AdminServerOpti
       const problem = await notReady();
       return problem === undefined ? send(response, 200, 'ok\n') : send(response, 503, `${problem}\n`);
     }
-    if (path !== '/metrics') return app(request, response);
-    const refusal = metricsRefusal(request);
-    if (refusal === undefined) {
-      const type = expositionType(request.headers.accept);
-      return send(response, 200, await metrics.exposition(type), type);
+    const isSettings = path === settingsPath && app === undefined;
+    if (path !== '/metrics' && !isSettings) {
+      return app === undefined ? send(response, 404, 'There is nothing here.\n') : app(request, response);
     }
-    refusals.inc({ reason: 'certificate' });
-    logger.warn({ reason: refusal, path }, 'a request to the admin port was refused');
-    return send(response, 403, `${refusal}\n`);
+    const refusal = isSettings ? settingsRefusal(request) : certificateRefusal(request, path, mayReadMetrics);
+    if (refusal !== undefined) {
+      refusals.inc({ reason: 'certificate' });
+      logger.warn({ reason: refusal, path }, 'a request to the admin port was refused');
+      return send(response, 403, `${refusal}\n`);
+    }
+    if (isSettings) return send(response, 200, JSON.stringify(settingsRead()), 'application/json');
+    const type = expositionType(request.headers.accept);
+    return send(response, 200, await metrics.exposition(type), type);
   };
 }
 
-const nothing: RequestListener = (_request, response) => send(response, 404, 'There is nothing here.\n');
+/** No secret is in it, but more than a web page is to see that came by a name which leads here: browsers say an origin with a POST. */
+function settingsRefusal(request: IncomingMessage): string | undefined {
+  if (request.method !== 'POST' || request.headers.origin !== undefined) return 'This is for the admin service.';
+  return certificateRefusal(request, settingsPath, mayReadSettings);
+}
 
-/** With TLS, metrics are for Prometheus and services. Undefined: they may be read. */
-function metricsRefusal({ socket }: IncomingMessage): string | undefined {
+/** With TLS, only some may read what is here. Undefined: it may be read. */
+function certificateRefusal(
+  { socket }: IncomingMessage,
+  path: string,
+  may: (names: readonly string[]) => boolean,
+): string | undefined {
   if (!(socket instanceof TLSSocket)) return undefined;
   if (!socket.authorized) return 'This needs a client certificate of the authority in TLS_CA_FILE.';
   const names = serviceNamesIn(socket.getPeerX509Certificate()?.subjectAltName);
-  if (mayReadMetrics(names)) return undefined;
-  return `${names.join(', ') || 'A caller without a name'} may not ask for /metrics.`;
+  if (may(names)) return undefined;
+  return `${names.join(', ') || 'A caller without a name'} may not ask for ${path}.`;
 }
 
 function pathOf({ url }: IncomingMessage): string {
