@@ -17,7 +17,7 @@ export interface GenAiCall {
 export type GenAiMetrics = ReturnType<typeof genAiMetrics>;
 
 export function genAiMetrics(metrics: Metrics, format: ProviderFormatId) {
-  const provider = format === ProviderFormatId.MESSAGES ? 'anthropic' : 'openai';
+  const provider = providers[format];
   const durations = metrics.histogram({
     name: 'gen_ai_client_operation_duration_seconds',
     help: 'Time from sending a request to a provider to the end of its answer.',
@@ -60,6 +60,13 @@ export function genAiMetrics(metrics: Metrics, format: ProviderFormatId) {
     },
   };
 }
+
+/** Whose format it is, as the conventions name them. */
+const providers: Readonly<Record<ProviderFormatId, string>> = {
+  [ProviderFormatId.UNSPECIFIED]: 'other',
+  [ProviderFormatId.RESPONSES]: 'openai',
+  [ProviderFormatId.MESSAGES]: 'anthropic',
+};
 
 const durationBucketsSeconds = Array.from({ length: 14 }, (_, power) => 2 ** power / 100);
 const callLabels = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;

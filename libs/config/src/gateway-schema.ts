@@ -112,6 +112,9 @@ const httpUrl = z
     'must be a URL that starts with http:// or https://',
   );
 
+/** In the order in which the models of pools are listed. */
+export const poolFormats = ['responses', 'messages'] as const;
+
 const defaultModelPatterns = {
   responses: ['gpt-*', 'o1*', 'o3*', 'o4*', 'codex-*'],
   messages: ['claude-*'],
@@ -119,7 +122,7 @@ const defaultModelPatterns = {
 
 const pool = z
   .strictObject({
-    format: z.enum(['responses', 'messages']).describe('What the provider speaks: POST /responses or POST /messages.'),
+    format: z.enum(poolFormats).describe('What the provider speaks: POST /responses or POST /messages.'),
     owned_by: z
       .string()
       .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII without spaces: it travels in a header')

@@ -13,7 +13,7 @@ export {
 } from './env-reader.ts';
 export type * from './gateway-config.ts';
 export { loadGatewayFile, parseGatewayFile } from './gateway-file.ts';
-export { gatewayJsonSchema, isTokenUrl } from './gateway-schema.ts';
+export { gatewayJsonSchema, isTokenUrl, poolFormats } from './gateway-schema.ts';
 export { answeringInTime, makePrivateDatabase, makePrivateFile, narrowMode, openFolder } from './open-folder.ts';
 export { type Proxies, readProxies } from './proxies.ts';
 export { Secret } from './secret.ts';

@@ -1,7 +1,8 @@
 /** The limits a token can have, by their public names. @see spec "Token limits" */
 export type LimitName = 'requests_per_minute' | 'tokens_per_day';
 
-const codes = [
+/** Every code of the public error table. @see spec "Codes" */
+export const gatewayErrorCodes = [
   'invalid_request',
   'invalid_json',
   'invalid_body',
@@ -20,8 +21,7 @@ const codes = [
   'internal_error',
 ] as const;
 
-/** Every code of the public error table. @see spec "Codes" */
-export type GatewayErrorCode = (typeof codes)[number];
+export type GatewayErrorCode = (typeof gatewayErrorCodes)[number];
 
 export interface GatewayErrorDetails {
   /** Which limit was hit; only with `rate_limit_exceeded`. */
@@ -69,6 +69,6 @@ export function toGatewayError(thrown: unknown): GatewayError {
 }
 
 export function isGatewayErrorCode(text: string): text is GatewayErrorCode {
-  const known: readonly string[] = codes;
+  const known: readonly string[] = gatewayErrorCodes;
   return known.includes(text);
 }

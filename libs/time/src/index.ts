@@ -7,6 +7,5 @@ export {
   isLocalDay,
   LOCAL_TIME_ZONE,
   localDayOf,
-  nextLocalMidnightMs,
   startOfLocalDayMs,
 } from './local-day.ts';

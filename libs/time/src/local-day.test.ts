@@ -1,13 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  addLocalDays,
-  endOfLocalDayMs,
-  isLocalDay,
-  localDayOf,
-  nextLocalMidnightMs,
-  startOfLocalDayMs,
-} from './local-day.ts';
+import { addLocalDays, endOfLocalDayMs, isLocalDay, localDayOf, startOfLocalDayMs } from './local-day.ts';
 
 const at = (text: string) => Date.parse(text);
 
@@ -54,7 +47,6 @@ describe('the local day', () => {
         const day = localDayOf(epochMs);
         expect(startOfLocalDayMs(day)).toBeLessThanOrEqual(epochMs);
         expect(endOfLocalDayMs(day)).toBeGreaterThan(epochMs);
-        expect(nextLocalMidnightMs(epochMs)).toBe(endOfLocalDayMs(day));
       }),
     );
   });

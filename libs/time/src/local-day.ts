@@ -32,11 +32,6 @@ export function endOfLocalDayMs(day: LocalDay): number {
   return boundsOf(day).endMs;
 }
 
-/** The local midnight that follows an instant. */
-export function nextLocalMidnightMs(epochMs: number): number {
-  return boundsAt(epochMs).endMs;
-}
-
 /** The day `days` days later (earlier, when negative). */
 export function addLocalDays(day: LocalDay, days: number): LocalDay {
   return Temporal.PlainDate.from(day).add({ days }).toString();

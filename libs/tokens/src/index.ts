@@ -1,4 +1,4 @@
 export { scopedKey } from './scoped-key.ts';
 export { detailProblems, type GivenDetails, maxKeepOldSeconds, type TokenLimits } from './token-rules.ts';
 export type { TokenTextKind } from './token-text.ts';
-export { createTokenText, parseTokenText, tokenSha256, tokenSha256Text } from './token-text.ts';
+export { createTokenText, parseTokenText, tokenSha256 } from './token-text.ts';

@@ -39,7 +39,11 @@ export class CredentialCache {
   async ofAccount(accountId: string): Promise<ProviderAccount> {
     const cached = this.#accounts.get(accountId);
     if (cached !== undefined && this.#clock.nowMs() < cached.cacheableUntilMs) return cached;
-    return this.#underWay.get(accountId) ?? this.#fetchOnce(accountId);
+    const underWay = this.#underWay.get(accountId);
+    if (underWay !== undefined) return underWay;
+    const fetched = this.#fetch(accountId).finally(() => this.#underWay.delete(accountId));
+    this.#underWay.set(accountId, fetched);
+    return fetched;
   }
 
   /** Any usable account of a pool. */
@@ -54,12 +58,6 @@ export class CredentialCache {
     // It may have been asked for again since the request was sent that was refused.
     if (kept !== undefined && sameSecret(kept, account)) this.#accounts.delete(accountId);
     if (!this.#accounts.has(accountId) && version !== '') this.#refused.set(accountId, version);
-  }
-
-  #fetchOnce(accountId: string): Promise<ProviderAccount> {
-    const fetched = this.#fetch(accountId).finally(() => this.#underWay.delete(accountId));
-    this.#underWay.set(accountId, fetched);
-    return fetched;
   }
 
   async #fetch(accountId: string): Promise<ProviderAccount> {

@@ -2,7 +2,8 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cacheFolder, installedPrograms, packagesInPlan, searchPrograms } from './find-programs.ts';
+import { cacheFolder, plannedPackages } from './debian-packages.ts';
+import { installedPrograms, packagesInPlan, searchPrograms } from './find-programs.ts';
 import { postgres, redis } from './servers.ts';
 
 describe('the search for programs', () => {
@@ -90,16 +91,20 @@ Conf redis-server (5:7.0.15-1 Debian-Security:12 [amd64])
 
   it('are unpacked when they are wanted or are libraries that are missing, and no others', () => {
     const wanted = ['redis-server', 'redis-tools'];
-    expect(packagesInPlan(plan, wanted)).toEqual(['redis-server', 'redis-tools', 'libjemalloc2']);
+    expect(packagesInPlan(plannedPackages(plan), wanted)).toEqual(['redis-server', 'redis-tools', 'libjemalloc2']);
   });
 
   it('are unpacked when they are the version of Postgres that is wanted', () => {
     const ofPostgres = 'Inst postgresql-client-15 (15.18)\nInst postgresql-15 (15.18)\nInst postgresql-common (248)';
-    expect(packagesInPlan(ofPostgres, ['postgresql'])).toEqual(['postgresql', 'postgresql-client-15', 'postgresql-15']);
+    expect(packagesInPlan(plannedPackages(ofPostgres), ['postgresql'])).toEqual([
+      'postgresql',
+      'postgresql-client-15',
+      'postgresql-15',
+    ]);
   });
 
   it('are the wanted ones alone when nothing is missing', () => {
-    expect(packagesInPlan('0 upgraded, 0 newly installed', ['nats-server'])).toEqual(['nats-server']);
+    expect(packagesInPlan(plannedPackages('0 upgraded, 0 newly installed'), ['nats-server'])).toEqual(['nats-server']);
   });
 
   it.each([

@@ -51,7 +51,9 @@ export function startPrometheus({ files, port }: PrometheusOptions): Promise<Tes
 /** Runs promtool to its end. @throws Error with what it printed, when it finds something wrong. */
 export async function promtool(parameters: readonly string[], input = ''): Promise<string> {
   const { folder } = await findPrograms(prometheusPrograms);
-  const child = spawn(join(folder, 'promtool'), parameters, { stdio: 'pipe', timeout: 240_000 });
+  // It ends soon: to collect garbage later costs some memory, and saves a quarter of the processor time.
+  const env = { ...process.env, GOGC: '400' };
+  const child = spawn(join(folder, 'promtool'), parameters, { env, stdio: 'pipe', timeout: 240_000 });
   child.stdin.on('error', () => undefined).end(input);
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   if (code !== 0) throw new Error(`promtool ${parameters.join(' ')}:\n${stdout}${stderr}`);

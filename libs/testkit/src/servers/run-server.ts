@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ManagedProcess, type ProcessControl, untilReady } from '../managed-process.ts';
-import { findPrograms, type Programs, reportProgress, type WantedPrograms } from './find-programs.ts';
+import { reportProgress } from './debian-packages.ts';
+import { findPrograms, type Programs, type WantedPrograms } from './find-programs.ts';
 import { freePort } from './ports.ts';
 
 /**

@@ -3,7 +3,8 @@ import { chmod, chown, copyFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { type Programs, reportProgress } from './find-programs.ts';
+import { reportProgress } from './debian-packages.ts';
+import type { Programs } from './find-programs.ts';
 import { freePorts } from './ports.ts';
 import { runProgram, type Server, startServer, startServerProcess, type TestServer } from './run-server.ts';
 

@@ -1,0 +1,122 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { access, chmod, glob, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** Picks what to unpack among the packages that apt would install. */
+export type ChoosePackages = (planned: readonly string[]) => readonly string[];
+
+/**
+ * The folder with the contents of Debian's packages: downloaded, verified by apt, and unpacked into the cache. Nothing is installed
+ * and no root is needed.
+ *
+ * @param name of the folder in the cache.
+ * @param choose Default: all that apt would install, which is what this machine lacks.
+ * @throws Error when this is not Debian or a descendant, or its archive can't be reached.
+ */
+export async function unpackPackages(
+  name: string,
+  wanted: readonly string[],
+  choose: ChoosePackages = (planned) => planned,
+): Promise<string> {
+  const root = join(cacheFolder(), await systemName(), name);
+  if (!(await isThere(root))) await unpackInto(root, wanted, choose);
+  return root;
+}
+
+/**
+ * Where downloaded programs are kept between runs. Root's home is closed to the user that Postgres runs as, so root
+ * keeps them in the machine's cache.
+ */
+export function cacheFolder(env: NodeJS.ProcessEnv = process.env, isRoot = process.getuid?.() === 0): string {
+  const caches = env.XDG_CACHE_HOME || (isRoot ? '/var/cache' : join(homedir(), '.cache'));
+  return join(caches, 'model-gateway', 'programs');
+}
+
+/** Libraries depend on the release and the processor: a cache that is shared between machines keeps them apart. */
+async function systemName(): Promise<string> {
+  const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
+  const field = (name: string) => new RegExp(`^${name}="?([\\w.]+)`, 'm').exec(release)?.[1] ?? 'unknown';
+  return `${field('ID')}-${field('VERSION_ID')}-${process.arch}`;
+}
+
+/** Unpacks beside the goal and renames, so that two runs at once, or one that is cut short, never leave half a folder. */
+async function unpackInto(root: string, wanted: readonly string[], choose: ChoosePackages): Promise<void> {
+  const parent = dirname(root);
+  const unpacked = join(parent, `.${basename(root)}-${randomUUID()}`);
+  const downloads = `${unpacked}.deb`;
+  try {
+    for (const folder of [unpacked, downloads]) await mkdir(folder, { recursive: true });
+    for (const folder of [dirname(parent), parent, unpacked]) await chmod(folder, 0o755);
+    const plan = await aptGet(
+      ['install', '--simulate', '--reinstall', '--no-install-recommends', '--assume-yes', ...wanted],
+      downloads,
+    );
+    const packages = choose(plannedPackages(plan));
+    reportProgress(`downloading ${packages.join(', ')} from Debian's archive`);
+    await aptGet(['download', ...packages], downloads);
+    for await (const file of glob(join(downloads, '*.deb'))) await execute('dpkg', ['--extract', file, unpacked]);
+    await rename(unpacked, root).catch(async (thrown) => {
+      if (!(await isThere(root))) throw thrown;
+    });
+  } finally {
+    await Promise.all([unpacked, downloads].map((folder) => rm(folder, { recursive: true, force: true })));
+  }
+}
+
+/** The packages in what `apt-get install --simulate` prints. */
+export function plannedPackages(plan: string): readonly string[] {
+  return [...plan.matchAll(/^Inst (\S+)/gm)].map(([, name = '']) => name);
+}
+
+function isThere(folder: string): Promise<boolean> {
+  return access(folder).then(
+    () => true,
+    () => false,
+  );
+}
+
+let index: Promise<readonly string[]> | undefined;
+
+/** Runs apt-get on the system's own sources and keys, with an index of its own. apt checks the signatures. */
+async function aptGet(parameters: readonly string[], cwd: string): Promise<string> {
+  index ??= readIndex();
+  return runAptGet([...(await index), ...parameters], cwd);
+}
+
+/** Reads what Debian's archive offers. Gives the settings that say where that is kept as long as this process lives. */
+async function readIndex(): Promise<readonly string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'testkit-apt-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  for (const part of ['lists/partial', 'cache/archives/partial']) await mkdir(join(folder, part), { recursive: true });
+  const settings = [
+    `Dir::State::lists=${folder}/lists`,
+    `Dir::Cache=${folder}/cache`,
+    'APT::Sandbox::User=',
+    'Debug::NoLocking=1',
+    'Acquire::Retries=3',
+  ].flatMap((setting) => ['-o', setting]);
+  reportProgress("reading the index of Debian's archive (apt-get update)");
+  await runAptGet([...settings, 'update'], folder);
+  return settings;
+}
+
+const execute = promisify(execFile);
+
+async function runAptGet(parameters: readonly string[], cwd: string): Promise<string> {
+  const { stdout } = await execute('apt-get', parameters, {
+    cwd,
+    timeout: 600_000,
+    maxBuffer: 64 * 1024 * 1024,
+    env: { ...process.env, LC_ALL: 'C' },
+  });
+  return stdout;
+}
+
+/** One line about something slow, on standard error: a person should see why nothing happens yet. */
+export function reportProgress(text: string): void {
+  process.stderr.write(`testkit: ${text}\n`);
+}
