@@ -42,6 +42,13 @@ export declare type Setting = Message<"gateway.admin.v1.Setting"> & {
    * @generated from field: string origin = 4;
    */
   origin: string;
+
+  /**
+   * Where replicas of a service run with different values: which one this is, "10.0.0.7:9090". Empty: all of them.
+   *
+   * @generated from field: string address = 5;
+   */
+  address: string;
 };
 
 /**
@@ -77,6 +84,13 @@ export declare type GetConfigurationResponse = Message<"gateway.admin.v1.GetConf
    * @generated from field: repeated gateway.admin.v1.Setting settings = 2;
    */
   settings: Setting[];
+
+  /**
+   * Replicas that did not say what they run with, with the reason: "limiter at 10.0.0.7:9090: did not answer within 2 s".
+   *
+   * @generated from field: repeated string silent = 3;
+   */
+  silent: string[];
 };
 
 /**

@@ -205,6 +205,13 @@ export declare type RotateOperatorTokenRequest = Message<"gateway.admin.v1.Rotat
    * @generated from field: string operator_id = 1;
    */
   operatorId: string;
+
+  /**
+   * The revision that the caller has seen. Refused with ABORTED when it is another by now. 0: whatever it is.
+   *
+   * @generated from field: int64 expected_revision = 2;
+   */
+  expectedRevision: bigint;
 };
 
 /**

@@ -7,6 +7,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { RequestLogged } from "../../usage/v1/request_log_pb.js";
 import type { RequestSearch } from "../../usage/v1/usage_operator_service_pb.js";
 import type { UsageRecorded } from "../../usage/v1/usage_recorded_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/admin/v1/request_service.proto.
@@ -129,6 +130,13 @@ export declare type GetRequestResponse = Message<"gateway.admin.v1.GetRequestRes
    * @generated from field: gateway.usage.v1.UsageRecorded recorded = 2;
    */
   recorded?: UsageRecorded | undefined;
+
+  /**
+   * When ingest had it, by the clock of the database: the ledger has it since then too. Absent: not known.
+   *
+   * @generated from field: google.protobuf.Timestamp logged_at = 3;
+   */
+  loggedAt?: Timestamp | undefined;
 };
 
 /**
@@ -154,6 +162,13 @@ export declare type WatchRequestsRequest = Message<"gateway.admin.v1.WatchReques
    * @generated from field: string token = 2;
    */
   token: string;
+
+  /**
+   * Of those that end at once, about once a second, so many are given: the last ones. 0 means 100. At most 100.
+   *
+   * @generated from field: uint32 most_at_once = 3;
+   */
+  mostAtOnce: number;
 };
 
 /**

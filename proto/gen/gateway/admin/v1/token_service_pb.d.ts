@@ -291,6 +291,13 @@ export declare type RotateTokenRequest = Message<"gateway.admin.v1.RotateTokenRe
    * @generated from field: uint32 keep_old_seconds = 2;
    */
   keepOldSeconds: number;
+
+  /**
+   * The revision that the caller has seen. Refused with ABORTED when it is another by now. 0: whatever it is.
+   *
+   * @generated from field: int64 expected_revision = 3;
+   */
+  expectedRevision: bigint;
 };
 
 /**

@@ -306,6 +306,13 @@ export declare type RotateRequest = Message<"gateway.identity.v1.RotateRequest">
    * @generated from field: uint32 keep_old_seconds = 2;
    */
   keepOldSeconds: number;
+
+  /**
+   * The revision that the caller has seen. Refused when it is another by now. 0: whatever it is.
+   *
+   * @generated from field: int64 expected_revision = 3;
+   */
+  expectedRevision: bigint;
 };
 
 /**
@@ -324,9 +331,18 @@ export declare type RotateResponse = Message<"gateway.identity.v1.RotateResponse
   token?: Token | undefined;
 
   /**
+   * Empty after a conflict.
+   *
    * @generated from field: string token_text = 2;
    */
   tokenText: string;
+
+  /**
+   * True: the token has another revision than expected, and nothing was changed.
+   *
+   * @generated from field: bool conflict = 3;
+   */
+  conflict: boolean;
 };
 
 /**

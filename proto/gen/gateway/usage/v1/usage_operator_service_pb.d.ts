@@ -186,6 +186,13 @@ export declare type FindRequestResponse = Message<"gateway.usage.v1.FindRequestR
    * @generated from field: gateway.usage.v1.RequestLogged log = 2;
    */
   log?: RequestLogged | undefined;
+
+  /**
+   * When the log got it, by the clock of the database. Absent: not known.
+   *
+   * @generated from field: google.protobuf.Timestamp logged_at = 3;
+   */
+  loggedAt?: Timestamp | undefined;
 };
 
 /**
@@ -335,6 +342,13 @@ export declare type WatchRequestsRequest = Message<"gateway.usage.v1.WatchReques
    * @generated from field: gateway.usage.v1.RequestSearch search = 1;
    */
   search?: RequestSearch | undefined;
+
+  /**
+   * Of those that end at once, about once a second, so many are given: the last ones. 0 means 100. At most 100.
+   *
+   * @generated from field: uint32 most_at_once = 2;
+   */
+  mostAtOnce: number;
 };
 
 /**
