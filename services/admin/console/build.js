@@ -13,7 +13,10 @@ const mark = join(folder, 'dist/.built-from');
 if (existsSync(join(folder, 'index.html'))) await buildUnlessCurrent();
 
 async function buildUnlessCurrent() {
-  const sources = digestOf([folder, join(root, 'proto/gen'), join(root, 'package-lock.json')]);
+  const sources = digestOf([
+    folder,
+    ...['libs/presentation', 'proto/gen', 'package-lock.json'].map((path) => join(root, path)),
+  ]);
   if (existsSync(mark) && readFileSync(mark, 'utf8') === sources) return;
   try {
     const { build } = await import('vite');

@@ -12,6 +12,8 @@ export default defineConfig({
     reportCompressedSize: false,
     // One script of the libraries, which stays the same for long, and one of ours: in more of them less can be compressed.
     rolldownOptions: {
+      // On a slow machine it would say what took how long.
+      checks: { pluginTimings: false },
       output: { codeSplitting: { groups: [{ name: 'libraries', test: /node_modules|proto[\\/]gen/ }] } },
     },
   },

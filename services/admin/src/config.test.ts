@@ -18,6 +18,7 @@ describe('the settings', () => {
       adminToken: undefined,
       sessionIdleMs: 12 * 3_600_000,
       sessionMaxMs: 7 * 24 * 3_600_000,
+      oidcSessionMs: 8 * 3_600_000,
       oidc: undefined,
     });
   });
@@ -54,6 +55,7 @@ describe('the settings', () => {
     [{ ADMIN_TRUSTED_PROXIES: 'ingress' }, 'ADMIN_TRUSTED_PROXIES must be'],
     [{ ADMIN_SESSION_IDLE_MINUTES: '1' }, 'from 5 to 43200'],
     [{ ADMIN_SESSION_MAX_HOURS: '1000' }, 'from 1 to 720'],
+    [{ OIDC_SESSION_HOURS: '0' }, 'from 1 to 168'],
     [{ ADMIN_PUBLIC_URL: 'https://admin.example/console' }, 'without a path'],
     [{ ...oidc, OIDC_ROLES: 'sre=root' }, '"sre=root" is none'],
     [{ ...oidc, OIDC_ISSUER: 'http://login.example' }, 'OIDC_ISSUER must be'],

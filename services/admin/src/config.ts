@@ -54,6 +54,8 @@ function adminSettings(reader: EnvReader) {
     sessionIdleMs: reader.integer('ADMIN_SESSION_IDLE_MINUTES', 720, { min: 5, max: 43_200 }) * 60_000,
     // ADMIN_SESSION_MAX_HOURS (168): it ends, used or not.
     sessionMaxMs: reader.integer('ADMIN_SESSION_MAX_HOURS', 168, { min: 1, max: 720 }) * 3_600_000,
+    // OIDC_SESSION_HOURS (8): it ends sooner where a provider of OpenID Connect vouched for its operator, whose groups may be others by then.
+    oidcSessionMs: reader.integer('OIDC_SESSION_HOURS', 8, { min: 1, max: 168 }) * 3_600_000,
     oidc: readOidc(reader, publicUrl),
   };
 }

@@ -1,3 +1,4 @@
+import type { SettingRead } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
@@ -27,6 +28,14 @@ export interface AdminPeers {
 export interface ReplicaDirectory {
   /** Asks all replicas at once; one that does not answer in time is listed with its problem. */
   read(signal: AbortSignal): Promise<readonly ReplicaReading[]>;
+  /** What they run with, those of this process excepted. */
+  settings(signal: AbortSignal): Promise<readonly ReplicaSettings[]>;
+}
+
+export interface ReplicaSettings extends Pick<ReplicaReading, 'service' | 'address'> {
+  /** Undefined: it did not say. */
+  readonly settings: readonly SettingRead[] | undefined;
+  readonly problem: string | undefined;
 }
 
 export interface ReplicaReading {
@@ -38,6 +47,8 @@ export interface ReplicaReading {
   readonly metrics: string | undefined;
   /** Why it takes no requests, or could not be asked. Undefined: it is ready. */
   readonly problem: string | undefined;
+  /** By this process's clock, when the metrics were asked for and there. Undefined: it is this process. */
+  readonly asked?: { readonly fromMs: number; readonly toMs: number };
 }
 
 /** What every handler works with. */

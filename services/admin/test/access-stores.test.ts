@@ -60,6 +60,17 @@ describe.each(testDatabases)('over $name', ({ open }) => {
       expect((await operators.find(id))?.revision).toBe(2);
     });
 
+    it('get one new token of two who rotate it at once', async () => {
+      await using opened = await open();
+      const operators = new OperatorStore(opened.database);
+      const id = (await operators.add('vera', 'viewer', createTokenText('operator')))?.operator_id ?? '';
+      const tokens = [createTokenText('operator'), createTokenText('operator')];
+      const results = await Promise.all(tokens.map((token) => operators.rotate(id, token, 1)));
+      expect(results.filter((result) => result === 'conflict')).toHaveLength(1);
+      const valid = await Promise.all(tokens.map((token) => operators.withToken(token)));
+      expect(valid.filter((each) => each !== undefined)).toMatchObject([{ name: 'vera', revision: 2 }]);
+    });
+
     it('have names that nobody else has', async () => {
       await using opened = await open();
       const operators = new OperatorStore(opened.database);
@@ -74,16 +85,20 @@ describe.each(testDatabases)('over $name', ({ open }) => {
   it('sessions are found by their cookie until they end, and are kept no longer', async () => {
     await using opened = await open();
     const clock = new ManualClock(startMs);
-    const sessions = new SessionStore(opened.database, { sessionIdleMs: 1_000, sessionMaxMs: 2_000 }, clock);
+    const sessions = new SessionStore(
+      opened.database,
+      { sessionIdleMs: 1_000, sessionMaxMs: 2_000, oidcSessionMs: 2_000 },
+      clock,
+    );
     const holder = { operator_id: 'id', token_id: null, token_revision: null };
-    const { secret, session } = await sessions.begin(holder);
+    const { secret, session } = await sessions.begin(holder, 'token');
     expect(await sessions.use(secret)).toEqual(session);
     expect(await sessions.use(session.session_hash)).toBeUndefined();
     expect(await sessions.count()).toBe(1);
     clock.advanceMs(1_000);
     expect(await sessions.use(secret)).toBeUndefined();
     expect(await sessions.count()).toBe(0);
-    await sessions.begin({ operator_id: null, token_id: 'token', token_revision: 3 });
+    await sessions.begin({ operator_id: null, token_id: 'token', token_revision: 3 }, 'token');
     expect(await opened.database.selectFrom('operator_sessions').selectAll().execute()).toMatchObject([
       { token_id: 'token', token_revision: 3 },
     ]);

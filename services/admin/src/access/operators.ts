@@ -107,15 +107,21 @@ export class OperatorStore {
     });
   }
 
-  /** Another token in place of the old one, which works no more. */
-  async rotate(operatorId: string, tokenText: string): Promise<Operator | NotChanged> {
+  /**
+   * Another token in place of the old one, which works no more.
+   * @param expectedRevision 0: whatever it is
+   */
+  async rotate(operatorId: string, tokenText: string, expectedRevision: number): Promise<Operator | NotChanged> {
     return await this.#transaction(async (transaction) => {
+      // Locks it, so that of two who rotate it at once the second sees what the first did.
       const known = await transaction
-        .selectFrom('operators')
-        .select('oidc_subject')
+        .updateTable('operators')
+        .set(({ ref }) => ({ revision: ref('revision') }))
         .where('operator_id', '=', operatorId)
+        .returning(['oidc_subject', 'revision'])
         .executeTakeFirst();
       if (known === undefined) return 'missing';
+      if (expectedRevision !== 0 && known.revision !== expectedRevision) return 'conflict';
       if (known.oidc_subject !== null) return 'by_groups';
       return await this.#set(transaction, operatorId, { token_hash: hashOf(tokenText) });
     });

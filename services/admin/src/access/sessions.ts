@@ -16,7 +16,12 @@ export interface SessionRules {
   readonly sessionIdleMs: number;
   /** Ends, used or not. */
   readonly sessionMaxMs: number;
+  /** One that the provider of OpenID Connect vouched for ends sooner: what its groups are is known at a sign-in alone. */
+  readonly oidcSessionMs: number;
 }
+
+/** How somebody signed in. */
+export type SignInMethod = 'token' | 'oidc';
 
 /** The sessions of browsers. What the cookie has is nowhere else: the database knows its hash. */
 export class SessionStore {
@@ -31,17 +36,21 @@ export class SessionStore {
   }
 
   /** Begins a session. `secret` is for the cookie alone. */
-  async begin(holder: SessionHolder): Promise<{ readonly secret: string; readonly session: StoredSession }> {
+  async begin(
+    holder: SessionHolder,
+    method: SignInMethod,
+  ): Promise<{ readonly secret: string; readonly session: StoredSession }> {
     await this.#removeEnded();
     const secret = randomBytes(32).toString('base64url');
     const nowMs = this.#clock.nowMs();
+    const { sessionMaxMs, oidcSessionMs } = this.#rules;
     const session = {
       session_hash: hashOf(secret),
       ...holder,
       csrf_token: randomBytes(32).toString('base64url'),
       created_at_ms: nowMs,
       used_at_ms: nowMs,
-      expires_at_ms: nowMs + this.#rules.sessionMaxMs,
+      expires_at_ms: nowMs + (method === 'oidc' ? Math.min(oidcSessionMs, sessionMaxMs) : sessionMaxMs),
     };
     await this.#database.insertInto('operator_sessions').values(session).execute();
     return { secret, session };

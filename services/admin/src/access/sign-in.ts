@@ -13,7 +13,7 @@ import type { Operator, OperatorStore } from './operators.ts';
 import type { Refusals } from './refusals.ts';
 import { rolesByName } from './role-names.ts';
 import { cookieText } from './session-cookie.ts';
-import type { SessionHolder, SessionStore, StoredSession } from './sessions.ts';
+import type { SessionHolder, SessionStore, SignInMethod, StoredSession } from './sessions.ts';
 import type { SignInCounter } from './sign-in-counter.ts';
 import { SignInThrottle } from './sign-in-throttle.ts';
 
@@ -77,9 +77,9 @@ export class SignIn {
   }
 
   /** Begins a session of a browser. The cookie is the only place that has what it takes. */
-  async begin(caller: Caller, connection: Connection, method: 'token' | 'oidc') {
+  async begin(caller: Caller, connection: Connection, method: SignInMethod) {
     const { sessions, signIns, database, clock } = this.#parts;
-    const { secret, session } = await sessions.begin(holderOf(caller));
+    const { secret, session } = await sessions.begin(holderOf(caller), method);
     const atMs = clock.nowMs();
     const entry = { atMs, actor: nameOf(caller), address: caller.address, action: 'session.begin', subject: method };
     await noteInAudit(database, { ...entry, outcome: 'done' });

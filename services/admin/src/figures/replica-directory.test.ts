@@ -51,10 +51,14 @@ describe('the replicas of a network', () => {
       address: `127.0.0.1:${edge}`,
       metrics: 'up 1\n',
       problem: undefined,
+      asked: { fromMs: expect.any(Number), toMs: expect.any(Number) },
     });
     // A name may stand for ::1 as well.
     expect(readings.filter(({ service, metrics }) => service === 'limiter' && metrics !== undefined)).toEqual([
-      { service: 'limiter', address: `127.0.0.1:${limiter}`, metrics: 'limiter 2\n', problem: 'Redis is away' },
+      {
+        ...{ service: 'limiter', address: `127.0.0.1:${limiter}`, metrics: 'limiter 2\n', problem: 'Redis is away' },
+        asked: { fromMs: expect.any(Number), toMs: expect.any(Number) },
+      },
     ]);
   });
 
@@ -69,6 +73,25 @@ describe('the replicas of a network', () => {
       { service: 'edge-router', metrics: 'up 1\n', problem: undefined },
       { service: 'limiter', address: '127.0.0.1:9', metrics: undefined, problem: expect.stringContaining('ECONN') },
       { service: 'identity', address: 'nowhere.invalid:9090', metrics: undefined, problem: expect.any(String) },
+    ]);
+  });
+
+  it('say what they run with, each but the one that asks', async () => {
+    const setting = { name: 'REDIS_URL', value: 'redis://redis', origin: 'environment' };
+    const limiter = await listening(
+      createServer(({ method, url }, response) => {
+        response.writeHead(method === 'POST' && url === '/settings' ? 200 : 500).end(JSON.stringify([setting]));
+      }),
+    );
+    const older = await listening(createServer((_request, response) => response.writeHead(404).end('nothing')));
+    const { settings } = directory({
+      limiter: `http://127.0.0.1:${limiter}`,
+      identity: `http://127.0.0.1:${older}`,
+      admin: 'http://127.0.0.1:9',
+    });
+    expect(await settings(signal)).toMatchObject([
+      { service: 'limiter', settings: [setting], problem: undefined },
+      { service: 'identity', settings: undefined, problem: expect.stringContaining('its release does not say') },
     ]);
   });
 

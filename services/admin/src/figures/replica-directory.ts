@@ -5,9 +5,11 @@ import https from 'node:https';
 import { isIPv6 } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { EnvReader } from '@gateway/config';
+import { settingsPath } from '@gateway/lifecycle/settings-path';
 import { identityCheck } from '@gateway/rpc/call-table';
 import type { Tls } from '@gateway/rpc/grpc';
-import type { ReplicaDirectory, ReplicaReading } from '../parts.ts';
+import { z } from 'zod';
+import type { ReplicaDirectory } from '../parts.ts';
 
 /** A service and the address of its admin port: `edge-router` and `http://edge-router:9090`. A service may have several. */
 export type MetricsUrls = readonly (readonly [string, string])[];
@@ -32,47 +34,54 @@ export function readMetricsUrls(reader: EnvReader): MetricsUrls {
   return urls;
 }
 
-/** Reads the metrics of every replica behind these addresses, as Prometheus does. With TLS it shows this process's certificate. */
+/** Asks every replica behind these addresses, as Prometheus does. With TLS it shows this process's certificate. */
 export function networkReplicas(urls: MetricsUrls, tls: Tls | undefined): ReplicaDirectory & Disposable {
   const agents = [new http.Agent({ keepAlive: true }), new https.Agent({ keepAlive: true })] as const;
+  // What asks knows its own settings.
+  const others = urls.filter(([service]) => service !== 'admin');
   return {
-    async read(signal) {
-      const deadline = AbortSignal.any([signal, AbortSignal.timeout(readTimeoutMs)]);
-      const readings = await Promise.all(urls.map(([service, url]) => readService(service, new URL(url), deadline)));
-      return readings.flat();
+    read: async (signal) => {
+      const readings = await askAll(urls, signal, readReplica);
+      return readings.map((each) => ({ metrics: undefined, ...each }));
+    },
+    settings: async (signal) => {
+      const readings = await askAll(others, signal, readSettings);
+      return readings.map((each) => ({ settings: undefined, ...each }));
     },
     [Symbol.dispose]() {
       for (const agent of agents) agent.destroy();
     },
   };
 
-  async function readService(service: string, url: URL, signal: AbortSignal): Promise<readonly ReplicaReading[]> {
-    try {
-      const addresses = await within(signal, lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true }));
-      return await Promise.all(addresses.map(({ address }) => readReplica(service, url, address, signal)));
-    } catch (thrown) {
-      return [{ service, address: url.host, metrics: undefined, problem: problemOf(thrown) }];
-    }
+  /** All replicas at once; one that can not be asked has its problem alone. */
+  async function askAll<T extends object>(wanted: MetricsUrls, signal: AbortSignal, read: (ask: Ask) => Promise<T>) {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(readTimeoutMs)]);
+    const askOne = async (service: string, url: URL, host: string) => {
+      const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+      const address = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+      const ask: Ask = (method, path) => send(service, url, { host, port, method, path, signal: deadline });
+      return await read(ask).then(
+        (answer) => ({ service, address, problem: undefined, ...answer }),
+        (thrown: unknown) => ({ service, address, problem: problemOf(thrown) }),
+      );
+    };
+    const ofServices = wanted.map(async ([service, text]) => {
+      const url = new URL(text);
+      try {
+        const found = await within(deadline, lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true }));
+        return await Promise.all(found.map(({ address }) => askOne(service, url, address)));
+      } catch (thrown) {
+        return [{ service, address: url.host, problem: problemOf(thrown) }];
+      }
+    });
+    return (await Promise.all(ofServices)).flat();
   }
 
-  async function readReplica(service: string, url: URL, host: string, signal: AbortSignal): Promise<ReplicaReading> {
-    const port = url.port || (url.protocol === 'https:' ? '443' : '80');
-    const address = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
-    try {
-      const get = (path: string) => ask(service, url, { host, port, path, signal });
-      const [ready, metrics] = await Promise.all([get('/readyz'), get('/metrics')]);
-      if (metrics.status !== 200) throw new Error(metrics.text.trim());
-      return { service, address, metrics: metrics.text, problem: ready.status === 200 ? undefined : ready.text.trim() };
-    } catch (thrown) {
-      return { service, address, metrics: undefined, problem: problemOf(thrown) };
-    }
-  }
-
-  async function ask(service: string, { protocol }: URL, options: http.RequestOptions) {
+  async function send(service: string, { protocol }: URL, options: http.RequestOptions) {
     const [clear, encrypted] = agents;
     const request =
       protocol === 'https:'
-        ? https.get({
+        ? https.request({
             ...options,
             ...tls?.certificates,
             agent: encrypted,
@@ -80,11 +89,33 @@ export function networkReplicas(urls: MetricsUrls, tls: Tls | undefined): Replic
             servername: service,
             checkServerIdentity: identityCheck(service),
           })
-        : http.get({ ...options, agent: clear });
+        : http.request({ ...options, agent: clear });
+    request.end();
     const [response]: readonly IncomingMessage[] = await once(request, 'response');
     return { status: response?.statusCode, text: response === undefined ? '' : await text(response) };
   }
 }
+
+type Ask = (method: string, path: string) => Promise<{ readonly status: number | undefined; readonly text: string }>;
+
+async function readReplica(ask: Ask) {
+  const fromMs = Date.now();
+  const metricsAsked = ask('GET', '/metrics').then((metrics) => ({ metrics, asked: { fromMs, toMs: Date.now() } }));
+  const [ready, { metrics, asked }] = await Promise.all([ask('GET', '/readyz'), metricsAsked]);
+  if (metrics.status !== 200) throw new Error(metrics.text.trim());
+  return { metrics: metrics.text, asked, problem: ready.status === 200 ? undefined : ready.text.trim() };
+}
+
+async function readSettings(ask: Ask) {
+  const { status, text } = await ask('POST', settingsPath);
+  if (status === 404) throw new Error('its release does not say what it runs with');
+  if (status !== 200) throw new Error(text.trim());
+  return { settings: settingList.parse(JSON.parse(text)) };
+}
+
+const settingList = z.array(
+  z.object({ name: z.string(), value: z.string(), origin: z.enum(['environment', 'file', 'default']) }),
+);
 
 /** Where all is one process: what it says of itself. */
 export function ownReplica(own: {
@@ -98,6 +129,7 @@ export function ownReplica(own: {
       const [metrics, problem] = await Promise.all([own.metrics.exposition(), own.notReady()]);
       return [{ service: own.service, address: own.address, metrics, problem }];
     },
+    settings: async () => [],
   };
 }
 

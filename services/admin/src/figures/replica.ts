@@ -14,6 +14,8 @@ export interface ReadReplica {
   /** Undefined: it could not be asked. */
   readonly samples: Samples | undefined;
   readonly atMs: number;
+  /** As in ReplicaReading. */
+  readonly asked?: ReplicaReading['asked'];
 }
 
 /** What single replicas show of themselves, by the names that they have in a console. With workers: of the worst of them. */
@@ -26,11 +28,16 @@ const namedFigures: Readonly<Record<string, string>> = {
   event_loop_p99_seconds: 'nodejs_eventloop_lag_p99_seconds',
   certificate_expires_at: 'gateway_certificate_not_after_timestamp_seconds',
   workers: 'gateway_workers_serving',
+  disk_free_bytes: 'gateway_edge_outbox_disk_free_bytes',
+  disk_size_bytes: 'gateway_edge_outbox_disk_size_bytes',
 };
+
+const clockMetric = 'gateway_clock_timestamp_seconds';
 
 const readMetrics: ReadonlySet<string> = new Set([
   ...countedMetrics,
   ...Object.values(namedFigures),
+  clockMetric,
   'gateway_open_streams',
   'gateway_backend_up',
   'gateway_limiter_store_away',
@@ -41,9 +48,9 @@ const readMetrics: ReadonlySet<string> = new Set([
   'process_cpu_seconds_total',
 ]);
 
-export function readReplica({ service, address, metrics, problem }: ReplicaReading, atMs: number): ReadReplica {
+export function readReplica({ service, address, metrics, problem, asked }: ReplicaReading, atMs: number): ReadReplica {
   const samples = metrics === undefined ? undefined : parseMetrics(metrics, readMetrics);
-  return { service, address, problem, samples, atMs };
+  return { service, address, problem, samples, atMs, ...(asked && { asked }) };
 }
 
 /** @param before the same replica, read earlier: what it did since then. Undefined: since it began. */
@@ -56,7 +63,7 @@ export function toReplica(replica: ReadReplica, before: ReadReplica | undefined)
     ...known,
     version: samples.get('gateway_build_info')?.[0]?.labels.version ?? '',
     ...(startedAtMs === undefined ? {} : { startedAt: timestampFromMs(startedAtMs) }),
-    figures: figuresOf(samples),
+    figures: { ...figuresOf(samples), ...clockOffset(samples, replica.asked) },
     residentBytes: BigInt(sumOf(samples, 'process_resident_memory_bytes') ?? 0),
     cpuShare: cpuShareOf(replica, before),
   });
@@ -68,6 +75,17 @@ function figuresOf(samples: Samples): Record<string, number> {
   return Object.fromEntries(
     [...figures, openStreams].flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
+}
+
+/**
+ * By how many seconds its clock is ahead of this one, at least: it was read at some moment while its metrics were asked for. Negative:
+ * behind.
+ */
+function clockOffset(samples: Samples, asked: ReadReplica['asked']): Record<string, number> {
+  const clockSeconds = maxOf(samples, clockMetric);
+  if (clockSeconds === undefined || asked === undefined) return {};
+  const [ahead, behind] = [clockSeconds - asked.toMs / 1_000, clockSeconds - asked.fromMs / 1_000];
+  return { clock_offset_seconds: Math.max(0, ahead) + Math.min(0, behind) };
 }
 
 /** Seconds of processor time in a second. Workers count with their process. */

@@ -121,6 +121,23 @@ describe('who signs in again by OpenID Connect', () => {
   });
 });
 
+it('a session ends after the hours of OIDC_SESSION_HOURS, so that groups which are gone are seen by then', async () => {
+  const world = await aWorld({}, { OIDC_SESSION_HOURS: '2' });
+  const browser = new Browser();
+  world.provider.groups.set('mona', ['sre']);
+  await signIn(browser, world, 'mona');
+  world.provider.groups.delete('mona');
+  const ask = () => world.call('SessionService.GetSession', {}, { cookie: browser.header(world.publicUrl) });
+  for (let minutes = 0; minutes < 119; minutes += 7) {
+    expect((await ask()).status).toBe(200);
+    world.clock.advanceMs(7 * 60_000);
+  }
+  world.clock.advanceMs(60_000);
+  expect((await ask()).status).toBe(401);
+  // The provider still knows who it is; the groups give no role any more.
+  expect((await signIn(browser, world, 'mona')).status).toBe(403);
+});
+
 describe('the way back from the provider', () => {
   it('is closed to who did not begin it', async () => {
     const world = await aWorld();

@@ -3,6 +3,7 @@ import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_serv
 import { PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { describe, expect, it } from 'vitest';
 import { fieldsOf, peer, rpcWorld } from '../__fixtures__/rpc-world.ts';
+import type { ReplicaDirectory } from '../parts.ts';
 import { configurationService } from './configuration-service.ts';
 
 const poolOperator = peer(PoolOperatorService, {
@@ -10,9 +11,28 @@ const poolOperator = peer(PoolOperatorService, {
   checkGatewayFile: ({ text }) => ({ changes: [`~ ${text}`] }),
 });
 
+const redis = { name: 'REDIS_URL', value: 'redis://(set)@redis', origin: 'file' } as const;
+const replicas: ReplicaDirectory = {
+  read: async () => [],
+  settings: async () => [
+    {
+      ...{ service: 'limiter', address: '10.0.0.1:9090', problem: undefined },
+      settings: [{ name: 'RPC_TIMEOUT_MS', value: '1000', origin: 'default' }, redis],
+    },
+    {
+      ...{ service: 'limiter', address: '10.0.0.2:9090', problem: undefined },
+      settings: [redis, { name: 'RPC_TIMEOUT_MS', value: '2000', origin: 'environment' }],
+    },
+    {
+      ...{ service: 'edge-router', address: '10.0.0.3:9090' },
+      ...{ settings: undefined, problem: 'did not answer within 2 s' },
+    },
+  ],
+};
+
 describe('the configuration', () => {
   it("is the broker's file and the settings of the process, without secrets", async () => {
-    const { client } = await rpcWorld(ConfigurationService, configurationService, { poolOperator });
+    const { client } = await rpcWorld(ConfigurationService, configurationService, { poolOperator, replicas });
     const reader = new EnvReader({ CS_SECRET: 'canary', CS_COUNT: '3' });
     reader.optional('CS_SECRET');
     reader.integer('CS_COUNT', 1);
@@ -24,8 +44,19 @@ describe('the configuration', () => {
     ]);
   });
 
+  it('has what services run with that run apart, once where their replicas agree', async () => {
+    const { client } = await rpcWorld(ConfigurationService, configurationService, { poolOperator, replicas });
+    const { settings, silent } = await client.getConfiguration({});
+    expect(settings.filter(({ service }) => service === 'limiter')).toMatchObject([
+      { name: 'REDIS_URL', value: 'redis://(set)@redis', origin: 'file', address: '' },
+      { name: 'RPC_TIMEOUT_MS', value: '1000', origin: 'default', address: '10.0.0.1:9090' },
+      { name: 'RPC_TIMEOUT_MS', value: '2000', origin: 'environment', address: '10.0.0.2:9090' },
+    ]);
+    expect(silent).toEqual(['edge-router at 10.0.0.3:9090: did not answer within 2 s']);
+  });
+
   it('is checked by the broker, where there is something to check', async () => {
-    const { client } = await rpcWorld(ConfigurationService, configurationService, { poolOperator });
+    const { client } = await rpcWorld(ConfigurationService, configurationService, { poolOperator, replicas });
     expect(await client.checkConfiguration({ text: 'a' })).toMatchObject({ problems: [], changes: ['~ a'] });
     expect(Object.keys(await fieldsOf(client.checkConfiguration({ text: ' ' })))).toEqual(['text']);
   });

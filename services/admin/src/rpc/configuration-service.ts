@@ -1,19 +1,28 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { settingsRead } from '@gateway/config';
-import type { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
-import { type AdminParts, peerTimeoutMs } from '../parts.ts';
+import type { ConfigurationService, SettingSchema } from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import { type AdminParts, peerTimeoutMs, type ReplicaSettings } from '../parts.ts';
 import { invalidFields } from './problems.ts';
 
-/**
- * What the gateway runs with: the broker's `gateway.yaml`, and the settings of this process. Where all services are one process
- * these are the settings of all.
- */
+/** What the gateway runs with: the broker's `gateway.yaml`, the settings of this process, and those of the services that run apart. */
 export function configurationService({ peers, logger }: AdminParts): ServiceImpl<typeof ConfigurationService> {
   const { service = 'admin' } = logger.bindings();
   return {
     async getConfiguration(_request, { signal }) {
-      const { file } = await peers.poolOperator.getGatewayFile({}, { timeoutMs: peerTimeoutMs, signal });
-      return { file, settings: settingsRead().map((setting) => ({ service: String(service), ...setting })) };
+      const [{ file }, replicas] = await Promise.all([
+        peers.poolOperator.getGatewayFile({}, { timeoutMs: peerTimeoutMs, signal }),
+        peers.replicas.settings(signal),
+      ]);
+      const own = settingsRead().map((setting) => ({ service: String(service), ...setting }));
+      const ofServices = Map.groupBy(replicas, (replica) => replica.service);
+      return {
+        file,
+        settings: [...own, ...[...ofServices].flatMap(([name, each]) => settingsOf(name, each))],
+        silent: replicas.flatMap(({ service, address, problem }) =>
+          problem === undefined ? [] : [`${service} at ${address}: ${problem}`],
+        ),
+      };
     },
 
     async checkConfiguration({ text }, { signal }) {
@@ -23,4 +32,18 @@ export function configurationService({ peers, logger }: AdminParts): ServiceImpl
       return { problems: checked.problems, changes: checked.changes };
     },
   };
+}
+
+/** Once for all replicas of a service where they agree, else of each. */
+function settingsOf(service: string, replicas: readonly ReplicaSettings[]): MessageInitShape<typeof SettingSchema>[] {
+  const all = replicas.flatMap(({ address, settings = [] }) => settings.map((setting) => ({ address, ...setting })));
+  const byName = Map.groupBy(all, ({ name }) => name);
+  const names = [...byName.keys()].toSorted();
+  return names.flatMap((name) => {
+    const each = byName.get(name) ?? [];
+    const agree = each.every(({ value, origin }) => value === each[0]?.value && origin === each[0].origin);
+    return agree
+      ? each.slice(0, 1).map((setting) => ({ ...setting, service, address: '' }))
+      : each.map((setting) => ({ ...setting, service }));
+  });
 }

@@ -54,11 +54,11 @@ export function operatorService(
       });
     },
 
-    async rotateOperatorToken({ operatorId }, context) {
+    async rotateOperatorToken({ operatorId, expectedRevision }, context) {
       const known = await operatorOf(operatorId);
       const token = createTokenText('operator');
       return await audit.change(context, { action: 'operator.rotate', subject: known.name }, async () => {
-        const operator = made(await operators.rotate(operatorId, token), known.name);
+        const operator = made(await operators.rotate(operatorId, token, Number(expectedRevision)), known.name);
         return { answer: { operator: toOperatorMessage(operator), token } };
       });
     },

@@ -1,4 +1,5 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext } from '@connectrpc/connect';
 import { InvalidFieldsSchema } from '@gateway/proto/admin/v1/invalid_fields_pb.js';
 import {
@@ -47,7 +48,8 @@ function setUp(services: FakeServices = {}) {
     findRequest: ({ requestId }) => {
       const log = logs.find((each) => each.requestId === requestId);
       if (requestId === id('abcd')) return { request: { requestId, tokenId: 'token-1' } };
-      return log === undefined ? {} : { log, request: { requestId, inputTokens: 7n } };
+      if (log === undefined) return {};
+      return { log, request: { requestId, inputTokens: 7n }, loggedAt: timestampFromMs(1_000) };
     },
     ...services.report,
   };
@@ -101,7 +103,8 @@ describe('one request', () => {
     ['the id that the client sent', 'run-17'],
   ])('is found by %s', async (_what, text) => {
     const { service } = setUp();
-    const { request, recorded } = await get(service, text);
+    const { request, recorded, loggedAt } = await get(service, text);
+    expect(loggedAt).toMatchObject({ seconds: 1n });
     expect(request?.request?.requestId).toBe(recorded?.requestId);
     expect(recorded).toMatchObject({ inputTokens: 7n });
   });
@@ -123,12 +126,13 @@ describe('one request', () => {
 describe('requests as they end', () => {
   it('are those of the token that a label means, with what was left out', async () => {
     const report: FakeServices['report'] = {
-      async *watchRequests({ search }) {
+      async *watchRequests({ search, mostAtOnce }) {
+        expect(mostAtOnce).toBe(12);
         yield { requests: [] };
         yield { requests: search?.tokenIds.map((tokenId) => ({ tokenId })) ?? [], leftOut: 3 };
       },
     };
-    const request = create(WatchRequestsRequestSchema, { token: 'ci' });
+    const request = create(WatchRequestsRequestSchema, { token: 'ci', mostAtOnce: 12 });
     const messages = await Array.fromAsync(setUp({ report }).service.watchRequests(request, context));
     expect(messages).toMatchObject([
       { requests: [], leftOut: 0 },

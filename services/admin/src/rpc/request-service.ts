@@ -24,15 +24,15 @@ export function requestService({ peers }: AdminParts): ServiceImpl<typeof Reques
     async getRequest({ requestId: text }, context) {
       const requestId = await meantRequest(peers, text.trim(), context);
       const options = { timeoutMs: peerTimeoutMs, signal: context.signal };
-      const { log, request: recorded } = await usageReport.findRequest({ requestId }, options);
+      const { log, loggedAt, request: recorded } = await usageReport.findRequest({ requestId }, options);
       if (log === undefined && recorded === undefined) throw notFound(`request ${requestId} in the log or the ledger`);
       const [request] = log === undefined ? [] : await requestListings(names, [log], context.signal);
-      return { request, recorded };
+      return { request, recorded, loggedAt };
     },
 
-    async *watchRequests({ search: given, token }, { signal }) {
+    async *watchRequests({ search: given, token, mostAtOnce }, { signal }) {
       const search = await searchWithToken(names, given, token, signal);
-      for await (const { requests, leftOut } of usageReport.watchRequests({ search }, { signal })) {
+      for await (const { requests, leftOut } of usageReport.watchRequests({ search, mostAtOnce }, { signal })) {
         yield { requests: await requestListings(names, requests, signal), leftOut };
       }
     },

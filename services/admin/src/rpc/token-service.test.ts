@@ -117,6 +117,14 @@ describe('changing tokens', () => {
     expect(third.token).toMatchObject({ label: 'third', revision: 3n });
     expect((await audited()).map(({ outcome }) => outcome).toSorted()).toEqual(['done', 'done', 'failed']);
   });
+
+  it('that two make at once, a new text of one token, goes to the first alone', async () => {
+    const { client, audited } = await worldOf([ci]);
+    const rotate = () => client.rotateToken({ tokenId: 'aaa1', expectedRevision: 1n });
+    expect((await rotate()).tokenText).toBe('gw_s_canary');
+    await expect(rotate()).rejects.toMatchObject({ code: Code.Aborted });
+    expect((await audited()).map(({ outcome }) => outcome).toSorted()).toEqual(['done', 'failed']);
+  });
 });
 
 function token(fields: MessageInitShape<typeof TokenSchema>) {
@@ -147,7 +155,11 @@ async function worldOf(tokens: readonly ReturnType<typeof token>[], { isAway = f
       if (now.revision !== expectedRevision) return { token: now, conflict: true };
       return { token: change(tokenId, { label }) };
     },
-    rotate: ({ tokenId }) => ({ token: change(tokenId, {}), tokenText: 'gw_s_canary' }),
+    rotate: ({ tokenId, expectedRevision }) => {
+      const now = stored.get(tokenId) ?? expect.fail();
+      if (expectedRevision !== 0n && now.revision !== expectedRevision) return { token: now, conflict: true };
+      return { token: change(tokenId, {}), tokenText: 'gw_s_canary' };
+    },
     revoke: ({ tokenId }) => ({ token: change(tokenId, { revokedAt: timestampFromMs(startMs + 3) }) }),
   });
   let [now, most] = [0, 0];

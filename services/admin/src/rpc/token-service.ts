@@ -52,11 +52,13 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
       });
     },
 
-    async rotateToken({ tokenId, keepOldSeconds }, context) {
+    async rotateToken({ tokenId, keepOldSeconds, expectedRevision }, context) {
       if (keepOldSeconds > maxKeepOldSeconds) throw invalidFields({ keepOldSeconds: 'Must be at most 30 days.' });
       const before = shown(await tokenById(parts, tokenId, context));
       return await audit.change(context, { action: 'token.rotate', subject: tokenId, before }, async () => {
-        const { token, tokenText } = await identity.rotate({ tokenId, keepOldSeconds }, callOf(context));
+        const request = { tokenId, keepOldSeconds, expectedRevision };
+        const { token, tokenText, conflict } = await identity.rotate(request, callOf(context));
+        if (conflict) throw changedMeanwhile('The token');
         return { answer: { token, tokenText }, after: { ...shown(token), keepOldSeconds } };
       });
     },

@@ -218,7 +218,8 @@ export const requestService: Partial<ServiceImpl<typeof RequestService>> = {
       estimated: usage.estimated,
       outcome: Outcome.COMPLETED,
     };
-    return { request: found[0], ...(recorded && { recorded }) };
+    const endedMs = (request?.receivedAt ? timestampMs(request.receivedAt) : 0) + (request?.times?.ended ?? 0);
+    return { request: found[0], loggedAt: timestampFromMs(Math.round(endedMs) + 180), ...(recorded && { recorded }) };
   },
   async *watchRequests({ search, token }, { signal }) {
     yield {};

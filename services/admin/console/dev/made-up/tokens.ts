@@ -34,7 +34,7 @@ const others = Array.from({ length: 70 }, (_, index) =>
 /** Newest first. */
 export const tokens: Token[] = [...named, ...others];
 
-/** "taken" is a label that is refused; "nightly batch" is changed by somebody else as soon as one saves. */
+/** "taken" is a label that is refused; those of `contested` are changed by somebody else as soon as one saves or rotates them. */
 export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
   listTokens({ search, includeEnded, pageSize, pageToken }) {
     const found = tokens.filter(
@@ -56,10 +56,8 @@ export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
   },
   updateToken({ tokenId, label, limits, note, expiresAt, clearExpiry, expectedRevision }) {
     const changed = tokenOf(tokenId);
-    if (changed.label === 'nightly batch' && changed.revision === 0n)
-      Object.assign(changed, { note: 'Moved to 03:00 by Bram', revision: 1n });
-    if (changed.revision !== expectedRevision)
-      throw new ConnectError('The token was changed meanwhile. Look at it again before you change it.', Code.Aborted);
+    changedByAnother(changed);
+    checkRevision(changed, expectedRevision);
     if (label !== undefined) changed.label = label;
     if (limits !== undefined) changed.limits = limits;
     if (note !== undefined) changed.note = note;
@@ -67,13 +65,31 @@ export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
     changed.revision += 1n;
     return { token: changed };
   },
-  rotateToken: ({ tokenId }) => ({ token: tokenOf(tokenId), tokenText: madeUpText }),
+  rotateToken({ tokenId, expectedRevision }) {
+    const rotated = tokenOf(tokenId);
+    changedByAnother(rotated);
+    checkRevision(rotated, expectedRevision);
+    rotated.revision += 1n;
+    return { token: rotated, tokenText: madeUpText };
+  },
   revokeToken({ tokenId }) {
     const revoked = tokenOf(tokenId);
     revoked.revokedAt = timestampNow();
     return { token: revoked };
   },
 };
+
+const contested = ['nightly batch', 'data science notebooks'];
+
+function changedByAnother(token: Token): void {
+  if (!contested.includes(token.label) || token.revision !== 0n) return;
+  Object.assign(token, { note: 'Moved to 03:00 by Bram', revision: 1n });
+}
+
+function checkRevision({ revision }: Token, expected: bigint): void {
+  if (revision === expected) return;
+  throw new ConnectError('The token was changed meanwhile. Look at it again before you change it.', Code.Aborted);
+}
 
 const madeUpText = 'gw_s_4mAd3Up9nUmb3rsAndL3tt3rsOnly00x1Yz7Q';
 

@@ -67,7 +67,7 @@ function niceStep(least: number): number {
   return ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= least * 0.999) ?? 10) * power;
 }
 
-const timeSteps = [60, 300, 900, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86_400];
+const timeSteps = [60, 120, 300, 900, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86_400];
 
 /** Round moments, or where `formatTime` names times in its own way, some of them. As many as there is room for. */
 export function timeTicks(

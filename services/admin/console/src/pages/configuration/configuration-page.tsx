@@ -21,12 +21,12 @@ export function ConfigurationPage() {
       about="What the gateway runs with, and where each value comes from. Check a file here before you put it in place."
     >
       <Answer of={configuration} what="the configuration">
-        {({ file, settings }) => (
+        {({ file, settings, silent }) => (
           <>
             {file !== undefined && <FilePanel file={file} />}
             <CheckFilePanel runningText={file?.text ?? ''} />
             {file !== undefined && <Catalog file={file} />}
-            <SettingsPanel settings={settings} />
+            <SettingsPanel settings={settings} silent={silent} />
           </>
         )}
       </Answer>

@@ -7,7 +7,14 @@ import { Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
 /** Every setting of every service. Those that somebody made stand out from the defaults. */
-export function SettingsPanel({ settings }: { readonly settings: readonly Setting[] }) {
+export function SettingsPanel({
+  settings,
+  silent,
+}: {
+  readonly settings: readonly Setting[];
+  /** Replicas that did not say theirs, with the reason. */
+  readonly silent: readonly string[];
+}) {
   const [search, setSearch] = useState('');
   const [madeOnly, setMadeOnly] = useState(false);
   const wanted = search.trim().toLowerCase();
@@ -25,15 +32,28 @@ export function SettingsPanel({ settings }: { readonly settings: readonly Settin
         caption="Settings"
         columns={columns}
         rows={shown}
-        keyOf={({ service, name }) => `${service} ${name}`}
+        keyOf={({ service, name, address }) => `${service} ${name} ${address}`}
         empty={<Empty title="No setting is called so." />}
       />
+      {silent.map((text) => (
+        <p key={text} className="row">
+          <Status tone="warn">Not known</Status> {text}
+        </p>
+      ))}
     </Panel>
   );
 }
 
 const columns: readonly Column<Setting>[] = [
-  { label: 'Service', render: ({ service }) => service },
+  {
+    label: 'Service',
+    render: ({ service, address }) => (
+      <>
+        {service}
+        {address !== '' && <div className="faint small">{address}</div>}
+      </>
+    ),
+  },
   { label: 'Name', names: true, render: ({ name }) => <code>{name}</code> },
   {
     label: 'Value',

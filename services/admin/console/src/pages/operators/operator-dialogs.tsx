@@ -77,11 +77,8 @@ export function DisableOperator({ operator, onClose }: OperatorProps) {
   );
 }
 
-export function RotateToken({
-  operator: { operatorId, name },
-  isSelf,
-  onClose,
-}: OperatorProps & { readonly isSelf: boolean }) {
+export function RotateToken({ operator, isSelf, onClose }: OperatorProps & { readonly isSelf: boolean }) {
+  const { operatorId, name, revision } = operator;
   const [token, setToken] = useState<string>();
   const rotate = useChange(OperatorService.method.rotateOperatorToken, { onDone: (answer) => setToken(answer.token) });
   if (token !== undefined) {
@@ -98,9 +95,10 @@ export function RotateToken({
       danger
       busy={rotate.busy}
       problem={rotate.problem}
-      onConfirm={() => rotate.run({ operatorId })}
+      onConfirm={() => rotate.run({ operatorId, expectedRevision: revision })}
       onClose={onClose}
     >
+      <Conflict problem={rotate.problem} operator={operator} />
       <p>The old token works no more at once, and the sessions of {name} end.</p>
     </ConfirmDialog>
   );

@@ -12,7 +12,7 @@ export interface LiveList {
 /** More than that nobody reads; older ones are in the pages of the list. */
 const mostShown = 60;
 /** Of those that come at once: a list that moves faster cannot be read, and costs the browser a core. */
-const mostAtOnce = 12;
+export const mostAtOnce = 12;
 
 export function listWith(
   { requests, leftOut }: WatchRequestsResponse,

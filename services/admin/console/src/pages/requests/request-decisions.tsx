@@ -1,9 +1,9 @@
+import { noAccountText, skippedText } from '@gateway/presentation';
 import type { SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Link } from '../../frame/routing.tsx';
 import { Status } from '../../ui/status.tsx';
-import { formatMoment } from '../../ui/time.tsx';
-import { attemptText, attemptTone, attemptWord, noAccountText, skippedText } from './request-words.ts';
+import { attemptText, attemptTone, attemptWord, wording } from './request-words.ts';
 
 /** Each account that was tried: why it, why not the others, and how that went. */
 export function RequestDecisions({
@@ -29,7 +29,7 @@ export function RequestDecisions({
             <span className="faint">{attempt.model}</span>
             <Status tone={attemptTone(attempt)}>{attemptWord(attempt)}</Status>
           </p>
-          <p>{attemptText(attempt, formatMoment)}</p>
+          <p>{attemptText(attempt)}</p>
           <Skipped groups={attempt.skipped} />
         </li>
       ))}
@@ -38,7 +38,7 @@ export function RequestDecisions({
           <p className="row">
             <Status tone="bad">No account</Status>
           </p>
-          <p>{noAccountText(noAccount, attempts.length, formatMoment)}</p>
+          <p>{noAccountText(noAccount, attempts.length, wording)}</p>
           <Skipped groups={noAccount.skipped} />
           {model !== '' && (
             <Link to={`/pools?model=${encodeURIComponent(model)}`}>Which account would take it now?</Link>

@@ -1,6 +1,7 @@
 import { useQuery } from '@connectrpc/connect-query';
+import { verdictText } from '@gateway/presentation';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
-import { type GetRequestResponse, RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
+import type { GetRequestResponse } from '@gateway/proto/admin/v1/request_service_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { ReactNode } from 'react';
@@ -12,20 +13,21 @@ import { CopyButton } from '../../ui/copy-button.tsx';
 import { formatCount, formatMoney } from '../../ui/numbers.ts';
 import { Empty, Failure, Loading } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
-import { formatMoment, Time } from '../../ui/time.tsx';
+import { Time } from '../../ui/time.tsx';
 import { usePublicAddress } from '../tokens/public-address.ts';
 import { repeatAsCurl } from './repeat-as-curl.ts';
 import { costOf } from './request-cost.ts';
 import { RequestDecisions } from './request-decisions.tsx';
 import { requestsLink } from './request-search.ts';
 import { RequestWaterfall } from './request-waterfall.tsx';
-import { endingOf, verdictOf } from './request-words.ts';
+import { endingOf, wording } from './request-words.ts';
+import { useRequest } from './use-request.ts';
 import './requests.css';
 
 /** One request's whole way. */
 export function RequestPage() {
   const { requestId = '' } = useParams();
-  const { data, error, refetch } = useQuery(RequestService.method.getRequest, { requestId });
+  const { data, error, refetch } = useRequest(requestId);
   return (
     <Page title="Request" about={<Link to="/requests">All requests</Link>}>
       {data !== undefined ? (
@@ -44,7 +46,7 @@ export function RequestPage() {
   );
 }
 
-function Known({ answer: { request: listing, recorded } }: { readonly answer: GetRequestResponse }) {
+function Known({ answer: { request: listing, recorded, loggedAt } }: { readonly answer: GetRequestResponse }) {
   const request = listing?.request;
   return (
     <>
@@ -52,7 +54,7 @@ function Known({ answer: { request: listing, recorded } }: { readonly answer: Ge
         <>
           <Summary request={request} tokenLabel={listing?.tokenLabel ?? ''} />
           <Panel title="Where the time went" wide>
-            <RequestWaterfall request={request} />
+            <RequestWaterfall request={request} loggedAt={loggedAt} />
           </Panel>
           <Panel title="Why it went there" wide>
             <RequestDecisions request={request} />
@@ -70,7 +72,7 @@ function Known({ answer: { request: listing, recorded } }: { readonly answer: Ge
 function Summary({ request, tokenLabel }: { readonly request: RequestLogged; readonly tokenLabel: string }) {
   const { requestId, clientRequestId, receivedAt, tokenId, endpoint, model, errorCode, moved, slow } = request;
   const { tone, text } = endingOf(request);
-  const verdict = verdictOf(request, formatMoment);
+  const verdict = verdictText(request, wording);
   return (
     <section className="panel" aria-label="Summary">
       <p className="row outcome">

@@ -1,10 +1,18 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { msOf } from '../../ui/time.tsx';
 import { durationText } from './request-words.ts';
 import { placeOf, type WaterfallBar, waterfallOf } from './waterfall.ts';
 
+interface WaterfallProps {
+  readonly request: RequestLogged;
+  /** When the ledger had it. Undefined: not known. */
+  readonly loggedAt: Timestamp | undefined;
+}
+
 /** A bar for each step, to scale. The figures beside them say the same. */
-export function RequestWaterfall({ request }: { readonly request: RequestLogged }) {
-  const { totalMs, bars } = waterfallOf(request);
+export function RequestWaterfall({ request, loggedAt }: WaterfallProps) {
+  const { totalMs, bars } = waterfallOf(request, loggedAt && msOf(loggedAt));
   if (bars.length === 0) return <p className="faint">The log has no times of it.</p>;
   const waited = request.times?.waitedForRoom ?? 0;
   return (
@@ -43,6 +51,7 @@ function Step({ bar, totalMs }: { readonly bar: WaterfallBar; readonly totalMs: 
         {firstByteMs !== undefined && (
           <span className="faint">, first token after {durationText(firstByteMs - fromMs)}</span>
         )}
+        {toMs > totalMs && <span className="faint">, longer than drawn</span>}
       </span>
     </li>
   );

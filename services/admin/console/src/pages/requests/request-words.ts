@@ -1,19 +1,17 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { AttemptResult, type SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
+import { attemptResultText, type Wording } from '@gateway/presentation';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   AttemptGivenUp,
   type LoggedAttempt,
-  type NoAccount,
-  NoAccountCause,
   RequestEnding,
   type RequestLogged,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { formatSeconds } from '../../ui/numbers.ts';
 import type { Tone } from '../../ui/status.tsx';
+import { formatMoment } from '../../ui/time.tsx';
 
-/** Says a moment in a sentence. */
-export type SayMoment = (moment: Timestamp) => string;
+/** How sentences on requests say times here. */
+export const wording: Wording = { moment: formatMoment, duration: durationText };
 
 /** How a request ended, in two words: "Refused 429". */
 export function endingOf({ ending, status }: Pick<RequestLogged, 'ending' | 'status'>): { tone: Tone; text: string } {
@@ -29,47 +27,13 @@ const endings: Readonly<Record<RequestEnding, { readonly tone: Tone; readonly wo
   [RequestEnding.ABORTED]: { tone: 'neutral', word: 'Client left' },
 };
 
-/** Why it ended as it did, in a sentence, and what helps. Empty: there is nothing to explain. */
-export function verdictOf(request: RequestLogged, say: SayMoment): string {
-  const { errorCode, refusal, noAccount, attempts, ending } = request;
-  if (refusal !== undefined) {
-    const until =
-      refusal.retryAt === undefined ? '' : ` The same request could be admitted at ${say(refusal.retryAt)}.`;
-    return `${limitWords[refusal.limit]}${until}`;
-  }
-  const last = attempts.at(-1);
-  if (ending === RequestEnding.ABORTED) return 'The client left before the end of the answer.';
-  if (noAccount !== undefined && ending === RequestEnding.FAILED) return noAccountText(noAccount, attempts.length, say);
-  if (ending === RequestEnding.FAILED && last !== undefined) return resultText(last, say);
-  return errorWords[errorCode] ?? '';
-}
-
-const limitWords: Readonly<Record<LimitName, string>> = {
-  [LimitName.UNSPECIFIED]: 'The token was over one of its limits.',
-  [LimitName.REQUESTS_PER_MINUTE]: 'The token had used up its requests per minute.',
-  [LimitName.TOKENS_PER_DAY]: 'The token had used up its tokens of the day, which ends at midnight in Amsterdam.',
-};
-
-const errorWords: Readonly<Record<string, string>> = {
-  invalid_request: 'The body was not what the endpoint takes. The answer named the field.',
-  invalid_json: 'The body was no valid JSON.',
-  invalid_body: 'The body could not be decompressed.',
-  unsupported_content: 'The body had content that the endpoint does not take.',
-  upstream_rejected: 'The provider would not take the request; no other account would.',
-  model_not_found: 'There is no such model, or not on this endpoint.',
-  body_too_large: "The body was over the endpoint's limit.",
-  unsupported_encoding: 'The body was compressed in a way that the endpoint does not take.',
-  rate_limit_exceeded: 'The token was over one of its limits.',
-};
-
 /** Why this account, and how it went. */
-export function attemptText(attempt: LoggedAttempt, say: SayMoment): string {
-  const { reason, amended, asked, acquired } = attempt;
+export function attemptText(attempt: LoggedAttempt): string {
+  const { reason, asked, acquired } = attempt;
   // An answer of the broker takes a millisecond or two.
   const waited = acquired - asked < 50 ? '' : ` The broker took ${durationText(acquired - asked)} to choose it.`;
   const why = reason === '' ? '' : `Chosen: ${reason}.`;
-  const again = amended === '' ? '' : ` It was sent again without what the provider refused (${amended}).`;
-  return `${why}${waited} ${resultText(attempt, say)}${again}`.trim();
+  return `${why}${waited} ${attemptResultText(attempt, wording)}`.trim();
 }
 
 /** "rate limited", "client left" */
@@ -81,60 +45,6 @@ export function attemptWord({ result, givenUp }: LoggedAttempt): string {
 export function attemptTone({ result }: LoggedAttempt): Tone {
   if (result === AttemptResult.SUCCEEDED) return 'good';
   return result === AttemptResult.CANCELLED || result === AttemptResult.UNSPECIFIED ? 'neutral' : 'bad';
-}
-
-function resultText({ result, givenUp, upstreamStatus, retryAt, firstByte }: LoggedAttempt, say: SayMoment): string {
-  if (givenUp !== AttemptGivenUp.UNSPECIFIED) return givenUpTexts[givenUp];
-  const isFailure = result !== AttemptResult.SUCCEEDED && result !== AttemptResult.UNSPECIFIED;
-  const status = upstreamStatus === 0 || !isFailure ? '' : ` (${upstreamStatus})`;
-  const broken = firstByte !== undefined && isFailure ? ' in the middle of the answer' : '';
-  const until = retryAt === undefined ? '' : `; the account is free again at ${say(retryAt)}`;
-  return `${resultTexts[result]}${status}${broken}${until}.`;
-}
-
-const givenUpTexts: Readonly<Record<AttemptGivenUp, string>> = {
-  [AttemptGivenUp.UNSPECIFIED]: '',
-  [AttemptGivenUp.CLIENT_LEFT]: 'The client left.',
-  [AttemptGivenUp.ADAPTER_AWAY]: 'The adapter of its format could not be reached, or was lost.',
-  [AttemptGivenUp.NOT_EXPRESSIBLE]: "The pool's format can't carry what the request asks.",
-  [AttemptGivenUp.CLIENT_STALLED]: 'The client took nothing of the answer for too long, and was cut off.',
-  [AttemptGivenUp.TOO_LONG]: 'The answer lasted longer than the edge lets answers last.',
-};
-
-const resultTexts: Readonly<Record<AttemptResult, string>> = {
-  [AttemptResult.UNSPECIFIED]: 'It had not ended',
-  [AttemptResult.SUCCEEDED]: 'The provider answered',
-  [AttemptResult.RATE_LIMITED]: 'The provider said that the account is limited',
-  [AttemptResult.UNAUTHORIZED]: 'The provider refused the account',
-  [AttemptResult.OVERLOADED]: 'The provider is overloaded',
-  [AttemptResult.SERVER_ERROR]: 'The provider failed',
-  [AttemptResult.NETWORK_ERROR]: 'The provider could not be reached, or the connection broke',
-  [AttemptResult.TIMEOUT]: 'The provider did not answer in time',
-  [AttemptResult.REJECTED]: 'The provider refused the request itself',
-  [AttemptResult.CANCELLED]: 'The attempt was stopped',
-  [AttemptResult.ANSWER_TOO_LARGE]: 'The answer was too large to be put together',
-};
-
-export function noAccountText(noAccount: NoAccount, attempts: number, say: SayMoment): string {
-  return `${attempts === 0 ? 'No account took it' : 'No other account took it'}: ${causeText(noAccount, say)}.`;
-}
-
-function causeText({ cause, retryAt, reason, asked, answered }: NoAccount, say: SayMoment): string {
-  switch (cause) {
-    case NoAccountCause.EXHAUSTED:
-      return `all that could are limited${retryAt === undefined ? '' : `, the first of them until ${say(retryAt)}`}`;
-    case NoAccountCause.UNKNOWN_MODEL:
-      return 'there is no such model, or not on this endpoint';
-    case NoAccountCause.BROKER_AWAY:
-      return `the broker did not answer within ${durationText(answered - asked)}`;
-    default:
-      return reason || 'none that could is available, for other reasons than limits';
-  }
-}
-
-/** "4 of responses for gpt-5.5: cooling after 429" */
-export function skippedText({ pool, model, reason, count }: SkippedAccounts): string {
-  return `${count} of ${pool} for ${model}: ${reason}`;
 }
 
 /** "0.4 ms", "120 ms", "2.1 s" */

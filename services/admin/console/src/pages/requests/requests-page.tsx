@@ -11,7 +11,7 @@ import { Answer, Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { type LiveList, listWith, mergeNewest } from './live-list.ts';
+import { type LiveList, listWith, mergeNewest, mostAtOnce } from './live-list.ts';
 import { RequestFilterForm } from './request-filter-form.tsx';
 import { exportLink, filtersOf, requestsLink, searchOf } from './request-search.ts';
 import { durationText, endingOf } from './request-words.ts';
@@ -31,7 +31,7 @@ export function RequestsPage() {
     { search, token, pageSize: 50, pageToken: '' },
     { pageParamKey: 'pageToken', getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined, staleTime: 0 },
   );
-  const live = useLive(RequestService.method.watchRequests, { search, token }, listWith, {
+  const live = useLive(RequestService.method.watchRequests, { search, token, mostAtOnce }, listWith, {
     silentAfterSeconds: 30,
     paused: paused || isPast,
   });

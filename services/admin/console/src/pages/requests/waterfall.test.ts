@@ -1,4 +1,5 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { describe, expect, it } from 'vitest';
@@ -35,6 +36,21 @@ describe('the waterfall of a request', () => {
       ['Settle and send', 'settle', 900, 905],
     ]);
     expect(bars[5]?.firstByteMs).toBe(300);
+  });
+
+  it('goes on to when the ledger had it, not further than a quarter of its own time', () => {
+    const request = create(RequestLoggedSchema, {
+      receivedAt: timestampFromMs(5_000),
+      times: { admitted: 1, ended: 100 },
+    });
+    const ingestOf = (loggedAtMs: number) => {
+      const { totalMs, bars } = waterfallOf(request, loggedAtMs);
+      return [totalMs, bars.at(-1)];
+    };
+    expect(ingestOf(5_110)).toEqual([110, { label: 'Ingest', kind: 'ingest', fromMs: 100, toMs: 110 }]);
+    expect(ingestOf(7_000)).toEqual([125, { label: 'Ingest', kind: 'ingest', fromMs: 100, toMs: 2_000 }]);
+    // By a clock that is behind.
+    expect(ingestOf(5_090)).toEqual([100, { label: 'Ingest', kind: 'ingest', fromMs: 100, toMs: 100 }]);
   });
 
   it('ends where the request did', () => {

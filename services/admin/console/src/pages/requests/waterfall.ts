@@ -1,3 +1,4 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 
@@ -9,15 +10,19 @@ export interface Waterfall {
 
 export interface WaterfallBar {
   readonly label: string;
-  readonly kind: 'admission' | 'body' | 'choice' | 'attempt' | 'failed attempt' | 'settle';
+  readonly kind: 'admission' | 'body' | 'choice' | 'attempt' | 'failed attempt' | 'settle' | 'ingest';
   readonly fromMs: number;
   readonly toMs: number;
   /** When the first content of the answer was there. */
   readonly firstByteMs?: number | undefined;
 }
 
-/** From its admission to its end, as far as it came. */
-export function waterfallOf({ times, attempts, noAccount, refusal }: RequestLogged): Waterfall {
+/**
+ * From its admission to its end, as far as it came, and on to when the ledger had it.
+ * @param loggedAtMs since 1970. Undefined: not known.
+ */
+export function waterfallOf(request: RequestLogged, loggedAtMs?: number): Waterfall {
+  const { times, attempts, noAccount, refusal, receivedAt } = request;
   const known = attempts.flatMap(({ acquired, ended }) => [acquired, ended ?? 0]);
   const totalMs = times?.ended ?? Math.max(times?.bodyRead ?? 0, noAccount?.answered ?? 0, ...known);
   const admitted = times?.admitted ?? (refusal === undefined ? undefined : totalMs);
@@ -46,8 +51,15 @@ export function waterfallOf({ times, attempts, noAccount, refusal }: RequestLogg
   if (worked !== undefined && noAccount === undefined && totalMs > worked) {
     bars.push({ label: 'Settle and send', kind: 'settle', fromMs: worked, toMs: totalMs });
   }
-  return { totalMs, bars };
+  if (loggedAtMs === undefined || receivedAt === undefined || times?.ended === undefined) return { totalMs, bars };
+  // Two clocks: what was ingested before it ended was ingested at once.
+  const toMs = Math.max(totalMs, loggedAtMs - timestampMs(receivedAt));
+  bars.push({ label: 'Ingest', kind: 'ingest', fromMs: totalMs, toMs });
+  return { totalMs: Math.min(toMs, totalMs * (1 + mostOfIngest)), bars };
 }
+
+/** Of the request's own time: an ingest that takes longer is not drawn to its end, or nothing else could be seen. */
+const mostOfIngest = 0.25;
 
 /** Where a bar stands on a scale of 0 to 100, never too thin to be seen. */
 export function placeOf({ fromMs, toMs }: Pick<WaterfallBar, 'fromMs' | 'toMs'>, totalMs: number) {

@@ -1,12 +1,12 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { useQuery } from '@connectrpc/connect-query';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
-import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { mayPass, problemOf } from '../../api/problem.ts';
 import { Page } from '../../frame/page.tsx';
 import { Link, Navigate, useSearchParams } from '../../frame/routing.tsx';
 import { Empty, Failure, Loading } from '../../ui/state.tsx';
+import { useRequest } from '../requests/use-request.ts';
 
 interface Hit {
   readonly to: string;
@@ -18,7 +18,7 @@ interface Hit {
 export function SearchPage() {
   const [parameters] = useSearchParams();
   const text = (parameters.get('q') ?? '').trim();
-  const request = useQuery(RequestService.method.getRequest, { requestId: text }, { retry });
+  const request = useRequest(text);
   const tokens = useQuery(
     TokenService.method.listTokens,
     { search: text, includeEnded: true, pageSize: 20 },
@@ -26,12 +26,11 @@ export function SearchPage() {
   );
   const pools = useQuery(PoolService.method.listPools, {}, { retry });
   const asked = [request, tokens, pools];
+  const found = request.data?.request?.request ?? request.data?.recorded;
   const hits: readonly Hit[] = [
-    ...(request.data?.request?.request ? [request.data.request.request] : []).map(({ requestId }) => ({
-      to: `/requests/${encodeURIComponent(requestId)}`,
-      kind: 'Request',
-      name: requestId,
-    })),
+    ...(found === undefined
+      ? []
+      : [{ to: `/requests/${encodeURIComponent(found.requestId)}`, kind: 'Request', name: found.requestId }]),
     ...(tokens.data?.tokens ?? []).flatMap(({ token }) =>
       token === undefined ? [] : [{ to: `/tokens/${token.tokenId}`, kind: 'Token', name: token.label }],
     ),

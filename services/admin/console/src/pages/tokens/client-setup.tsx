@@ -1,4 +1,5 @@
 import { useQuery } from '@connectrpc/connect-query';
+import { clientModelsOf, clientSettingsFor } from '@gateway/presentation';
 import { type PoolOverview, PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { useState } from 'react';
 import { Choice } from '../../ui/choice.tsx';
@@ -6,26 +7,24 @@ import { CodeBlock } from '../../ui/code-block.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Answer } from '../../ui/state.tsx';
-import { clientModelsOf } from './client-models.ts';
 import { usePublicAddress } from './public-address.ts';
-import { snippetsFor } from './snippets.ts';
 
 /** How each client is set up to use the gateway, with models that it has. */
 export function ClientSetup() {
   const pools = useQuery(PoolService.method.listPools, {});
   return (
     <Answer of={pools} what="the models">
-      {({ overview }) => overview && <Snippets overview={overview} />}
+      {({ overview }) => overview && <SettingsOfClients overview={overview} />}
     </Answer>
   );
 }
 
-function Snippets({ overview }: { readonly overview: PoolOverview }) {
+function SettingsOfClients({ overview }: { readonly overview: PoolOverview }) {
   const [address, setAddress] = usePublicAddress();
   const [draft, setDraft] = useState<string>();
-  const snippets = snippetsFor(address, clientModelsOf(overview));
-  const [client, setClient] = useState(snippets[0]?.client ?? '');
-  const shown = snippets.find((snippet) => snippet.client === client) ?? snippets[0];
+  const all = clientSettingsFor(address, clientModelsOf(overview));
+  const [client, setClient] = useState(all[0]?.client ?? '');
+  const shown = all.find((each) => each.client === client) ?? all[0];
   return (
     <div className="stack">
       <TextField
@@ -41,7 +40,7 @@ function Snippets({ overview }: { readonly overview: PoolOverview }) {
       />
       <Choice
         label="Client"
-        options={snippets.map((snippet) => ({ value: snippet.client, label: snippet.client }))}
+        options={all.map((each) => ({ value: each.client, label: each.client }))}
         value={shown?.client ?? ''}
         onValue={setClient}
       />

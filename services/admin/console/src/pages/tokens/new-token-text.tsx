@@ -1,5 +1,5 @@
+import { exportLine } from '@gateway/presentation';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { exportLine } from './snippets.ts';
 
 /** A token's text, which is here and nowhere else. */
 export function NewTokenText({ text }: { readonly text: string }) {

@@ -8,14 +8,13 @@ import { SecretOnce } from '../../ui/secret-once.tsx';
 
 const hour = 3600;
 
-/** A new text for a token, shown once. */
-export function RotateToken({
-  token: { tokenId, label },
-  onClose,
-}: {
-  readonly token: Token;
-  readonly onClose: () => void;
-}) {
+/**
+ * A new text for a token, shown once.
+ * @param token as it is now: it may change while this is open.
+ */
+export function RotateToken({ token, onClose }: { readonly token: Token; readonly onClose: () => void }) {
+  const { tokenId, label, revision } = token;
+  const [seen] = useState(revision);
   const [keep, setKeep] = useState(String(hour));
   const [text, setText] = useState<string>();
   const { run, busy, problem } = useChange(TokenService.method.rotateToken, {
@@ -31,11 +30,11 @@ export function RotateToken({
   return (
     <FormDialog
       title={`Rotate ${label}?`}
-      submitLabel="Rotate token"
+      submitLabel={revision === seen ? 'Rotate token' : 'Rotate it all the same'}
       busy={busy}
-      problem={problem}
+      problem={problem?.kind === 'conflict' && revision !== seen ? undefined : problem}
       fields={['keepOldSeconds']}
-      onSubmit={() => run({ tokenId, keepOldSeconds: Number(keep) })}
+      onSubmit={() => run({ tokenId, keepOldSeconds: Number(keep), expectedRevision: revision })}
       onClose={onClose}
     >
       <p>It gets a new text, and keeps its id, limits and usage.</p>
@@ -51,6 +50,12 @@ export function RotateToken({
         <option value={7 * 24 * hour}>for 7 days</option>
         <option value={30 * 24 * hour}>for 30 days</option>
       </SelectField>
+      {revision !== seen && (
+        <p className="problem-note" role="alert">
+          Somebody else changed or rotated it meanwhile: the audit log says who. A text that they were given may end
+          with this.
+        </p>
+      )}
     </FormDialog>
   );
 }

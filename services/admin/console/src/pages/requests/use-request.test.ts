@@ -1,0 +1,24 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { expect, it } from 'vitest';
+import { isToCome } from './use-request.ts';
+
+const nowMs = Date.parse('2026-11-23T10:00:00Z');
+const missing = new ConnectError('There is no such request.', Code.NotFound);
+
+function idMadeAt(ms: number): string {
+  const digits = ms.toString(16).padStart(12, '0');
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-000000000001`;
+}
+
+it('a request of the last hour may be in the log in a moment, an older one will not', () => {
+  expect(isToCome(idMadeAt(nowMs - 500), missing, nowMs)).toBe(true);
+  expect(isToCome(`chatcmpl-${idMadeAt(nowMs - 1_800_000)}`, missing, nowMs)).toBe(true);
+  expect(isToCome(idMadeAt(nowMs + 2_000), missing, nowMs)).toBe(true);
+  expect(isToCome(idMadeAt(nowMs - 7_200_000), missing, nowMs)).toBe(false);
+});
+
+it('what is no id of a request, or fails for another reason, is not waited for', () => {
+  expect(isToCome('team x', missing, nowMs)).toBe(false);
+  expect(isToCome('chatcmpl-019', missing, nowMs)).toBe(false);
+  expect(isToCome(idMadeAt(nowMs), new ConnectError('No.', Code.InvalidArgument), nowMs)).toBe(false);
+});

@@ -1,0 +1,34 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { useQuery } from '@connectrpc/connect-query';
+import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
+import { mayPass } from '../../api/problem.ts';
+
+/** The request that a text means. One that has just ended is asked for again until the log has it, which may be after the ledger. */
+export function useRequest(text: string) {
+  return useQuery(
+    RequestService.method.getRequest,
+    { requestId: text },
+    {
+      retry: (failures, error) => (isToCome(text, error, Date.now()) ? failures < 8 : failures < 2 && mayPass(error)),
+      retryDelay: againMs,
+      refetchInterval: ({ state: { data } }) =>
+        data !== undefined && data.request === undefined && isRecent(text, Date.now()) ? againMs : false,
+    },
+  );
+}
+
+/** Whether the log may have it in a moment: requests are logged when they have ended, and their ids say when they began. */
+export function isToCome(text: string, error: unknown, nowMs: number): boolean {
+  return ConnectError.from(error).code === Code.NotFound && isRecent(text, nowMs);
+}
+
+function isRecent(text: string, nowMs: number): boolean {
+  const [, high = '', low = ''] =
+    /([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/i.exec(text) ?? [];
+  const ageMs = nowMs - Number.parseInt(high + low, 16);
+  return Math.abs(ageMs) < longestMs;
+}
+
+const againMs = 750;
+/** Clocks differ, and answers last. */
+const longestMs = 3_600_000;
