@@ -5,6 +5,7 @@ import { auditCommand } from './commands/audit.ts';
 import { classCommand } from './commands/class.ts';
 import { completionCommands } from './commands/completion.ts';
 import { configCommand } from './commands/config.ts';
+import { conformanceCommand } from './commands/conformance.ts';
 import type { CommandContext } from './commands/context.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { operatorCommand } from './commands/operator.ts';
@@ -12,6 +13,7 @@ import { poolCommand } from './commands/pool.ts';
 import { processCommands } from './commands/process.ts';
 import { requestCommand } from './commands/request.ts';
 import { sessionCommands } from './commands/session.ts';
+import { snippetCommand } from './commands/snippet.ts';
 import { systemCommand } from './commands/system.ts';
 import { tokenCommand } from './commands/token.ts';
 import { usageCommand } from './commands/usage.ts';
@@ -28,6 +30,7 @@ export function buildProgram(context: CommandContext): Command {
     ...processCommands(context.env),
     ...sessionCommands(context),
     tokenCommand(context),
+    snippetCommand(context),
     accountCommand(context),
     poolCommand(context),
     classCommand(context),
@@ -36,6 +39,7 @@ export function buildProgram(context: CommandContext): Command {
     configCommand(context),
     systemCommand(context),
     doctorCommand(context),
+    conformanceCommand(),
     operatorCommand(context),
     auditCommand(context),
     completion,

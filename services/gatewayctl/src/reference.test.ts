@@ -36,7 +36,7 @@ function sectionOf(command: Command): string {
   const alias = command.aliases().map((name) => ` Also \`${name}\`.`);
   const rows = [...command.registeredArguments.map(argumentRow), ...command.options.map(optionRow)];
   const table = rows.length === 0 ? '' : `\n|     |     |\n| --- | --- |\n${rows.join('')}`;
-  return `## ${fullName(command)}\n\n${command.description()}${alias.join('')}\n${table}`;
+  return `## ${fullName(command)}\n\n${prose(command.description())}${alias.join('')}\n${table}`;
 }
 
 function argumentRow(argument: Argument): string {
@@ -55,5 +55,10 @@ function row(
 ): string {
   const choices = more.choices === undefined ? '' : `: ${more.choices.map((each) => `\`${each}\``).join(', ')}`;
   const byDefault = more.byDefault === undefined ? '' : ` (${String(more.byDefault)})`;
-  return `| \`${name}\` | ${`${text}${choices}${byDefault}`.replaceAll('|', '\\|')} |\n`;
+  return `| \`${name}\` | ${`${prose(text)}${choices}${byDefault}`.replaceAll('|', '\\|')} |\n`;
+}
+
+/** What is no markup is not to be read as such. */
+function prose(text: string): string {
+  return text.replaceAll('<', '\\<');
 }

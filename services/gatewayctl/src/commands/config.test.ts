@@ -8,7 +8,11 @@ describe('gatewayctl config', () => {
       router.service(ConfigurationService, {
         getConfiguration: () => ({
           file: { path: '/etc/gateway.yaml', text: 'pools: {}\n' },
-          settings: [{ service: 'limiter', name: 'REDIS_URL', value: '(set)', origin: 'environment' }],
+          settings: [
+            { service: 'limiter', name: 'REDIS_URL', value: '(set)', origin: 'environment' },
+            { service: 'limiter', name: 'LOG_LEVEL', value: 'info', origin: 'default', address: '10.0.0.1:9090' },
+          ],
+          silent: ['edge-router at 10.0.0.3:9090: did not answer within 2 s'],
         }),
         checkConfiguration: ({ text }) => ({ problems, changes: [...changes, text.slice(0, 7)] }),
       }),
@@ -17,6 +21,8 @@ describe('gatewayctl config', () => {
   it('shows settings with their origin, or the file itself', async () => {
     const { printed } = await commandLine().run('config', 'show');
     expect(printed).toMatch(/gateway\.yaml +\/etc\/gateway\.yaml\n\n.*\nlimiter +REDIS_URL +\(set\) +environment/);
+    expect(printed).toMatch(/^limiter at 10\.0\.0\.1:9090 +LOG_LEVEL +info +default$/m);
+    expect(printed).toMatch(/\n\nNot known of edge-router at 10\.0\.0\.3:9090: did not answer within 2 s\n$/);
     expect((await commandLine().run('config', 'show', '--file')).printed).toBe('pools: {}\n');
   });
 

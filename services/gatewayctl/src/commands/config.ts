@@ -48,18 +48,20 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-function configurationText({ file, settings }: GetConfigurationResponse): string {
+function configurationText({ file, settings, silent }: GetConfigurationResponse): string {
   const head = factSheet({
     'gateway.yaml': file?.path || 'none: what is built in holds',
     'in use since': timeText(file?.loadedAt),
     problems: file?.problems.join(' ') ? { text: file.problems.join(' '), color: 'red' } : undefined,
     currency: file?.currency,
   });
-  return settings.length === 0 ? head : `${head}\n${new Table(columns).linesOf(settings)}`;
+  const table = settings.length === 0 ? '' : `\n${new Table(columns).linesOf(settings)}`;
+  const unknown = silent.map((text) => colored(`Not known of ${text}\n`, 'yellow')).join('');
+  return `${head}${table}${unknown && `\n${unknown}`}`;
 }
 
 const columns: Columns<Setting> = {
-  service: ({ service }) => service,
+  service: ({ service, address }) => (address === '' ? service : `${service} at ${address}`),
   setting: ({ name }) => name,
   value: ({ value }) => value,
   from: ({ origin }) => origin,

@@ -97,6 +97,31 @@ describe('gatewayctl doctor', () => {
     expect(lines).toContain('! gateway       The ledger is behind.');
   });
 
+  it('compares the clocks of all replicas, and looks at the disks of those that keep files', async () => {
+    const gibibyte = 1_024 ** 3;
+    const { lines, exitCode } = await commandLine({
+      replicas: [
+        replica({ figures: { clock_offset_seconds: 0.2 } }),
+        replica({
+          ...{ service: 'edge-router', address: '10.0.0.2:9090' },
+          figures: { clock_offset_seconds: -90, disk_free_bytes: gibibyte / 2, disk_size_bytes: 100 * gibibyte },
+        }),
+        replica({
+          ...{ service: 'edge-router', address: '10.0.0.3:9090' },
+          figures: { clock_offset_seconds: 0, disk_free_bytes: 50 * gibibyte, disk_size_bytes: 100 * gibibyte },
+        }),
+      ],
+    }).run('doctor');
+    expect(exitCode).toBe(1);
+    expect(lines.join('\n')).toMatch(
+      /! clocks +that of edge-router at 10\.0\.0\.2:9090 is 90\.0 s behind the admin service's\n +Have the clocks/,
+    );
+    expect(lines.join('\n')).toMatch(/! disk +512\.0 MiB are free for edge-router at 10\.0\.0\.2:9090\n +Make room/);
+    expect(lines).toContain('✓ disk          50.0 GiB are free for edge-router at 10.0.0.3:9090');
+    const agreed = await commandLine({ replicas: [replica({ figures: { clock_offset_seconds: 0 } })] }).run('doctor');
+    expect(agreed.lines).toContain('✓ clocks        those of 1 replicas agree to a second');
+  });
+
   it('says which token is refused, and looks no further', async () => {
     const { exitCode, lines } = await commandLine({ isSignedIn: false }).run('doctor');
     expect(exitCode).toBe(1);

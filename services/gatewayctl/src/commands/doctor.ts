@@ -110,7 +110,28 @@ async function systemOf(system: Client<typeof SystemService>): Promise<readonly 
   // Those that are not ready are among what needs attention.
   const all =
     ready.length === replicas.length ? [fine('replicas', `all ${ready.length} of ${services} services are ready`)] : [];
-  return [...all, versionsOf(replicas), ...certificatesOf(replicas), ...attention];
+  const looked = [...clocksOf(replicas), versionsOf(replicas), ...disksOf(replicas), ...certificatesOf(replicas)];
+  return [...all, ...looked, ...attention];
+}
+
+/** The admin service compares them with its own, less the time that asking took. */
+function clocksOf(replicas: readonly Replica[]): readonly Finding[] {
+  const known = replicas.filter(({ figures }) => figures.clock_offset_seconds !== undefined);
+  const off = known.filter(({ figures }) => Math.abs(figures.clock_offset_seconds ?? 0) >= 1);
+  if (known.length > 0 && off.length === 0)
+    return [fine('clocks', `those of ${known.length} replicas agree to a second`)];
+  const remedy = 'Have the clocks of all machines kept by a time service: days, resets and expiries go by them.';
+  return off.map(({ service, address, figures: { clock_offset_seconds: seconds = 0 } }) => {
+    const text = `that of ${service} at ${address} is ${durationText(Math.abs(seconds) * 1_000)} ${seconds > 0 ? 'ahead of' : 'behind'} the admin service's`;
+    return warning('clocks', text, remedy);
+  });
+}
+
+/** Of the services that keep files: edges, their outbox. */
+function disksOf(replicas: readonly Replica[]): readonly Finding[] {
+  return replicas.flatMap(({ service, address, figures: { disk_free_bytes: free, disk_size_bytes: size } }) =>
+    free === undefined || size === undefined ? [] : [diskFinding(`${service} at ${address}`, free, size)],
+  );
 }
 
 function versionsOf(replicas: readonly Replica[]): Finding {
@@ -162,10 +183,13 @@ async function diskOf(env: Environment): Promise<readonly Finding[]> {
   const folder = new EnvReader(env).string('GATEWAY_DATA', './data');
   const disk = await statfs(folder).catch(() => undefined);
   if (disk === undefined) return [];
-  const free = disk.bavail * disk.bsize;
-  const text = `${bytesText(free)} are free for ${folder}`;
-  if (free > 1_024 ** 3 && disk.bavail > disk.blocks / 20) return [fine('disk', text)];
-  return [warning('disk', text, 'Make room: usage that waits, and the embedded database, are kept there.')];
+  return [diskFinding(folder, disk.bavail * disk.bsize, disk.blocks * disk.bsize)];
+}
+
+function diskFinding(whose: string, freeBytes: number, sizeBytes: number): Finding {
+  const text = `${bytesText(freeBytes)} are free for ${whose}`;
+  if (freeBytes > 1_024 ** 3 && freeBytes > sizeBytes / 20) return fine('disk', text);
+  return warning('disk', text, 'Make room: usage that waits, and an embedded database, are kept there.');
 }
 
 async function orWrong(look: Promise<readonly Finding[]>, url: string): Promise<readonly Finding[]> {

@@ -32,7 +32,7 @@ it('durations, days and numbers are refused with what would be right', () => {
 
 it('moments are times, or so long from now', () => {
   expect(timestampMs(pastMoment('2026-11-20T09:00:00Z'))).toBe(Date.parse('2026-11-20T09:00:00Z'));
-  expect(Date.now() - timestampMs(pastMoment('1h'))).toBeGreaterThanOrEqual(3_600_000);
+  expect(timestampMs(pastMoment('1h'))).toBeLessThanOrEqual(Date.now() - 3_600_000);
   expect(timestampMs(comingMoment('30d'))).toBeGreaterThan(Date.now() + 29 * 86_400_000);
   // To its end, at midnight in Amsterdam.
   expect(timestampMs(comingMoment('2999-01-31'))).toBe(Date.parse('2999-01-31T23:00:00Z'));

@@ -38,7 +38,10 @@ describe('gatewayctl operator', () => {
     const { line, asked } = commandLine();
     expect((await line.run('operator', 'create', 'eva', 'admin')).printed).toBe('gw_a_new\n');
     expect((await line.run('operator', 'rotate-token', 'eva')).printed).toBe('gw_a_other\n');
-    expect(asked).toMatchObject([{ name: 'eva', role: Role.ADMIN }, { operatorId: 'aa11' }]);
+    expect(asked).toMatchObject([
+      { name: 'eva', role: Role.ADMIN },
+      { operatorId: 'aa11', expectedRevision: 4n },
+    ]);
     expect(await line.run('operator', 'create', 'eva', 'king')).toMatchObject({ exitCode: 2 });
   });
 

@@ -69,8 +69,9 @@ export function operatorCommand({ connect }: CommandContext): Command {
     .argument('<operator>', 'which one', idOrPrefix)
     .action(async (named: string, output: OutputFlags) => {
       await using admin = await connect();
-      const { operatorId } = await findOperator(admin, named);
-      const rotated = await admin.clientOf(OperatorService).rotateOperatorToken({ operatorId });
+      const { operatorId, revision } = await findOperator(admin, named);
+      const request = { operatorId, expectedRevision: revision };
+      const rotated = await admin.clientOf(OperatorService).rotateOperatorToken(request);
       printMessage(output, RotateOperatorTokenResponseSchema, rotated, ({ token }) => `${token}\n`);
       noteChange(admin, `${named} has another token, which is not shown again`);
     });

@@ -118,8 +118,8 @@ function searchOf({ model = '', account = '', endpoint = '', status = { status: 
   return { model, accountId: account, endpoint, ...status };
 }
 
-function wholeStory({ request, recorded }: GetRequestResponse): string {
-  if (request?.request !== undefined) return requestText(request.request, request.tokenLabel);
+function wholeStory({ request, recorded, loggedAt }: GetRequestResponse): string {
+  if (request?.request !== undefined) return requestText(request.request, request.tokenLabel, loggedAt);
   return recorded === undefined ? '' : ledgerText(recorded);
 }
 

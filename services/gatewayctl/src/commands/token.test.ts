@@ -115,7 +115,7 @@ describe('gatewayctl token', () => {
     const { printed, notes } = await line.run('token', 'rotate', 'ci', '--keep-old', '1h');
     expect(printed).toBe('gw_s_other\n');
     expect(notes).toMatch(/the old text works until/);
-    expect(asked.at(-1)).toMatchObject({ keepOldSeconds: 3_600 });
+    expect(asked.at(-1)).toMatchObject({ keepOldSeconds: 3_600, expectedRevision: 3n });
     expect((await line.run('token', 'rotate', 'ci', '--keep-old', '31d')).exitCode).toBe(2);
   });
 

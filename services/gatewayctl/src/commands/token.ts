@@ -110,8 +110,9 @@ export function tokenCommand({ connect }: CommandContext): Command {
     .action(async (named: string, { keepOld, ...output }: OutputFlags & { readonly keepOld: number }) => {
       if (keepOld > maxKeepOldMs) throw new UsageError('--keep-old: At most 30d.');
       await using admin = await connect({ issues: true });
-      const tokenId = (await findToken(admin, named)).token?.tokenId ?? '';
-      const rotated = await admin.clientOf(TokenService).rotateToken({ tokenId, keepOldSeconds: keepOld / 1_000 });
+      const { tokenId = '', revision: expectedRevision = 0n } = (await findToken(admin, named)).token ?? {};
+      const request = { tokenId, expectedRevision, keepOldSeconds: keepOld / 1_000 };
+      const rotated = await admin.clientOf(TokenService).rotateToken(request);
       printMessage(output, RotateTokenResponseSchema, rotated, ({ tokenText: text }) => `${text}\n`);
       const old = keepOld === 0 ? 'works no more' : `works until ${new Date(Date.now() + keepOld).toISOString()}`;
       noteChange(

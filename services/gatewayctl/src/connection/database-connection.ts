@@ -134,7 +134,7 @@ async function adminParts({ env, database, keys, stack }: Opened): Promise<Admin
       usageQuery: clientOf(UsageQueryService),
       usageReport: clientOf(UsageReportService),
       usageLedger: clientOf(UsageLedgerService),
-      replicas: { read: async () => [] },
+      replicas: { read: async () => [], settings: async () => [] },
     },
     database,
     audit: new AuditTrail(database, systemClock, logger),

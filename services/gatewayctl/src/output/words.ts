@@ -1,4 +1,4 @@
-import { type Timestamp, timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 
 // Values as a person reads them.
 
@@ -20,12 +20,6 @@ export function enumWord(names: Readonly<Record<number, string>>, value: number)
 
 export function timeText(time: Timestamp | undefined, otherwise = ''): string {
   return time === undefined ? otherwise : timestampDate(time).toISOString();
-}
-
-/** "in 3 h 0 min", "now" */
-export function untilText(time: Timestamp, nowMs: number): string {
-  const ms = timestampMs(time) - nowMs;
-  return ms <= 0 ? 'now' : `in ${durationText(ms)}`;
 }
 
 export function percent(fraction: number): string {

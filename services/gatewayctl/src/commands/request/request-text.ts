@@ -1,9 +1,9 @@
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
+import { attemptResultText, noAccountText, skippedText, verdictText, type Wording } from '@gateway/presentation';
 import { AttemptResult, type SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   AttemptGivenUp,
   type LoggedAttempt,
-  type NoAccount,
-  NoAccountCause,
   RequestEnding,
   type RequestLogged,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -11,13 +11,20 @@ import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recor
 import { type Cell, type Columns, factSheet, Table } from '../../output/table.ts';
 import { durationText, enumWord, timeText } from '../../output/words.ts';
 
-/** A request for a person: what it was, how it went from account to account, and why. */
-export function requestText(request: RequestLogged, tokenLabel: string): string {
+/**
+ * A request for a person: what it was, how it went from account to account, and why.
+ * @param loggedAt when the ledger had it. Undefined: not known.
+ */
+export function requestText(request: RequestLogged, tokenLabel: string, loggedAt?: Timestamp): string {
   const { attempts, noAccount } = request;
   const sentences = attempts.map((attempt, index) => `${index + 1}. ${attemptSentence(attempt)}\n`);
-  if (noAccount !== undefined) sentences.push(`${noAccountSentence(noAccount, attempts.length)}\n`);
+  if (noAccount !== undefined) {
+    sentences.push(`${noAccountText(noAccount, attempts.length, wording)}${skippedSentence(noAccount.skipped)}\n`);
+  }
+  const verdict = sentences.length === 0 ? verdictText(request, wording) : '';
+  if (verdict !== '') sentences.push(`${verdict}\n`);
   const table = attempts.length === 0 ? '' : new Table(attemptColumns).linesOf([...attempts.entries()]);
-  return [headText(request, tokenLabel), table, sentences.join('')].filter((part) => part !== '').join('\n');
+  return [headText(request, tokenLabel, loggedAt), table, sentences.join('')].filter((part) => part !== '').join('\n');
 }
 
 /** What the ledger has of a request, which is less than the log had. */
@@ -62,7 +69,7 @@ const endingWords: Readonly<Record<RequestEnding, string>> = {
   [RequestEnding.ABORTED]: 'left by its client,',
 };
 
-function headText(request: RequestLogged, tokenLabel: string): string {
+function headText(request: RequestLogged, tokenLabel: string, loggedAt: Timestamp | undefined): string {
   const { requestId, clientRequestId, receivedAt, tokenId, endpoint, model, usage } = request;
   return factSheet({
     request: requestId,
@@ -73,7 +80,7 @@ function headText(request: RequestLogged, tokenLabel: string): string {
     model: model || 'not known: the body was not read',
     ended: endingCell(request),
     tokens: usage === undefined ? 'none recorded' : tokensText(usage),
-    times: timesText(request),
+    times: timesText(request, loggedAt),
   });
 }
 
@@ -85,10 +92,15 @@ function tokensText(usage: Omit<NonNullable<RequestLogged['usage']>, `$${string}
   return `${inputTokens} in${cached}, ${outputTokens} out${reasoning}${estimated ? ', estimated' : ''}`;
 }
 
-function timesText({ times }: RequestLogged): string {
+function timesText({ times, receivedAt }: RequestLogged, loggedAt: Timestamp | undefined): string {
   if (times === undefined) return '';
+  const ingested =
+    loggedAt && receivedAt && Math.max(times.ended ?? 0, timestampMs(loggedAt) - timestampMs(receivedAt));
   const { admitted, bodyRead, waitedForRoom, firstAttempt, firstByte, ended } = times;
-  const byName = { admitted, 'body read': bodyRead, 'first attempt': firstAttempt, 'first byte': firstByte, ended };
+  const byName = {
+    ...{ admitted, 'body read': bodyRead, 'first attempt': firstAttempt, 'first byte': firstByte, ended },
+    'in the ledger': ingested,
+  };
   const known = Object.entries(byName).flatMap(([what, ms]) =>
     ms === undefined ? [] : [`${what} after ${durationText(ms)}`],
   );
@@ -113,66 +125,16 @@ function attemptWord({ result, givenUp }: LoggedAttempt): string {
 }
 
 function attemptSentence(attempt: LoggedAttempt): string {
-  const { accountId, reason, amended, asked, acquired, skipped } = attempt;
+  const { accountId, reason, asked, acquired, skipped } = attempt;
   // An answer of the broker takes a millisecond or two.
   const waited = acquired - asked < 50 ? '' : `, for which the broker took ${durationText(acquired - asked)}`;
-  const amendment = amended && ` It was sent again without what the provider refused (${amended}).`;
-  return `It went to ${accountId}${reason && ` (${reason})`}${waited}. ${resultText(attempt)}${amendment}${skippedText(skipped)}`;
+  const result = attemptResultText(attempt, wording);
+  return `It went to ${accountId}${reason && ` (${reason})`}${waited}. ${result}${skippedSentence(skipped)}`;
 }
 
-/** How an attempt ended, in a sentence. */
-function resultText({ result, givenUp, upstreamStatus, retryAt, firstByte }: LoggedAttempt): string {
-  if (givenUp !== AttemptGivenUp.UNSPECIFIED) return givenUpTexts[givenUp];
-  const isFailure = result !== AttemptResult.SUCCEEDED && result !== AttemptResult.UNSPECIFIED;
-  const status = upstreamStatus === 0 || result === AttemptResult.SUCCEEDED ? '' : ` (${upstreamStatus})`;
-  const broken = firstByte !== undefined && isFailure ? ' in the middle of the answer' : '';
-  const until = retryAt === undefined ? '' : `; the account is free again at ${timeText(retryAt)}`;
-  return `${resultTexts[result]}${status}${broken}${until}.`;
+function skippedSentence(skipped: readonly SkippedAccounts[]): string {
+  return skipped.length === 0 ? '' : ` Passed over: ${skipped.map(skippedText).join('; ')}.`;
 }
 
-const givenUpTexts: Readonly<Record<AttemptGivenUp, string>> = {
-  [AttemptGivenUp.UNSPECIFIED]: '',
-  [AttemptGivenUp.CLIENT_LEFT]: 'The client left.',
-  [AttemptGivenUp.ADAPTER_AWAY]: 'The adapter of its format could not be reached, or was lost.',
-  [AttemptGivenUp.NOT_EXPRESSIBLE]: "The pool's format can't carry what the request asks.",
-  [AttemptGivenUp.CLIENT_STALLED]: 'The client took nothing of the answer for too long, and was cut off.',
-  [AttemptGivenUp.TOO_LONG]: 'The answer lasted longer than the edge lets answers last.',
-};
-
-const resultTexts: Readonly<Record<AttemptResult, string>> = {
-  [AttemptResult.UNSPECIFIED]: 'It had not ended',
-  [AttemptResult.SUCCEEDED]: 'The provider answered',
-  [AttemptResult.RATE_LIMITED]: 'The provider said that the account is limited',
-  [AttemptResult.UNAUTHORIZED]: 'The provider refused the account',
-  [AttemptResult.OVERLOADED]: 'The provider is overloaded',
-  [AttemptResult.SERVER_ERROR]: 'The provider failed',
-  [AttemptResult.NETWORK_ERROR]: 'The provider could not be reached, or the connection broke',
-  [AttemptResult.TIMEOUT]: 'The provider did not answer in time',
-  [AttemptResult.REJECTED]: 'The provider refused the request itself',
-  [AttemptResult.CANCELLED]: 'The attempt was stopped',
-  [AttemptResult.ANSWER_TOO_LARGE]: 'The answer was too large to be put together',
-};
-
-function noAccountSentence(noAccount: NoAccount, attempts: number): string {
-  const which = attempts === 0 ? 'No account took it' : 'No other account took it';
-  return `${which}: ${noAccountReason(noAccount)}.${skippedText(noAccount.skipped)}`;
-}
-
-function noAccountReason({ cause, retryAt, reason, asked, answered }: NoAccount): string {
-  switch (cause) {
-    case NoAccountCause.EXHAUSTED:
-      return `all that could are limited${retryAt === undefined ? '' : `, the first of them until ${timeText(retryAt)}`}`;
-    case NoAccountCause.UNKNOWN_MODEL:
-      return 'there is no such model, or not on this endpoint';
-    case NoAccountCause.BROKER_AWAY:
-      return `the broker did not answer within ${durationText(answered - asked)}`;
-    default:
-      return reason || 'none that could is available, for other reasons than limits';
-  }
-}
-
-function skippedText(skipped: readonly SkippedAccounts[]): string {
-  if (skipped.length === 0) return '';
-  const groups = skipped.map(({ pool, model, reason, count }) => `${count} of ${pool} for ${model}: ${reason}`);
-  return ` Passed over: ${groups.join('; ')}.`;
-}
+/** How sentences on requests say times here. */
+const wording: Wording = { moment: timeText, duration: durationText };

@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   AttemptGivenUp,
@@ -26,6 +27,7 @@ describe('gatewayctl request', () => {
     expect(text).toContain('completed with 200 (moved)');
     expect(text).toContain('1200 in (1000 of them cached), 80 out');
     expect(text).toContain('admitted after 0.5 ms, body read after 1.0 ms, first attempt after 2.0 ms');
+    expect(text).toContain('ended after 2.1 s, in the ledger after 2.4 s');
     expect(text).toMatch(/^1 +responses\/team-a +gpt-5\.5 +rate_limited +429 +2\.0 ms +– +120 ms$/m);
     expect(text).toMatch(/^2 +responses\/team-b +gpt-5\.5 +succeeded +200 +123 ms +217 ms +2\.0 s$/m);
     expect(text).toContain(
@@ -56,6 +58,18 @@ describe('gatewayctl request', () => {
     const spent = { cause: NoAccountCause.UNAVAILABLE, reason: 'it had spent its attempts' };
     const afterOne = movedRequest({ noAccount: spent });
     expect(await textOf(afterOne)).toContain('No other account took it: it had spent its attempts.');
+  });
+
+  it('says which limit refused a request, and until when', async () => {
+    const { attempts } = movedRequest();
+    const refusal = {
+      limit: LimitName.REQUESTS_PER_MINUTE,
+      ...(attempts[0]?.retryAt && { retryAt: attempts[0].retryAt }),
+    };
+    const refused = { ending: RequestEnding.REFUSED, status: 429, moved: false, attempts: [], refusal };
+    expect(await textOf(movedRequest(refused))).toContain(
+      'The token had used up its requests per minute. The same request could be admitted at 2026-11-21T11:00:00.000Z.',
+    );
   });
 
   it.each([

@@ -17,7 +17,8 @@ export function commandLineOver(logs: readonly RequestLogged[], recorded?: Usage
       getRequest: ({ requestId }) => {
         const request = listings.find((each) => `chatcmpl-${each.request.requestId}`.includes(requestId));
         if (request === undefined && recorded === undefined) throw notFound(`request ${requestId}`);
-        return { ...(request === undefined ? {} : { request }), ...(recorded === undefined ? {} : { recorded }) };
+        const logged = request && { request, loggedAt: timestampFromMs(Date.parse('2026-11-21T09:00:02.4Z')) };
+        return { ...logged, ...(recorded === undefined ? {} : { recorded }) };
       },
       listRequests: (request) => {
         asked.push(request);

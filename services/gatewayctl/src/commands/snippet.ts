@@ -1,0 +1,50 @@
+import { type ClientSettings, clientModelsOf, clientSettingsFor } from '@gateway/presentation';
+import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { Command } from 'commander';
+import type { AdminConnection } from '../connection/admin-connection.ts';
+import { UsageError } from '../failures.ts';
+import { note, print } from '../output/print.ts';
+import { type Columns, Table } from '../output/table.ts';
+import type { CommandContext } from './context.ts';
+
+/** `gatewayctl snippet`: the settings that the console shows for a new token. */
+export function snippetCommand({ connect }: CommandContext): Command {
+  return new Command('snippet')
+    .description(
+      'How a client is set up to use the gateway: the text of its settings, with a model that the gateway has.',
+    )
+    .argument('[client]', 'such as claude-code or openai-python; without one, which there are')
+    .option(
+      '--url <address>',
+      "the gateway's, as the client reaches it (default: PORT at the host of the admin service)",
+    )
+    .action(async (client: string | undefined, { url }: { readonly url?: string }) => {
+      await using admin = await connect();
+      const { overview } = await admin.clientOf(PoolService).listPools({});
+      const models = clientModelsOf(overview ?? { pools: [], classes: [] });
+      const all = clientSettingsFor(url?.replace(/\/+$/, '') ?? (await publicUrl(admin)), models);
+      if (client === undefined) return print(new Table(columns).linesOf(all));
+      const found = all.find(({ id }) => id === client);
+      if (found === undefined) {
+        throw new UsageError(`there is no snippet for ${client}, but for ${all.map(({ id }) => id).join(', ')}.`);
+      }
+      print(`${found.text}\n`);
+      note(
+        `# ${found.file === '' ? 'for a shell' : found.file}, with a token in GATEWAY_TOKEN. ${found.note}`.trimEnd(),
+      );
+    });
+}
+
+/** The gateway does not know what stands before it: its own port is where a newcomer reaches it. */
+async function publicUrl({ clientOf, gateway }: AdminConnection): Promise<string> {
+  const { settings } = await clientOf(ConfigurationService).getConfiguration({});
+  const port = settings.find(({ name }) => name === 'PORT')?.value ?? '8080';
+  return `http://${gateway === undefined ? '127.0.0.1' : new URL(gateway.url).hostname}:${port}`;
+}
+
+const columns: Columns<ClientSettings> = {
+  snippet: ({ id }) => id,
+  client: ({ client }) => client,
+  'goes to': ({ file }) => file || 'a shell',
+};
