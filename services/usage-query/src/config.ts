@@ -3,12 +3,9 @@ import { databaseUrl } from '@gateway/database/database-url';
 import { natsServers } from '@gateway/usage-stream/nats-servers';
 
 /** What usage-query needs wherever it runs. */
-export interface UsageQueryConfig {
-  /** USAGE_WAIT_MILLISECONDS (1000): how long GetUsage waits for usage that is published and not in the ledger yet. */
-  readonly waitMs: number;
-}
+export type UsageQueryConfig = ReturnType<typeof readUsageQueryConfig>;
 
-export function readUsageQueryConfig(env: Environment): UsageQueryConfig {
+export function readUsageQueryConfig(env: Environment) {
   return readSettings(env, readWait);
 }
 
@@ -23,6 +20,7 @@ export function readUsageQueryProcessConfig(env: Environment) {
   }));
 }
 
-function readWait(reader: EnvReader): UsageQueryConfig {
+function readWait(reader: EnvReader) {
+  // USAGE_WAIT_MILLISECONDS (1000): how long GetUsage waits for usage that is published and not in the ledger yet.
   return { waitMs: reader.integer('USAGE_WAIT_MILLISECONDS', 1_000, { max: 10_000 }) };
 }

@@ -59,6 +59,15 @@ describe.each(testDatabases)('watching the request log in $name', ({ open }) => 
     expect(seen.leftOut).toBeGreaterThan(0);
   });
 
+  it('gives no more at once than is asked for: the last ones', async () => {
+    await using opened = await open();
+    await using watched = await openWatch(opened.database, { mostAtOnce: 5 });
+    const logs = Array.from({ length: 40 }, (_, index) => loggedRequest(nowMs, {}, index));
+    await storeLogs(opened.database, logs);
+    const { requests, leftOut } = await watched.message();
+    expect([requests, leftOut]).toEqual([logs.slice(-5), 35]);
+  });
+
   it('looks once for all who watch, and not at all when none does', async () => {
     await using opened = await open();
     let looks = 0;

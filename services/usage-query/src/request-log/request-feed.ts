@@ -5,7 +5,7 @@ import type { Logger } from '@gateway/telemetry';
 import { addLocalDays, localDayOf } from '@gateway/time';
 import { sql } from 'kysely';
 import { readLogged } from '../rpc/find-request.ts';
-import { matches, type Search } from './request-search.ts';
+import { isOfAll, matches, type Search } from './request-search.ts';
 
 /** What a watcher is given at once. */
 export interface WatchedRequests {
@@ -17,8 +17,6 @@ export interface WatchedRequests {
 
 /** How often the log is looked at while it is watched. */
 const usualPollMs = 1_000;
-/** More at once can't be read by anyone. */
-const maxRequestsAtOnce = 100;
 /** A watcher hears something so often, if only that the connection lives. */
 const heartbeatMs = 15_000;
 /** Read in one statement. */
@@ -46,8 +44,8 @@ export class RequestFeed implements AsyncDisposable {
   }
 
   /** Until the signal is aborted. The first one is empty: what comes into the log after it is not missed. */
-  async *watch(search: Search, signal: AbortSignal): AsyncGenerator<WatchedRequests, undefined> {
-    const watcher = new Watcher(search);
+  async *watch(search: Search, mostAtOnce: number, signal: AbortSignal): AsyncGenerator<WatchedRequests, undefined> {
+    const watcher = new Watcher(search, mostAtOnce);
     this.#watchers.add(watcher);
     try {
       this.#begun ??= this.#begin();
@@ -87,7 +85,7 @@ export class RequestFeed implements AsyncDisposable {
     while (this.#watchers.size > 0 && !signal.aborted) {
       await sleep(this.#pollMs, undefined, { signal, ref: false }).catch(() => undefined);
       try {
-        for await (const logs of this.#fresh()) for (const watcher of this.#watchers) watcher.offer(logs);
+        for await (const rows of this.#fresh()) for (const watcher of this.#watchers) watcher.offer(rows);
       } catch (thrown) {
         this.#logger.warn({ err: thrown }, 'could not look for new requests; trying on');
       }
@@ -96,7 +94,7 @@ export class RequestFeed implements AsyncDisposable {
   }
 
   /** What came into the log since the last look, in slices. */
-  async *#fresh(): AsyncGenerator<readonly RequestLogged[]> {
+  async *#fresh(): AsyncGenerator<readonly FreshRow[]> {
     // Requests of the day before may end now.
     const firstDay = addLocalDays(localDayOf(this.#latestMs), -1);
     for (let [atMs, requestId] = [this.#latestMs - overlapMs, '']; ; ) {
@@ -111,7 +109,7 @@ export class RequestFeed implements AsyncDisposable {
         .execute();
       const fresh = rows.filter(({ request_id }) => !this.#seen.has(request_id));
       for (const { request_id, logged_at_ms } of fresh) this.#seen.set(request_id, logged_at_ms ?? 0);
-      yield fresh.map(readLogged);
+      yield fresh.map((row) => ({ log: once(() => readLogged(row)) }));
       const last = rows.at(-1);
       this.#latestMs = Math.max(this.#latestMs, last?.logged_at_ms ?? 0);
       if (rows.length < rowsAtATime || last === undefined) break;
@@ -121,23 +119,38 @@ export class RequestFeed implements AsyncDisposable {
   }
 }
 
+/** Decoded when somebody wants it: of hundreds a second a watcher of all requests is given a few. */
+interface FreshRow {
+  readonly log: () => RequestLogged;
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
 /** What one watcher has not been given yet. */
 class Watcher {
   readonly #search: Search;
-  #requests: RequestLogged[] = [];
+  readonly #mostAtOnce: number;
+  #rows: readonly FreshRow[] = [];
   #leftOut = 0;
   #wake = new AbortController();
 
-  constructor(search: Search) {
+  constructor(search: Search, mostAtOnce: number) {
     this.#search = search;
+    this.#mostAtOnce = mostAtOnce;
   }
 
-  offer(logs: readonly RequestLogged[]): void {
-    const matching = logs.filter((log) => matches(this.#search, log));
+  offer(rows: readonly FreshRow[]): void {
+    const matching = isOfAll(this.#search) ? rows : rows.filter(({ log }) => matches(this.#search, log()));
     if (matching.length === 0) return;
-    const room = maxRequestsAtOnce - this.#requests.length;
-    this.#requests.push(...matching.slice(0, room));
-    this.#leftOut += Math.max(0, matching.length - room);
+    const all = [...this.#rows, ...matching];
+    this.#rows = all.slice(-this.#mostAtOnce);
+    this.#leftOut += all.length - this.#rows.length;
     this.#wake.abort();
   }
 
@@ -148,8 +161,8 @@ class Watcher {
   }
 
   take(): WatchedRequests {
-    const taken = { requests: this.#requests, leftOut: this.#leftOut };
-    [this.#requests, this.#leftOut, this.#wake] = [[], 0, new AbortController()];
+    const taken = { requests: this.#rows.map(({ log }) => log()), leftOut: this.#leftOut };
+    [this.#rows, this.#leftOut, this.#wake] = [[], 0, new AbortController()];
     return taken;
   }
 }

@@ -3,11 +3,8 @@
  * id, and for one that is too short to tell. @see RFC 9562, UUID version 7
  */
 export function timesOfId(prefix: string): { readonly firstMs: number; readonly lastMs: number } | undefined {
-  if (
-    !/^[0-9a-f]{8}(-[0-9a-f]{0,4}|-[0-9a-f]{4}-(7[0-9a-f]{0,3}|7[0-9a-f]{3}-([89ab][0-9a-f]{0,3}|[89ab][0-9a-f]{3}-[0-9a-f]{0,12})?)?)?$/.test(
-      prefix,
-    )
-  ) {
+  const completed = prefix + firstOfAll.slice(prefix.length);
+  if (prefix.length < 8 || !/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(completed)) {
     return undefined;
   }
   const digits = prefix.replaceAll('-', '').slice(0, 12);
@@ -18,6 +15,7 @@ export function timesOfId(prefix: string): { readonly firstMs: number; readonly 
   return { firstMs, lastMs };
 }
 
+const firstOfAll = '00000000-0000-7000-8000-000000000000';
 const earliestMs = Date.UTC(2020);
 const latestMs = Date.UTC(2100);
 

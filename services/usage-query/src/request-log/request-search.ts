@@ -59,6 +59,11 @@ export function matches(search: Search, log: RequestLogged): boolean {
   );
 }
 
+/** Whether it leaves nothing out. */
+export function isOfAll(search: Search): boolean {
+  return Object.values(search).every((wanted) => wanted === undefined);
+}
+
 /** Undefined for a number that a later release knows. */
 const outcomes: Readonly<Record<number, SearchedOutcome | undefined>> = {
   [RequestFilter.MOVED]: ['moved', 1],

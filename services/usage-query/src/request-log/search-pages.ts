@@ -26,7 +26,8 @@ const usualLimits = {
   sliceMs: 20,
   fewestRows: 100,
   firstRows: 500,
-  mostRows: 20_000,
+  /** The next slice may be on disk, where this one was in memory: then each of its rows can cost a read. */
+  mostRows: 4_000,
   /** Of rows that an older release wrote most are looked into in vain. */
   manyCandidates: 1_000,
 };
@@ -44,23 +45,24 @@ export async function searchPage(
   const giveUpAtMs = performance.now() + limits.searchMs;
   const walk = walkOf(search, before);
   const found: Logged[] = [];
+  const pageOf = (next: LogKey | undefined) => ({ requests: found.map(({ log }) => log), next });
   let candidates = size;
   let rows = limits.firstRows;
   for (let from: LogKey | undefined = await dayBefore(database, walk, walk.from); ; await otherWork()) {
-    if (from === undefined) return { requests: found.map(({ log }) => log), next: undefined };
+    if (from === undefined) return pageOf(undefined);
     const startedMs = performance.now();
     const slice = walkedRows(database, walk, from, rows);
-    const keys = await matchingKeys(database, slice, walk.where, candidates);
-    // Read after them: what is added to the log in between makes this slice shorter, and never leaves a gap.
-    const end = keys.length === candidates ? keys.at(-1) : await endOfSlice(database, slice, rows);
+    const keys = await keysIn(database, slice, walk.where, candidates);
+    // The slice's last row; undefined when it is the last slice. Read after them: what is added to the log in between makes this
+    // slice shorter, and never leaves a gap.
+    const [end] = keys.length === candidates ? keys.slice(-1) : await keysIn(database, slice, sql`1 = 1`, 1, rows - 1);
     const within = end === undefined ? keys : keys.filter((key) => !isBefore(key, end));
     const matching = (await readEntries(database, within)).filter(({ log }) => matches(search, log));
     found.push(...matching.slice(0, size - found.length));
     candidates = matching.length < within.length ? limits.manyCandidates : size - found.length;
-    const last = found.at(-1);
-    if (found.length === size && last !== undefined) return { requests: found.map(({ log }) => log), next: last.key };
+    if (found.length === size) return pageOf(found.at(-1)?.key);
     from = end ?? (await dayBefore(database, walk, { ...from, requestId: '' }));
-    if (performance.now() > giveUpAtMs) return { requests: found.map(({ log }) => log), next: from };
+    if (performance.now() > giveUpAtMs) return pageOf(from);
     rows = nextRows(rows, performance.now() - startedMs, limits);
   }
 }
@@ -87,20 +89,12 @@ interface Logged {
   readonly log: RequestLogged;
 }
 
-/** The first rows of a slice that may match. */
-async function matchingKeys(database: GatewayDatabase, slice: Sql, where: Sql, limit: number) {
+/** So many rows of a slice that fit, the newest first. */
+async function keysIn(database: GatewayDatabase, slice: Sql, where: Sql, limit: number, offset = 0) {
   const { rows } = await sql<LogKey>`
     select local_day as "localDay", request_id as "requestId" from (${slice}) as slice where ${where}
-    order by local_day desc, request_id desc limit ${sql.lit(limit)}`.execute(database);
+    order by local_day desc, request_id desc limit ${sql.lit(limit)} offset ${sql.lit(offset)}`.execute(database);
   return rows;
-}
-
-/** The last row of a slice. Undefined: it is the last slice. */
-async function endOfSlice(database: GatewayDatabase, slice: Sql, size: number) {
-  const { rows } = await sql<LogKey>`
-    select local_day as "localDay", request_id as "requestId" from (${slice}) as slice
-    order by local_day desc, request_id desc limit 1 offset ${sql.lit(size - 1)}`.execute(database);
-  return rows[0];
 }
 
 type Sql = RawBuilder<unknown>;

@@ -24,15 +24,20 @@ export async function findRequest(database: GatewayDatabase, { requestId }: Find
       .executeTakeFirst(),
     database
       .selectFrom('request_log')
-      .select('entry')
+      .select(['entry', 'logged_at_ms'])
       .where('local_day', 'in', days)
       .where('request_id', '=', requestId)
       .executeTakeFirst(),
   ]);
   return {
     ...(recorded === undefined ? {} : { request: toRecordedMessage(recorded) }),
-    ...(logged === undefined ? {} : { log: readLogged(logged) }),
+    ...(logged === undefined ? {} : { log: readLogged(logged), ...timeOf(logged.logged_at_ms) }),
   };
+}
+
+/** A release before did not note it. */
+function timeOf(loggedAtMs: number | null) {
+  return loggedAtMs === null ? {} : { loggedAt: timestampFromMs(loggedAtMs) };
 }
 
 export function readLogged({ entry }: { readonly entry: string }) {

@@ -16,7 +16,11 @@ export async function* watchRequests(
   { signal }: CallContext,
 ) {
   const search = { ...readSearch(request.search), sinceMs: undefined, untilMs: undefined };
-  for await (const { requests, leftOut } of feed.watch(search, AbortSignal.any([signal, draining]))) {
+  const mostAtOnce = Math.min(request.mostAtOnce || maxAtOnce, maxAtOnce);
+  for await (const { requests, leftOut } of feed.watch(search, mostAtOnce, AbortSignal.any([signal, draining]))) {
     yield { requests: [...requests], leftOut };
   }
 }
+
+/** More at once can't be read by anyone. */
+const maxAtOnce = 100;
