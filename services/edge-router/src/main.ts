@@ -25,7 +25,7 @@ async function checkSettings(env: Environment): Promise<void> {
 async function createEdge(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const count = readEdgeWorkers(env);
   if (count === 1) {
-    const { createEdgeRouterFromEnvironment } = await import('./stand-alone.ts');
+    const { createEdgeRouterFromEnvironment } = await import('./service.ts');
     return createEdgeRouterFromEnvironment(env, runtime);
   }
   const { host, port } = readEdgeRouterConfig(env);

@@ -131,7 +131,7 @@ class ModelLabels {
   of({ lease, message }: RequestLogEntry) {
     const last = this.#lastOf.get(message.model);
     if (lease === undefined) return last ?? unknownModel;
-    const provider = providerName(lease.format);
+    const provider = providerNames[lease.format];
     if (lease.modelUnlisted) return labelsOf(provider, unknownModel.gen_ai_request_model);
     if (last?.gen_ai_request_model === lease.model && last.gen_ai_provider_name === provider) return last;
     const labels = labelsOf(provider, lease.model);
@@ -147,9 +147,11 @@ function labelsOf(provider: string, model: string) {
 const unknownModel = labelsOf('other', 'other');
 
 /** `gen_ai.provider.name` of an account: whose format it speaks. */
-export function providerName(format: ProviderFormat): 'anthropic' | 'openai' {
-  return format === ProviderFormat.MESSAGES ? 'anthropic' : 'openai';
-}
+const providerNames: Readonly<Record<ProviderFormat, string>> = {
+  [ProviderFormat.UNSPECIFIED]: 'other',
+  [ProviderFormat.RESPONSES]: 'openai',
+  [ProviderFormat.MESSAGES]: 'anthropic',
+};
 
 /** Undefined where nothing can be said: no stream, an end before its time, no count, or but one token. */
 function secondsPerToken({ message, firstTokenMs }: RequestLogEntry): number | undefined {

@@ -1,22 +1,24 @@
-import { openFolder } from '@gateway/config';
+import { type Environment, openFolder } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
-import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
-import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { peerChannels } from '@gateway/lifecycle/transport';
+import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
 import { Leases } from './attempts/leases.ts';
 import { TokenCache, watchTokenChanges } from './authentication/authenticate.ts';
-import type { EdgeRouterConfig } from './config.ts';
+import { type EdgeRouterConfig, readEdgeRouterConfig, readEdgeRouterPeerUrls } from './config.ts';
 import { createEvents, createOutboxEvents } from './events.ts';
 import { createApp } from './http/app.ts';
 import { HttpServer } from './http/server.ts';
 import { routes } from './routes.ts';
 import { Outbox, type UsageSink } from './usage/outbox.ts';
+import { outboxDiskGauges } from './usage/outbox-disk.ts';
 import { RequestLog } from './usage/request-log.ts';
 
 /** The services that the edge calls. It never learns whether they are in its process. They are disposed of with it. */
@@ -41,6 +43,7 @@ export async function createEdgeRouterService(
   clock: Clock = systemClock,
 ): Promise<EdgeRouterService> {
   await openFolder('GATEWAY_DATA', config.outboxFolder);
+  outboxDiskGauges(runtime.metrics, config.outboxFolder);
   const events = createEvents(runtime);
   const stack = new AsyncDisposableStack();
   const stop = new AbortController();
@@ -107,4 +110,30 @@ export async function createEdgeRouterService(
     drain: (timeoutMs) => server.drain(timeoutMs),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+/** The edge as a process of its own, or as one of several. Connections are made in the background, and again for as long as it is open. */
+export async function createEdgeRouterFromEnvironment(
+  env: Environment,
+  runtime: ServiceRuntime,
+): Promise<EdgeRouterService> {
+  const urls = readEdgeRouterPeerUrls(env);
+  // Loaded here, so that one process without NATS never loads its client.
+  const { UsagePublisher } = await import('@gateway/usage-stream');
+  const stack = new AsyncDisposableStack();
+  const channel = await peerChannels(runtime, stack);
+  const publisher = stack.use(new UsagePublisher(urls.nats, runtime));
+  const peers: EdgeRouterPeers = {
+    identity: channel('identity', urls.identity).client(IdentityService),
+    limiter: channel('limiter', urls.limiter).client(LimiterService),
+    broker: channel('pool-broker', urls.broker).client(PoolBrokerService),
+    adapters: new Map([
+      [ProviderFormat.RESPONSES, channel('responses-adapter', urls.responsesAdapter).client(AdapterService)],
+      [ProviderFormat.MESSAGES, channel('messages-adapter', urls.messagesAdapter).client(AdapterService)],
+    ]),
+    usageQuery: channel('usage-query', urls.usageQuery).client(UsageQueryService),
+    usageSink: { record: (batch, signal) => publisher.publish(batch, signal) },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+  return createEdgeRouterService(readEdgeRouterConfig(env), peers, runtime);
 }

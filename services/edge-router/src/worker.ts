@@ -1,7 +1,7 @@
 import { readProcessConfig } from '@gateway/lifecycle';
 import { runWorker } from '@gateway/lifecycle/run-worker';
 import { openTls } from '@gateway/lifecycle/transport';
-import { createEdgeRouterFromEnvironment } from './stand-alone.ts';
+import { createEdgeRouterFromEnvironment } from './service.ts';
 
 /** One of several sibling processes that share the public port. */
 const { logLevel, drainTimeoutMs } = readProcessConfig(process.env);

@@ -73,11 +73,18 @@ const unreached: ReadonlySet<AttemptResult> = new Set([
 ]);
 
 /** Undefined for an endpoint that more than one pool serves. */
-function onlyPoolOf(formats: readonly ProviderFormat[]): 'Responses' | 'Messages' | undefined {
+function onlyPoolOf(formats: readonly ProviderFormat[]): string | undefined {
   const [format, ...others] = new Set(formats);
   if (format === undefined || others.length > 0) return undefined;
-  return format === ProviderFormat.MESSAGES ? 'Messages' : 'Responses';
+  return poolNames[format];
 }
+
+/** As clients read them. */
+const poolNames: Readonly<Record<ProviderFormat, string | undefined>> = {
+  [ProviderFormat.UNSPECIFIED]: undefined,
+  [ProviderFormat.RESPONSES]: 'Responses',
+  [ProviderFormat.MESSAGES]: 'Messages',
+};
 
 function notFound(text: string): GatewayError {
   return new GatewayError('model_not_found', text);

@@ -52,13 +52,17 @@ export class Leases implements Disposable {
     const { broker, timeoutMs } = this.#options;
     const acquiring = broker.acquire(request, { timeoutMs: timeoutMs + lateForMs });
     const late = Promise.withResolvers<never>();
-    const tooLate = new RpcError('deadline_exceeded', `The broker took longer than ${timeoutMs} ms.`);
+    let isLate = false;
+    const giveUp = () => {
+      isLate = true;
+      late.reject(new RpcError('deadline_exceeded', `The broker took longer than ${timeoutMs} ms.`));
+    };
     // Timers run before the network is read: an answer that came while this process stood still is in time.
-    const timer = setTimeout(() => setImmediate(() => late.reject(tooLate)), timeoutMs);
+    const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
     try {
       return await Promise.race([acquiring, late.promise]);
     } catch (thrown) {
-      if (thrown === tooLate) void this.#giveBack(acquiring, request.requestId);
+      if (isLate) void this.#giveBack(acquiring, request.requestId);
       throw thrown;
     } finally {
       clearTimeout(timer);

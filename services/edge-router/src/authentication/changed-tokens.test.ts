@@ -10,7 +10,7 @@ import { GrpcServer } from '@gateway/rpc/grpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { createTokenText } from '@gateway/tokens';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createEdgeRouterFromEnvironment } from '../stand-alone.ts';
+import { createEdgeRouterFromEnvironment } from '../service.ts';
 
 const token = create(TokenSchema, { tokenId: randomUUID(), kind: TokenKind.PERSONAL, label: 'laptop' });
 const text = createTokenText('personal');

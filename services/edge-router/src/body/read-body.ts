@@ -194,7 +194,9 @@ export async function* receiveUpload(
     failure ??= thrown;
     wake();
   };
-  const onClose = () => fail(brokenOff());
+  const onClose = () => {
+    if (!request.readableEnded) fail(brokenOff());
+  };
   request.on('readable', onChange).on('end', onChange).on('error', fail).on('close', onClose);
   using _stopping = signal && addAbortListener(signal, () => fail(signal.reason));
   let waitingSinceMs: number | undefined;

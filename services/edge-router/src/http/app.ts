@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { GatewayError, type GatewayErrorCode, toGatewayError } from '@gateway/errors';
-import { inSpan, withSpan } from '@gateway/telemetry';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { failSpan, inSpan, type Span, SpanKind, startSpan, withSpan } from '@gateway/telemetry';
 import express from 'express';
 import { admit } from '../admission/admit.ts';
 import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
@@ -9,9 +10,9 @@ import { HttpFault } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
 import { methodLabel, otherRoute } from '../request-metrics.ts';
 import type { AdmittedRequest, EndpointPeers, Route } from '../routes.ts';
+import { failureOf } from '../usage/describe-request.ts';
 import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
 import { clientRequestIdOf, clientSignal, nameForMessages, requestIdOf, sendError, sentOrLeft } from './respond.ts';
-import { endServerSpan, startServerSpan } from './server-span.ts';
 import { hasStalled } from './stalled-clients.ts';
 
 export interface AppPeers extends EndpointPeers {
@@ -140,4 +141,37 @@ function methodFault({ method, errorDialect }: Route, request: IncomingMessage):
 
 function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && /(?:^|[\s,])websocket(?:$|[\s,])/i.test(headers.upgrade ?? '');
+}
+
+/**
+ * The span of a request, which continues the trace that a valid `traceparent` of its client names. It says nothing that clients make,
+ * but for the method and path of what is an endpoint.
+ * @see https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-server-span
+ */
+function startServerSpan({ method, headers }: IncomingMessage, path: string, requestId: string): Span {
+  const label = methodLabel(method);
+  const name = path === otherRoute ? label : `${label} ${path}`;
+  const traceparent = headers.traceparent;
+  const span = startSpan(name, { kind: SpanKind.SERVER, ...(typeof traceparent === 'string' && { traceparent }) });
+  if (!span.isRecording()) return span;
+  span.setAttributes({ 'http.request.method': label, 'url.scheme': 'http', 'gateway.request_id': requestId });
+  return path === otherRoute ? span : span.setAttributes({ 'http.route': path, 'url.path': path });
+}
+
+/** Ends it with what became of the request, and whether a collector that samples by the end is to keep the trace. */
+function endServerSpan(span: Span, entry: RequestLogEntry): void {
+  if (span.isRecording()) describe(span, entry);
+  span.end();
+}
+
+/** With `gen_ai.operation.name` it would be a call of a model, as its span `chat` is, and be counted as one. */
+function describe(span: Span, { message, lease }: RequestLogEntry): void {
+  const { status, ending, slow } = message;
+  const hasFailed = status >= 500 || ending === RequestEnding.FAILED;
+  span.setAttribute('http.response.status_code', status);
+  if (lease?.modelUnlisted === false) span.setAttribute('gen_ai.request.model', lease.model);
+  if (hasFailed) failSpan(span, failureOf(message));
+  else if (ending !== RequestEnding.COMPLETED) span.setAttribute('error.type', failureOf(message));
+  const keep = hasFailed ? 'failed' : slow ? 'slow' : undefined;
+  if (keep !== undefined) span.setAttributes({ 'gateway.sampling.keep': true, 'gateway.sampling.reason': keep });
 }

@@ -26,6 +26,8 @@ describe('AnswerRelay', () => {
   let url: string;
   let frames: readonly ScriptedFrame[];
   let together: boolean;
+  /** Short only where a stream is silent: on a busy machine any answer would have comments. */
+  let heartbeatMs: number;
   let call: ScriptedCall;
   let events: string[];
 
@@ -38,6 +40,7 @@ describe('AnswerRelay', () => {
   beforeEach(() => {
     events = [];
     together = false;
+    heartbeatMs = 60_000;
   });
 
   async function relay(response: ServerResponse): Promise<void> {
@@ -73,7 +76,7 @@ describe('AnswerRelay', () => {
           },
         },
         clock: systemClock,
-        config: { heartbeatMs: 40 },
+        config: { heartbeatMs },
         events: {
           streamBegan: ({ firstTokenMs = 0 }) => void events.push(firstTokenMs > 0 ? 'stream began' : 'at no time'),
           streamEnded: () => void events.push('stream ended'),
@@ -199,6 +202,7 @@ describe('AnswerRelay', () => {
   });
 
   it('sends no comment in the middle of an event', async () => {
+    heartbeatMs = 40;
     frames = [{ head: streamHead, body: text('data: {"half') }, 'hang'];
     const controller = new AbortController();
     const reader = (await fetch(url, { signal: controller.signal })).body?.getReader();
@@ -229,6 +233,7 @@ describe('AnswerRelay', () => {
   });
 
   it('keeps a silent stream alive with comments', async () => {
+    heartbeatMs = 40;
     frames = [{ head: streamHead, body: text('data: 1\n\n') }, 'hang'];
     const controller = new AbortController();
     const reader = (await fetch(url, { signal: controller.signal })).body?.getReader();

@@ -240,7 +240,7 @@ describe('Outbox', () => {
     await using late = await stuck;
     const stuckMs = performance.now();
     for (let n = 1; n <= 20; n++) await late.outbox.finish(usageEvent(`late${n}`));
-    expect(performance.now() - stuckMs).toBeLessThan(1_000);
+    expect(performance.now() - stuckMs).toBeLessThan(2_000);
   });
 
   it('delivers log entries too, also those of a process that died, and leaves them out when too much waits', async () => {

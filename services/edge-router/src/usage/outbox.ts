@@ -41,7 +41,7 @@ const maxRowsWithLogs = 20_000;
 /** Two deliveries begin so far apart at least: what ends together goes together, and what ends alone at once. */
 const gatherMs = 2;
 /** How long the end of a request waits for its delivery. */
-const lateMs = 300;
+const lateMs = 1_000;
 const maxRetryMs = 1_000;
 const sendTimeoutMs = 10_000;
 

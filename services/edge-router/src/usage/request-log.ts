@@ -16,9 +16,9 @@ import {
   RequestLoggedSchema,
   RequestTimesSchema,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
-import type { Metrics } from '@gateway/telemetry';
+import { failSpan, type Metrics, type Span, startSpan, withSpan } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
-import { AttemptSpan } from '../attempts/attempt-span.ts';
+import { attemptFailure, wordOf } from './describe-request.ts';
 import type { Outbox } from './outbox.ts';
 
 /** An edge logs so many requests a second at most of those that no account was tried for: a flood of refusals ends here. */
@@ -86,7 +86,7 @@ export class RequestLogEntry {
   readonly #monotonicMs: () => number;
   readonly #startedAt: number;
   #acquireStarted = 0;
-  #span: AttemptSpan | undefined;
+  #span: Span | undefined;
 
   /** @param monotonicMs a clock that never jumps. */
   constructor({ receivedAtMs, slowMs = Infinity, ...request }: LoggedRequest, monotonicMs = () => performance.now()) {
@@ -142,12 +142,12 @@ export class RequestLogEntry {
     this.message.attempts.push(create(LoggedAttemptSchema, attempt));
     this.message.moved = this.message.attempts.length > 1;
     this.lease = result.value;
-    this.#span = new AttemptSpan(this.lease);
+    this.#span = startAttemptSpan(this.lease);
   }
 
   /** Runs `work` as a part of the attempt that has begun: calls that it makes are seen within it. */
   withinAttempt<T>(work: () => T): T {
-    return this.#span === undefined ? work() : this.#span.run(work);
+    return this.#span === undefined ? work() : withSpan(this.#span, work);
   }
 
   onBrokerAway(): void {
@@ -174,7 +174,7 @@ export class RequestLogEntry {
     const attempt = this.#attempt;
     if (attempt === undefined || attempt.ended !== undefined) return;
     Object.assign(attempt, { ended: this.#now(), result, upstreamStatus, retryAt, givenUp });
-    this.#span?.end(attempt);
+    if (this.#span !== undefined) endAttemptSpan(this.#span, attempt);
   }
 
   /** The client was cut off because it took nothing, whether or not the attempt had ended well. */
@@ -213,6 +213,26 @@ export class RequestLogEntry {
 }
 
 const longestModel = 100;
+
+/** An attempt as operators see it in traces: from its lease to its end. */
+function startAttemptSpan({ pool, accountId }: Lease): Span {
+  const span = startSpan('attempt');
+  if (span.isRecording()) span.setAttributes({ 'gateway.pool': pool, 'gateway.account': accountId });
+  return span;
+}
+
+function endAttemptSpan(span: Span, attempt: LoggedAttempt): void {
+  const { result, givenUp, upstreamStatus } = attempt;
+  if (span.isRecording()) {
+    span.setAttribute('gateway.attempt.result', wordOf(AttemptResult, result));
+    if (upstreamStatus > 0) span.setAttribute('gateway.attempt.upstream_status', upstreamStatus);
+    const isGivenUp = givenUp !== AttemptGivenUp.UNSPECIFIED;
+    if (isGivenUp) span.setAttribute('gateway.attempt.given_up', wordOf(AttemptGivenUp, givenUp));
+    const hasFailed = result !== AttemptResult.SUCCEEDED && givenUp !== AttemptGivenUp.CLIENT_LEFT;
+    if (hasFailed) failSpan(span, attemptFailure(attempt));
+  }
+  span.end();
+}
 
 const causes = {
   exhausted: NoAccountCause.EXHAUSTED,
