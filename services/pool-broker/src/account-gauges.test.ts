@@ -1,6 +1,11 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { type AttemptOutcomeSchema, AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  AccountProblem,
+  type AttemptOutcomeSchema,
+  AttemptResult,
+  type Lease,
+} from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
@@ -55,9 +60,9 @@ describe('what metrics show of accounts', () => {
     const { clock, lease, end, shown } = brokerOf([...accounts.slice(0, 2), draining]);
     const [first] = [await lease(), await lease()];
     expect(await shown('gateway_account_state')).toEqual([
-      'account_state{pool="responses",account="a",state="available"} 1',
-      'account_state{pool="responses",account="b",state="available"} 1',
-      'account_state{pool="messages",account="m",state="draining"} 1',
+      'account_state{pool="responses",account="a",state="available",use="active"} 1',
+      'account_state{pool="responses",account="b",state="available",use="active"} 1',
+      'account_state{pool="messages",account="m",state="draining",use="draining"} 1',
     ]);
     await end(first, limitedFor(1));
     expect((await shown('gateway_account_state')).slice(0, 2).sort()).toEqual([
@@ -66,7 +71,7 @@ describe('what metrics show of accounts', () => {
     ]);
     const name = first?.accountId.slice(-1);
     expect(await shown('gateway_account_state')).toContain(
-      `account_state{pool="responses",account="${name}",state="cooling"} 1`,
+      `account_state{pool="responses",account="${name}",state="cooling",use="active"} 1`,
     );
     expect(await shown('gateway_account_in_flight')).toContain(
       `account_in_flight{pool="responses",account="${name}"} 0`,
@@ -74,6 +79,16 @@ describe('what metrics show of accounts', () => {
     expect((await shown('gateway_account_in_flight')).filter((line) => line.endsWith(' 1'))).toHaveLength(1);
     clock.advanceMs(hourMs);
     expect((await shown('gateway_account_state')).filter((line) => line.includes('available'))).toHaveLength(2);
+  });
+
+  it('tells an account that its provider took out of service from one that operators disabled', async () => {
+    const unwanted = sampleAccount('messages', 'm', { state: 'disabled' });
+    const { lease, end, shown } = brokerOf([sampleAccount('responses', 'a'), unwanted]);
+    await end(await lease(), { result: AttemptResult.UNAUTHORIZED, problem: AccountProblem.ACCOUNT_DISABLED });
+    expect(await shown('gateway_account_state')).toEqual([
+      'account_state{pool="responses",account="a",state="disabled",use="active"} 1',
+      'account_state{pool="messages",account="m",state="disabled",use="disabled"} 1',
+    ]);
   });
 
   it('is what is left of each quota that is known, and when the first of them is used up', async () => {

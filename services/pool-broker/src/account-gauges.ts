@@ -10,8 +10,7 @@ import {
   stateOf,
   windowsAt,
 } from './health/eligibility.ts';
-import { exhaustionOf } from './health/exhaustion.ts';
-import { isInService } from './health/quota-forecasts.ts';
+import { exhaustionOf, isInService } from './health/quota-forecasts.ts';
 import type { Broker } from './selection/broker.ts';
 import { readAccounts } from './selection/read-candidates.ts';
 
@@ -51,8 +50,8 @@ function accountGauges(metrics: Metrics) {
   return {
     state: metrics.gauge({
       name: 'gateway_account_state',
-      help: 'The state that an account is in, which has the value 1: available, cooling, probing, disabled, draining.',
-      labels: ['pool', 'account', 'state'],
+      help: 'The state that an account is in, which has the value 1: available, cooling, probing, disabled, draining. `use` is what operators want of it: active, draining, disabled.',
+      labels: ['pool', 'account', 'state', 'use'],
     }),
     inFlight: metrics.gauge({
       name: 'gateway_account_in_flight',
@@ -148,8 +147,8 @@ async function readPool({ store, clock }: Broker, pool: string, accounts: readon
 }
 
 function showAccount(gauges: Gauges, { view, state, windows, secondsLeft }: ShownAccount): void {
-  const { pool, name: account } = view.account;
-  gauges.state.set({ pool, account, state }, 1);
+  const { pool, name: account, use } = view.account;
+  gauges.state.set({ pool, account, state, use }, 1);
   gauges.inFlight.set({ pool, account }, view.inFlight);
   if (secondsLeft !== undefined) gauges.exhaustion.set({ pool, account }, secondsLeft);
   // Several models may have quotas of one name.

@@ -81,8 +81,11 @@ describe.each(waysToShare)('brokers that share credentials in %s', (kind) => {
     let answers = 0;
     const ask = async ({ credential }: (typeof brokers)[number]) => {
       while (performance.now() < endsAtMs) {
-        expect(await statusAt(simulator, await credential())).toBe(200);
-        answers++;
+        const askedAtMs = performance.now();
+        const status = await statusAt(simulator, await credential());
+        // A token is good for a tenth of its life at least, which a busy machine may let pass.
+        if (performance.now() - askedAtMs < 200) expect(status).toBe(200);
+        if (status === 200) answers++;
         await sleep(5);
       }
     };

@@ -186,7 +186,10 @@ const leastThinkings = {
   low_effort: LeastThinking.LOW_EFFORT,
 };
 
-export const providerFormats = { responses: ProviderFormat.RESPONSES, messages: ProviderFormat.MESSAGES };
+export const providerFormats: Readonly<Record<PoolFormat, ProviderFormat>> = {
+  responses: ProviderFormat.RESPONSES,
+  messages: ProviderFormat.MESSAGES,
+};
 
 export async function followReports(
   catalog: Catalog,

@@ -1,4 +1,4 @@
-import type { ClassConfig, PoolConfig, PoolFormat } from '@gateway/config';
+import { type ClassConfig, type PoolConfig, type PoolFormat, poolFormats } from '@gateway/config';
 import { z } from 'zod';
 
 const providerModelSchema = z.object({
@@ -40,7 +40,7 @@ export function listModels(classes: readonly ClassConfig[], pools: readonly Pool
   const offered = classes.filter(({ candidates }) =>
     candidates.some((candidate) => pools.some(({ pool }) => pool.name === candidate.pool)),
   );
-  const direct = [...ownedModels('responses', classes, pools), ...ownedModels('messages', classes, pools)];
+  const direct = poolFormats.flatMap((format) => ownedModels(format, classes, pools));
   const seen = new Set<string>();
   const once = direct.filter(({ id }) => !seen.has(id) && seen.add(id));
   const classNames = offered.map(({ name }) => name);

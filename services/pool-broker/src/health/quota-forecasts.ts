@@ -1,6 +1,5 @@
-import type { AccountView } from './eligibility.ts';
-import { windowsAt } from './eligibility.ts';
-import { type Exhaustion, exhaustionOf } from './exhaustion.ts';
+import { type AccountHealth, isRunning } from './account-health.ts';
+import { type AccountView, leftOf, windowsAt } from './eligibility.ts';
 
 export interface QuotaForecast {
   readonly pool: string;
@@ -20,6 +19,154 @@ export function forecastsOf(views: readonly AccountView[], nowMs: number): reado
       exhaustion: exhaustionOf(serving, models, nowMs),
     }));
   });
+}
+
+/** When a pool will have used up its quotas, if it goes on as it did since they began. */
+export type Exhaustion =
+  /** Nothing is known of how fast any quota is used. */
+  | { readonly kind: 'unknown' }
+  /** The quotas are renewed faster than they are used. */
+  | { readonly kind: 'never' }
+  /** No account can be used then, for the most part because of `window`; empty when it is cooldowns. It may be now. */
+  | { readonly kind: 'at'; readonly atMs: number; readonly window: string };
+
+/** What an account can be used for is known by. */
+export type Usable = Pick<AccountHealth, 'cooldowns' | 'windows'>;
+
+/**
+ * Lets the load go on from one change to the next: accounts come back, windows begin anew or are used up. A pool that lasts until
+ * each window has begun anew lasts for ever. Accounts that reported no quota are left out.
+ *
+ * @param models pattern of a family, whose quotas count besides those of whole accounts; empty for requests of no family.
+ */
+export function exhaustionOf(accounts: readonly Usable[], models: string, nowMs: number): Exhaustion {
+  const known = accounts.map((account) => toSupply(account, models, nowMs)).filter(({ windows }) => windows.length > 0);
+  if (known.length === 0) return { kind: 'unknown' };
+  const supplies = sampleOf(known, nowMs);
+  const loads = loadsOf(supplies, nowMs);
+  const windows = supplies.flatMap((supply) => supply.windows);
+  const lastMs = nowMs + windows.reduce((longest, { lengthMs }) => Math.max(longest, lengthMs), 0);
+  for (let now = nowMs, step = 0; now <= lastMs; step++) {
+    if (!shareLoad(supplies, loads, now)) return { kind: 'at', atMs: now, window: mostSpent(windows) };
+    // Every change counts, until there are very many: then those that are close together are one.
+    const leastMs = step * windows.length < exactLooks ? 1 : Math.max(1, (now - nowMs) / 32);
+    const next = Math.max(now + leastMs, nextChangeMs(supplies, now));
+    for (const window of windows) useUntil(window, now, next);
+    now = next;
+  }
+  return { kind: 'never' };
+}
+
+/** How many times a window is looked at before that: a few milliseconds of work, which others wait for. */
+const exactLooks = 400_000;
+
+/** Of very many accounts some stand for all, from those with most left to those with least: within a twentieth of the exact time. */
+function sampleOf(supplies: readonly Supply[], nowMs: number): readonly Supply[] {
+  if (supplies.length <= mostAccounts) return supplies;
+  const sorted = supplies.toSorted((one, other) => usableOf(other, nowMs) - usableOf(one, nowMs));
+  const step = sorted.length / mostAccounts;
+  return Array.from({ length: mostAccounts }, (_, n) => sorted[Math.floor(n * step)]).filter(
+    (one) => one !== undefined,
+  );
+}
+
+const mostAccounts = 64;
+
+/** What one account has left. The estimate moves it on in time. */
+interface Supply {
+  readonly usableFromMs: number;
+  readonly windows: readonly RunningWindow[];
+}
+
+interface RunningWindow {
+  readonly name: string;
+  /** Share of the window, 0 to 1. */
+  left: number;
+  resetsAtMs: number;
+  readonly lengthMs: number;
+  /** Share of the window that goes in a millisecond. */
+  speed: number;
+}
+
+function toSupply({ cooldowns, windows }: Usable, models: string, nowMs: number): Supply {
+  // Only cooldowns of the whole account keep it.
+  const ends = cooldowns.flatMap((cooldown) =>
+    cooldown.model === '' && isRunning(cooldown, nowMs) ? [cooldown.untilMs] : [],
+  );
+  const running = windowsAt({ windows }, nowMs)
+    .filter((window) => window.models === '' || window.models === models)
+    .flatMap((window) => {
+      const { name, resetsAtMs, lengthMs = 0 } = window;
+      return resetsAtMs === undefined || lengthMs === 0
+        ? []
+        : [{ name, left: leftOf(window), resetsAtMs, lengthMs, speed: 0 }];
+    });
+  return { usableFromMs: Math.max(0, ...ends), windows: running };
+}
+
+/** Of each kind of window, the share that goes in a millisecond when one account carries all of the load, on average so far. */
+function loadsOf(supplies: readonly Supply[], nowMs: number): ReadonlyMap<string, number> {
+  const all = supplies.flatMap(({ windows }) => windows);
+  const loads = [...Map.groupBy(all, ({ name }) => name)].map(([name, ofName]) => {
+    const used = ofName.reduce((sum, window) => sum + speedSoFar(window, nowMs), 0);
+    // Accounts without such a window carry load as well, which others would feel in theirs.
+    return [name, (used * supplies.length) / ofName.length] as const;
+  });
+  return new Map(loads);
+}
+
+function speedSoFar({ left, resetsAtMs, lengthMs }: RunningWindow, nowMs: number): number {
+  const elapsedMs = nowMs - (resetsAtMs - lengthMs);
+  // In less time a window says nothing of a speed.
+  return elapsedMs < 60_000 ? 0 : (1 - left) / elapsedMs;
+}
+
+/** Sets the speed at which windows are used: load goes where something is left. False when no account can be used. */
+function shareLoad(supplies: readonly Supply[], loads: ReadonlyMap<string, number>, nowMs: number): boolean {
+  let total = 0;
+  for (const supply of supplies) total += usableOf(supply, nowMs);
+  if (total === 0) return false;
+  for (const supply of supplies) {
+    const share = usableOf(supply, nowMs) / total;
+    for (const window of supply.windows) window.speed = share * (loads.get(window.name) ?? 0);
+  }
+  return true;
+}
+
+/** 0 for an account that can't be used. */
+function usableOf({ usableFromMs, windows }: Supply, nowMs: number): number {
+  if (usableFromMs > nowMs) return 0;
+  let least = 1;
+  for (const { left } of windows) least = Math.min(least, left);
+  return least > nothing ? least : 0;
+}
+
+function nextChangeMs(supplies: readonly Supply[], nowMs: number): number {
+  let next = Number.POSITIVE_INFINITY;
+  for (const { usableFromMs, windows } of supplies) {
+    if (usableFromMs > nowMs) next = Math.min(next, usableFromMs);
+    for (const { left, speed, resetsAtMs } of windows) {
+      next = Math.min(next, resetsAtMs, speed > 0 && left > 0 ? nowMs + left / speed : resetsAtMs);
+    }
+  }
+  return next;
+}
+
+function useUntil(window: RunningWindow, nowMs: number, untilMs: number): void {
+  window.left = Math.max(0, window.left - window.speed * (untilMs - nowMs));
+  if (window.resetsAtMs > untilMs) return;
+  window.left = 1;
+  window.resetsAtMs += window.lengthMs * Math.ceil((untilMs - window.resetsAtMs + 1) / window.lengthMs);
+}
+
+/** Rounding leaves no more than this of what is used up. */
+const nothing = 1e-9;
+
+/** The kind of window that is used up on most accounts; empty when none is. */
+function mostSpent(windows: readonly RunningWindow[]): string {
+  const spent = windows.filter(({ left }) => left <= nothing);
+  const byName = [...Map.groupBy(spent, ({ name }) => name)].sort(([, one], [, other]) => other.length - one.length);
+  return byName[0]?.[0] ?? '';
 }
 
 /** Disabled and draining accounts take nothing, however much they have left. */

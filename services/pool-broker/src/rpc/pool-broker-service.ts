@@ -1,8 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { PoolFormat } from '@gateway/config';
+import { type PoolFormat, poolFormats } from '@gateway/config';
 import { GatewayError } from '@gateway/errors';
-import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   type PoolBrokerService,
   type QuotaForecastSchema,
@@ -114,9 +114,8 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
 }
 
 /** Nothing for unspecified, and for formats of a newer contract. */
-function fromProviderFormat(format: ProviderFormat): PoolFormat[] {
-  if (format === ProviderFormat.RESPONSES) return ['responses'];
-  return format === ProviderFormat.MESSAGES ? ['messages'] : [];
+function fromProviderFormat(format: ProviderFormat): readonly PoolFormat[] {
+  return poolFormats.filter((each) => providerFormats[each] === format);
 }
 
 function toForecastMessage({ exhaustion, ...of }: QuotaForecast): MessageInitShape<typeof QuotaForecastSchema> {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Cooldown, healthy, type SeenWindow } from './account-health.ts';
-import { exhaustionOf, type Usable } from './exhaustion.ts';
+import { exhaustionOf, type Usable } from './quota-forecasts.ts';
 
 const hour = 3_600_000;
 const now = Date.parse('2026-11-21T12:00:00Z');
