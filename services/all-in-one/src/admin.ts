@@ -65,7 +65,7 @@ async function ownAdminToken(env: Environment, database: GatewayDatabase): Promi
   const text = createTokenText('operator');
   const operators = new OperatorStore(database);
   const first = (await operators.list()).find(({ name }) => name === firstOperatorName);
-  if (first !== undefined) await operators.rotate(first.operator_id, text);
+  if (first !== undefined) await operators.rotate(first.operator_id, text, 0);
   await data.write(adminTokenFile, text);
   return new Secret(text);
 }

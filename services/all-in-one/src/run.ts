@@ -80,21 +80,35 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   const { identity, edge, simulatorUrl } = gateway;
   const url = (scheme: string, host: string, port: number) =>
     `${scheme}://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
+  const adminUrl = url(tls === undefined ? 'http' : 'https', config.adminHost, admin.port);
   process.stdout.write(
     welcomeText({
       baseUrl: url('http', config.host, edge.port),
-      adminUrl: url(tls === undefined ? 'http' : 'https', config.adminHost, admin.port),
+      adminUrl,
       // Tokens of a shared database are the operator's business.
       token: isDatabaseShared ? undefined : await firstToken(identity, data, simulatorUrl !== undefined),
       signInWith: signInText(env, isDatabaseShared),
       simulatorUrl,
+      settings: settingsForCommands(env, adminUrl),
     }),
   );
 
-  await stop.received;
+  const signal = await stop.received;
+  logger.info({ signal }, 'draining');
+  if (process.stderr.isTTY)
+    process.stderr.write('\n  Stopping: answers under way may end. Ctrl-C again stops at once.\n');
   admin.announceDrain();
   await gateway.admin.drain?.(config.drainTimeoutMs);
   await edge.drain?.(config.drainTimeoutMs);
+}
+
+/** What gatewayctl needs, beside what it takes by itself, to find this gateway and its operator's token. */
+function settingsForCommands(env: Environment, adminUrl: string): Readonly<Record<string, string>> {
+  const folder = new EnvReader(env).optional('GATEWAY_DATA');
+  return {
+    ...(adminUrl !== 'http://127.0.0.1:9090' && { GATEWAY_ADMIN_URL: adminUrl }),
+    ...(folder !== undefined && { GATEWAY_DATA: folder }),
+  };
 }
 
 /** What a person signs in to the console with at first. */

@@ -1,3 +1,4 @@
+import { firstCurl, nextStepLines, providerLines } from '@gateway/presentation';
 import { type IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { tokenSha256 } from '@gateway/tokens';
@@ -12,29 +13,29 @@ export interface Welcome {
   readonly token: string | undefined;
   /** Set when no provider account is configured. */
   readonly simulatorUrl: string | undefined;
+  /** With which gatewayctl finds this gateway from another terminal. Empty: it does so by itself. */
+  readonly settings: Readonly<Record<string, string>>;
 }
 
-/** What a person sees once the gateway runs: where it is, and a line to paste. */
-export function welcomeText({ baseUrl, adminUrl, signInWith, token, simulatorUrl }: Welcome): string {
-  const messages = [{ role: 'user', content: 'Hello there' }];
-  const body = JSON.stringify({ model: 'gateway/sterk', stream: true, messages });
-  const providers = `
-  Providers               simulated, at ${simulatorUrl}
-                          set OPENAI_API_KEY and/or ANTHROPIC_API_KEY, or GATEWAY_CONFIG, for real ones`;
-  const tokenLine =
+/** What a person sees once the gateway runs: where it is, a line to paste, and what to do next. */
+export function welcomeText({ baseUrl, adminUrl, signInWith, token, simulatorUrl, settings }: Welcome): string {
+  return [
+    '',
+    `  The gateway listens on  ${baseUrl}`,
+    `  Console                 ${adminUrl}   sign in with ${signInWith}`,
+    ...providerLines(simulatorUrl),
     token === undefined
-      ? '\n  Make a token with       npx gatewayctl token create --label my-first, or in the console'
-      : `  Token                   ${token}${simulatorUrl === undefined ? '   (shown only now)' : ''}`;
-  return `
-  The gateway listens on  ${baseUrl}
-  Console                 ${adminUrl}   sign in with ${signInWith}${simulatorUrl === undefined ? '' : providers}
-${tokenLine}
-
-  Try it:
-
-curl -N ${baseUrl}/v1/chat/completions -H 'Authorization: Bearer ${token ?? '<token>'}' -H 'Content-Type: application/json' -d '${body}'
-
-`;
+      ? '  Make a token with       npx gatewayctl token create --label my-first, or in the console'
+      : `  Token                   ${token}${simulatorUrl === undefined ? '   (shown only now)' : ''}`,
+    '',
+    '  Try it:',
+    '',
+    firstCurl(baseUrl, token),
+    '',
+    ...nextStepLines(settings),
+    '',
+    '',
+  ].join('\n');
 }
 
 /**

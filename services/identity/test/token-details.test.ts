@@ -84,6 +84,21 @@ describe.each(testDatabases)('a token that is given another text, over $name', (
     expect(await world.resolve(tokenText)).toBeUndefined();
   });
 
+  it('gets one new text when several rotate it at the same time with the same revision in mind', async () => {
+    await using world = await openWorld(open);
+    const { token } = await world.issue();
+    const { tokenId } = token;
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => world.client.rotate({ tokenId, expectedRevision: 1n, keepOldSeconds: 60 })),
+    );
+    const texts = answers.flatMap(({ tokenText, conflict }) => (conflict ? [] : [tokenText]));
+    expect(texts).toHaveLength(1);
+    expect(await world.resolve(texts[0] ?? '')).toMatchObject({ tokenId, revision: 2n });
+    for (const { conflict, token, tokenText } of answers) {
+      if (conflict) expect([token?.revision, tokenText]).toEqual([2n, '']);
+    }
+  });
+
   it('answers to the old one for as long as asked, to the millisecond, and says until when', async () => {
     await using world = await openWorld(open);
     const { token, tokenText } = await world.issue();

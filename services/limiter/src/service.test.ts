@@ -152,7 +152,7 @@ describe('the limiter service', () => {
     });
     beforeEach(() => {
       getDayTotal.mockReset();
-      open({ usageQuery: { getDayTotal, getUsage: () => Promise.reject(new Error('not asked for')) } });
+      open({ usageQuery: { getDayTotal } });
     });
 
     it('loads a token’s day total once, before it judges the budget', async () => {

@@ -20,7 +20,7 @@ export interface Limiter {
 
 export interface LimiterPeers {
   /** Where day totals of `token:<id>` keys are loaded from when the store lost them. Without it they start at zero. */
-  readonly usageQuery?: Client<typeof UsageQueryService> | undefined;
+  readonly usageQuery?: Pick<Client<typeof UsageQueryService>, 'getDayTotal'> | undefined;
 }
 
 export interface LimiterParts {

@@ -24,6 +24,5 @@ export class UsageLedger {
         includedRequestIds: requestIds.filter((id) => this.#tokens.has(id)),
       });
     },
-    getUsage: () => Promise.reject(new Error('not asked for')),
   };
 }

@@ -108,7 +108,7 @@ export function identityHandlers({
     },
 
     /** A new text; this answer is the only place where it ever is. */
-    async rotate({ tokenId, keepOldSeconds }) {
+    async rotate({ tokenId, keepOldSeconds, expectedRevision }) {
       if (keepOldSeconds > maxKeepOldSeconds) {
         throw new GatewayError('invalid_request', `keep_old_seconds must be at most ${maxKeepOldSeconds} (30 days).`);
       }
@@ -119,9 +119,10 @@ export function identityHandlers({
       }
       const { tokenText, hash } = newText(before.kind);
       const oldUntilMs = keepOldSeconds === 0 ? undefined : nowMs + keepOldSeconds * 1_000;
-      const token = (await store.rotate(tokenId, hash, oldUntilMs)) ?? (await unrevoked(tokenId));
+      const rotated = await store.rotate(tokenId, hash, oldUntilMs, Number(expectedRevision));
+      if (rotated === undefined) return { token: toTokenMessage(await unrevoked(tokenId)), conflict: true };
       changes.announce();
-      return { token: toTokenMessage(token), tokenText };
+      return { token: toTokenMessage(rotated), tokenText };
     },
 
     /** Tokens that match, newest first. */

@@ -148,15 +148,21 @@ export class TokenStore {
     return await this.#change(tokenId, () => columns, expectedRevision);
   }
 
-  /** Gives a token another text. The one it has works until `oldUntilMs`. Undefined: there is no such one that was not revoked. */
-  async rotate(tokenId: string, hash: TokenHash, oldUntilMs: number | undefined): Promise<Token | undefined> {
-    return await this.#change(tokenId, ({ ref }) => ({
+  /** Gives a token another text. The one it has works until `oldUntilMs`. Undefined: as of `update`. */
+  async rotate(
+    tokenId: string,
+    hash: TokenHash,
+    oldUntilMs: number | undefined,
+    expectedRevision: number,
+  ): Promise<Token | undefined> {
+    const columns: Columns = ({ ref }) => ({
       ...{ hash_key_id: hash.keyId, token_hash: hash.hash },
       // What the columns have before this statement.
       previous_hash_key_id: oldUntilMs === undefined ? null : ref('hash_key_id'),
       previous_token_hash: oldUntilMs === undefined ? null : ref('token_hash'),
       previous_until_ms: oldUntilMs ?? null,
-    }));
+    });
+    return await this.#change(tokenId, columns, expectedRevision);
   }
 
   /** The number of the latest change. */

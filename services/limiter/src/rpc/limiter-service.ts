@@ -148,7 +148,8 @@ export function readLocalDay(text: string): LocalDay {
 
 /** Whether tokens of that day still matter (`open`), can't limit anything any more (`over`), or can't exist yet. */
 export function dayState(day: LocalDay, nowMs: number): 'open' | 'over' | 'future' {
+  const today = localDayOf(nowMs);
   // A caller's clock may run ahead of ours across midnight: tomorrow is taken.
-  if (day > addLocalDays(localDayOf(nowMs), 1)) return 'future';
+  if (day > today && day > addLocalDays(today, 1)) return 'future';
   return nowMs < dayForgottenAtMs(day) ? 'open' : 'over';
 }

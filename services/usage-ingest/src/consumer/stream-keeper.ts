@@ -63,13 +63,8 @@ export async function tendStream({ connection, consumer, names, maxBytes, ...wat
 /** How old the first message is that the stream has from a number on; 0 when there is none. */
 async function secondsSince(manager: JetStreamManager, names: UsageStreamNames, seq: number): Promise<number> {
   const query = { seq, next_by_subj: names.subject };
-  try {
-    const { time } = await manager.streams.getMessage(names.stream, query);
-    return Math.max(0, (Date.now() - time.getTime()) / 1_000);
-  } catch (thrown) {
-    if (thrown instanceof NatsError && thrown.api_error?.code === 404) return 0;
-    throw thrown;
-  }
+  const first = await ifThere(manager.streams.getMessage(names.stream, query));
+  return first === undefined ? 0 : Math.max(0, (Date.now() - first.time.getTime()) / 1_000);
 }
 
 /** Makes the consumer, or brings its settings up to date. Any number of processes may do so at once. */
@@ -84,17 +79,16 @@ async function ensureConsumer(manager: JetStreamManager, { stream, consumer, sub
     max_deliver: -1,
     max_ack_pending: maxAckPending,
   };
-  const known = await knownConfig(manager, stream, consumer);
+  const known = (await ifThere(manager.consumers.info(stream, consumer)))?.config;
   if (known === undefined) await manager.consumers.add(stream, config);
   // One that is as it should be is not named again: while its stream gets more copies, NATS would leave it with one.
   else if (!isDeepStrictEqual({ ...known, ...config }, known)) await manager.consumers.update(stream, consumer, config);
 }
 
-async function knownConfig(manager: JetStreamManager, stream: string, consumer: string) {
-  try {
-    return (await manager.consumers.info(stream, consumer)).config;
-  } catch (thrown) {
+/** Undefined when there is no such thing. */
+function ifThere<T>(asked: Promise<T>): Promise<T | undefined> {
+  return asked.catch((thrown: unknown) => {
     if (thrown instanceof NatsError && thrown.api_error?.code === 404) return undefined;
     throw thrown;
-  }
+  });
 }
