@@ -1,0 +1,3 @@
+module example.com/limiter-client
+
+go 1.22
