@@ -18,6 +18,7 @@ const budgets: Readonly<Record<string, number>> = {
   'libs/json': 800,
   'libs/lifecycle': 500,
   'libs/limits': 850,
+  'libs/presentation': 350,
   'libs/redis': 420,
   'libs/rpc': 1_400,
   'libs/simulator': 4_800,

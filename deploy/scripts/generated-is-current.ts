@@ -38,6 +38,7 @@ const generated: readonly Generated[] = [
     files: '{kustomization.yaml,{grafana,prometheus,kubernetes}/**/*.{yaml,json}}',
     generateInto: byProgram('observability'),
   },
+  { folder: 'docs/reference', files: '{http,admin}-api.md', generateInto: byProgram('reference') },
 ];
 
 for (const each of generated) await check(each);

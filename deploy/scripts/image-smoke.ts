@@ -43,7 +43,7 @@ async function checkDisk(): Promise<void> {
 
 async function buildAndTry(): Promise<void> {
   await using builder = await ImageBuilder.open(signal);
-  const base = await buildBase(builder, { repository, mirror: values.mirror });
+  const base = await buildBase(builder, { mirror: values.mirror });
   say(`base: Debian 12 with Node ${base.nodeVersion}, ${await builder.sizeOf(base.image)}`);
   const image = await builder.build(repository, base.image);
   say(`image: ${await builder.sizeOf(image)} with its base`);

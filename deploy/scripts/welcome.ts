@@ -1,3 +1,5 @@
+import { firstCurl, nextStepLines, providerLines } from '@gateway/presentation';
+import { readableLine } from '@gateway/telemetry';
 import { type ServiceName, serviceNames } from '@gateway/testkit';
 import { certificateFiles } from './dev-certificates.ts';
 import type { RunningService } from './run-services.ts';
@@ -17,22 +19,14 @@ export interface Welcome {
 
 /** What a person sees once the services run: where they are, and a line to paste. */
 export function welcomeText({ services, token, signInWith, simulatorUrl, certificates }: Welcome): string {
-  const baseUrl = services['edge-router'].publicUrl;
-  const body = JSON.stringify({
-    model: 'gateway/sterk',
-    stream: true,
-    messages: [{ role: 'user', content: 'Hello there' }],
-  });
+  const { publicUrl: baseUrl = '' } = services['edge-router'];
+  // For tests and the bench it may be left out.
+  const admin = Object.keys(services).includes('admin') ? services.admin : undefined;
   const lines = [
     '',
     `  The gateway listens on  ${baseUrl}`,
-    ...consoleLines(services, signInWith, certificates),
-    ...(simulatorUrl === undefined
-      ? []
-      : [
-          `  Providers               simulated, at ${simulatorUrl}`,
-          '                          set OPENAI_API_KEY and/or ANTHROPIC_API_KEY, or GATEWAY_CONFIG, for real ones',
-        ]),
+    ...consoleLines(admin, signInWith),
+    ...providerLines(simulatorUrl),
     ...(token === undefined ? [] : [`  Token                   ${token}`]),
     '',
     serviceLine('  Each service', '/livez /readyz /metrics', 'gRPC', 'process'),
@@ -40,31 +34,34 @@ export function welcomeText({ services, token, signInWith, simulatorUrl, certifi
     '',
     '  Try it:',
     '',
-    `curl -N ${baseUrl}/v1/chat/completions -H 'Authorization: Bearer ${token ?? '<token>'}' -H 'Content-Type: application/json' -d '${body}'`,
+    firstCurl(baseUrl, token),
+    '',
+    ...nextLines(admin, signInWith, certificates),
     '',
     '',
   ];
   return lines.join('\n');
 }
 
-/** For tests and the bench it may be left out. */
-function consoleLines(
-  services: Welcome['services'],
+function consoleLines(admin: RunningService | undefined, signInWith: string): readonly string[] {
+  if (admin === undefined) return [];
+  return [
+    `  Console                 ${admin.adminUrl}   sign in ${signInWith === '' ? 'as an operator' : `with ${signInWith}`}`,
+  ];
+}
+
+function nextLines(
+  admin: RunningService | undefined,
   signInWith: string,
   certificates: string | undefined,
 ): readonly string[] {
-  if (!Object.keys(services).includes('admin')) return [];
-  const { adminUrl } = services.admin;
-  const settings = {
-    GATEWAY_ADMIN_URL: adminUrl,
-    GATEWAY_ADMIN_TOKEN: signInWith.startsWith('gw_') ? signInWith : '<token>',
-    ...(certificates !== undefined && { NODE_EXTRA_CA_CERTS: certificateFiles(certificates, 'admin').caFile }),
-  };
-  const env = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
-  return [
-    `  Console                 ${adminUrl}   sign in ${signInWith === '' ? 'as an operator' : `with ${signInWith}`}`,
-    `  More tokens             ${env.join(' ')} npx gatewayctl token create --label my-first`,
-  ];
+  if (admin === undefined) return [];
+  const { caFile } = certificates === undefined ? {} : certificateFiles(certificates, 'admin');
+  return nextStepLines({
+    GATEWAY_ADMIN_URL: admin.adminUrl,
+    GATEWAY_ADMIN_TOKEN: signInWith.startsWith('gw_') ? signInWith : "'<token>'",
+    ...(caFile !== undefined && { NODE_EXTRA_CA_CERTS: caFile }),
+  });
 }
 
 function lineOf(name: string, { adminUrl, grpcUrl, process }: RunningService): string {
@@ -77,9 +74,9 @@ function serviceLine(name: string, operators: string, grpc: string, process: str
   return `${name.padEnd(25)} ${operators.padEnd(37)} ${grpc.padEnd(17)} ${process}`;
 }
 
-/** A line that a service logged, behind its name. */
+/** A line that a service logged, behind its name; on a terminal as a person reads it. */
 export function printLine(service: ServiceName, line: string): void {
-  print(service, line);
+  print(service, process.stderr.isTTY ? readableLine(line) : line);
 }
 
 /** A service ended by itself. It is not started again, so that a person who tries the gateway out sees it missing. */

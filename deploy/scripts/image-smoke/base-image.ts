@@ -12,7 +12,7 @@ export interface BaseImage {
 /** What stands for the official Node image: Debian 12, and Node and npm where that has them. */
 export async function buildBase(
   builder: ImageBuilder,
-  { repository, mirror }: { readonly repository: string; readonly mirror: string | undefined },
+  { mirror }: { readonly mirror: string | undefined },
 ): Promise<BaseImage> {
   say('making a Debian 12');
   const tarball = join(builder.folder, 'debian.tar');
@@ -23,7 +23,7 @@ export async function buildBase(
   const image = 'localhost/node-base:smoke';
   const container = (await builder.buildah(['from', 'scratch'])).trim();
   await builder.buildah(['add', '--quiet', container, tarball, '/']);
-  await builder.buildah(['copy', container, join(repository, 'node_modules/node/bin/node'), '/usr/local/bin/node']);
+  await builder.buildah(['copy', container, process.execPath, '/usr/local/bin/node']);
   await builder.buildah(['copy', container, await folderOfNpm(), '/usr/local/lib/node_modules/npm']);
   const run = ['run', '--isolation', 'chroot', container, '--'];
   await builder.buildah([...run, 'ln', '-s', '../lib/node_modules/npm/bin/npm-cli.js', '/usr/local/bin/npm']);

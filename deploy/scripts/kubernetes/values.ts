@@ -66,7 +66,7 @@ export const valuesSchema = z.strictObject({
     .describe('No answer lasts longer. The grace periods of the edge and the adapters follow from it.'),
   settings: settings
     .default({ LOG_LEVEL: 'info' })
-    .describe('Further settings of all services, by their names in docs/configuration.md.'),
+    .describe('Further settings of all services, by their names in docs/reference/configuration.md.'),
   gatewayYaml: z
     .string()
     .default(gatewayYaml)

@@ -93,22 +93,25 @@ export const poolAlerts: readonly Alert[] = [
   {
     name: 'GatewayAccountDisabled',
     severity: 'ticket',
-    expr: 'max by (namespace, pool, account) (gateway_account_state{state="disabled"}) == 1',
+    // What operators disabled themselves needs nobody.
+    expr: 'max by (namespace, pool, account) (gateway_account_state{state="disabled",use!="disabled"}) == 1',
     for: '5m',
-    summary: 'Account {{ $labels.pool }}/{{ $labels.account }} is out of service',
+    summary: 'Account {{ $labels.pool }}/{{ $labels.account }} was taken out of service',
     description:
       'Account {{ $labels.account }} of pool {{ $labels.pool }} takes no requests until a person sees to it; the others of its pool carry its load.',
     cases: [
       {
-        title: 'fires for each account that is out of service, and ends when it is enabled',
+        title: 'fires for each account that the gateway disabled, and ends when it is enabled',
         series: {
-          'gateway_account_state{instance="a",pool="responses",account="team-a",state="disabled"}': gauge(
+          'gateway_account_state{instance="a",pool="responses",account="team-a",state="disabled",use="active"}': gauge(
             [0, 5],
             [1, 15],
             [0, 10],
           ),
-          'gateway_account_state{instance="b",pool="responses",account="team-a",state="disabled"}': gauge([0, 30]),
-          'gateway_account_state{instance="a",pool="responses",account="team-a",state="available"}': gauge(
+          'gateway_account_state{instance="b",pool="responses",account="team-a",state="disabled",use="active"}': gauge([
+            0, 30,
+          ]),
+          'gateway_account_state{instance="a",pool="responses",account="team-a",state="available",use="active"}': gauge(
             [1, 5],
             [0, 15],
             [1, 10],
@@ -118,24 +121,31 @@ export const poolAlerts: readonly Alert[] = [
           { at: '9m', firing: [] },
           {
             at: '10m',
-            firing: [
-              {
-                labels: { pool: 'responses', account: 'team-a' },
-                summary: 'Account responses/team-a is out of service',
-                description:
-                  'Account team-a of pool responses takes no requests until a person sees to it; the others of its pool carry its load.',
-              },
-            ],
+            firing: [disabled('team-a')],
           },
           { at: '21m', firing: [] },
         ],
       },
       {
+        title: 'is silent about what operators disabled, and ends when they disable what the gateway has',
+        series: {
+          'gateway_account_state{pool="responses",account="unwanted",state="disabled",use="disabled"}': gauge([1, 40]),
+          'gateway_account_state{pool="responses",account="refused",state="disabled",use="active"}': `${missing(9)} 1x9 stale`,
+          'gateway_account_state{pool="responses",account="refused",state="disabled",use="disabled"}': `${missing(19)} 1x19`,
+        },
+        moments: [
+          { at: '9m', firing: [] },
+          { at: '16m', firing: [disabled('refused')] },
+          { at: '22m', firing: [] },
+          { at: '39m', firing: [] },
+        ],
+      },
+      {
         title: 'is silent about accounts that pause, drain, or are gone',
         series: {
-          'gateway_account_state{pool="responses",account="team-a",state="cooling"}': gauge([1, 30]),
-          'gateway_account_state{pool="responses",account="team-b",state="draining"}': gauge([1, 30]),
-          'gateway_account_state{pool="responses",account="team-c",state="disabled"}': `1x3 ${missing(26)}`,
+          'gateway_account_state{pool="responses",account="team-a",state="cooling",use="active"}': gauge([1, 30]),
+          'gateway_account_state{pool="responses",account="team-b",state="draining",use="draining"}': gauge([1, 30]),
+          'gateway_account_state{pool="responses",account="team-c",state="disabled",use="active"}': `1x3 ${missing(26)}`,
         },
         moments: [
           { at: '10m', firing: [] },
@@ -190,6 +200,14 @@ function runningDry(name: string, duration: string) {
   return {
     summary: `Pool ${name} will be used up within the hour`,
     description: `At the speed of now the quotas of all accounts of ${name} are used up in ${duration}; then requests get 429.`,
+  };
+}
+
+function disabled(account: string) {
+  return {
+    labels: { pool: 'responses', account },
+    summary: `Account responses/${account} was taken out of service`,
+    description: `Account ${account} of pool responses takes no requests until a person sees to it; the others of its pool carry its load.`,
   };
 }
 

@@ -54,7 +54,14 @@ export const ledgerAndDelivery: DashboardDescription = {
           description: 'Must stay below half of the free disk.',
           unit: 'bytes',
           width: 8,
-          targets: [{ expr: gauge('max', 'gateway_edge_outbox_backlog_bytes', ['instance']), legend: '{{instance}}' }],
+          targets: [
+            { expr: gauge('max', 'gateway_edge_outbox_backlog_bytes', ['instance']), legend: '{{instance}}' },
+            {
+              expr: gauge('min', 'gateway_edge_outbox_disk_free_bytes', ['instance']),
+              legend: 'free for {{instance}}',
+            },
+            { expr: gauge('min', 'gateway_edge_outbox_disk_size_bytes', ['instance']), legend: 'disk of {{instance}}' },
+          ],
           alerts: ['GatewayUsageDeliveryLate'],
         },
         {

@@ -1,0 +1,8 @@
+/** The anchor of a heading as GitHub makes it, so that a link works there and here. A heading that comes twice gets `-1`, `-2`. */
+export function anchorOf(heading: string): string {
+  return heading
+    .trim()
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{Nd}\p{Pc}\- ]/gu, '')
+    .replaceAll(' ', '-');
+}
