@@ -8,7 +8,13 @@ import { eventsOf } from '../client/chat.ts';
 import { adminTokenIn, operatorByApi } from '../client/operator.ts';
 import { issueToken } from '../client/tokens.ts';
 import { usageOf } from '../client/usage.ts';
-import { gatewayctl, type RunningCommand, startGatewayctl, untilReady } from '../topologies/gateway-process.ts';
+import {
+  gatewayctl,
+  type RunningCommand,
+  startCommand,
+  startGatewayctl,
+  untilReady,
+} from '../topologies/gateway-process.ts';
 
 interface CurlCommand {
   readonly url: string;
@@ -47,6 +53,22 @@ describe('a newcomer without any setting', () => {
     expect(events.at(-1)).toBe('[DONE]');
     expect([...response.headers.keys()].filter((name) => name.startsWith('x-ratelimit-'))).toHaveLength(6);
     expect(command.stdout()).toContain('simulated');
+  });
+
+  it('reads all of it on one screen, with nothing of the log, and is offered the next steps', async () => {
+    await using command = await start();
+    const lines = command.stdout().trimEnd().split('\n');
+    expect(lines.length).toBeLessThan(20);
+    expect(command.stdout()).toMatch(/Set a client up +npx gatewayctl snippet claude-code/);
+    expect(command.stderr()).toBe('');
+    const [, exported = ''] = /In another terminal +export (.+)/.exec(command.stdout()) ?? [];
+    const settings = Object.fromEntries(exported.split(' ').map((each) => each.split('=', 2)));
+    const { stdout, exitCode } = await gatewayctl(['snippet', 'claude-code'], settings);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`export ANTHROPIC_BASE_URL=http://127.0.0.1:${env.PORT}\n`);
+    expect(stdout).toContain('claude --model gateway/claude\n');
+    command.kill('SIGINT');
+    expect(await command.ended).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
   it('finds the console where the welcome says, signs in with the token in its folder, and streams with one made there', async () => {
@@ -113,6 +135,33 @@ describe('a newcomer without any setting', () => {
     expect(stderr).toContain(`The gateway can't start: 127.0.0.1:${env.PORT} is taken`);
     expect(stderr.match(/can't start/g)).toHaveLength(1);
     expect(stderr).not.toContain('    at ');
+  });
+
+  it('learns that a gateway works on the folder already', async () => {
+    await using _command = await start();
+    const [port, adminPort] = await freePorts(2);
+    const second = { ...env, PORT: String(port), ADMIN_PORT: String(adminPort) };
+    const { exitCode, stdout, stderr } = await gatewayctl(['start'], second);
+    expect([exitCode, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/another gateway \(process \d+ on .*\) works on the folder .*GATEWAY_DATA=\.\/data-2/);
+  });
+
+  it.runIf(process.platform === 'linux')('learns that nothing can be written in the folder', async () => {
+    // Of the kernel's own file system, in which not even root can make a folder.
+    const { exitCode, stderr } = await gatewayctl(['start'], { ...env, GATEWAY_DATA: '/sys/kernel/data' });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('GATEWAY_DATA: nothing can be written in this folder');
+    expect(stderr).toContain('for example ./data');
+    expect(stderr).not.toContain('    at ');
+  });
+
+  it('learns that its Node is too old, and where the right one is', async () => {
+    const asOldNode = `Object.defineProperty(process.versions, 'node', { value: '20.20.2' }); await import('./services/gatewayctl/bin/main.js');`;
+    await using command = startCommand(process.execPath, ['--input-type=module', '--eval', asOldNode, 'start'], env);
+    const { exitCode, stderr } = await command.ended;
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('The gateway needs Node 26, and this is Node 20.20.2.');
+    expect(stderr).toContain('node_modules/.bin/node');
   });
 
   it('learns which numbers of workers there are', async () => {

@@ -4,13 +4,16 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { type Simulator, startSimulator } from '@gateway/simulator';
 import { freePorts } from '@gateway/testkit';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { adminTokenIn, operatorByApi } from '../client/operator.ts';
 import { issueToken } from '../client/tokens.ts';
 import { usageOf } from '../client/usage.ts';
 import { writeGatewayFile } from '../topologies/gateway-file.ts';
 import { gatewayctl, type RunningCommand, startGatewayctl, untilReady } from '../topologies/gateway-process.ts';
 import { suiteSettings } from '../topologies/topology.ts';
+
+// Three starts a test, which take their time on a busy machine.
+vi.setConfig({ testTimeout: 240_000 });
 
 describe.each([
   ['one process', {}],
@@ -104,7 +107,7 @@ describe.each([
       const firstAdminUrl = adminUrl;
       await choosePorts();
       await using refused = startGatewayctl(['start'], env);
-      const second = await Promise.race([refused.ended, until(30_000)]);
+      const second = await Promise.race([refused.ended, until(120_000)]);
       expect(second.exitCode).toBe(1);
       expect(second.stderr).toContain(String(first.pid));
       expect(second.stderr).toContain(join(folder, 'data'));

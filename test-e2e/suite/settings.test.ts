@@ -241,9 +241,10 @@ async function run(
   env: Environment,
   isEnough: (text: string) => boolean = () => false,
 ): Promise<FinishedRun> {
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, args, {
     cwd: root,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const enough = Promise.withResolvers<void>();

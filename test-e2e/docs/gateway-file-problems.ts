@@ -1,0 +1,39 @@
+import { ConfigError, type Environment, parseGatewayFile } from '@gateway/config';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+
+const partNames = ['settings', 'pools', 'accounts', 'classes', 'prices'];
+
+/** What is wrong with a gateway.yaml, or with a part of one. Nothing, when it is something else. */
+export function gatewayFileProblems(document: unknown): readonly string[] {
+  const parsed = z.record(z.string(), z.unknown()).safeParse(document);
+  if (!parsed.success) return [];
+  const names = Object.keys(parsed.data);
+  if (names.length === 1 && names[0] === 'credential')
+    return problemsOf({ ...whole, accounts: [{ ...account, ...parsed.data }] });
+  return names.some((name) => partNames.includes(name)) ? problemsOf({ ...whole, ...parsed.data }) : [];
+}
+
+const account = { pool: 'responses', name: 'team-a', credential: { bearer: 'key' } };
+
+/** What a part stands in when a page shows only that part. */
+const whole = {
+  pools: { responses: { format: 'responses', owned_by: 'provider_a', base_url: 'https://api.openai.com/v1' } },
+  accounts: [],
+};
+
+function problemsOf(file: object): readonly string[] {
+  try {
+    parseGatewayFile(stringify(file), 'gateway.yaml', everyVariable);
+    return [];
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return thrown.problems;
+    throw thrown;
+  }
+}
+
+/** Whatever variable a file refers to is set, and none names a file to read it from. */
+const everyVariable: Environment = new Proxy(
+  {},
+  { get: (_, name) => (String(name).endsWith('_FILE') ? undefined : 'a-value') },
+);

@@ -1,0 +1,44 @@
+"""
+Stands for the package `openai`, which tests do not download: it sends what version 3.22.1 sends, and its answers have the names that
+pages read. A parameter or a name that the package does not have is an error here too.
+"""
+
+from http_client import (
+    APIStatusError,
+    AuthenticationError,
+    BadRequestError,
+    InternalServerError,
+    NotFoundError,
+    RateLimitError,
+    answer_of,
+    events_of,
+    post,
+)
+
+
+class OpenAI:
+    def __init__(self, *, api_key, base_url, timeout=None, max_retries=2):
+        self.chat = Chat(base_url.rstrip("/"), {"authorization": f"Bearer {api_key}"})
+
+
+class Chat:
+    def __init__(self, base_url, headers):
+        self.completions = Completions(base_url, headers)
+
+
+class Completions:
+    def __init__(self, base_url, headers):
+        self._url = f"{base_url}/chat/completions"
+        self._headers = headers
+
+    def create(
+        self, *, messages, model, stream=None, stream_options=None, max_completion_tokens=None, temperature=None, tools=None
+    ):
+        parameters = {name: value for name, value in locals().items() if name != "self"}
+        try:
+            response = post(self._url, self._headers, parameters)
+        except APIStatusError as error:
+            error.body = error.body.get("error", error.body)
+            error.code = error.body.get("code")
+            raise
+        return events_of(response) if stream else answer_of(response)
