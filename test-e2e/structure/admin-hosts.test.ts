@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -12,7 +12,7 @@ it('the admin service of docker-compose.yml may be called by the name that it ha
   expect(allowed).toContain('admin');
 });
 
-it.each(['docker-compose.yml', 'docs/operations.md', 'README.md', 'docs/limiter.md'])(
+it.each(['docker-compose.yml', 'README.md', ...globSync('docs/**/*.md', { cwd: root })])(
   'and by every name under which %s calls it',
   (path) => {
     const text = readFileSync(join(root, path), 'utf8');

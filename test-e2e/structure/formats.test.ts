@@ -6,9 +6,9 @@ import { readStatements, repositoryRoot, titlesIn } from './test-references.ts';
 
 const cases = readStatements('test-e2e/structure/format-cases.md').filter(({ references }) => references.length > 0);
 
-const documented = readFileSync(join(repositoryRoot, 'docs/formats.md'), 'utf8');
+const documented = readFileSync(join(repositoryRoot, 'docs/reference/formats.md'), 'utf8');
 
-describe('the edge cases of docs/formats.md', () => {
+describe('the edge cases of docs/reference/formats.md', () => {
   it('are all there', () => {
     expect(cases.length).toBeGreaterThanOrEqual(52);
   });

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { circlesAmongLibraries, importsAgainstTheLayers, pathsIntoOtherPackages } from './import-rules.ts';
+import {
+  circlesAmongLibraries,
+  importsAgainstTheLayers,
+  modulesOfNodeInBrowsers,
+  pathsIntoOtherPackages,
+} from './import-rules.ts';
 import { importing, madeUpTree } from './made-up-tree.ts';
 import { violationText } from './source-tree.ts';
 
@@ -7,6 +12,7 @@ const packages = {
   proto: [],
   'libs/rpc': [],
   'libs/errors': [],
+  'libs/presentation': [],
   'libs/time': [],
   'services/limiter': [],
   'services/identity': [],
@@ -16,6 +22,20 @@ const packages = {
   'services/gatewayctl': [],
   'test-e2e': [],
 };
+
+describe('what browsers run', () => {
+  const check = (file: string, specifier: string) =>
+    modulesOfNodeInBrowsers(madeUpTree(packages, { [file]: importing(specifier) })).map(violationText);
+
+  it("has no modules of Node's", () => {
+    expect(check('libs/presentation/src/a.ts', 'node:fs')).toEqual([
+      "libs/presentation/src/a.ts: imports node:fs, which browsers don't have",
+    ]);
+    expect(check('libs/presentation/src/a.ts', 'fs')).toHaveLength(1);
+    expect(check('libs/presentation/src/a.ts', '@bufbuild/protobuf')).toEqual([]);
+    expect(check('libs/rpc/src/a.ts', 'node:fs')).toEqual([]);
+  });
+});
 
 describe('the direction of imports', () => {
   const check = (file: string, specifier: string) =>
@@ -31,6 +51,8 @@ describe('the direction of imports', () => {
     ['deploy/scripts/a.ts', '@gateway/rpc'],
     ['services/limiter/src/a.ts', 'express'],
     ['services/admin/console/src/a.tsx', '@gateway/proto/admin/v1/token_service_pb.js'],
+    ['services/admin/console/src/a.tsx', '@gateway/presentation'],
+    ['services/gatewayctl/src/a.ts', '@gateway/presentation'],
   ])('lets %s import %s', (file, specifier) => {
     expect(check(file, specifier)).toEqual([]);
   });
@@ -45,6 +67,7 @@ describe('the direction of imports', () => {
     ['services/gatewayctl/src/a.ts', '@gateway/test-e2e'],
     ['deploy/scripts/a.ts', '@gateway/limiter/service'],
     ['services/admin/console/src/a.tsx', '@gateway/rpc'],
+    ['libs/presentation/src/a.ts', '@gateway/errors'],
     ['services/admin/console/src/a.tsx', '@gateway/admin/parts'],
   ])('forbids %s to import %s', (file, specifier) => {
     expect(check(file, specifier)).toEqual([expect.stringContaining(`${file}: imports ${specifier}`)]);

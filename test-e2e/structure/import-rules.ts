@@ -1,6 +1,7 @@
+import { builtinModules } from 'node:module';
 import { posix } from 'node:path';
 import { type Import, importsOf, packageOf } from './imports-of.ts';
-import type { SourceTree, Violation } from './source-tree.ts';
+import { isTest, type SourceTree, type Violation } from './source-tree.ts';
 import { compositions, type Layer, type Workspace, workspaceOf, workspacesOf } from './workspaces.ts';
 
 /** The layers that each layer may import from. */
@@ -8,11 +9,14 @@ const lowerLayers: Record<Layer | 'deploy', readonly Layer[]> = {
   proto: [],
   libs: ['proto', 'libs'],
   services: ['proto', 'libs'],
-  // In a browser there is the API, and nothing of the services behind it.
+  // In a browser there is the API, and nothing of the services behind it: see `librariesForBrowsers`.
   console: ['proto'],
   'test-e2e': ['proto', 'libs', 'services'],
   deploy: ['proto', 'libs'],
 };
+
+/** They use nothing of Node, and import no other library. */
+export const librariesForBrowsers: readonly string[] = ['libs/presentation'];
 
 /** Imports run one way: proto ← libs ← services ← test-e2e, and services don't know each other. */
 export function importsAgainstTheLayers(tree: SourceTree): readonly Violation[] {
@@ -28,8 +32,19 @@ export function importsAgainstTheLayers(tree: SourceTree): readonly Violation[] 
 }
 
 function mayImport(importer: Workspace | undefined, imported: Workspace): boolean {
+  if (importer !== undefined && librariesForBrowsers.includes(importer.folder)) return imported.layer === 'proto';
+  if (importer?.layer === 'console' && librariesForBrowsers.includes(imported.folder)) return true;
   if (importer !== undefined && compositions.includes(importer.folder)) return imported.layer !== 'test-e2e';
   return lowerLayers[importer?.layer ?? 'deploy'].includes(imported.layer);
+}
+
+/** What runs in a browser as well can't have Node's modules. */
+export function modulesOfNodeInBrowsers(tree: SourceTree): readonly Violation[] {
+  return importsOf(tree).flatMap(({ file, specifier }) => {
+    const isForBrowsers = librariesForBrowsers.some((folder) => file.startsWith(`${folder}/`)) && !isTest(file);
+    if (!isForBrowsers || !(specifier.startsWith('node:') || builtinModules.includes(specifier))) return [];
+    return [{ file, problem: `imports ${specifier}, which browsers don't have` }];
+  });
 }
 
 /** A package is reached by its name, which shows in package.json; a path would go around what it exports. */

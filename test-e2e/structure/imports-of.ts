@@ -6,13 +6,15 @@ export interface Import {
   readonly file: string;
   /** What stands between the quotes. */
   readonly specifier: string;
+  /** Nothing of it is there when the file runs. */
+  readonly isOfTypes: boolean;
 }
 
 /** Every import of the tree's sources: static, dynamic, of types, for side effects, and re-exports. */
 export function importsOf(tree: SourceTree): readonly Import[] {
   return [...tree]
     .filter(([file]) => /\.(tsx?|js|mjs)$/.test(file))
-    .flatMap(([file, text]) => specifiersIn(text).map((specifier) => ({ file, specifier })));
+    .flatMap(([file, text]) => importsIn(text).map((each) => ({ file, ...each })));
 }
 
 /** The package of a specifier: "@gateway/rpc" of "@gateway/rpc/grpc"; undefined for paths and Node's own modules. */
@@ -25,13 +27,18 @@ export function packageOf(specifier: string): string | undefined {
     .join('/');
 }
 
-function specifiersIn(text: string): readonly string[] {
+function importsIn(text: string): readonly Omit<Import, 'file'>[] {
   const code = text
     .replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
     // Texts of several lines may be code for somebody else.
     .replaceAll(/`[^`]*`/g, (quoted) => (quoted.includes('\n') ? '``' : quoted));
-  const found = patterns.flatMap((pattern) => [...code.matchAll(pattern)].map(([, specifier = '']) => specifier));
-  return found.filter((specifier) => specifier !== '' && !specifier.includes('${'));
+  const found = patterns.flatMap((pattern) =>
+    [...code.matchAll(pattern)].map(([statement, specifier = '']) => ({
+      specifier,
+      isOfTypes: /^\s*(?:import|export)\s+type\b/.test(statement),
+    })),
+  );
+  return found.filter(({ specifier }) => specifier !== '' && !specifier.includes('${'));
 }
 
 const patterns = [

@@ -2,7 +2,13 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { undeclaredDependencies, unusedDependencies } from './dependency-rules.ts';
 import { filesTooLong, namesThatSayNothing } from './file-rules.ts';
-import { circlesAmongLibraries, importsAgainstTheLayers, pathsIntoOtherPackages } from './import-rules.ts';
+import {
+  circlesAmongLibraries,
+  importsAgainstTheLayers,
+  modulesOfNodeInBrowsers,
+  pathsIntoOtherPackages,
+} from './import-rules.ts';
+import { developmentPackagesInProduction, productionCodeOnDevelopmentPackages } from './production-rules.ts';
 import {
   filesOfOneAdapterOnly,
   missingEndpoints,
@@ -19,6 +25,9 @@ const rules: Record<string, (tree: SourceTree) => readonly Violation[]> = {
   'libraries import each other without circles': circlesAmongLibraries,
   'every imported package is declared in package.json': undeclaredDependencies,
   'every declared package of ours is imported': unusedDependencies,
+  'production code needs no package of development': productionCodeOnDevelopmentPackages,
+  'every production dependency is loaded in production': developmentPackagesInProduction,
+  'what runs in browsers has no modules of Node': modulesOfNodeInBrowsers,
   'every service has a README, main, config, service and routes': missingPartsOfServices,
   'every RPC has a file in src/rpc': missingHandlers,
   'the two adapters have the same files': filesOfOneAdapterOnly,

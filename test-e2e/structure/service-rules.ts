@@ -38,8 +38,6 @@ function handlerFolder(folder: string, tree: SourceTree): string {
   return routes.includes("from '@gateway/adapter-kit'") ? 'libs/adapter-kit/src/rpc' : `${folder}/src/rpc`;
 }
 
-const adapters = ['services/responses-adapter', 'services/messages-adapter'];
-
 /** Files that only one of the adapters has, and why. */
 const filesOfOneAdapter: Readonly<Record<string, string>> = {
   'src/format/output-items.ts': 'some Responses backends end a stream with an empty output, which is filled',
@@ -49,7 +47,8 @@ const filesOfOneAdapter: Readonly<Record<string, string>> = {
 
 /** The same job has the same file name in both adapters: who knows one knows the other. */
 export function filesOfOneAdapterOnly(tree: SourceTree): readonly Violation[] {
-  const sources = adapters.map((folder) => sourcesOf(folder, tree));
+  const adapters = [...tree.keys()].flatMap((path) => /^services\/[\w-]+-adapter(?=\/)/.exec(path) ?? []);
+  const sources = [...new Set(adapters)].map((folder) => sourcesOf(folder, tree));
   return [...new Set(sources.flatMap((files) => [...files]))].flatMap((file) => {
     const isInBoth = sources.every((files) => files.has(file));
     const mayBeInOne = file in filesOfOneAdapter;

@@ -17,8 +17,8 @@ describe('the statements of the specification', () => {
     expect(references.filter((reference) => !isHeld(reference))).toEqual([]);
   });
 
-  it('are the table of docs/spec-coverage.md, which `npx vitest run --project structure -u` writes', async () => {
-    await expect(coverageTable(source)).toMatchFileSnapshot(join(repositoryRoot, 'docs/spec-coverage.md'));
+  it('are the table of docs/reference/spec-coverage.md, which `npx vitest run --project structure -u` writes', async () => {
+    await expect(coverageTable(source)).toMatchFileSnapshot(join(repositoryRoot, 'docs/reference/spec-coverage.md'));
   });
 
   it('name every cell of the contract', () => {

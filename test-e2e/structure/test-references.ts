@@ -42,13 +42,13 @@ const coverageHead = `# Every statement of the specification, and what holds it
 <!-- Written by test-e2e/structure/spec-coverage.test.ts from test-e2e/structure/spec-statements.md. -->
 
 _contract_ is \`test-e2e/behaviours/contract.ts\`: it provokes each cell of the contract with a service token and a personal one, and checks the
-status, which headers are there and which are not, the whole body against [openapi.yaml](openapi.yaml), every event of a stream, and that no provider
+status, which headers are there and which are not, the whole body against [openapi.yaml](../openapi.yaml), every event of a stream, and that no provider
 is asked for what the gateway refuses by itself.
 `;
 
 function filesOf(references: readonly string[]): readonly string[] {
   const files = references.map((reference) => reference.split(' › ')[0] ?? '');
-  return [...new Set(files)].map((file) => (file === 'contract' ? '_contract_' : `[${basename(file)}](../${file})`));
+  return [...new Set(files)].map((file) => (file === 'contract' ? '_contract_' : `[${basename(file)}](../../${file})`));
 }
 
 /** The titles of a file's tests and groups of tests. Empty for a file that is not there. */

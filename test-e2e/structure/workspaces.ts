@@ -11,6 +11,8 @@ export interface Workspace {
   readonly layer: Layer;
   /** Names of the packages that it may load. */
   readonly dependencies: readonly string[];
+  /** Those of them that `npm ci --omit=dev` installs for it. */
+  readonly productionDependencies: readonly string[];
 }
 
 /** Services that are made of services: one process of all of them, and the command line that starts it. */
@@ -34,12 +36,14 @@ export function workspaceOf(path: string, workspaces: readonly Workspace[]): Wor
 }
 
 /** Name and dependencies in a package.json; the root's tools are its development dependencies. */
-export function readPackage(text: string): { readonly name: string; readonly dependencies: readonly string[] } {
+export function readPackage(text: string): Pick<Workspace, 'name' | 'dependencies' | 'productionDependencies'> {
   const parsed: unknown = JSON.parse(text);
   const name = memberOf(parsed, 'name');
+  const namesIn = (group: string) => Object.keys(memberOf(parsed, group) ?? {});
   return {
     name: typeof name === 'string' ? name : '',
-    dependencies: ['dependencies', 'devDependencies'].flatMap((group) => Object.keys(memberOf(parsed, group) ?? {})),
+    dependencies: [...namesIn('dependencies'), ...namesIn('devDependencies')],
+    productionDependencies: namesIn('dependencies'),
   };
 }
 

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+const read = (path: string): unknown => JSON.parse(readFileSync(join(import.meta.dirname, '../..', path), 'utf8'));
+const lockfile = z
+  .object({
+    packages: z.record(
+      z.string(),
+      z.object({
+        engines: z.unknown().optional(),
+        deprecated: z.string().optional(),
+        hasInstallScript: z.boolean().optional(),
+        optionalDependencies: z.record(z.string(), z.string()).optional(),
+      }),
+    ),
+  })
+  .parse(read('package-lock.json'));
+const { allowScripts } = z.object({ allowScripts: z.record(z.string(), z.boolean()) }).parse(read('package.json'));
+/** All but the repository itself. */
+const installed = Object.entries(lockfile.packages).filter(([folder]) => folder !== '');
+
+describe('npm ci has nothing to warn of, as the lockfile', () => {
+  it('is read whole', () => {
+    expect(installed.length).toBeGreaterThan(300);
+  });
+
+  it('names no engines: npm would compare them with a Node that runs none of it (npm run tidy:lockfile)', () => {
+    expect(installed.filter(([, { engines }]) => engines !== undefined).map(([folder]) => folder)).toEqual([]);
+  });
+
+  it('has the packages for other machines too: npm from 11.21 on installs nothing without them', () => {
+    const missing = installed.flatMap(([folder, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter((name) => !isFound(name, folder)),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('has no deprecated package: another version, another package or an override takes its place', () => {
+    expect(
+      installed.flatMap(([folder, { deprecated }]) => (deprecated === undefined ? [] : [`${folder}: ${deprecated}`])),
+    ).toEqual([]);
+  });
+
+  it('has no install script that package.json neither allows nor denies, and package.json names no other', () => {
+    const withScripts = installed
+      .filter(([, { hasInstallScript }]) => hasInstallScript)
+      .map(([folder]) => folder.replace(/^.*node_modules\//, ''));
+    expect(Object.keys(allowScripts).toSorted()).toEqual([...new Set(withScripts)].toSorted());
+  });
+});
+
+/** As Node looks for a package: in the folder of its user, and in those around it. */
+function isFound(name: string, user: string): boolean {
+  const around = user
+    .split('/node_modules/')
+    .map((_, index, parts) => parts.slice(0, parts.length - index).join('/node_modules/'));
+  return [...around.map((folder) => `${folder}/node_modules/${name}`), `node_modules/${name}`].some(
+    (path) => path in lockfile.packages,
+  );
+}
