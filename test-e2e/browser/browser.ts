@@ -6,9 +6,13 @@ import { expect } from 'vitest';
 
 /** Debian's Chromium. It asks nothing of anybody but what the page asks. */
 export async function startBrowser(): Promise<Browser> {
+  return chromium.launch(await browserOptions());
+}
+
+export async function browserOptions() {
   const { executablePath, env } = await program();
   const args = ['--no-sandbox', '--disable-background-networking', '--font-render-hinting=none'];
-  return chromium.launch({ executablePath, args, env: { ...process.env, ...env } });
+  return { executablePath, args, env: { ...process.env, ...env } };
 }
 
 export interface View {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
@@ -11,7 +12,10 @@ import { usageOf } from '../client/usage.ts';
 import { type AllInOneTopology, startAllInOne } from '../topologies/all-in-one.ts';
 import { gatewayctl } from '../topologies/gateway-process.ts';
 import { commandLineSettings } from '../topologies/topology.ts';
-import { accessibilityProblems, goTo, startBrowser, visit } from './browser.ts';
+import { accessibilityProblems, goTo, overflow, startBrowser, visit } from './browser.ts';
+import { writeConsoleGatewayFile } from './console-gateway-file.ts';
+import { issueTeams, letTeamsWork, operateOn } from './console-traffic.ts';
+import { recordMonth } from './month-of-usage.ts';
 import { signInAs } from './sign-in-as.ts';
 
 // What operators ask all day, asked of a real gateway under traffic and faults: the page says what the ledger and the command line say.
@@ -21,7 +25,7 @@ let browser: Browser;
 let token: TestToken;
 
 beforeAll(async () => {
-  [gateway, browser] = await Promise.all([startAllInOne('console'), startBrowser()]);
+  [gateway, browser] = await Promise.all([startAllInOne('console', {}, writeConsoleGatewayFile), startBrowser()]);
   token = await issueToken(gateway, { requestsPerMinute: 1_000, tokensPerDay: 1_000_000 });
 });
 afterAll(async () => {
@@ -43,8 +47,8 @@ async function look(path: string, walk: (page: Page) => Promise<void>): Promise<
 }
 
 const isThere = (page: Page, text: string | RegExp) => page.getByText(text).first().waitFor();
-const ask = (session: string = crypto.randomUUID()) =>
-  chat(gateway, token.text, { model: 'gateway/traced' }, { headers: { 'session-id': session } });
+const ask = (session: string = crypto.randomUUID(), text = token.text) =>
+  chat(gateway, text, { model: 'gateway/sterk' }, { headers: { 'session-id': session } });
 
 /** Requests are in the log a moment after they have ended. */
 const isLogged = (requestId: string) =>
@@ -53,18 +57,16 @@ const isLogged = (requestId: string) =>
     .toMatchObject({ request: { request: { requestId } } });
 
 /** A request whose first account was limited, and served by the other one. Gives its id, and the limited account. */
-async function movedRequest() {
+async function movedRequest(text = token.text) {
   const session = crypto.randomUUID();
-  const tracedRequests = () =>
-    gateway.simulator.requests({ model: 'gpt-5.5' }).filter(({ account }) => account?.startsWith('traced-'));
-  await ask(session);
-  const account = tracedRequests().at(-1)?.account ?? '';
+  await ask(session, text);
+  const account = gateway.simulator.requests({ model: 'gpt-5.5' }).at(-1)?.account ?? '';
   gateway.simulator.faults.add({
     account,
     times: 1,
     fault: { preset: 'rate_limited_retry_after', resetAfterSeconds: 600 },
   });
-  const { status, headers } = await ask(session);
+  const { status, headers } = await ask(session, text);
   expect(status).toBe(200);
   return { requestId: headers.get('x-request-id') ?? '', account: account.replace('-', '/') };
 }
@@ -76,28 +78,30 @@ describe('the console on a gateway under traffic and faults', () => {
     await look('/', async (page) => {
       await isThere(page, 'Live');
       const requests = page.locator('section', { has: page.getByRole('heading', { name: 'Requests' }) });
-      await expect.poll(() => requests.innerText(), { timeout: 20_000 }).toMatch(/\n(\d{1,2}|\d\.\d+)\n/);
-      await expect.poll(async () => /\n[1-9]/.test(await requests.innerText()), { timeout: 20_000 }).toBe(true);
+      const perSecond = requests.locator('.figure').first();
+      await expect.poll(() => perSecond.textContent(), { timeout: 20_000 }).toMatch(/^([1-9]\d?|\d\.\d*[1-9]\d*)$/);
     }).finally(() => clearInterval(traffic));
     await Promise.all(asked);
   });
 
   it('says why a request went where it went, and which account is limited until when', async () => {
     const { requestId, account } = await movedRequest();
-    await isLogged(requestId);
+    // Pasted at once: the page waits until the log has it.
     await look('/', async (page) => {
       await page.getByLabel('Find a request, token or account').fill(requestId);
       await page.keyboard.press('Enter');
       await isThere(page, 'The provider said that the account is limited (429)');
       await isThere(page, `${account} failed`);
+      await page.getByRole('listitem').filter({ hasText: 'Ingest' }).waitFor();
     });
-    await look('/pools/traced', async (page) => {
+    await look('/pools/responses', async (page) => {
       const name = page.getByRole('link', { name: account.split('/')[1] ?? '', exact: true });
       const row = page.getByRole('row').filter({ has: name });
       await row.getByText(/gpt-5\.5: limited by the provider, free in (9|10)\smin/).waitFor();
     });
     const { stdout } = await gatewayctl(['request', requestId], commandLineSettings(gateway));
     expect(stdout).toContain(account);
+    expect(stdout).toMatch(/in the ledger after/);
   });
 
   it('says who used how much: what the ledger, the client and the command line say', async () => {
@@ -108,11 +112,11 @@ describe('the console on a gateway under traffic and faults', () => {
     await look(`/usage?by=token&from=${day}&to=${day}`, async (page) => {
       const sums = page.getByRole('region', { name: 'Sums of the period' });
       const figure = (label: string) =>
-        sums.locator('div', { hasText: label }).locator('dd.figure').first().innerText();
+        sums.locator('div', { hasText: label }).locator('dd.figure').first().textContent();
       // Other tokens were not used here.
       await expect.poll(() => figure('Requests')).toBe(String(today.requests));
-      expect(digits(await figure('Input tokens'))).toBe(input);
-      expect(digits(await figure('Output tokens'))).toBe(output);
+      expect(digits((await figure('Input tokens')) ?? '')).toBe(input);
+      expect(digits((await figure('Output tokens')) ?? '')).toBe(output);
     });
     const report = adminClient(UsageService, gateway);
     const { rows } = await report.reportUsage({ firstDay: day, lastDay: day, grouping: UsageGrouping.TOKEN });
@@ -134,7 +138,7 @@ describe('the console on a gateway under traffic and faults', () => {
       await page.getByLabel('Label').fill('team x');
       await page.getByLabel('Requests per minute').fill('2');
       await page.getByRole('button', { name: 'Issue token', exact: true }).click();
-      text = await page.locator('.secret code').first().innerText();
+      text = (await page.locator('.secret code').first().textContent()) ?? '';
     });
     const first = await chat(gateway, text, { model: 'gateway/sterk', stream: true });
     expect([first.status, first.text.trimEnd().endsWith('data: [DONE]')]).toEqual([200, true]);
@@ -144,6 +148,52 @@ describe('the console on a gateway under traffic and faults', () => {
     const refused = third.headers.get('x-request-id') ?? '';
     await isLogged(refused);
     await look(`/requests/${refused}`, (page) => isThere(page, 'The token had used up its requests per minute.'));
+  });
+});
+
+/** With this variable the pictures of docs/operate/console.md are taken anew, after some minutes of traffic. */
+const takesPictures = process.env.UPDATE_SCREENSHOTS === '1';
+const pictures = join(import.meta.dirname, '../../docs/operate/console');
+
+describe('the pages that docs show', () => {
+  let movedId = '';
+  beforeAll(
+    async () => {
+      const teams = await issueTeams(gateway);
+      if (takesPictures) await recordMonth(gateway, teams);
+      await letTeamsWork(gateway, teams, takesPictures ? 270_000 : 3_000);
+      const slow = gateway.simulator.faults.add({
+        fault: { kind: 'delay', beforeHeadersMs: 240, beforeFirstEventMs: 90 },
+      });
+      movedId = (await movedRequest(teams[0]?.text)).requestId;
+      gateway.simulator.faults.clear(slow);
+      await operateOn(gateway, teams);
+    },
+    takesPictures ? 400_000 : 60_000,
+  );
+
+  const pictured = [
+    // Each of the others begins a session, which is audited.
+    ['audit', '/audit', 'light', 1440],
+    ['overview', '/', 'dark', 1440],
+    ['overview', '/', 'light', 360],
+    ['request', '/requests/', 'light', 1440],
+    ['overview', '/', 'light', 1440],
+    ['requests', '/requests', 'light', 1440],
+    ['pools', '/pools/responses', 'light', 1440],
+    ['usage', '/usage', 'light', 1440],
+    ['tokens', '/tokens', 'light', 1440],
+  ] as const;
+  // The last ones were looked at above.
+  const looked = takesPictures ? pictured : pictured.slice(0, 4);
+  it.each(looked)('%s at %s, in %s at %i px, can be used by everybody and fits', async (name, path, theme, width) => {
+    const { page, context } = await visit(browser, gateway.adminUrl, { theme, width });
+    await signInAs(page, gateway.adminToken);
+    await goTo(page, name === 'request' ? `${path}${movedId}` : path);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await overflow(page)).toBe(0);
+    if (takesPictures) await page.screenshot({ path: join(pictures, `${name}-${theme}-${width}.png`) });
+    await context.close();
   });
 });
 

@@ -37,10 +37,10 @@ describe('an operator', () => {
       expect(await page.getByLabel('Label').getAttribute('aria-invalid')).toBe('true');
       await page.getByLabel('Label').fill('team x');
       await button(page, 'Issue token').click();
-      const secret = await page.locator('.secret code').first().innerText();
+      const secret = await page.locator('.secret code').first().textContent();
       expect(secret).toMatch(/^gw_s_/);
       await page.getByRole('radio', { name: 'Codex' }).check();
-      const settings = await page.getByRole('region', { name: 'Settings for Codex' }).innerText();
+      const settings = await page.getByRole('region', { name: 'Settings for Codex' }).textContent();
       expect(settings).toContain('wire_api = "responses"');
       expect(settings).not.toContain(secret);
       await page.getByText("To the token's page").click();
@@ -61,6 +61,16 @@ describe('an operator', () => {
       await isThere(page, 'Moved to 03:00 by Bram');
     }));
 
+  it('learns that somebody else rotated or changed a token meanwhile before its text ends', () =>
+    as('gw_a_operator', '/tokens/19f4a7d2-3c6b-4d8e-a1f0-6e2d9b8c7a55', async (page) => {
+      await button(page, 'Rotate').click();
+      await button(page, 'Rotate token').click();
+      await isThere(page, 'Somebody else changed or rotated it meanwhile');
+      expect(await page.locator('.secret').count()).toBe(0);
+      await button(page, 'Rotate it all the same').click();
+      expect(await page.locator('.secret code').first().textContent()).toMatch(/^gw_s_/);
+    }));
+
   it('is asked before an account is disabled, and learns when somebody else was faster', () =>
     as('gw_a_operator', '/pools/responses', async (page) => {
       await page.getByRole('button', { name: 'Disable responses/team-c' }).click();
@@ -77,7 +87,7 @@ describe('an operator', () => {
       await isThere(page, 'The provider said that the account is limited (429)');
       await isThere(page, 'responses/team-b failed');
       await isThere(page, '2 of responses for gpt-5.5: cooling after 429');
-      const id = await page.locator('dd code').first().innerText();
+      const id = await page.locator('dd code').first().textContent();
       await page.getByLabel('Find a request, token or account').fill(`chatcmpl-${id}`);
       await page.keyboard.press('Enter');
       await isThere(page, 'Where the time went');

@@ -1,17 +1,8 @@
-import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityProblems, goTo, overflow, startBrowser, type Visit, views, visit } from './browser.ts';
 import { type MadeUpConsole, startMadeUpConsole } from './made-up-console.ts';
 import { signInAs } from './sign-in-as.ts';
-
-/** With this variable the pictures of docs/operate/console.md are taken anew. */
-const takesPictures = process.env.UPDATE_SCREENSHOTS === '1';
-const pictures = join(import.meta.dirname, '../../docs/operate/console');
-const pictured = [
-  ...['overview-dark-1440', 'overview-light-360'],
-  ...['overview', 'requests', 'pools', 'usage', 'tokens', 'audit'].map((name) => `${name}-light-1440`),
-];
 
 const paths = {
   overview: '/',
@@ -60,7 +51,7 @@ describe.each(views)('in $theme at $width px', (view) => {
 
   it.each(Object.entries(paths))(
     '%s can be used by everybody, fits, and does nothing that its policy forbids',
-    async (name, path) => {
+    async (_name, path) => {
       const { page, complaints } = visited;
       await goTo(page, path);
       expect(await page.title()).toBe(`${await page.locator('h1').textContent()} · Gateway`);
@@ -68,9 +59,6 @@ describe.each(views)('in $theme at $width px', (view) => {
       expect(await accessibilityProblems(page)).toEqual([]);
       expect(await overflow(page)).toBe(0);
       expect(complaints).toEqual([]);
-      const picture = `${name}-${view.theme}-${view.width}`;
-      if (takesPictures && pictured.includes(picture))
-        await page.screenshot({ path: join(pictures, `${picture}.png`) });
     },
   );
 });

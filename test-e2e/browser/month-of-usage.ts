@@ -1,0 +1,59 @@
+import { dirname, join } from 'node:path';
+import { create } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { openSqlite } from '@gateway/database/sqlite';
+import { Outcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { directClientOf } from '@gateway/rpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { localDayOf } from '@gateway/time';
+import { createUsageIngestService } from '@gateway/usage-ingest/service';
+import type { AllInOneTopology } from '../topologies/all-in-one.ts';
+import type { Team } from './console-traffic.ts';
+
+/** Records what teams used on the thirty days before today, by the gateway's own ingest, into the ledger that the gateway runs on. */
+export async function recordMonth({ gatewayFile }: AllInOneTopology, teams: readonly Team[]): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const database = stack.use(
+    await openSqlite(join(dirname(gatewayFile), 'data/gateway.sqlite'), { checkpointMs: 1_000 }),
+  );
+  const runtime = { logger: createLogger('month', 'warn'), metrics: new Metrics() };
+  const config = { batchEvents: 500, retentionDays: 0, logRetentionDays: 7 };
+  const { routes } = stack.use(createUsageIngestService(config, { database }, runtime));
+  const ingest = directClientOf(routes, UsageIngestService);
+  for (let daysAgo = 30; daysAgo > 0; daysAgo--) {
+    await ingest.record({ events: teams.flatMap((team) => dayOf(team, daysAgo)) });
+  }
+}
+
+/** Less at weekends, and more of late. */
+function dayOf({ tokenId, share }: Team, daysAgo: number) {
+  const noonMs = Date.now() - daysAgo * 86_400_000;
+  const isWeekend = [0, 6].includes(new Date(noonMs).getUTCDay());
+  const requests = Math.ceil(share * (isWeekend ? 1 : 4) * (1.6 - daysAgo / 40) + ((daysAgo * share) % 3));
+  return Array.from({ length: requests }, (_, n) => {
+    const { provider, model, accountId } = models[(n + share) % models.length] ?? models[0];
+    return create(UsageRecordedSchema, {
+      ...{ requestId: idAt(noonMs, share * 1_000 + n), tokenId, provider, model, accountId },
+      ...{ admittedAt: timestampFromMs(noonMs), localDay: localDayOf(noonMs), outcome: Outcome.COMPLETED },
+      endpoint: '/v1/chat/completions',
+      inputTokens: BigInt(3_000 + 170 * n),
+      cachedTokens: BigInt(1_500 + 60 * n),
+      outputTokens: BigInt(700 + 40 * n),
+    });
+  });
+}
+
+const models = [
+  { provider: 'provider_a', model: 'gpt-5.5', accountId: 'responses/team-a' },
+  { provider: 'provider_a', model: 'gpt-5.5-mini', accountId: 'responses/team-c' },
+  { provider: 'provider_b', model: 'claude-sonnet-5', accountId: 'messages/team-a' },
+  { provider: 'provider_a', model: 'gpt-5.5', accountId: 'responses/team-b' },
+  { provider: 'provider_b', model: 'claude-opus-4-8', accountId: 'messages/team-b' },
+] as const;
+
+/** @see RFC 9562, UUID version 7 */
+function idAt(ms: number, n: number): string {
+  const digits = ms.toString(16).padStart(12, '0');
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-${n.toString(16).padStart(12, '0')}`;
+}

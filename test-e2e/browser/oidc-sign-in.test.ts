@@ -1,0 +1,72 @@
+import { aSignInProvider, clientId, clientSecret } from '@gateway/admin/__fixtures__/sign-in-provider';
+import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
+import { freePorts } from '@gateway/testkit';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { adminClient } from '../client/operator.ts';
+import { startAllInOne } from '../topologies/all-in-one.ts';
+import { goTo, startBrowser, visit } from './browser.ts';
+
+it('an operator signs in at a real provider of OpenID Connect, with the role of the groups there, and out again', async () => {
+  const [adminPort] = await freePorts(1);
+  const publicUrl = `http://127.0.0.1:${adminPort}`;
+  const provider = await aSignInProvider(`${publicUrl}/oidc/callback`);
+  provider.groups.set('mona', ['cooks', 'sre']);
+  await using gateway = await startAllInOne('oidc', {
+    ADMIN_PORT: String(adminPort),
+    ADMIN_PUBLIC_URL: publicUrl,
+    OIDC_ISSUER: provider.issuer,
+    OIDC_CLIENT_ID: clientId,
+    OIDC_CLIENT_SECRET: clientSecret,
+    OIDC_SCOPES: 'openid profile groups',
+    OIDC_ROLES: 'platform=admin,sre=operator',
+    OIDC_LABEL: 'Continue with Example',
+  });
+  const browser = await startBrowser();
+  try {
+    const { page } = await visit(browser, gateway.adminUrl, { theme: 'light', width: 1440 });
+    await goTo(page, '/tokens');
+    await page.getByRole('link', { name: 'Continue with Example' }).click();
+    await answerProvider(page, provider.issuer, 'mona');
+
+    // On the page that was asked for, as an operator: who may change tokens, and not operators.
+    await page.waitForURL(`${publicUrl}/tokens`);
+    await page.getByRole('link', { name: 'Issue a token' }).waitFor();
+    await page.getByText('mona', { exact: true }).first().waitFor();
+    const links = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents();
+    expect([links.includes('Tokens'), links.includes('Operators')]).toEqual([true, false]);
+
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+
+    // The provider still knows the person; the groups give no role any more.
+    provider.groups.set('mona', ['cooks']);
+    await page.getByRole('link', { name: 'Continue with Example' }).click();
+    await answerProvider(page, provider.issuer, 'mona');
+    await page.getByText('None of the groups of mona has a role here').waitFor();
+    const { entries } = await adminClient(AuditService, gateway).listAudit({});
+    const seen = entries.map(({ actor, action, subject }) => [actor, action, subject]);
+    expect(seen).toContainEqual(['mona', 'session.begin', 'oidc']);
+    expect(seen).toContainEqual(['', 'session.refuse', 'mona: no group with a role']);
+  } finally {
+    await browser.close();
+  }
+}, 120_000);
+
+/** What a person does on the provider's pages, as many as it shows: a name and a password, and yes to what it asks. */
+async function answerProvider(page: Page, issuer: string, name: string): Promise<void> {
+  await page.waitForLoadState();
+  for (let pages = 0; page.url().startsWith(issuer) && pages < 3; pages++) {
+    const login = page.locator('input[name=login]');
+    if ((await login.count()) > 0) {
+      await login.fill(name);
+      await page.locator('input[name=password]').fill('any');
+    }
+    const before = page.url();
+    await page.locator('button[type=submit]').click();
+    await page.waitForURL((url) => url.href !== before);
+    await page.waitForLoadState();
+  }
+}
