@@ -1,4 +1,6 @@
+import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import { serviceNames } from '@gateway/testkit';
 import { describe, expect, it } from 'vitest';
 import { adminClient } from '../client/operator.ts';
 import { head, RawConnection } from '../client/raw-http.ts';
@@ -77,6 +79,18 @@ export function adminPortBehaviour(gateway: () => Topology): void {
           expect((await send(port, `GET ${path}`, { host: 'probe.example:1' })).status).toBe(200);
         }
       }
+    });
+
+    it('says what every process of the gateway runs with, and where it has that from', async () => {
+      const { settings, silent } = await adminClient(ConfigurationService, gateway()).getConfiguration({});
+      expect(silent).toEqual([]);
+      const isOneProcess = gateway().edgeAdminUrl === gateway().adminUrl;
+      expect(new Set(settings.map(({ service }) => service))).toEqual(
+        new Set(isOneProcess ? ['gateway'] : serviceNames),
+      );
+      const edge = settings.filter(({ service }) => isOneProcess || service === 'edge-router');
+      expect(edge).toContainEqual(expect.objectContaining({ name: 'PORT', origin: 'environment' }));
+      expect(settings.map(({ value }) => value)).not.toContain(gateway().adminToken);
     });
 
     it('has no RPCs of the services behind it', async () => {

@@ -35,6 +35,8 @@ export function closedPortsBehaviour(gateway: () => ServicesTopology): void {
       expect(await ask(`${adminUrl}/readyz`)).toEqual({ status: 200, body: 'ok\n' });
       const refused = { status: 403, body: 'This needs a client certificate of the authority in TLS_CA_FILE.\n' };
       expect(await ask(`${adminUrl}/metrics`)).toEqual(refused);
+      // What services run with is for the admin service, which has pages of its own there.
+      if (name !== 'admin') expect((await ask(`${adminUrl}/settings`)).status).toBe(403);
       const paths = ['/gateway.identity.v1.IdentityService/List', '/gateway.pool.v1.PoolBrokerService/ListAccounts'];
       for (const path of name === 'admin' ? paths : ['/', ...paths]) {
         expect(await ask(`${adminUrl}${path}`)).toEqual({ status: 404, body: 'There is nothing here.\n' });

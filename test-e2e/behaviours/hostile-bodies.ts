@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { longContent } from '../client/long-content.ts';
 import { head, RawConnection } from '../client/raw-http.ts';
@@ -12,11 +12,13 @@ const endpoints = [
   { path: '/v1/messages/count_tokens', limitBytes: 16 * MiB, dialect: 'messages', takesCompression: false },
   { path: '/v1/responses', limitBytes: 64 * MiB, dialect: 'chat', takesCompression: true },
 ] as const;
+/** Blanks come out as small at this quality as at the best one, which takes a second for each bomb. */
+const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } } as const;
 const encodings = [
   { name: 'gzip', encoding: 'gzip', compress: gzipSync },
   { name: 'deflate in a zlib header', encoding: 'deflate', compress: deflateSync },
   { name: 'bare deflate', encoding: 'deflate', compress: deflateRawSync },
-  { name: 'br', encoding: 'br', compress: brotliCompressSync },
+  { name: 'br', encoding: 'br', compress: (bytes: Buffer) => brotliCompressSync(bytes, quick) },
   { name: 'zstd', encoding: 'zstd', compress: zstdCompressSync },
 ] as const;
 

@@ -12,7 +12,8 @@ const windowMs = Number(uploadSettings.BODY_MIN_RATE_SECONDS) * 1_000;
 
 /** Clients that send a body too slowly, and ones that are only slow. */
 export function slowUploadsBehaviour(gateway: () => Topology): void {
-  describe('an upload', () => {
+  // Mostly waiting: they wait together.
+  describe.concurrent('an upload', () => {
     let token = '';
     beforeAll(async () => {
       token = (await issueToken(gateway(), { kind: 'service', requestsPerMinute: 1_000 })).text;

@@ -107,8 +107,12 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
       const token = await budgeted();
       using reader = ask(endpoint, token, `alive-${crypto.randomUUID()} #long 30000`, { stream: true });
       // So little that it takes several times as long as a stall until there is room again in the buffers of the gateway.
-      for (const endsAtMs = performance.now() + 3 * stallMs; performance.now() < endsAtMs; await sleep(250)) {
-        reader.take(32 * 1024);
+      // As much as its time allows, also when this process had to wait for its turn.
+      const [startedAtMs, bytesPerMs] = [performance.now(), 128];
+      for (let taken = 0, passedMs = 0; passedMs < 3 * stallMs; await sleep(250)) {
+        passedMs = performance.now() - startedAtMs;
+        reader.take(passedMs * bytesPerMs - taken);
+        taken = passedMs * bytesPerMs;
       }
       expect(reader.isOpen).toBe(true);
       await reader.takeAllUntil('data: [DONE]');

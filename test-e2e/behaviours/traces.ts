@@ -30,12 +30,12 @@ export function tracesBehaviour(gateway: () => Topology): void {
       gateway().simulator.faults.add({
         account,
         times: 1,
-        fault: { preset: 'rate_limited_retry_after', resetAfterSeconds: 8 },
+        fault: { preset: 'rate_limited_retry_after', resetAfterSeconds: 12 },
       });
     const untilAllAreBack = () =>
       expect
         .poll(async () => JSON.parse((await poolStatus(['-o', 'json'])).stdout).pools[0].accounts, {
-          timeout: 20_000,
+          timeout: 30_000,
           interval: 500,
         })
         .toMatchObject([{ cooldowns: [] }, { cooldowns: [] }]);
@@ -54,7 +54,9 @@ export function tracesBehaviour(gateway: () => Topology): void {
       const answer = await ask(session);
       expect(answer.status).toBe(200);
       expectNothingOfIt(answer);
-      expect(await lastLogged()).toMatchObject({
+      // Asked at once: it is cool for a few seconds only, and each command takes its time.
+      const [{ stdout }, entry] = await Promise.all([poolStatus(), lastLogged()]);
+      expect(entry).toMatchObject({
         ending: 'REQUEST_ENDING_COMPLETED',
         status: 200,
         moved: true,
@@ -76,8 +78,6 @@ export function tracesBehaviour(gateway: () => Topology): void {
         ],
       });
 
-      // Asked first: it is cool for a few seconds only, and each command takes its time.
-      const { stdout } = await poolStatus();
       expect(stdout).toContain('pool traced: 2 of 2 accounts available');
       expect(stdout).toMatch(/cools for gpt-5\.5 until .* after rate_limited, as the provider said/);
 

@@ -4,7 +4,7 @@ import { runBench } from './bench.ts';
 import { readOptions, usage } from './options.ts';
 import { tableOf } from './report/table.ts';
 
-// What the gateway costs, beside nginx as the floor: see docs/performance.md.
+// What the gateway costs, beside nginx as the floor: see docs/develop/performance.md.
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -19,6 +19,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 try {
   if (process.argv[2] === 'ledger') {
     await import('./ledger.ts');
+    process.exit();
+  }
+  if (process.argv[2] === 'console') {
+    await import('./console.ts');
     process.exit();
   }
   if (process.argv[2] === 'request-log') {

@@ -32,7 +32,8 @@ export const usage = `npm run bench -- [options]
   --out <folder>       where results go (bench-results)
   --profile            profiles the gateway's processes under each case and prints where time goes
   --remark <text>      stands above the figures
-npm run bench -- ledger measures the usage ledger instead, and -- request-log the log of requests: see docs/operations.md.
+npm run bench -- ledger measures the usage ledger instead, and -- request-log the log of requests: see docs/operate/database-costs.md.
+npm run bench -- console measures pages of the console that are open while requests go through: see docs/develop/performance.md.
 BENCH_PORTKEY=<folder> names a folder with @portkey-ai/gateway, to be measured as well.
 `;
 

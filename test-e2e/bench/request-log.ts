@@ -83,11 +83,12 @@ for (const engine of values.engines.split(',')) {
   for (const [name, search] of searches) {
     const first = await pagesOf(report, search, 1);
     const all = await pagesOf(report, search, 200);
-    const slowest = Math.max(...first.ms, ...all.ms);
+    const slowest = Math.max(...all.ms);
+    const place = all.ms.indexOf(slowest) + 1;
     const found = `${all.found} requests in ${all.ms.length} pages`;
     print(
       `${engine}: ${name}`,
-      `first page ${ms(first.ms[0])}, ${found}, median ${ms(median(all.ms))}, slowest ${ms(slowest)}`,
+      `first page ${ms(first.ms[0])}, ${found}, median ${ms(median(all.ms))}, slowest ${ms(slowest)}, the ${place}.`,
     );
   }
 }
@@ -171,7 +172,8 @@ async function sqliteIn(stack: AsyncDisposableStack): Promise<GatewayDatabase> {
 
 async function postgresIn(stack: AsyncDisposableStack): Promise<GatewayDatabase> {
   const server = stack.use(await startPostgres({ durable: true }));
-  return stack.use(openPostgres(server.url));
+  // Writing a million entries keeps a machine busy.
+  return stack.use(openPostgres(server.url, { statementTimeoutMs: 600_000 }));
 }
 
 function median(all: readonly number[]): number {

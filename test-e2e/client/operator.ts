@@ -32,6 +32,8 @@ export interface Operator {
   revoke(tokenId: string): Promise<unknown>;
   /** Of one pool, as they are now. */
   accountsOf(pool: string): Promise<readonly Account[]>;
+  /** Whether the broker knows what models a pool offers. Until then other pools of the same provider may get their requests. */
+  knowsModelsOf(pool: string): Promise<boolean>;
   /** The latest requests of a token, newest first. */
   requestsOf(tokenId: string): Promise<readonly RequestLogged[]>;
 }
@@ -77,6 +79,10 @@ export function operatorByApi(access: AdminAccess): Operator {
       const { overview } = await pools.listPools({ pool }, options());
       return overview?.pools.flatMap(({ accounts }) => accounts) ?? [];
     },
+    async knowsModelsOf(name) {
+      const { overview } = await pools.listPools({ pool: name }, options());
+      return overview?.pools[0]?.pool?.modelsReportedAt !== undefined;
+    },
     async requestsOf(tokenId) {
       const listed = await requests.listRequests({ search: { tokenIds: [tokenId] }, pageSize: 100 }, options());
       return listed.requests.flatMap(({ request }) => request ?? []);
@@ -104,6 +110,10 @@ export function operatorByServices(
     update: (request) => identity.update(request, deadline),
     revoke: (tokenId) => identity.revoke({ tokenId }, deadline),
     accountsOf: async (pool) => (await broker.listAccounts({ pool }, deadline)).accounts,
+    async knowsModelsOf(pool) {
+      const { pools } = await onceReachable(() => broker.listPools({}, deadline));
+      return pools.find(({ name }) => name === pool)?.modelsReportedAt !== undefined;
+    },
     async requestsOf(tokenId) {
       const search = { tokenIds: [tokenId] };
       return (await report.listRequests({ search, pageSize: 100 }, deadline)).requests;
@@ -112,7 +122,7 @@ export function operatorByServices(
   };
 }
 
-/** A service that has just been started again may not be connected to yet. */
+/** A service that has just been started may not be connected to yet. */
 async function onceReachable<T>(call: () => Promise<T>): Promise<T> {
   for (const giveUpAtMs = Date.now() + 10_000; ; await sleep(50)) {
     try {

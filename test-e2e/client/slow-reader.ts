@@ -35,7 +35,7 @@ export class SlowReader implements Disposable {
   /** Takes so many bytes, or what there is. */
   take(bytes: number): void {
     if (this.#socket.listenerCount('readable') === 0) this.#socket.on('readable', noRead);
-    const piece: unknown = this.#socket.read(Math.min(bytes, this.#socket.readableLength)) ?? '';
+    const piece: unknown = this.#socket.read(Math.min(Math.floor(bytes), this.#socket.readableLength)) ?? '';
     this.#taken += String(piece);
   }
 

@@ -5,7 +5,9 @@ import { send } from './send.ts';
 
 const get = (path: string, headers: CaseRequest['headers']): CaseRequest => ({ method: 'GET', path, headers });
 
-const listings = ['/v1/models', '/v1/usage'].flatMap((path): readonly ContractCase[] => {
+const listed = ['/v1/models', '/v1/usage'];
+
+const listings = listed.flatMap((path): readonly ContractCase[] => {
   const here = { route: `GET ${path}`, way: '', tokens: bothKinds } as const;
   return [
     { ...here, cell: 'answer', prepare: ({ token }) => get(path, authHeaders('authorization', token)) },
@@ -39,12 +41,11 @@ const limitedListing: ContractCase = {
   },
 };
 
-const paths: readonly string[] = [...Object.values(endpoints).map(({ path }) => path), '/v1/models', '/v1/usage'];
+const paths: readonly string[] = [...Object.values(endpoints).map(({ path }) => path), ...listed];
 
 /** Before anybody is authenticated: the same with a token and without. */
 const wrongMethods = paths.flatMap((path) => {
-  const isListing = path === '/v1/models' || path === '/v1/usage';
-  const methods = isListing ? ['POST', 'PUT', 'DELETE'] : ['GET', 'PUT', 'DELETE'];
+  const methods = listed.includes(path) ? ['POST', 'PUT', 'DELETE'] : ['GET', 'PUT', 'DELETE'];
   return methods.flatMap((method) => withAndWithoutToken(`other ${path}`, 'method_not_allowed', method, path));
 });
 

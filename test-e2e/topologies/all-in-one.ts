@@ -5,7 +5,7 @@ import { startSimulator } from '@gateway/simulator';
 import { freePorts } from '@gateway/testkit';
 import { createTokenText } from '@gateway/tokens';
 import { adminTokenIn, operatorByApi } from '../client/operator.ts';
-import { responsesModels, writeGatewayFile } from './gateway-file.ts';
+import { responsesModels, untilModelsAreKnown, writeGatewayFile } from './gateway-file.ts';
 import { type RunningCommand, startGatewayctl, untilReady } from './gateway-process.ts';
 import { suiteSettings, type Topology, uploadSettings } from './topology.ts';
 
@@ -28,7 +28,8 @@ export async function startAllInOne(
   const folder = await mkdtemp(join(tmpdir(), 'gateway-e2e-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const simulator = stack.use(await startSimulator({ responsesModels }));
-  const [port, adminPort] = await freePorts(2);
+  const [port, freePort] = await freePorts(2);
+  const adminPort = env.ADMIN_PORT ?? freePort;
   const gatewayFile = await writeFile(folder, simulator.url);
   // The first token of an embedded database is in its folder.
   const ownToken = env.DATABASE_URL === undefined ? undefined : { ADMIN_TOKEN: createTokenText('operator') };
@@ -47,6 +48,8 @@ export async function startAllInOne(
   const adminUrl = `http://127.0.0.1:${adminPort}`;
   await untilReady(adminUrl, command);
   const adminToken = ownToken?.ADMIN_TOKEN ?? (await adminTokenIn(env.GATEWAY_DATA ?? join(folder, 'data')));
+  const operator = operatorByApi({ adminUrl, adminToken });
+  if (writeFile === writeGatewayFile) await untilModelsAreKnown(operator, AbortSignal.timeout(30_000));
   const running = stack.move();
   return {
     name,
@@ -56,7 +59,7 @@ export async function startAllInOne(
     adminUrl,
     adminToken,
     edgeAdminUrl: adminUrl,
-    operator: operatorByApi({ adminUrl, adminToken }),
+    operator,
     simulator,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };

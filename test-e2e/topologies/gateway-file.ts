@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultModels } from '@gateway/simulator';
+import type { Operator } from '../client/operator.ts';
 import { contractLines, contractResponsesModels } from '../contract/contract-accounts.ts';
 import { failingModels, failingPools } from './failing-accounts.ts';
 
@@ -101,6 +103,15 @@ export function modelsOfClasses(): ReadonlySet<string> {
   const ofContract = contractLines('').classes.flatMap((line) => /\[(.*)\]/.exec(line)?.[1]?.split(', ') ?? []);
   const candidates = [...Object.values(classes).flat(), ...ofContract];
   return new Set(candidates.map((candidate) => candidate.slice(candidate.indexOf('/') + 1)));
+}
+
+/**
+ * Waits until models are found in the first pool that offers them, where the tests look for their requests: the simulated
+ * provider offers the same ones in all pools.
+ */
+export async function untilModelsAreKnown({ knowsModelsOf }: Operator, signal: AbortSignal): Promise<void> {
+  for (const { name } of [pools[0], pools[1]])
+    while (!(await knowsModelsOf(name))) await sleep(50, undefined, { signal });
 }
 
 /** Writes a gateway.yaml for the suite and gives its path. */

@@ -93,10 +93,11 @@ export async function gatewayctl(
   return startGatewayctl(args, env).ended;
 }
 
-/** Resolves when a readiness address answers 200; rejects with what the process said when it does not in time. */
-export async function untilReady(adminUrl: string, command: RunningCommand, timeoutMs = 30_000): Promise<void> {
+/** Resolves when a readiness address answers 200. @throws Error with what the process said when it ends, or is not ready in time. */
+export async function untilReady(adminUrl: string, command: RunningCommand, timeoutMs = 120_000): Promise<void> {
   const giveUpAt = Date.now() + timeoutMs;
-  while (Date.now() < giveUpAt) {
+  const { child } = command;
+  while (Date.now() < giveUpAt && child.exitCode === null && child.signalCode === null) {
     const ok = await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(1_000) }).then(
       (response) => response.ok,
       () => false,
@@ -104,7 +105,8 @@ export async function untilReady(adminUrl: string, command: RunningCommand, time
     if (ok) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`the gateway is not ready after ${timeoutMs} ms\n${command.stderr()}`);
+  const problem = Date.now() < giveUpAt ? 'has ended' : `is not ready after ${timeoutMs} ms`;
+  throw new Error(`the gateway ${problem}\n${command.stderr()}`);
 }
 
 function textOf(child: ChildProcess, stream: 'stdout' | 'stderr'): () => string {

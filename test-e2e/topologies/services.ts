@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { startSimulator } from '@gateway/simulator';
 import { freePort, type TestBackends } from '@gateway/testkit';
 import { useCertificates } from './certificates.ts';
-import { responsesModels, writeGatewayFile } from './gateway-file.ts';
+import { responsesModels, untilModelsAreKnown, writeGatewayFile } from './gateway-file.ts';
 import { ownBackends } from './own-backends.ts';
 import { type RunningServices, type StartOptions, startServices } from './start-services.ts';
 import { suiteSettings, type Topology, uploadSettings } from './topology.ts';
@@ -79,6 +79,7 @@ export async function startServicesTopology(
     }),
   );
   if (certificates !== undefined) useCertificates(certificates);
+  if (writeFile === writeGatewayFile) await untilModelsAreKnown(started.operator, AbortSignal.timeout(30_000));
   const open = stack.move();
   return {
     name,

@@ -27,6 +27,7 @@ export const suiteSettings: Readonly<Record<string, string>> = {
   REDIS_COMMAND_TIMEOUT_MS: '1000',
   LIMITER_REDIS_TIMEOUT_MS: '1000',
   RPC_TIMEOUT_MS: '5000',
+  USAGE_WAIT_MILLISECONDS: '4000',
 };
 
 /** Settings of topologies on which uploads are tried: room for two of the largest bodies, and not long to wait for slow ones. */

@@ -24,6 +24,7 @@ export interface AllInOneOptions {
 
 export interface AllInOneSystem extends System {
   readonly adminUrl: string;
+  readonly adminToken: string;
 }
 
 /** `gatewayctl start` as a newcomer has it, on its embedded storage: one process, unless there are to be workers. */
@@ -62,6 +63,7 @@ export async function startAllInOne(
     name: 'all-in-one',
     port,
     adminUrl,
+    adminToken,
     processes: [{ name: 'all-in-one', pid: started.pid, part: 'gateway' }],
     tokens,
     inspectorPorts: new Map(inspect ? [['all-in-one', inspectorPort]] : []),
