@@ -14,11 +14,18 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
  */
 const eachOnItsOwn = { maxWorkers: availableParallelism() + 1 };
 
+/**
+ * They wait for servers, gateways and pages more than they work, so they share more workers than there are cores, and no core is idle
+ * while the last file of one project runs. Still more at a time would starve each other.
+ */
+const withServers = { maxWorkers: availableParallelism() + 2, sequence: { groupOrder: 1 } };
+
 /** What takes longest starts first, so that nothing long is left for the end. A clone that is new has no durations to go by. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const ofProjects = Map.groupBy(await super.sort(files), ({ project }) => project.name);
-    return [...ofProjects.values()].flatMap((ofOne) => ofOne.toSorted((one, other) => rankOf(one) - rankOf(other)));
+    const sorted = await super.sort(files);
+    const ofProjects = Map.groupBy(sorted, ({ project }) => project.name);
+    return [...ofProjects.values()].flat().toSorted((one, other) => rankOf(one) - rankOf(other));
   }
 }
 
@@ -27,24 +34,51 @@ function rankOf({ moduleId }: TestSpecification): number {
   return rank === -1 ? longest.length : rank;
 }
 
+/** Those that work in turn with those that wait, so that a few of each run at a time. */
 const longest = [
+  'libs/conformance/src/double/gateway-double.test.ts',
   'test-e2e/suite/contract-services.test.ts',
+  'test-e2e/suite/restart.test.ts',
   'test-e2e/suite/services.test.ts',
   'test-e2e/suite/contract.test.ts',
-  'test-e2e/suite/all-in-one.test.ts',
-  'test-e2e/suite/clients.test.ts',
+  'test-e2e/suite/conformance-services.test.ts',
+  'test-e2e/faults/account-pools.test.ts',
   'test-e2e/suite/stream-limits.test.ts',
+  'test-e2e/suite/clients.test.ts',
+  'test-e2e/suite/all-in-one.test.ts',
   'test-e2e/suite/stream-limits-services.test.ts',
-  'test-e2e/suite/observability-services.test.ts',
-  'test-e2e/suite/observability.test.ts',
+  'test-e2e/faults/rolling-restart.test.ts',
   'test-e2e/suite/workers.test.ts',
+  'test-e2e/suite/all-in-one-shared.test.ts',
+  'test-e2e/faults/limits-in-outages.test.ts',
   'test-e2e/suite/settings.test.ts',
+  'test-e2e/suite/conformance.test.ts',
+  'test-e2e/faults/conservation.test.ts',
+  'test-e2e/suite/newcomer.test.ts',
+  'test-e2e/browser/pages.test.ts',
+  'test-e2e/suite/model-list-refresh.test.ts',
+  'test-e2e/suite/start-services.test.ts',
+  'test-e2e/faults/certificate-rotation.test.ts',
+  'test-e2e/suite/taken-ports.test.ts',
+  'test-e2e/faults/backend-failover.test.ts',
+  'test-e2e/suite/npm-scripts.test.ts',
+  'test-e2e/faults/redis-failover.test.ts',
+  'test-e2e/suite/code-blocks.test.ts',
+  'test-e2e/suite/observability-services.test.ts',
   'services/usage-ingest/test/nats-usage-consumer.test.ts',
+  'test-e2e/faults/limit-window.test.ts',
   'services/pool-broker/test/credentials.test.ts',
-  'services/pool-broker/test/credentials-stay-secret.test.ts',
+  'test-e2e/suite/pooled-backends.test.ts',
+  'test-e2e/suite/observability.test.ts',
+  'test-e2e/browser/console.test.ts',
+  'test-e2e/suite/tracing.test.ts',
+  'services/pool-broker/test/redis-outage.test.ts',
+  'test-e2e/browser/five-questions.test.ts',
+  'deploy/scripts/observability/rules.test.ts',
   'services/pool-broker/src/configuration/reload.test.ts',
   'services/edge-router/src/usage/outbox-conservation.test.ts',
   'services/all-in-one/src/reload.test.ts',
+  'services/edge-router/src/http/stalled-clients.test.ts',
 ];
 
 /** Unit tests stand beside the code; what needs servers, the file tree or a whole gateway has projects of its own. */
@@ -71,11 +105,9 @@ export default defineConfig({
           name: 'store',
           include: ['libs/*/test/**/*.test.ts', 'services/*/test/**/*.test.ts'],
           globalSetup,
-          // They wait for servers more than they work.
-          maxWorkers: 3,
           testTimeout: 60_000,
           hookTimeout: 180_000,
-          sequence: { groupOrder: 1 },
+          ...withServers,
         },
       },
       {
@@ -93,11 +125,10 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['test-e2e/browser/*.test.ts'],
-          maxWorkers: 1,
           testTimeout: 30_000,
           // A browser may have to be downloaded.
           hookTimeout: 240_000,
-          sequence: { groupOrder: 3 },
+          ...withServers,
         },
       },
       {
@@ -105,11 +136,10 @@ export default defineConfig({
           name: 'e2e',
           include: ['test-e2e/suite/**/*.test.ts', 'test-e2e/faults/**/*.test.ts'],
           globalSetup,
-          // Each file runs a whole gateway on ports of its own, and waits more than it works. More at a time would starve each other.
-          maxWorkers: 4,
+          // Each file runs a whole gateway on ports of its own.
           testTimeout: 60_000,
           hookTimeout: 240_000,
-          sequence: { groupOrder: 2 },
+          ...withServers,
         },
       },
     ],
