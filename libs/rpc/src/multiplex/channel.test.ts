@@ -51,6 +51,24 @@ function channelTo(addresses: () => readonly string[], grpc?: ChannelOptions['gr
   return channel.client(PlayService);
 }
 
+/** One address before a replica, and the connections of clients that it leads there now. The first ones are cut at once. */
+async function proxyTo(port: number, { refuses = 0 } = {}) {
+  const connections = new Set<Socket>();
+  let toRefuse = refuses;
+  const proxy = createServer((client) => {
+    client.on('error', () => undefined);
+    if (toRefuse-- > 0) return client.destroy();
+    connections.add(client);
+    const server = connect(port, '127.0.0.1').on('error', () => undefined);
+    client.on('close', () => connections.delete(client) && server.destroy());
+    server.on('close', () => client.destroy());
+    client.pipe(server).pipe(client);
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  opened.push(() => void proxy.close());
+  return { address: `127.0.0.1:${(proxy.address() as AddressInfo).port}`, connections };
+}
+
 const text = async (call: Promise<Value>) => Buffer.from((await call).value).toString();
 
 describe('a channel', () => {
@@ -160,20 +178,22 @@ describe('a channel', () => {
 
   it('aborts the handlers when the connection of the client is cut', async () => {
     const one = await replica('one');
-    const connections: Socket[] = [];
-    const proxy = createServer((client) => {
-      const server = connect(one.port, '127.0.0.1');
-      for (const each of [client, server]) connections.push(each.on('error', () => undefined));
-      client.pipe(server).pipe(client);
-    });
-    await once(proxy.listen(0, '127.0.0.1'), 'listening');
-    opened.push(() => void proxy.close());
-    const client = channelTo(() => [`127.0.0.1:${(proxy.address() as AddressInfo).port}`]);
+    const proxy = await proxyTo(one.port);
+    const client = channelTo(() => [proxy.address]);
     const held = client.unary({ value: Buffer.from('hold') });
     await expect.poll(() => one.state.calls).toBe(1);
-    for (const connection of connections) connection.destroy();
+    for (const connection of proxy.connections) connection.destroy();
     await expect(held).rejects.toMatchObject({ status: 'unavailable' });
     await expect.poll(() => one.state.signal?.aborted).toBe(true);
+  });
+
+  it('leaves nothing behind of connections that failed', async () => {
+    const one = await replica('one');
+    const proxy = await proxyTo(one.port, { refuses: 5 });
+    const client = channelTo(() => [proxy.address], { ...clientOptions, 'grpc.initial_reconnect_backoff_ms': 50 });
+    await expect.poll(() => text(client.unary({})).catch(() => ''), { timeout: 10_000 }).toBe('one');
+    await sleep(500);
+    expect(proxy.connections.size).toBe(1);
   });
 
   it('says that a closed channel is closed, and lets what runs end', async () => {

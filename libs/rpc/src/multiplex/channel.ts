@@ -131,7 +131,7 @@ async function connect(
   options: ChannelOptions,
   signal: AbortSignal,
 ): Promise<ClientSession> {
-  const client = new GrpcClient(grpcTarget(address), channelCredentials, {
+  const client = new GrpcClient(grpcTarget(address), endedWithTheirClient(channelCredentials), {
     ...clientOptions,
     // The name that is asked for in TLS, where an address may not stand.
     'grpc.ssl_target_name_override': options.service,
@@ -151,9 +151,36 @@ async function connect(
     await once(stream, 'metadata', { signal });
   } catch (thrown) {
     stream.cancel();
+    // A stream that nobody has read is never closed, and a client left open goes on connecting.
+    client.close();
     throw thrown;
   }
   return new ClientSession(stream);
+}
+
+/**
+ * A client of grpc-js that is closed while it pauses before its next attempt to connect makes that one still, and keeps the
+ * connection for good. With these credentials the attempt fails.
+ */
+function endedWithTheirClient(channelCredentials: ChannelCredentials): ChannelCredentials {
+  const create = channelCredentials._createSecureConnector.bind(channelCredentials);
+  channelCredentials._createSecureConnector = (...given) => {
+    const connector = create(...given);
+    const ended = new AbortController();
+    return {
+      connect: (socket) => connector.connect(socket),
+      getCallCredentials: () => connector.getCallCredentials(),
+      async waitForReady() {
+        ended.signal.throwIfAborted();
+        await connector.waitForReady();
+      },
+      destroy() {
+        ended.abort();
+        connector.destroy();
+      },
+    };
+  };
+  return channelCredentials;
 }
 
 /** Every address of a name, IPv6 in brackets. */
