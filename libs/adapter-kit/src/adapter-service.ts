@@ -6,8 +6,8 @@ import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/poo
 import type { Client, ServiceRoute } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { type AdapterConfig, adapterConfigFrom } from './adapter-config.ts';
-import { adapterMetrics } from './adapter-metrics.ts';
 import { CredentialCache } from './credentials/credential-cache.ts';
+import { adapterMetrics } from './metrics.ts';
 import { ModelListReporter } from './models/model-list-reporter.ts';
 import type { ProviderFormat } from './provider-format.ts';
 import { TranslationPool } from './translation/translation-pool.ts';

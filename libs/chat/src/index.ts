@@ -1,5 +1,4 @@
 export * from './chat-answer.ts';
-export { streamHeaders } from './chunk-writer.ts';
 export * from './parse-chat-request.ts';
 export {
   maxTokenCount,

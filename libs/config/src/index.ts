@@ -12,7 +12,7 @@ export {
   readSettings,
 } from './env-reader.ts';
 export type * from './gateway-config.ts';
-export { loadGatewayFile, parseGatewayFile } from './gateway-file.ts';
+export { followGatewayFile, loadGatewayFile, parseGatewayFile } from './gateway-file.ts';
 export { gatewayJsonSchema, isTokenUrl, poolFormats } from './gateway-schema.ts';
 export { answeringInTime, makePrivateDatabase, makePrivateFile, narrowMode, openFolder } from './open-folder.ts';
 export { type Proxies, readProxies } from './proxies.ts';

@@ -102,3 +102,8 @@ function tokenBudget(limit: bigint, { localDay, usedTokens }: KeyFacts) {
   const used = BigInt(usedTokens);
   return { limit, remaining: used < limit ? limit - used : 0n, resetsAt: timestampFromMs(endOfLocalDayMs(localDay)) };
 }
+
+/** From when on nothing is kept of a day: requests that were admitted before its midnight may end hours later. */
+export function dayForgottenAtMs(day: LocalDay): number {
+  return endOfLocalDayMs(day) + 6 * 3_600_000;
+}

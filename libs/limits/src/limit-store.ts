@@ -1,5 +1,5 @@
 import type { OwnAdmission as OwnAdmissionMessage } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { endOfLocalDayMs, type LocalDay } from '@gateway/time';
+import type { LocalDay } from '@gateway/time';
 import type { Check, Decision } from './decide.ts';
 import type { ReplicaPlace } from './replica-share.ts';
 
@@ -97,11 +97,6 @@ export function comparedTokens(used: number | undefined, total: number, pending:
  * only the tokens count. While more than half as many are pending, the ledger is far behind, and its total waits.
  */
 export const maxPendingIds = 10_000;
-
-/** From when on nothing is kept of a day: requests that were admitted before its midnight may end hours later. */
-export function dayForgottenAtMs(day: LocalDay): number {
-  return endOfLocalDayMs(day) + 6 * 3_600_000;
-}
 
 /** As many at a time as a store can be asked at once and still answer each call within its deadline. */
 export function* slicesOf<T>(items: readonly T[]): Generator<readonly T[]> {

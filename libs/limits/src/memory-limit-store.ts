@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import {
   type Check,
   type Decision,
+  dayForgottenAtMs,
   decisionOf,
   emptyWindow,
   type KeyFacts,
@@ -181,7 +182,7 @@ export class MemoryLimitStore implements port.LimitStore {
     const known = this.#days.get(nameOf(key, localDay));
     if (known !== undefined) return known;
     const day: DayCounter = { base: undefined, total: undefined, settled: 0, pending: new Map() };
-    const ttl = Math.max(1, port.dayForgottenAtMs(localDay) - this.#options.clock.nowMs());
+    const ttl = Math.max(1, dayForgottenAtMs(localDay) - this.#options.clock.nowMs());
     this.#days.set(nameOf(key, localDay), day, { ttl });
     return day;
   }

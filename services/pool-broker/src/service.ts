@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { Environment, GatewayConfig } from '@gateway/config';
+import { type Environment, followGatewayFile, type GatewayConfig } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { type Clock, systemClock } from '@gateway/time';
@@ -7,7 +7,6 @@ import { showAccounts } from './account-gauges.ts';
 import { followReports } from './catalog/catalog.ts';
 import { type PoolBrokerConfig, readCredentialConfig, readPoolBrokerConfig } from './config.ts';
 import { ActiveConfiguration, checkChange } from './configuration/active-configuration.ts';
-import { followGatewayFile } from './configuration/follow-gateway-file.ts';
 import { AccountCredentials } from './credentials/account-credentials.ts';
 import { AccountDirectory, followAccounts, readAccounts } from './credentials/account-directory.ts';
 import { MemoryGrantStore } from './credentials/grants.ts';

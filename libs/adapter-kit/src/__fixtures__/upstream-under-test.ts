@@ -1,7 +1,7 @@
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { Metrics } from '@gateway/telemetry';
 import { readAdapterConfig } from '../adapter-config.ts';
-import { adapterMetrics } from '../adapter-metrics.ts';
+import { adapterMetrics } from '../metrics.ts';
 import { UpstreamClient, type UpstreamLimits, type UpstreamRequest } from '../upstream/upstream-client.ts';
 import type { UpstreamExchange } from '../upstream/upstream-exchange.ts';
 import { UpstreamError } from '../upstream/upstream-exchange.ts';

@@ -2,7 +2,7 @@ import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js'
 import { type Attributes, failSpan, type Span, SpanKind, startSpan, traceparentOf } from '@gateway/telemetry';
 import type { AdapterContext } from '../adapter-service.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
-import type { GenAiCall, GenAiOperation } from '../gen-ai-metrics.ts';
+import type { GenAiCall, GenAiOperation } from '../metrics.ts';
 import type { AnswerReader } from '../provider-format.ts';
 import type { UsageReport } from './answer-frames.ts';
 

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
 import type { AdapterConfig } from '../adapter-config.ts';
-import type { AdapterMetrics } from '../adapter-metrics.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
+import type { AdapterMetrics } from '../metrics.ts';
 import { type ExchangeOptions, UpstreamExchange } from './upstream-exchange.ts';
 
 type RequestBody = Uint8Array | string | readonly Uint8Array[];

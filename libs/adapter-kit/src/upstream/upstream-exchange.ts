@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { AdapterMetrics } from '../adapter-metrics.ts';
+import type { AdapterMetrics } from '../metrics.ts';
 
 export interface UpstreamHead {
   readonly status: number;

@@ -1,5 +1,52 @@
-import { ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
-import type { Metrics } from '@gateway/telemetry';
+import { AttemptResult, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
+import { durationBucketsSeconds, type Metrics } from '@gateway/telemetry';
+import type { ErrorMeaning } from './failure/upstream-failure.ts';
+
+/** What is counted of an adapter's calls to providers. */
+export type AdapterMetrics = ReturnType<typeof adapterMetrics>;
+
+export function adapterMetrics(metrics: Metrics, formatId: ProviderFormatId) {
+  const format = ProviderFormatId[formatId].toLowerCase();
+  const attempts = metrics.counter({
+    name: 'gateway_upstream_attempts_total',
+    help: 'Attempts at a provider, by how they ended.',
+    labels: ['format', 'result'],
+  });
+  const amended = metrics.counter({
+    name: 'gateway_upstream_amended_requests_total',
+    help: 'Requests that were sent again at once without what the provider complained of, by the complaint.',
+    labels: ['format', 'meaning'],
+  });
+  const unknownEvents = metrics.counter({
+    name: 'gateway_upstream_unknown_events_total',
+    help: 'Events of providers that were skipped because this version of the gateway does not know them.',
+    labels: ['format'],
+  });
+  const firstByte = metrics.histogram({
+    name: 'gateway_upstream_first_byte_seconds',
+    help: 'Time from sending a request to the head of the provider’s answer. Model lists are not among them.',
+    labels: ['format'],
+    buckets: durationBucketsSeconds,
+  });
+  const openStreams = metrics.gauge({
+    name: 'gateway_upstream_open_streams',
+    help: 'Requests to providers that are under way.',
+    labels: ['format'],
+  });
+  // From the start, so that no request is needed to see it.
+  openStreams.inc({ format }, 0);
+  unknownEvents.inc({ format }, 0);
+  return {
+    /** The same calls by the GenAI conventions. */
+    genAi: genAiMetrics(metrics, formatId),
+    attemptEnded: (result: AttemptResult) => attempts.inc({ format, result: AttemptResult[result].toLowerCase() }),
+    requestAmended: (meaning: ErrorMeaning) => amended.inc({ format, meaning }),
+    unknownEventsSkipped: (count: number) => unknownEvents.inc({ format }, count),
+    answerBegan: (sinceStartMs: number) => firstByte.observe({ format }, sinceStartMs / 1_000),
+    streamOpened: () => openStreams.inc({ format }),
+    streamClosed: () => openStreams.dec({ format }),
+  };
+}
 
 /** What a provider is asked. `count_tokens` and `list_models` are names of ours: the convention has none. */
 export type GenAiOperation = 'chat' | 'count_tokens' | 'list_models';
@@ -22,13 +69,13 @@ export function genAiMetrics(metrics: Metrics, format: ProviderFormatId) {
     name: 'gen_ai_client_operation_duration_seconds',
     help: 'Time from sending a request to a provider to the end of its answer.',
     labels: [...callLabels, 'error_type'],
-    buckets: durationBucketsSeconds,
+    buckets: genAiBucketsSeconds,
   });
   const firstChunks = metrics.histogram({
     name: 'gen_ai_client_operation_time_to_first_chunk_seconds',
     help: 'Time from sending a request to a provider to the first content of its streamed answer.',
     labels: callLabels,
-    buckets: durationBucketsSeconds,
+    buckets: genAiBucketsSeconds,
   });
   const usage = metrics.histogram({
     name: 'gen_ai_client_token_usage',
@@ -68,5 +115,6 @@ const providers: Readonly<Record<ProviderFormatId, string>> = {
   [ProviderFormatId.MESSAGES]: 'anthropic',
 };
 
-const durationBucketsSeconds = Array.from({ length: 14 }, (_, power) => 2 ** power / 100);
+/** As the convention has them. */
+const genAiBucketsSeconds = Array.from({ length: 14 }, (_, power) => 2 ** power / 100);
 const callLabels = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;

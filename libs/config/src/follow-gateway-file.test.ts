@@ -1,7 +1,8 @@
-import { ConfigError, type GatewayConfig } from '@gateway/config';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sampleGateway } from '../__fixtures__/sample-gateway.ts';
-import { followGatewayFile } from './follow-gateway-file.ts';
+import { simulatedGatewayConfig } from './default-gateway.ts';
+import { ConfigError } from './env-reader.ts';
+import type { GatewayConfig } from './gateway-config.ts';
+import { followGatewayFile } from './gateway-file.ts';
 
 /** A file whose text is a digest, or an error, and that is only looked at when asked to. */
 function follow(startsAs: string | Error = 'first') {
@@ -13,7 +14,7 @@ function follow(startsAs: string | Error = 'first') {
   const load = (): GatewayConfig => {
     const digest = read();
     if (digest.startsWith('bad')) throw new ConfigError([`${digest}.place: is wrong`]);
-    return { ...sampleGateway, classes: [], source: { ...source, digest } };
+    return { ...simulatedGatewayConfig('http://127.0.0.1:9'), source: { ...source, digest } };
   };
   const source = { path: '/nowhere/gateway.yaml', digest: 'first', digestNow: read, load };
   const applied: (string | undefined)[] = [];
