@@ -233,8 +233,12 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   async #beat(admissions: readonly OwnAdmission[]): Promise<void> {
-    const place = await this.remote.heartbeat(this.#options.group, this.#replicaId, admissions);
-    if (place !== undefined) this.#place.note(place, this.#options.clock.nowMs());
+    let place: ReplicaPlace | undefined;
+    try {
+      place = await this.remote.heartbeat(this.#options.group, this.#replicaId, admissions);
+    } finally {
+      this.#place.note(place, this.#options.clock.nowMs());
+    }
   }
 
   /** @throws what is no outage. */

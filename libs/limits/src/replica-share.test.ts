@@ -38,4 +38,16 @@ describe('the last known place', () => {
     place.note({ replicas: 1, position: 0 }, 20_000);
     expect(place.current).toMatchObject({ replicas: 1, position: 0 });
   });
+
+  it('stays among as many replicas while the store is lost again and again, and has heard of the others only in between', () => {
+    const place = new LastKnownPlace();
+    place.note({ replicas: 2, position: 1 }, 0);
+    for (let atMs = 2_000; atMs < 60_000; atMs += 4_000) {
+      place.note({ replicas: 1, position: 0 }, atMs);
+      place.note(undefined, atMs + 2_000);
+    }
+    expect(place.current).toMatchObject({ replicas: 2, position: 1 });
+    for (let atMs = 60_000; atMs <= 70_000; atMs += 2_000) place.note({ replicas: 1, position: 0 }, atMs);
+    expect(place.current).toMatchObject({ replicas: 1, position: 0 });
+  });
 });

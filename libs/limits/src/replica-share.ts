@@ -11,8 +11,8 @@ export function shareOf(limit: number, { replicas, position }: ReplicaPlace): nu
 }
 
 /**
- * The place that a replica was given last. A smaller number of replicas is believed only when it has been answered for as long as a
- * replica may be silent: a store that came back empty has not heard of all of them yet.
+ * The place that a replica was given last. A smaller number of replicas is believed only when it has been answered without a pause
+ * for as long as a replica may be silent: a store that came back empty has not heard of all of them yet.
  */
 export class LastKnownPlace {
   #given: readonly (ReplicaPlace & { readonly atMs: number })[] = [];
@@ -22,7 +22,13 @@ export class LastKnownPlace {
     return this.#given.toSorted((one, other) => other.replicas - one.replicas)[0];
   }
 
-  note({ replicas, position }: ReplicaPlace, atMs: number): void {
+  /** Without an answer what is known counts as new: the store may have been lost, and come back empty. */
+  note(answered: ReplicaPlace | undefined, atMs: number): void {
+    if (answered === undefined) {
+      this.#given = this.#given.map((place) => ({ ...place, atMs }));
+      return;
+    }
+    const { replicas, position } = answered;
     const recent = this.#given.filter((place) => place.atMs > atMs - replicaSilenceMs && place.replicas > replicas);
     this.#given = [...recent, { replicas, position, atMs }];
   }
