@@ -73,8 +73,10 @@ export async function startRedisSentinels(options: RedisGroupOptions = {}): Prom
   const ready = /num-slaves\n2\n.*num-other-sentinels\n2\n/s;
   for (const each of sentinels) await until(() => access.ask(each, 'SENTINEL', 'MASTER', masterName), ready);
   const masterOf = async () => {
-    const [, port] = (await access.askAny(sentinels, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', masterName)).split('\n');
-    return servers.find((server) => server.port === Number(port)) ?? failed('the Sentinels know no master');
+    const answers = await access.askAll(sentinels, 'SENTINEL', 'MASTER', masterName);
+    const known = answers.map((answer) => ({ epoch: fieldOf(answer, 'config-epoch'), port: fieldOf(answer, 'port') }));
+    const newest = known.toSorted((one, other) => other.epoch - one.epoch)[0];
+    return servers.find((server) => server.port === newest?.port) ?? failed('the Sentinels know no master');
   };
   const urlAndSettings = access.settings('redis-sentinel', sentinels, `/0#${masterName}`);
   return group({ ask: access.ask, ...urlAndSettings, servers, sentinels, masterOf }, stack);
@@ -100,10 +102,11 @@ export async function startRedisCluster(options: RedisGroupOptions = {}): Promis
     await until(async () => stillMaster(await access.ask(server, 'CLUSTER', 'NODES')), /slave/);
   }
   const masterOf = async (key: string) => {
-    const slot = Number(await access.askAny(servers, 'CLUSTER', 'KEYSLOT', key));
-    const lines = (await access.askAny(servers, 'CLUSTER', 'NODES')).split('\n');
-    const line = lines.find((each) => isMaster(each) && holdsSlot(each, slot));
-    const port = /:(\d+)@/.exec(line ?? '')?.[1];
+    const slot = Number((await access.askAll(servers, 'CLUSTER', 'KEYSLOT', key))[0]);
+    const lines = (await access.askAll(servers, 'CLUSTER', 'NODES')).flatMap((answer) => answer.split('\n'));
+    const masters = lines.filter((line) => isMaster(line) && holdsSlot(line, slot));
+    const [newest = ''] = masters.toSorted((one, other) => epochOf(other) - epochOf(one));
+    const port = /:(\d+)@/.exec(newest)?.[1];
     return servers.find((server) => server.port === Number(port)) ?? failed('no master has the slot');
   };
   const urlAndSettings = access.settings('redis-cluster', servers.slice(0, 3));
@@ -129,6 +132,17 @@ function isMaster(line: string): boolean {
   return flags.includes('master') && !flags.includes('fail');
 }
 
+/** Its seventh word grows with each failover: what a server answers that has not heard of the last one yet has a smaller one. */
+function epochOf(line: string): number {
+  return Number(line.split(' ')[6]);
+}
+
+/** A number that a Sentinel answers, on the line after its name. */
+function fieldOf(answer: string, name: string): number {
+  const lines = answer.split('\n');
+  return Number(lines[lines.indexOf(name) + 1]);
+}
+
 /** Its slots are the ninth word and those after it. */
 function holdsSlot(line: string, slot: number): boolean {
   const ranges = line.split(' ').slice(8);
@@ -150,9 +164,12 @@ async function openAccess({ hasTls = false, password }: RedisGroupOptions, stack
   const ask: RedisGroup['ask'] = (server, ...command) => cli(server.port, command, command[0] === 'SENTINEL');
   return {
     ask,
-    /** Asks all of them, of which some may stand still, for what the first one answers. */
-    askAny: (servers: readonly TestServer[], ...command: readonly string[]) =>
-      Promise.any(servers.map((server) => ask(server, ...command))),
+    /** What those of them answer that answer soon: some may be gone or stand still. */
+    async askAll(servers: readonly TestServer[], ...command: readonly string[]): Promise<readonly string[]> {
+      const isSentinel = command[0] === 'SENTINEL';
+      const asked = await Promise.allSettled(servers.map(({ port }) => cli(port, command, isSentinel, 1_000)));
+      return asked.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    },
     start(server: Server, settings: readonly string[] = []): Promise<TestServer> {
       const isSentinel = server !== redis && server !== clusterNode;
       const login = password === undefined || isSentinel ? [] : ['--requirepass', password, '--masterauth', password];
