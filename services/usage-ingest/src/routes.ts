@@ -2,13 +2,12 @@ import { UsageLedgerService } from '@gateway/proto/usage/v1/usage_operator_servi
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { serviceRoute } from '@gateway/rpc';
 import type { UsageRecorder } from './recording/usage-recorder.ts';
+import { record } from './rpc/record.ts';
 import { usageLedgerHandlers } from './rpc/usage-ledger-service.ts';
 import type { UsageLedger } from './store/usage-ledger.ts';
 
 export function usageIngestRoute(recorder: UsageRecorder) {
-  return serviceRoute(UsageIngestService, {
-    record: async ({ events, logs }) => ({ recorded: await recorder.record(events, logs) }),
-  });
+  return serviceRoute(UsageIngestService, { record: (request) => record(recorder, request) });
 }
 
 export function usageLedgerRoute(ledger: UsageLedger) {

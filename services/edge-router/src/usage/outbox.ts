@@ -5,19 +5,8 @@ import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { UsageBatch } from '@gateway/usage-stream/usage-message';
 import type { OutboxEvents } from '../events.ts';
-import {
-  abandonedRows,
-  batchOf,
-  batchRows,
-  bytesIn,
-  isDamage,
-  isLog,
-  keepTrace,
-  keyOf,
-  OutboxFile,
-  type OutboxRow,
-  type OutboxSynchronous,
-} from './outbox-file.ts';
+import { abandonedRows, batchRows, bytesIn, isDamage, OutboxFile, type OutboxSynchronous } from './outbox-file.ts';
+import { batchOf, isLog, keepTrace, keyOf, type OutboxRow } from './outbox-row.ts';
 
 /** Where finished usage goes: JetStream, or the ingest service itself where there is no broker. */
 export interface UsageSink {

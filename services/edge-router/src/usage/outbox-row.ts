@@ -1,0 +1,66 @@
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { activeSpan, traceparentOf } from '@gateway/telemetry';
+import type { UsageBatch } from '@gateway/usage-stream/usage-message';
+
+export interface OutboxRow {
+  /** Its key in the file. */
+  readonly number: number;
+  /** `open`: the request is under way. `final`: to be delivered. `gone`: to be deleted. */
+  state: 'open' | 'final' | 'gone';
+  /** When it became final. */
+  writtenMs: number;
+  message: UsageRecorded | RequestLogged;
+}
+
+export function isLog(message: OutboxRow['message']): message is RequestLogged {
+  return message.$typeName === RequestLoggedSchema.typeName;
+}
+
+/** Of a request there is its usage, and its log entry. */
+export function keyOf(message: OutboxRow['message']): string {
+  return isLog(message) ? `log ${message.requestId}` : message.requestId;
+}
+
+/** Usage remembers the trace in which it was first noted, also when another process delivers it. */
+export function keepTrace(message: OutboxRow['message']): void {
+  if (isLog(message) || message.traceparent !== '') return;
+  const span = activeSpan();
+  if (span?.isRecording()) message.traceparent = traceparentOf(span) ?? '';
+}
+
+/** What goes to the ledger together. The same rows make the same batch, whichever process delivers them. */
+export function batchOf(rows: readonly OutboxRow[]): UsageBatch {
+  const [events, logs]: [UsageRecorded[], RequestLogged[]] = [[], []];
+  for (const { message, writtenMs } of rows) {
+    if (isLog(message)) logs.push(message);
+    else events.push(Object.assign(message, { endedAt: timestampFromMs(writtenMs) }));
+  }
+  return { events, logs };
+}
+
+/** What the file keeps of a row that is not gone. */
+export function encoded({ state, message }: OutboxRow): readonly [kind: string, event: Uint8Array] {
+  if (isLog(message)) return ['log', toBinary(RequestLoggedSchema, message)];
+  return [state === 'open' ? 'open' : 'usage', toBinary(UsageRecordedSchema, message)];
+}
+
+/**
+ * A request that was open is failed when a provider was answering, else lost, with what was known of its usage. Undefined for
+ * what can't be read.
+ */
+export function decoded(kind: unknown, bytes: unknown): OutboxRow['message'] | undefined {
+  try {
+    const message = fromBinary(kind === 'log' ? RequestLoggedSchema : UsageRecordedSchema, bytes as Uint8Array);
+    // Other bytes can pass for a message of which nothing is known.
+    if (message.requestId === '') return undefined;
+    if (kind !== 'open' || isLog(message)) return message;
+    message.estimated = true;
+    if (message.outcome === Outcome.UNSPECIFIED) message.outcome = Outcome.LOST;
+    return message;
+  } catch {
+    return undefined;
+  }
+}
