@@ -7,12 +7,13 @@ import { benchCases } from '../bench-cases.ts';
 import type { LoadGenerator } from '../load/load-generator.ts';
 import { type AllInOneSystem, startAllInOne } from '../systems/all-in-one.ts';
 import type { GrowthOptions } from './growth.ts';
-import { runCase } from './run-case.ts';
+import { runCase, type Sample } from './run-case.ts';
 import { type Spread, spreadOf } from './spread.ts';
 import { untilSettled } from './until-settled.ts';
 
-/** What traces add to a small relayed request in one process. */
+/** What traces add to a relayed request in one process. */
 export interface TracingRow {
+  readonly case: string;
   readonly what: 'no endpoint' | 'ratio 0' | 'ratio 1';
   readonly micros: Spread | undefined;
   /** The part of a request's cost that comes on top, by the least of all turns: what else the machine does only ever adds. */
@@ -25,6 +26,9 @@ export interface TracingRow {
 }
 
 type Mode = TracingRow['what'];
+
+/** The smallest request, which has the same spans as every other, and a stream of 200 events. */
+const caseNames = ['messages-1k', 'messages-stream'] as const;
 
 const modes: readonly Mode[] = ['no endpoint', 'ratio 0', 'ratio 1'];
 
@@ -50,44 +54,67 @@ export async function measureTracing(
     const start = () => startAllInOne(providerPort, { inspect: false, workers: '1', env });
     systems.set(mode, stack.use(await onSystemCore(start)));
   }
-  const benchCase = benchCases.find(({ name }) => name === 'messages-1k');
-  if (benchCase === undefined) throw new Error('there is no case messages-1k');
-  for (const [mode, system] of systems) {
-    const times = { warmUpMs: settleMs / 2, measureMs: settleMs / 2 };
-    await untilSettled(async () => {
-      progress(`tracing, ${mode} settles`);
-      return (await runCase(generator, system, benchCase, times)).gatewayMicros;
-    }, 6);
+  const rows: TracingRow[] = [];
+  for (const name of caseNames) {
+    const samples = await sampleInTurns(name);
+    const spans = await spansOf(systems.get('ratio 1'));
+    rows.push(...rowsOf(name, samples, { ...spans, call: await noOpMicros() }));
   }
-  const samples = new Map<Mode, number[]>(modes.map((mode) => [mode, []]));
-  for (let round = 0; round < rounds * turnsInRound; round++) {
-    progress(`tracing, turn ${round + 1} of ${rounds * turnsInRound}`);
-    for (const mode of [...modes.slice(round % 3), ...modes.slice(0, round % 3)]) {
-      const system = systems.get(mode);
-      if (system === undefined) continue;
-      const { gatewayMicros = Number.NaN } = await runCase(generator, system, benchCase, { warmUpMs: 300, measureMs });
-      samples.get(mode)?.push(gatewayMicros);
+  return rows;
+
+  async function sampleInTurns(name: string): Promise<Samples> {
+    const benchCase = benchCases.find((each) => each.name === name);
+    if (benchCase === undefined) throw new Error(`there is no case ${name}`);
+    for (const [mode, system] of systems) {
+      const times = { warmUpMs: settleMs / 2, measureMs: settleMs / 2 };
+      await untilSettled(async () => {
+        progress(`tracing, ${name}, ${mode} settles`);
+        return microsOf(await runCase(generator, system, benchCase, times));
+      }, 6);
     }
+    const samples = new Map<Mode, number[]>(modes.map((mode) => [mode, []]));
+    for (let round = 0; round < rounds * turnsInRound; round++) {
+      progress(`tracing, ${name}, turn ${round + 1} of ${rounds * turnsInRound}`);
+      for (const mode of [...modes.slice(round % 3), ...modes.slice(0, round % 3)]) {
+        const system = systems.get(mode);
+        if (system === undefined) continue;
+        samples.get(mode)?.push(microsOf(await runCase(generator, system, benchCase, { warmUpMs: 300, measureMs })));
+      }
+    }
+    return samples;
   }
-  const spans = await spansOf(systems.get('ratio 1'));
+}
+
+function microsOf({ gatewayMicros = Number.NaN }: Sample): number {
+  return gatewayMicros;
+}
+
+/** Processor time of a request, or of an event of a stream, in microseconds: of each turn, by mode. */
+type Samples = ReadonlyMap<Mode, readonly number[]>;
+
+type Spans = Awaited<ReturnType<typeof spansOf>> & { readonly call: number };
+
+/** What spans cost that nobody wants is shown of the smallest request alone: of larger ones it is less. */
+function rowsOf(name: string, samples: Samples, spans: Spans): readonly TracingRow[] {
   const base = samples.get('no endpoint') ?? [];
-  const call = await noOpMicros();
   const leastBase = Math.min(...base);
-  return modes.map((what) => {
+  const shown = name === caseNames[0] ? modes : modes.filter((mode) => mode !== 'no endpoint');
+  return shown.map((what) => {
     const own = samples.get(what) ?? [];
     const isBase = what === 'no endpoint';
     return {
+      case: name,
       what,
       micros: spreadOf(own),
-      added: isBase ? (call * spans.perRequest) / leastBase : Math.min(...own) / leastBase - 1,
+      added: isBase ? (spans.call * spans.perRequest) / leastBase : Math.min(...own) / leastBase - 1,
       addedInTurns: isBase ? undefined : spreadOf(own.map((micros, turn) => micros / (base[turn] ?? Number.NaN) - 1)),
       most: mostAdded[what],
-      note: noteOf[what]({ ...spans, call }),
+      note: noteOf[what](spans),
     };
   });
 }
 
-const noteOf: Readonly<Record<Mode, (found: Awaited<ReturnType<typeof spansOf>> & { call: number }) => string>> = {
+const noteOf: Readonly<Record<Mode, (spans: Spans) => string>> = {
   'no endpoint': ({ perRequest, call }) => `${perRequest.toFixed(1)} spans a request, ${call.toFixed(2)} µs each`,
   'ratio 0': () => '',
   'ratio 1': ({ droppedShare }) => `${(droppedShare * 100).toFixed(1)} % of the spans were dropped`,

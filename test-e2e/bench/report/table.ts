@@ -103,15 +103,16 @@ function growthLine({ what, count, micros, perSecond, timesSmallest = 1 }: Growt
   return `${count} ${what}: ${figure(micros)} µs a request, ${times}, ${Math.round(perSecond?.median ?? 0)}/s`;
 }
 
-function tracingLine({ what, micros, added, addedInTurns, most, note }: TracingRow): string {
+function tracingLine({ case: name, what, micros, added, addedInTurns, most, note }: TracingRow): string {
   const percent = (share: number) => `${digits(share * 100)} %`;
   const verdict = added <= most ? 'met' : 'MISSED';
   const inTurns =
     addedInTurns === undefined
       ? ''
       : `, in turns ${percent(addedInTurns.median)} (${percent(addedInTurns.least)}–${percent(addedInTurns.most)})`;
-  const cost = `${figure(micros)} µs a request, adds ${percent(added)} (bar ≤ ${most * 100} %: ${verdict})`;
-  return `tracing, ${what}: ${cost}${inTurns}${note === '' ? '' : `; ${note}`}`;
+  const unit = name.endsWith('-stream') ? 'an event' : 'a request';
+  const cost = `${figure(micros)} µs ${unit}, adds ${percent(added)} (bar ≤ ${most * 100} %: ${verdict})`;
+  return `tracing, ${name}, ${what}: ${cost}${inTurns}${note === '' ? '' : `; ${note}`}`;
 }
 
 function problemsOf(rows: readonly Row[]): readonly string[] {
