@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addLocalDays, endOfLocalDayMs, isLocalDay, localDayOf, startOfLocalDayMs } from './local-day.ts';
+import { addLocalDays, endOfLocalDayMs, isLocalDay, localDayOf, startOfLocalDayMs } from './time.ts';
 
 const at = (text: string) => Date.parse(text);
 

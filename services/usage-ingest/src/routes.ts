@@ -2,12 +2,12 @@ import { UsageLedgerService } from '@gateway/proto/usage/v1/usage_operator_servi
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { serviceRoute } from '@gateway/rpc';
 import type { UsageRecorder } from './recording/usage-recorder.ts';
-import { record } from './rpc/record.ts';
+import { usageIngestHandlers } from './rpc/usage-ingest-service.ts';
 import { usageLedgerHandlers } from './rpc/usage-ledger-service.ts';
 import type { UsageLedger } from './store/usage-ledger.ts';
 
 export function usageIngestRoute(recorder: UsageRecorder) {
-  return serviceRoute(UsageIngestService, { record: (request) => record(recorder, request) });
+  return serviceRoute(UsageIngestService, usageIngestHandlers(recorder));
 }
 
 export function usageLedgerRoute(ledger: UsageLedger) {

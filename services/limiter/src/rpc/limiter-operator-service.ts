@@ -1,10 +1,15 @@
 import { GatewayError } from '@gateway/errors';
-import type { ReconcileDayRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { LimiterOperatorService, ReconcileDayRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { Handlers } from '@gateway/rpc';
 import type { Limiter } from '../service.ts';
 import { checkText, dayState, readLocalDay } from './limiter-service.ts';
 
+export function limiterOperatorHandlers(limiter: Limiter): Handlers<typeof LimiterOperatorService> {
+  return { reconcileDay: (request) => reconcileDay(limiter, request) };
+}
+
 /** Compares a day's counter with the ledger and puts it right. */
-export async function reconcileDay({ dayTotals, clock }: Limiter, { key, localDay: day }: ReconcileDayRequest) {
+async function reconcileDay({ dayTotals, clock }: Limiter, { key, localDay: day }: ReconcileDayRequest) {
   checkText('key', key, 200);
   const localDay = readLocalDay(day);
   if (!dayTotals.covers(key)) {

@@ -6,14 +6,27 @@ import type {
   AdmitRequest,
   AdmitStreamRequest,
   HeartbeatRequest,
+  LimiterService,
   PeekRequest,
   SettleRequest,
 } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import type { Handlers } from '@gateway/rpc';
 import { addLocalDays, isLocalDay, type LocalDay, localDayOf } from '@gateway/time';
 import type { Limiter } from '../service.ts';
 
+/** What `gateway.limiter.v1.LimiterService` answers. Streams end when `draining` is aborted. */
+export function limiterHandlers(limiter: Limiter, draining: AbortSignal): Handlers<typeof LimiterService> {
+  return {
+    admit: (request) => admit(limiter, request),
+    settle: (request) => settle(limiter, request),
+    peek: (request) => peek(limiter, request),
+    heartbeat: (request) => heartbeat(limiter, request),
+    admitStream: (requests) => admitStream(limiter, requests, draining),
+  };
+}
+
 /** Decides both limits of one request. */
-export async function admit(limiter: Limiter, request: AdmitRequest): Promise<Decision> {
+async function admit(limiter: Limiter, request: AdmitRequest): Promise<Decision> {
   checkText('key', request.key, 200);
   checkText('request_id', request.requestId, 100);
   checkCostKind(request.costKind);
@@ -21,7 +34,7 @@ export async function admit(limiter: Limiter, request: AdmitRequest): Promise<De
 }
 
 /** Reads both limits and changes nothing. */
-export async function peek(limiter: Limiter, { key, limits }: PeekRequest) {
+async function peek(limiter: Limiter, { key, limits }: PeekRequest) {
   checkText('key', key, 200);
   const { status } = await decide(limiter, { key, limits, requestId: '', costKind: CostKind.REQUEST_ONLY });
   return { status };
@@ -49,7 +62,7 @@ const outcomes = {
 };
 
 /** Adds the tokens to their day and answers the day's total. */
-export async function settle({ store, dayTotals, clock }: Limiter, request: SettleRequest) {
+async function settle({ store, dayTotals, clock }: Limiter, request: SettleRequest) {
   const { key, requestId } = request;
   checkText('key', key, 200);
   checkText('request_id', requestId, 100);
@@ -67,7 +80,7 @@ export async function settle({ store, dayTotals, clock }: Limiter, request: Sett
 }
 
 /** Records that a replica of a caller lives, and what it admitted by itself. Answers its place, when that is known. */
-export async function heartbeat({ store }: Limiter, { group, replicaId, admissions }: HeartbeatRequest) {
+async function heartbeat({ store }: Limiter, { group, replicaId, admissions }: HeartbeatRequest) {
   if (admissions.length > 1_000) {
     throw new GatewayError('invalid_request', 'admissions must be 1000 at most.');
   }

@@ -14,7 +14,11 @@ export function credentialHandlers(broker: Broker): Handlers<typeof CredentialSe
       const account = await accountOf(broker, target);
       const pool = broker.configuration.catalog.pools.find(({ name }) => name === account?.pool);
       if (account === undefined || account.state === 'disabled' || pool === undefined) {
-        throw new GatewayError('providers_unavailable', 'There is no such account, or it may not be used.');
+        const isPool = target.case === 'pool';
+        const problem = isPool
+          ? 'The pool has no account that may be used.'
+          : 'There is no such account, or it is disabled.';
+        throw new GatewayError('providers_unavailable', problem);
       }
       const { kind, text, version, cacheableUntilMs } = await broker.credentials.secretOf(account, refusedVersion);
       return {

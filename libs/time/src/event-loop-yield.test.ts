@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { EventLoopYield } from './clock.ts';
+import { EventLoopYield } from './time.ts';
 
 const KiB = 1024;
 
