@@ -17,7 +17,7 @@ export function credentialHandlers(broker: Broker): Handlers<typeof CredentialSe
         const isPool = target.case === 'pool';
         const problem = isPool
           ? 'The pool has no account that may be used.'
-          : 'There is no such account, or it is disabled.';
+          : 'There is no such account, or it may not be used.';
         throw new GatewayError('providers_unavailable', problem);
       }
       const { kind, text, version, cacheableUntilMs } = await broker.credentials.secretOf(account, refusedVersion);
