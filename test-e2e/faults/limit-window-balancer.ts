@@ -5,6 +5,8 @@ import { connect, createServer, type Socket } from 'node:net';
 export interface Balancer extends AsyncDisposable {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
+  /** How many clients are connected to a server now. */
+  readonly connections: number;
   /** Names the servers, by `http://host:port`. */
   leadTo(urls: readonly string[]): void;
 }
@@ -13,12 +15,16 @@ export async function openBalancer(): Promise<Balancer> {
   let targets: readonly URL[] = [];
   let turn = 0;
   const sockets = new Set<Socket>();
+  const connected = new Set<Socket>();
   const server = createServer((client) => {
     hold(client, sockets);
     turn += 1;
     const inTurn = targets.map((_, n) => targets[(turn + n) % targets.length]).filter((url) => url !== undefined);
     void connectToOneOf(inTurn).then(
-      (upstream) => tieTogether(client, hold(upstream, sockets)),
+      (upstream) => {
+        if (client.destroyed) return void upstream.destroy();
+        tieTogether(hold(client, connected), hold(upstream, sockets));
+      },
       () => client.destroy(),
     );
   });
@@ -27,6 +33,9 @@ export async function openBalancer(): Promise<Balancer> {
   const address = server.address();
   return {
     url: `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`,
+    get connections() {
+      return connected.size;
+    },
     leadTo(urls) {
       targets = urls.map((url) => new URL(url));
     },

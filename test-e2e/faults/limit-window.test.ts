@@ -10,7 +10,7 @@ import { responsesModels, writeGatewayFile } from '../topologies/gateway-file.ts
 import { ownBackends } from '../topologies/own-backends.ts';
 import { type RunningServices, startServices } from '../topologies/start-services.ts';
 import { suiteSettings } from '../topologies/topology.ts';
-import { openBalancer } from './limit-window-balancer.ts';
+import { type Balancer, openBalancer } from './limit-window-balancer.ts';
 import { type Answer, ask, runLoad } from './limit-window-load.ts';
 import { AdmissionLog } from './limit-window-log.ts';
 import { expectedRemaining, proveWindow } from './limit-window-proof.ts';
@@ -27,10 +27,11 @@ const clientsPerEdge = 200;
 describe('requests per minute, over many processes', () => {
   const stack = new AsyncDisposableStack();
   let backends: TestBackends;
+  let balancer: Balancer;
   let running: RunningServices;
 
   beforeAll(async () => {
-    const balancer = stack.use(await openBalancer());
+    balancer = stack.use(await openBalancer());
     const folder = await mkdtemp(join(tmpdir(), 'gateway-faults-'));
     stack.defer(() => rm(folder, { recursive: true, force: true }));
     const simulator = stack.use(await startSimulator({ responsesModels }));
@@ -113,6 +114,9 @@ describe('requests per minute, over many processes', () => {
       expect(await readMetric(adminUrl, 'gateway_limiter_decisions_total')).toBeGreaterThan(100);
     expect(await counted('limiter', 'gateway_limiter_degraded_total')).toBe(0);
     expect(await counted('edge-router', 'gateway_edge_local_admissions_total')).toBe(0);
+
+    // The edges had been trying for a while when the limiters came up.
+    expect(balancer.connections).toBe(edges().length);
 
     await obeyARefusal(token.text);
   });

@@ -11,6 +11,7 @@ import { GrpcServer, grpcDefinition, openChannel, type Refusal, Tls } from '@gat
 import { CertificateAuthority } from '@gateway/testkit/certificates';
 import { credentials, makeGenericClientConstructor, type ServiceError } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openBalancer } from '../faults/limit-window-balancer.ts';
 
 const timeoutMs = 5_000;
 
@@ -171,6 +172,20 @@ describe('calls between services with TLS', () => {
     await expect(dayTotal(connect(url, left).query)).rejects.toMatchObject({ status: 'unavailable' });
     endWatching();
     expect(await watching.next()).toMatchObject({ done: false });
+  });
+
+  it('share one connection, also after the service was out of reach for a while', async () => {
+    const { port } = await serve(await identityOf('usage-query'));
+    const proxy = stack.use(await openBalancer());
+    const { query, problems } = connect(proxy.url.replace('http:', 'https:'), await identityOf('limiter'));
+    await expect.poll(() => dayTotal(query).catch(() => problems.length)).toBeGreaterThan(0);
+    // For some attempts.
+    await sleep(500);
+    proxy.leadTo([`http://127.0.0.1:${port}`]);
+    await expect.poll(() => dayTotal(query).catch(String), { timeout: 10_000 }).toMatchObject({ totalTokens: 7n });
+    // Longer than what grpc-js pauses before it connects again.
+    await sleep(2_000);
+    expect(proxy.connections).toBe(1);
   });
 
   it('keep the last certificates when the files can not be used', async () => {
