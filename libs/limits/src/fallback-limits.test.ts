@@ -17,7 +17,10 @@ const today = '2026-11-20';
 /** A replica whose remote is away from `goAway` on; before, it answers what the test says. */
 async function setUp(place: ReplicaPlace = alone) {
   const clock = new ManualClock(at);
-  const state = { isAway: false, answer: undefined as Decision | undefined, used: 0, handedOver: [] as OwnAdmission[] };
+  const state = {
+    ...{ isAway: false, place, answer: undefined as Decision | undefined, used: 0 },
+    handedOver: [] as OwnAdmission[],
+  };
   const handedOver = vi.fn((admissions: readonly OwnAdmission[]) => void state.handedOver.push(...admissions));
   const unlessAway = <T>(answer: T) => {
     if (state.isAway) throw new Error('away');
@@ -31,7 +34,7 @@ async function setUp(place: ReplicaPlace = alone) {
       async heartbeat(_group, _id, admissions) {
         unlessAway(undefined);
         if (admissions.length > 0) handedOver(admissions);
-        return place;
+        return state.place;
       },
     },
     group: 'test',
@@ -112,6 +115,22 @@ describe('a replica whose remote is away', () => {
       });
       expect((await Promise.all(shares)).reduce((sum, share) => sum + share, 0)).toBe(limit);
     }
+  });
+
+  it('admits its share only, however often the remote was lost and came back without having heard of the others', async () => {
+    const { clock, state, decide, goAway, comeBack } = await setUp({ replicas: 2, position: 1 });
+    state.place = alone;
+    for (let loss = 0; loss < 6; loss++) {
+      goAway();
+      await decide({ requestsPerMinute: 1_000 });
+      await vi.advanceTimersByTimeAsync(10);
+      clock.advanceMs(1_000);
+      await comeBack();
+      clock.advanceMs(3_000);
+    }
+    goAway();
+    const asked = Array.from({ length: 70 }, () => decide({ requestsPerMinute: 60 }, { key: 'fresh' }));
+    expect((await Promise.all(asked)).filter(({ refusal }) => refusal === undefined)).toHaveLength(30);
   });
 
   it('says to come again in a minute when nothing falls to it', async () => {
