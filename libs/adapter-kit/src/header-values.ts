@@ -1,3 +1,5 @@
+import type { QuotaWindow } from './provider-format.ts';
+
 type Headers = Readonly<Record<string, string>>;
 
 /** A number in a header; undefined when it is not there or no number. */
@@ -29,4 +31,11 @@ const latestDateMs = 8.64e15;
 export function latestMs(times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined);
   return known.length === 0 ? undefined : Math.max(...known);
+}
+
+/** Quotas with what was reported later: the latest word on each counts. */
+export function withLaterQuotas(quotas: readonly QuotaWindow[], later: readonly QuotaWindow[]): readonly QuotaWindow[] {
+  const isReplaced = ({ name, models }: QuotaWindow) =>
+    later.some((window) => window.name === name && window.models === models);
+  return [...quotas.filter((window) => !isReplaced(window)), ...later];
 }

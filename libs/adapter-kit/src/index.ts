@@ -1,7 +1,6 @@
 export { type AdapterConfig, readAdapterConfig } from './adapter-config.ts';
 export * from './adapter-service.ts';
 export { estimateInputTokens, estimateOutputTokens } from './attempt/answer-frames.ts';
-export { withLaterQuotas } from './attempt/attempt.ts';
 export * from './event-stream-reader.ts';
 export * from './failure/upstream-failure.ts';
 export * from './header-values.ts';

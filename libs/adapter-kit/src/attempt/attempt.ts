@@ -1,6 +1,7 @@
 import { toErrorDetail } from '@gateway/errors';
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-service.ts';
+import { withLaterQuotas } from '../header-values.ts';
 import type { PreparedCall, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
 import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { UpstreamError } from '../upstream/upstream-exchange.ts';
@@ -260,13 +261,6 @@ class Attempt implements Disposable {
     this.#context.metrics.unknownEventsSkipped(this.#call.answer.unknownEvents ?? 0);
     this.#calls.end(toErrorType(result), facts ?? this.#factsSoFar);
   }
-}
-
-/** Quotas with what was reported later: the latest word on each counts. */
-export function withLaterQuotas(quotas: readonly QuotaWindow[], later: readonly QuotaWindow[]): readonly QuotaWindow[] {
-  const isReplaced = ({ name, models }: QuotaWindow) =>
-    later.some((window) => window.name === name && window.models === models);
-  return [...quotas.filter((window) => !isReplaced(window)), ...later];
 }
 
 function isEventStream({ headers }: Pick<UpstreamHead, 'headers'>): boolean {
