@@ -21,7 +21,7 @@ describe('a gateway whose processes are replaced one after the other', () => {
     const said = `${stdout}\n${stderr}`;
     expect(said).toMatch(/^streams cut +0 of [1-9]/m);
     expect(said).toMatch(/^small requests failed +0 of [1-9]/m);
-    expect(said).toMatch(isLong ? /^processes replaced +17 in/m : /^processes replaced +3 in/m);
+    expect(said).toMatch(isLong ? /^processes replaced +19 in/m : /^processes replaced +3 in/m);
     expect({ exitCode, said: exitCode === 0 ? '' : said }).toEqual({ exitCode: 0, said: '' });
   });
 });
