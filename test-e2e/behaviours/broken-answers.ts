@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FaultScript } from '@gateway/simulator';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ChatAnswer } from '../client/chat.ts';
 import { loggedRequestsOf } from '../client/request-log.ts';
 import { ask, isWhole, providerPathOf, type RoadRequest } from '../client/roads.ts';
@@ -22,13 +22,25 @@ const breaks = [
 
 /** What becomes of accounts and sessions when answers break off that have begun. */
 export function brokenAnswersBehaviour(gateway: () => Topology): void {
-  describe('an answer that has begun and fails', () => {
-    let token = { tokenId: '', text: '' };
-    beforeAll(async () => {
-      token = await issueToken(gateway(), { kind: 'service', tokensPerDay: 100_000_000 });
-    });
-
-    const askFor = (request: RoadRequest) => ask(gateway(), token.text, { ...request, text: 'tell me #long 40' });
+  // Each has accounts of its own, and mostly waits for slow answers.
+  describe.concurrent('an answer that has begun and fails', () => {
+    /** Asks by a token of its own. */
+    const openAsker = async () => {
+      const token = await issueToken(gateway(), { kind: 'service', tokensPerDay: 100_000_000 });
+      return {
+        token: token.text,
+        askFor: (request: RoadRequest) => ask(gateway(), token.text, { ...request, text: 'tell me #long 40' }),
+        /** What the log says of the request of an answer, once it is there. */
+        async logged({ headers }: ChatAnswer) {
+          const find = async () => {
+            const requests = await loggedRequestsOf(gateway(), token.tokenId);
+            return requests.find(({ requestId }) => requestId === headers.get('x-request-id'));
+          };
+          await expect.poll(find, { timeout: 10_000 }).toBeDefined();
+          return find();
+        },
+      };
+    };
     const accountOf = (credentials: readonly string[], road: Road) => {
       const received = credentials.flatMap((account) =>
         gateway().simulator.requests({ account, path: providerPathOf(road), limit: 1 }),
@@ -44,20 +56,11 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         },
       };
     };
-    /** What the log says of the request of an answer, once it is there. */
-    const logged = async ({ headers }: ChatAnswer) => {
-      const find = async () => {
-        const requests = await loggedRequestsOf(gateway(), token.tokenId);
-        return requests.find(({ requestId }) => requestId === headers.get('x-request-id'));
-      };
-      await expect.poll(find, { timeout: 10_000 }).toBeDefined();
-      return find();
-    };
-
     describe.each(roads)('on %s', (road) => {
       it.each(breaks)(
         'that %s makes its session leave, and others prefer another account',
         async (_what, name, fault) => {
+          const { askFor } = await openAsker();
           const { model, credentials } = breakingAccounts(road, name);
           const session = randomUUID();
           expect(isWhole(await askFor({ road, model, session }))).toBe(true);
@@ -74,9 +77,9 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
       );
 
       it('says so in its trace, and its usage is recorded', async () => {
+        const { token, askFor, logged } = await openAsker();
         const { model, credentials } = breakingAccounts(road, 'traced');
-        const { text } = token;
-        const before = await usageOf(gateway(), text);
+        const before = await usageOf(gateway(), token);
         const faults = credentials.map((account) => failing(account, serverError));
         const answer = await askFor({ road, model });
         for (const fault of faults) fault[Symbol.dispose]();
@@ -87,12 +90,13 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
           attempts: [{ result: 'ATTEMPT_RESULT_SERVER_ERROR' }],
           usage: { inputTokens: expect.any(String), outputTokens: expect.any(String) },
         });
-        const after = await usageOf(gateway(), text);
+        const after = await usageOf(gateway(), token);
         expect(after.today.requests).toBe(before.today.requests + 1);
         expect(after.today.outputTokens).toBeGreaterThan(before.today.outputTokens);
       });
 
       it('for a fault of the request leaves the session where it is', async () => {
+        const { askFor, logged } = await openAsker();
         const { model, credentials } = breakingAccounts(road, 'rejected');
         const session = randomUUID();
         expect(isWhole(await askFor({ road, model, session }))).toBe(true);
@@ -113,6 +117,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
       });
 
       it('for a limit lets the account rest', async () => {
+        const { askFor, logged } = await openAsker();
         const { model, credentials } = breakingAccounts(road, 'limited');
         const session = randomUUID();
         expect(isWhole(await askFor({ road, model, session }))).toBe(true);
@@ -128,6 +133,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
       });
 
       it('again and again does not keep the only account of a pool from serving', async () => {
+        const { askFor } = await openAsker();
         const { model, credentials } = breakingAccounts(road, 'lone');
         for (const [, , fault] of breaks) {
           using _ = failing(credentials[0] ?? '', fault);

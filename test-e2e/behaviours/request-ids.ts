@@ -18,9 +18,9 @@ const ours = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 /** Every answer names its request; operators find it by that name. The contract matrix looks at all answers of endpoints. */
 export function requestIdsBehaviour(gateway: () => Topology): void {
   describe('the id of a request', () => {
-    let token = '';
+    let [tokenId, token] = ['', ''];
     beforeAll(async () => {
-      token = (await issueToken(gateway(), { kind: 'personal' })).text;
+      ({ tokenId, text: token } = await issueToken(gateway(), { kind: 'personal' }));
     });
     const host = () => new URL(gateway().baseUrl).host;
     const authorized = () => ({ host: host(), authorization: `Bearer ${token}` });
@@ -88,19 +88,9 @@ export function requestIdsBehaviour(gateway: () => Topology): void {
 
     /** What `gatewayctl request` prints, once the request is logged. */
     const shownRequest = async (requestId: string, ...flags: string[]) => {
-      const show = () => gatewayctl(['request', requestId, ...flags], commandLineSettings(gateway()));
-      let shown = await show();
-      await expect
-        .poll(
-          async () => {
-            if (shown.stdout.includes('received')) return true;
-            shown = await show();
-            return false;
-          },
-          { timeout: 10_000, interval: 200 },
-        )
-        .toBe(true);
-      return shown;
+      const logged = async () => (await gateway().operator.requestsOf(tokenId)).map((each) => each.requestId);
+      await expect.poll(logged, { timeout: 10_000 }).toContain(requestId);
+      return gatewayctl(['request', requestId, ...flags], commandLineSettings(gateway()));
     };
 
     it('is what operators find the request by, with the name that its client gave it', async () => {

@@ -6,7 +6,7 @@ describeContract(
   'the contract of the gateway as many processes',
   () => startServicesTopology('services-contract', { replicas: { admin: 0 } }),
   {
-    compressed: true,
+    compressed: false,
     more: (gateway) => internalErrorContract(gateway, ({ services }) => services.identity),
   },
 );
