@@ -9,8 +9,8 @@ import { usageOf } from '../client/usage.ts';
 import { type Break, breakingAccounts, type Road, roads } from '../topologies/failing-accounts.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-/** Slow enough that the answer has begun for the client before it goes wrong. */
-const slowly = { kind: 'delay', betweenEventsMs: 15 } as const;
+/** Slow enough that the answer has begun for the client before it goes wrong, on a busy machine too. */
+const slowly = { kind: 'delay', betweenEventsMs: 40 } as const;
 
 const serverError = { kind: 'failed', afterEvents: 12, error: failureOf('server_error', 'api_error') } as const;
 
