@@ -1,4 +1,5 @@
-import { availableParallelism } from 'node:os';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { availableParallelism, freemem } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -8,6 +9,10 @@ const globalSetup = ['libs/testkit/src/global-setup.ts'];
 
 /** Tests start hundreds of processes of the gateway: what one has compiled, the next ones read. */
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
+
+/** Tests make many thousands of small files, which disks take long for: they are in memory where that has the room. */
+const inMemory = process.env.TMPDIR === undefined ? folderInMemory() : undefined;
+if (inMemory !== undefined) process.env.TMPDIR = inMemory;
 
 /**
  * They need nothing that others use. Some of them wait, so there is one worker more than cores. Those with servers come after them.
@@ -145,3 +150,19 @@ export default defineConfig({
     ],
   },
 });
+
+/** A folder on Linux' tmpfs that is gone when the run ends. Undefined where there is none, or it is small, or starts no programs. */
+function folderInMemory(): string | undefined {
+  const tmpfs = '/dev/shm';
+  const mounts = process.platform === 'linux' ? readFileSync('/proc/mounts', 'utf8') : '';
+  const options = new RegExp(`^\\S+ ${tmpfs} tmpfs (\\S+)`, 'm').exec(mounts)?.[1]?.split(',');
+  if (!options?.includes('rw') || options.includes('noexec')) return undefined;
+  const { bavail, bsize } = statfsSync(tmpfs);
+  const gibibyte = 2 ** 30;
+  if (bavail * bsize < 4 * gibibyte || freemem() < 8 * gibibyte) return undefined;
+  const folder = mkdtempSync(`${tmpfs}/gateway-`);
+  // Servers that refuse to run as root have folders in it.
+  chmodSync(folder, 0o755);
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}

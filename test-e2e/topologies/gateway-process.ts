@@ -46,10 +46,10 @@ export function startCommand(
   env: Readonly<Record<string, string>>,
   { detached = false, ipc = false, stopTimeoutMs = 10_000, onStderrLine }: CommandOptions = {},
 ): RunningCommand {
-  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(program, args, {
     cwd: root,
-    env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
+    env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
     detached,
   });
