@@ -27,7 +27,7 @@ const fast = { params: { 1: 3 } } as const;
 
 /** Around the sizes at which sockets, parsers and pools of buffers begin another piece. */
 const sizes = [
-  200, 1_000, 16_384, 65_000, 65_536, 65_537, 70_000, 90_000, 110_000, 130_000, 200_000, 1_000_000, 1_500_000,
+  200, 1_000, 16_384, 65_000, 65_536, 65_537, 70_000, 90_000, 110_000, 130_000, 200_000, 1_000_000, 3_000_000,
 ] as const;
 const counts = [1, 2, 3, 4, 5] as const;
 /** Milliseconds between two packets; 0.3 is what a busy client leaves. */
