@@ -41,6 +41,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         },
       };
     };
+
     const accountOf = (credentials: readonly string[], road: Road) => {
       const received = credentials.flatMap((account) =>
         gateway().simulator.requests({ account, path: providerPathOf(road), limit: 1 }),
@@ -56,6 +57,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         },
       };
     };
+
     describe.each(roads)('on %s', (road) => {
       it.each(breaks)(
         'that %s makes its session leave, and others prefer another account',
