@@ -41,8 +41,7 @@ export class MemoryLimitStore implements port.LimitStore {
   readonly #options: Required<MemoryLimitStoreOptions>;
   readonly #windows: LRUCache<string, MinuteWindow>;
   readonly #days: LRUCache<string, DayCounter>;
-  /** When each request was settled, the oldest first. */
-  readonly #settledIds = new Map<string, number>();
+  readonly #settledIds: LRUCache<string, true>;
   /** Group → replica → when it was heard of last. */
   readonly #groups = new LRUCache<string, Map<string, number>>({ max: 1_000 });
   /** In all windows. */
@@ -52,7 +51,10 @@ export class MemoryLimitStore implements port.LimitStore {
   constructor(options: MemoryLimitStoreOptions) {
     const defaults = { maxSettledIds: 100_000, maxRecorded: Infinity, onAdmitted: () => undefined };
     this.#options = { ...defaults, maxPendingIds: port.maxPendingIds, ...options };
-    const bounds = { max: options.maxKeys, ttlResolution: 0, perf: { now: () => options.clock.nowMs() } };
+    const time = { ttlResolution: 0, perf: { now: () => options.clock.nowMs() } };
+    const bounds = { ...time, max: options.maxKeys };
+    // The cache still has what is exactly as old as its `ttl`; here, as in Redis, that has gone.
+    this.#settledIds = new LRUCache({ ...time, max: this.#options.maxSettledIds, ttl: settledIdMs - 1 });
     this.#days = new LRUCache(bounds);
     const dispose = ({ size }: MinuteWindow) => {
       this.#admissions -= size;
@@ -150,7 +152,7 @@ export class MemoryLimitStore implements port.LimitStore {
   /** What was admitted in the last minute, here or elsewhere. */
   admissions(): readonly Admission[] {
     return [...this.#windows].flatMap(([key, window]) =>
-      Array.from(window.entries, ([requestId, enteredMs]) => ({ key, requestId, enteredMs })),
+      window.entries.map(({ requestId, enteredMs }) => ({ key, requestId, enteredMs })),
     );
   }
 
@@ -189,14 +191,8 @@ export class MemoryLimitStore implements port.LimitStore {
 
   /** Whether a request was not settled in the last two minutes. From now on it was. */
   #isNew(name: string): boolean {
-    const expiredMs = this.#options.clock.nowMs() - settledIdMs;
-    if ((this.#settledIds.get(name) ?? expiredMs) > expiredMs) return false;
-    this.#settledIds.delete(name);
-    this.#settledIds.set(name, expiredMs + settledIdMs);
-    for (const [oldest, settledMs] of this.#settledIds) {
-      if (settledMs > expiredMs && this.#settledIds.size <= this.#options.maxSettledIds) break;
-      this.#settledIds.delete(oldest);
-    }
+    if (this.#settledIds.has(name)) return false;
+    this.#settledIds.set(name, true);
     return true;
   }
 
@@ -212,37 +208,44 @@ export class MemoryLimitStore implements port.LimitStore {
 
 /** The exact log of one key's admissions. Entries are request ids, so that the same request never counts twice. */
 export class MinuteWindow {
-  #entries = new Map<string, number>();
+  /** The oldest first. */
+  #entries: Entry[] = [];
+  /** Of these so many, at the beginning, have left. A Map would be slower with each that leaves: its iterators pass them all. */
+  #left = 0;
+  readonly #requestIds = new Set<string>();
   #newestMs = Number.NEGATIVE_INFINITY;
 
   get size(): number {
-    return this.#entries.size;
+    return this.#requestIds.size;
   }
 
   /** When each request entered, in order of time. */
-  get entries(): ReadonlyMap<string, number> {
-    return this.#entries;
+  get entries(): readonly Entry[] {
+    return this.#entries.slice(this.#left);
   }
 
   /** Drops what is 60 seconds old and answers the window's time: the clock's, but never before the newest entry. */
   advance(clockMs: number): number {
-    if (this.#entries.size === 0) return clockMs;
+    if (this.size === 0) return clockMs;
     if (this.#newestMs > clockMs + WINDOW_MS) this.#pullBack(clockMs);
     const nowMs = Math.max(clockMs, this.#newestMs);
-    for (const [requestId, enteredMs] of this.#entries) {
-      if (enteredMs > nowMs - WINDOW_MS) break;
-      this.#entries.delete(requestId);
+    for (let oldest = this.#oldest; oldest !== undefined && oldest.enteredMs <= nowMs - WINDOW_MS; ) {
+      this.#requestIds.delete(oldest.requestId);
+      this.#left++;
+      oldest = this.#oldest;
     }
+    if (this.#left * 2 > this.#entries.length) this.#replace(this.#entries.slice(this.#left));
     return nowMs;
   }
 
   has(requestId: string): boolean {
-    return this.#entries.has(requestId);
+    return this.#requestIds.has(requestId);
   }
 
   /** Adds a request that has no entry. `nowMs` is what `advance` answered. */
   take(requestId: string, nowMs: number): void {
-    this.#entries.set(requestId, nowMs);
+    this.#requestIds.add(requestId);
+    this.#entries.push({ requestId, enteredMs: nowMs });
     this.#newestMs = nowMs;
   }
 
@@ -251,22 +254,27 @@ export class MinuteWindow {
     this.advance(clockMs);
     let isSorted = true;
     for (const { requestId, ageMs } of admissions) {
-      if (ageMs >= WINDOW_MS || this.#entries.has(requestId)) continue;
+      if (ageMs >= WINDOW_MS || this.has(requestId)) continue;
       const enteredMs = clockMs - ageMs;
-      isSorted &&= this.#entries.size === 0 || enteredMs >= this.#newestMs;
-      this.#newestMs = this.#entries.size === 0 ? enteredMs : Math.max(this.#newestMs, enteredMs);
-      this.#entries.set(requestId, enteredMs);
+      const newestMs = this.size === 0 ? enteredMs : Math.max(this.#newestMs, enteredMs);
+      isSorted &&= newestMs === enteredMs;
+      this.take(requestId, enteredMs);
+      this.#newestMs = newestMs;
     }
-    if (!isSorted) this.#entries = new Map([...this.#entries].toSorted(([, one], [, other]) => one - other));
+    if (!isSorted) this.#replace(this.entries.toSorted((one, other) => one.enteredMs - other.enteredMs));
     this.advance(clockMs);
   }
 
   facts(limit: number): WindowFacts {
-    const count = this.#entries.size;
+    const count = this.size;
     if (count === 0) return emptyWindow;
     const leavingFirst = Math.max(0, count - limit);
-    const freeingMs = limit === 0 ? undefined : this.#entries.values().drop(leavingFirst).next().value;
-    return { count, newestMs: this.#newestMs, freeingMs };
+    const freeing = limit === 0 ? undefined : this.#entries[this.#left + leavingFirst];
+    return { count, newestMs: this.#newestMs, freeingMs: freeing?.enteredMs };
+  }
+
+  get #oldest(): Entry | undefined {
+    return this.#entries[this.#left];
   }
 
   /**
@@ -274,10 +282,17 @@ export class MinuteWindow {
    * but not after now: they count as made now, and none of them holds a slot for longer than a minute.
    */
   #pullBack(clockMs: number): void {
-    for (const [requestId, enteredMs] of this.#entries) this.#entries.set(requestId, Math.min(enteredMs, clockMs));
+    this.#replace(this.entries.map((entry) => ({ ...entry, enteredMs: Math.min(entry.enteredMs, clockMs) })));
     this.#newestMs = clockMs;
   }
+
+  #replace(entries: Entry[]): void {
+    this.#entries = entries;
+    this.#left = 0;
+  }
 }
+
+type Entry = Omit<Admission, 'key'>;
 
 interface DayCounter {
   /** What the ledger has of the tokens that are counted; undefined when its total was not loaded. */
