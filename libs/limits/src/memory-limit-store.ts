@@ -52,9 +52,10 @@ export class MemoryLimitStore implements port.LimitStore {
     const defaults = { maxSettledIds: 100_000, maxRecorded: Infinity, onAdmitted: () => undefined };
     this.#options = { ...defaults, maxPendingIds: port.maxPendingIds, ...options };
     const time = { ttlResolution: 0, perf: { now: () => options.clock.nowMs() } };
-    const bounds = { ...time, max: options.maxKeys };
+    // Bounds by size, not by number: memory is taken as entries come.
+    const bounds = { ...time, maxSize: options.maxKeys, sizeCalculation: () => 1 };
     // The cache still has what is exactly as old as its `ttl`; here, as in Redis, that has gone.
-    this.#settledIds = new LRUCache({ ...time, max: this.#options.maxSettledIds, ttl: settledIdMs - 1 });
+    this.#settledIds = new LRUCache({ ...bounds, maxSize: this.#options.maxSettledIds, ttl: settledIdMs - 1 });
     this.#days = new LRUCache(bounds);
     const dispose = ({ size }: MinuteWindow) => {
       this.#admissions -= size;

@@ -70,9 +70,9 @@ export interface TokenCacheOptions {
 export class TokenCache {
   readonly #options: TokenCacheOptions;
   /** Those that are no longer fresh are kept: while the source is away, a known token beats a refusal. */
-  readonly #known = new LRUCache<string, { readonly token: Token; freshUntilMs: number }>({ max: 100_000 });
+  readonly #known = new LRUCache<string, { readonly token: Token; freshUntilMs: number }>(bounded(100_000));
   /** How long a token is taken for unknown. Bounded: guessing floods must not fill the memory. */
-  readonly #unknownUntilMs = new LRUCache<string, number>({ max: 10_000 });
+  readonly #unknownUntilMs = new LRUCache<string, number>(bounded(10_000));
   readonly #lookups = new Map<string, Promise<Token | undefined>>();
   /** How often tokens have changed. */
   #changes = 0;
@@ -133,6 +133,11 @@ export class TokenCache {
 }
 
 const unknownFreshMs = 5_000;
+
+/** A bound by size, not by number: memory is taken as entries come. */
+function bounded(maxSize: number) {
+  return { maxSize, sizeCalculation: () => 1 };
+}
 
 /**
  * Expires changed tokens in the cache as identity reports them. Ends with the signal; a lost stream is opened again, and

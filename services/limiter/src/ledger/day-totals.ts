@@ -36,7 +36,9 @@ export class DayTotals implements Disposable {
 
   constructor(parts: DayTotalsParts) {
     this.#parts = parts;
-    this.#days = new LRUCache({ max: 100_000, ttlResolution: 0, perf: { now: () => parts.clock.nowMs() } });
+    // A bound by size, not by number: memory is taken as entries come.
+    const bound = { maxSize: 100_000, sizeCalculation: () => 1 };
+    this.#days = new LRUCache({ ...bound, ttlResolution: 0, perf: { now: () => parts.clock.nowMs() } });
   }
 
   /** From now on days in use are reloaded. */

@@ -50,7 +50,9 @@ export function servesModel(account: Account, model: string): boolean {
 export type Removed<T extends object> = LRUCache<string, T>;
 
 export function noneRemoved<T extends object>(clock: Clock): Removed<T> {
-  return new LRUCache({ max: 100_000, ttlResolution: 0, perf: { now: () => clock.nowMs() } });
+  // A bound by size, not by number: memory is taken as entries come.
+  const bound = { maxSize: 100_000, sizeCalculation: () => 1 };
+  return new LRUCache({ ...bound, ttlResolution: 0, perf: { now: () => clock.nowMs() } });
 }
 
 /** What was removed first comes first. */
