@@ -67,8 +67,8 @@ export function narrowMode(path: string): void {
   try {
     chmodSync(path, found.mode & 0o7777 & ~rightsOfOthers);
   } catch (thrown) {
-    // It belongs to another user, who gave this one access on purpose.
-    if (codeOf(thrown) !== 'EPERM') throw thrown;
+    // It belongs to another user, who gave this one access on purpose, or another process has just removed it.
+    if (codeOf(thrown) !== 'EPERM' && codeOf(thrown) !== 'ENOENT') throw thrown;
   }
 }
 

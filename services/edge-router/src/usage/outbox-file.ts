@@ -25,7 +25,7 @@ export class OutboxFile implements Disposable {
   readonly #sql: SQLTagStore;
 
   /**
-   * Opens a file, which is made when it is absent; undefined when another process has it.
+   * Opens a file, which is made when it is absent; undefined when another process has it, or has removed it meanwhile.
    * @throws when the file is damaged, or can't be made.
    */
   static open(path: string, synchronous: OutboxSynchronous): OutboxFile | undefined {
@@ -42,7 +42,8 @@ export class OutboxFile implements Disposable {
       return undefined;
     } catch (thrown) {
       database.close();
-      if (codeOf(thrown) === sqliteBusy) return undefined;
+      const wasRemoved = codeOf(thrown) === sqliteIoError && !existsSync(path);
+      if (codeOf(thrown) === sqliteBusy || wasRemoved) return undefined;
       throw thrown;
     }
   }
@@ -195,5 +196,6 @@ function codeOf(thrown: unknown): number {
 }
 
 const sqliteBusy = 5;
+const sqliteIoError = 10;
 const sqliteCorrupt = 11;
 const sqliteNotADatabase = 26;

@@ -1,0 +1,21 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { OutboxFile } from '../outbox-file.ts';
+
+/**
+ * A process that makes files of its own in the folder of its first argument, and removes them and what others have there, as often as
+ * the second one says. It prints what fails.
+ */
+const [, , folder = '', times = ''] = process.argv;
+const take = (name: string) => {
+  try {
+    OutboxFile.open(join(folder, name), 'off')?.remove();
+  } catch (thrown) {
+    process.stdout.write(`${thrown}\n`);
+  }
+};
+for (let n = 0; n < Number(times); n++) {
+  take(`${randomUUID()}.sqlite`);
+  for (const name of readdirSync(folder)) if (name.endsWith('.sqlite')) take(name);
+}
