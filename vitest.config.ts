@@ -14,16 +14,19 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 const inMemory = process.env.TMPDIR === undefined ? folderInMemory() : undefined;
 if (inMemory !== undefined) process.env.TMPDIR = inMemory;
 
+/** What files import is loaded once per worker: that is half of the processor time of unit tests, a quarter of that with stores. */
+const shared = { isolate: false };
+
 /**
  * They need nothing that others use. Some of them wait, so there is one worker more than cores. Those with servers come after them.
  */
-const eachOnItsOwn = { maxWorkers: availableParallelism() + 1 };
+const eachOnItsOwn = { ...shared, maxWorkers: availableParallelism() + 1 };
 
 /**
  * They wait for servers, gateways and pages more than they work, so they share more workers than there are cores, and no core is idle
  * while the last file of one project runs. Still more at a time would starve each other.
  */
-const withServers = { maxWorkers: availableParallelism() + 2, sequence: { groupOrder: 1 } };
+const withServers = { ...shared, maxWorkers: availableParallelism() + 2, sequence: { groupOrder: 1 } };
 
 /** What takes longest starts first, so that nothing long is left for the end. A clone that is new has no durations to go by. */
 class LongestFirst extends BaseSequencer {
@@ -100,8 +103,6 @@ export default defineConfig({
             'services/admin/console/src/**/*.test.{ts,tsx}',
           ],
           testTimeout: 30_000,
-          // What a file imports from node_modules is loaded once per worker: half of the processor time.
-          isolate: false,
           ...eachOnItsOwn,
         },
       },

@@ -5,7 +5,7 @@ import { freePort, freePorts, testBackends } from '@gateway/testkit';
 import { CertificateAuthority, type CertificateFiles } from '@gateway/testkit/certificates';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LimiterClient, prepareLimiterClient, printedByClients } from '../docs/limiter-client.ts';
-import { useCertificates } from '../topologies/certificates.ts';
+import { forgetCertificates, useCertificates } from '../topologies/certificates.ts';
 import { startCommand, untilReady } from '../topologies/gateway-process.ts';
 import { suiteSettings } from '../topologies/topology.ts';
 
@@ -21,6 +21,7 @@ beforeAll(async () => {
   const ofLimiter = await authority.writeFiles(folder, 'limiter', { names: ['limiter', 'localhost'] });
   ownCertificate = variablesOf(await authority.writeFiles(folder, 'search', { names: ['search.example.org'] }));
   await authority.writeFiles(folder, 'admin', { names: ['admin'] });
+  resources.defer(forgetCertificates);
   useCertificates(folder);
   [limiterAddress, tlsAddress] = await Promise.all([
     startLimiter('http'),

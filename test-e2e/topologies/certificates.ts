@@ -1,15 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ChannelCredentials, credentials } from '@grpc/grpc-js';
-import { Agent, setGlobalDispatcher } from 'undici';
+import { Agent, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
 
 /** Where the certificates are with which this process is let in by services that speak TLS. A test file has one gateway with them. */
 let certificates: string | undefined;
+const withoutCertificate = getGlobalDispatcher();
 
 /** From now on `fetch` and the command line show the certificate of the admin service in a folder of `dev-certificates`. */
 export function useCertificates(folder: string): void {
   certificates = folder;
   setGlobalDispatcher(new Agent({ connect: operatorCertificate() }));
+}
+
+/** Undoes it: the next test file in this process has another gateway. */
+export function forgetCertificates(): void {
+  certificates = undefined;
+  setGlobalDispatcher(withoutCertificate);
 }
 
 /** Whose certificates are to be believed, where services speak TLS: what an operator's machine has of them. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@gateway/simulator';
 import { freePort, type TestBackends } from '@gateway/testkit';
-import { useCertificates } from './certificates.ts';
+import { forgetCertificates, useCertificates } from './certificates.ts';
 import { responsesModels, untilModelsAreKnown, writeGatewayFile } from './gateway-file.ts';
 import { ownBackends } from './own-backends.ts';
 import { type RunningServices, type StartOptions, startServices } from './start-services.ts';
@@ -59,7 +59,10 @@ export async function startServicesTopology(
   const backends = await openBackends(stack);
   const gatewayFile = await writeFile(folder, simulator.url);
   const certificates = tls ? join(folder, 'certificates') : undefined;
-  if (certificates !== undefined) await prepareCertificates?.(certificates);
+  if (certificates !== undefined) {
+    stack.defer(forgetCertificates);
+    await prepareCertificates?.(certificates);
+  }
   const started = stack.use(
     await startServices({
       certificates,
