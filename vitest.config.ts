@@ -14,19 +14,12 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 const inMemory = process.env.TMPDIR === undefined ? folderInMemory() : undefined;
 if (inMemory !== undefined) process.env.TMPDIR = inMemory;
 
-/** What files import is loaded once per worker: that is half of the processor time of unit tests, a quarter of that with stores. */
-const shared = { isolate: false };
-
-/**
- * They need nothing that others use. Some of them wait, so there is one worker more than cores. Those with servers come after them.
- */
-const eachOnItsOwn = { ...shared, maxWorkers: availableParallelism() + 1 };
-
-/**
- * They wait for servers, gateways and pages more than they work, so they share more workers than there are cores, and no core is idle
- * while the last file of one project runs. Still more at a time would starve each other.
- */
-const withServers = { ...shared, maxWorkers: availableParallelism() + 2, sequence: { groupOrder: 1 } };
+const besideEachOther = {
+  // What files import is loaded once per worker: that is half of the processor time of unit tests, a quarter of that with stores.
+  isolate: false,
+  // Many wait for servers, gateways and pages more than they work. Still more at a time would starve each other.
+  maxWorkers: availableParallelism() + 3,
+};
 
 /** What takes longest starts first, so that nothing long is left for the end. A clone that is new has no durations to go by. */
 class LongestFirst extends BaseSequencer {
@@ -70,7 +63,9 @@ const longest = [
   'test-e2e/suite/taken-ports.test.ts',
   'test-e2e/faults/backend-failover.test.ts',
   'test-e2e/suite/npm-scripts.test.ts',
+  'test-e2e/browser/docs.test.ts',
   'test-e2e/faults/redis-failover.test.ts',
+  'test-e2e/suite/limiter-clients.test.ts',
   'test-e2e/suite/code-blocks.test.ts',
   'test-e2e/suite/observability-services.test.ts',
   'services/usage-ingest/test/nats-usage-consumer.test.ts',
@@ -87,6 +82,16 @@ const longest = [
   'services/edge-router/src/usage/outbox-conservation.test.ts',
   'services/all-in-one/src/reload.test.ts',
   'services/edge-router/src/http/stalled-clients.test.ts',
+  'libs/redis/test/connections.test.ts',
+  'services/limiter/test/limit-store.test.ts',
+  'libs/testkit/test/redis-groups.test.ts',
+  'services/limiter/test/failover.test.ts',
+  'libs/usage-stream/test/secure-nats.test.ts',
+  'libs/database/test/failover.test.ts',
+  'test-e2e/suite/upgrade.test.ts',
+  'services/pool-broker/test/credentials-stay-secret.test.ts',
+  'services/pool-broker/test/pool-store.test.ts',
+  'services/limiter/test/redis-cluster.test.ts',
 ];
 
 /** Unit tests stand beside the code; what needs servers, the file tree or a whole gateway has projects of its own. */
@@ -102,8 +107,8 @@ export default defineConfig({
             'services/*/src/**/*.test.ts',
             'services/admin/console/src/**/*.test.{ts,tsx}',
           ],
-          testTimeout: 30_000,
-          ...eachOnItsOwn,
+          testTimeout: 60_000,
+          ...besideEachOther,
         },
       },
       {
@@ -113,7 +118,7 @@ export default defineConfig({
           globalSetup,
           testTimeout: 60_000,
           hookTimeout: 180_000,
-          ...withServers,
+          ...besideEachOther,
         },
       },
       {
@@ -123,7 +128,7 @@ export default defineConfig({
           include: ['test-e2e/structure/*.test.ts', 'deploy/scripts/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 240_000,
-          ...eachOnItsOwn,
+          ...besideEachOther,
         },
       },
       {
@@ -134,7 +139,7 @@ export default defineConfig({
           testTimeout: 30_000,
           // A browser may have to be downloaded.
           hookTimeout: 240_000,
-          ...withServers,
+          ...besideEachOther,
         },
       },
       {
@@ -145,7 +150,7 @@ export default defineConfig({
           // Each file runs a whole gateway on ports of its own.
           testTimeout: 60_000,
           hookTimeout: 240_000,
-          ...withServers,
+          ...besideEachOther,
         },
       },
     ],
