@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RedisGroup, startRedisCluster, startRedisSentinels } from '@gateway/testkit/redis-groups';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type Asked, type LimitedKey, Limiters, longestGapMs, mostInAMinute } from './redis-failover-load.ts';
 
 const isLong = process.env.FAULTS === 'long';
@@ -129,7 +129,7 @@ function keysOf(limitOfEach: number, count: number) {
 /** What limiters admitted before the failover and during it, the new master has in its windows: every request, by its id. */
 async function expectAllRecorded(scene: Scene, group: RedisGroup): Promise<void> {
   for (const limited of scene.full) {
-    const master = await group.masterOf(`rl:{${limited.key}}:m`);
+    const master = await vi.waitFor(() => group.masterOf(`rl:{${limited.key}}:m`), patience);
     const entries = (await group.ask(master, 'ZRANGE', `rl:{${limited.key}}:m`, '0', '-1')).trim().split('\n');
     const missing = new Set(scene.admittedIds(limited, 50_000)).difference(new Set(entries));
     expect([...missing]).toEqual([]);

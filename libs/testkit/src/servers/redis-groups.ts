@@ -76,7 +76,10 @@ export async function startRedisSentinels(options: RedisGroupOptions = {}): Prom
     const answers = await access.askAll(sentinels, 'SENTINEL', 'MASTER', masterName);
     const known = answers.map((answer) => ({ epoch: fieldOf(answer, 'config-epoch'), port: fieldOf(answer, 'port') }));
     const newest = known.toSorted((one, other) => other.epoch - one.epoch)[0];
-    return servers.find((server) => server.port === newest?.port) ?? failed('the Sentinels know no master');
+    const named = servers.find((server) => server.port === newest?.port) ?? failed('the Sentinels know no master');
+    // On a busy machine those that know of a failover may not have answered in time.
+    if (!(await access.ask(named, 'ROLE')).startsWith('master')) failed('the Sentinels name one that is no master');
+    return named;
   };
   const urlAndSettings = access.settings('redis-sentinel', sentinels, `/0#${masterName}`);
   return group({ ask: access.ask, ...urlAndSettings, servers, sentinels, masterOf }, stack);
