@@ -107,7 +107,7 @@ export default defineConfig({
             'services/*/src/**/*.test.ts',
             'services/admin/console/src/**/*.test.{ts,tsx}',
           ],
-          testTimeout: 60_000,
+          testTimeout: 30_000,
           ...besideEachOther,
         },
       },

@@ -41,6 +41,7 @@ export class MemoryLimitStore implements port.LimitStore {
   readonly #options: Required<MemoryLimitStoreOptions>;
   readonly #windows: LRUCache<string, MinuteWindow>;
   readonly #days: LRUCache<string, DayCounter>;
+  /** Requests that were settled in the last two minutes. */
   readonly #settledIds: LRUCache<string, true>;
   /** Group → replica → when it was heard of last. */
   readonly #groups = new LRUCache<string, Map<string, number>>({ max: 1_000 });
