@@ -7,6 +7,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Starts real Redis, NATS and Postgres once for a project's tests, or uses the ones that are named by URL. */
 const globalSetup = ['libs/testkit/src/global-setup.ts'];
 
+/** Builds the programs that tests of a whole gateway run. */
+const builtPrograms = 'test-e2e/topologies/built-programs.ts';
+
 /** Tests start hundreds of processes of the gateway: what one has compiled, the next ones read. */
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
 
@@ -136,6 +139,7 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['test-e2e/browser/*.test.ts'],
+          globalSetup: [builtPrograms],
           testTimeout: 30_000,
           // A browser may have to be downloaded.
           hookTimeout: 240_000,
@@ -146,7 +150,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test-e2e/suite/**/*.test.ts', 'test-e2e/faults/**/*.test.ts'],
-          globalSetup,
+          globalSetup: [...globalSetup, builtPrograms],
           // Each file runs a whole gateway on ports of its own.
           testTimeout: 60_000,
           hookTimeout: 240_000,

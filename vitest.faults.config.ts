@@ -16,7 +16,7 @@ export default defineConfig({
       'libs/database/test/{database,event-days}.test.ts',
       'services/{identity,usage-ingest,usage-query}/test/*.test.ts',
     ],
-    globalSetup: ['libs/testkit/src/global-setup.ts'],
+    globalSetup: ['libs/testkit/src/global-setup.ts', 'test-e2e/topologies/built-programs.ts'],
     env: { FAULTS: 'long' },
     fileParallelism: false,
     testTimeout: 20 * 60_000,

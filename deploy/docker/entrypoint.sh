@@ -3,10 +3,10 @@
 set -eu
 service=${1:-all-in-one}
 [ $# -eq 0 ] || shift
-services=$(cd "$(dirname "$0")/../../services" && pwd)
-main=$services/$service/src/main.ts
+programs=$(cd "$(dirname "$0")/programs" && pwd)
+main=$programs/$service/main.mjs
 if [ ! -f "$main" ]; then
-  echo "The image has no service $service. The first argument names one of: $(cd "$services" && echo *)" >&2
+  echo "The image has no service $service. The first argument names one of: $(cd "$programs" && echo */main.mjs | sed 's,/main.mjs,,g')" >&2
   exit 1
 fi
 # The all-in-one runs without a setting: operators reach it inside the container, until TLS or ALLOW_PLAINTEXT lets others in.

@@ -4,7 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePorts, mapServices, type ServiceAddress, type ServiceName, serviceNames } from '@gateway/testkit';
+import {
+  freePorts,
+  mapServices,
+  programOf,
+  type ServiceAddress,
+  type ServiceName,
+  serviceNames,
+} from '@gateway/testkit';
 import { tlsEnvironment } from './dev-certificates.ts';
 import { replicaNamesEnvironment } from './rolling-restart/replica-names.ts';
 
@@ -85,7 +92,7 @@ export async function planServices(settings: ServicesSettings, stack: AsyncDispo
   return mapServices((name) =>
     addresses[name].map((address, index) => ({
       address,
-      program: join(repositoryRoot, 'services', name, 'src/main.ts'),
+      program: programOf(name),
       env: {
         ...environmentOfPrograms,
         ...settings.env,
@@ -114,7 +121,7 @@ function nameOf(service: ServiceName): string {
 
 /** Brings the tables of the services up to date. */
 export async function migrate(postgresUrl: string): Promise<void> {
-  await promisify(execFile)(process.execPath, [join(repositoryRoot, 'services/gatewayctl/src/main.ts'), 'migrate'], {
+  await promisify(execFile)(process.execPath, [programOf('gatewayctl'), 'migrate'], {
     cwd: repositoryRoot,
     timeout: 120_000,
     env: { ...environmentOfPrograms, DATABASE_URL: postgresUrl },

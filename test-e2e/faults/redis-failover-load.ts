@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { openChannel } from '@gateway/rpc/grpc';
-import { freePorts } from '@gateway/testkit';
+import { freePorts, programOf } from '@gateway/testkit';
 import { type RunningCommand, startCommand, untilReady } from '../topologies/gateway-process.ts';
 
 const windowMs = 60_000;
@@ -35,7 +35,7 @@ export class Limiters implements AsyncDisposable {
       const [grpcPort, adminPort] = (await freePorts(2)).map(String);
       const ports = { GRPC_PORT: grpcPort ?? '', ADMIN_PORT: adminPort ?? '', HOST: '127.0.0.1' };
       const command: RunningCommand = stack.use(
-        startCommand(process.execPath, ['services/limiter/src/main.ts'], { LOG_LEVEL: 'warn', ...env, ...ports }),
+        startCommand(process.execPath, [programOf('limiter')], { LOG_LEVEL: 'warn', ...env, ...ports }),
       );
       await untilReady(`http://127.0.0.1:${adminPort}`, command, 120_000);
       return stack.use(openChannel(`http://127.0.0.1:${grpcPort}`)).client(LimiterService);

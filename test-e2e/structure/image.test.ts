@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtempDisposable } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -54,8 +54,8 @@ describe('the Dockerfile', () => {
 
 describe('the entrypoint of the image', () => {
   it('starts the service that the first argument names, with the others', async () => {
-    expect(await entrypoint(['limiter', 'a b', 'c'])).toMatch(/services\/limiter\/src\/main\.ts \[a b\] \[c\]$/);
-    expect(await entrypoint([])).toMatch(/services\/all-in-one\/src\/main\.ts$/);
+    expect(await entrypoint(['limiter', 'a b', 'c'])).toMatch(/programs\/limiter\/main\.mjs \[a b\] \[c\]$/);
+    expect(await entrypoint([])).toMatch(/programs\/all-in-one\/main\.mjs$/);
   });
 
   it.each([
@@ -69,7 +69,7 @@ describe('the entrypoint of the image', () => {
   });
 
   it('names the services when it does not know one', async () => {
-    await expect(entrypoint(['adapter'])).rejects.toThrow(/no service adapter.*all-in-one edge-router/);
+    await expect(entrypoint(['adapter'])).rejects.toThrow(/no service adapter.*all-in-one edge-router limiter$/m);
   });
 });
 
@@ -129,7 +129,12 @@ async function entrypoint(parameters: readonly string[], env: Readonly<Record<st
   await using folder = await mkdtempDisposable(join(tmpdir(), 'entrypoint-'));
   const program = `#!/bin/sh\nprintf 'ADMIN_HOST=%s %s' "\${ADMIN_HOST:-}" "$1"; shift\nfor one; do printf ' [%s]' "$one"; done\n`;
   writeFileSync(join(folder.path, 'node'), program, { mode: 0o755 });
-  const script = join(root, 'deploy/docker/entrypoint.sh');
+  const script = join(folder.path, 'entrypoint.sh');
+  copyFileSync(join(root, 'deploy/docker/entrypoint.sh'), script);
+  for (const service of ['all-in-one', 'edge-router', 'limiter', 'shared']) {
+    mkdirSync(join(folder.path, 'programs', service), { recursive: true });
+    if (service !== 'shared') writeFileSync(join(folder.path, 'programs', service, 'main.mjs'), '');
+  }
   const { stdout } = await run(script, parameters, {
     env: { PATH: `${folder.path}:/usr/bin:/bin`, ...env },
     timeout: 20_000,

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, freePorts, testBackends } from '@gateway/testkit';
+import { freePort, freePorts, programOf, testBackends } from '@gateway/testkit';
 import { CertificateAuthority, type CertificateFiles } from '@gateway/testkit/certificates';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LimiterClient, prepareLimiterClient, printedByClients } from '../docs/limiter-client.ts';
@@ -59,7 +59,7 @@ async function startLimiter(scheme: 'http' | 'https', env: Readonly<Record<strin
   const { redisUrl: REDIS_URL } = await testBackends();
   const ports = { HOST: '127.0.0.1', GRPC_PORT: String(port), ADMIN_PORT: String(adminPort) };
   const limiter = resources.use(
-    startCommand(process.execPath, ['services/limiter/src/main.ts'], {
+    startCommand(process.execPath, [programOf('limiter')], {
       ...suiteSettings,
       ...ports,
       ...env,

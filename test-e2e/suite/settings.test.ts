@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { freePorts } from '@gateway/testkit';
+import { freePorts, programOf } from '@gateway/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FinishedCommand } from '../topologies/gateway-process.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const gateway = ['services/gatewayctl/src/main.ts', 'start'];
+const gateway = [programOf('gatewayctl'), 'start'];
 const workers = [...gateway, '--workers', '2'];
-const main = (service: string) => [`services/${service}/src/main.ts`];
+const main = (service: string) => [programOf(service)];
 
 /** What every service needs; what is missing is named with the other problems. */
 const grpcPorts = { GRPC_PORT: '18123', ADMIN_PORT: '18123' };
@@ -143,7 +143,7 @@ describe('settings that can not be used', () => {
   describe.each([
     ['the all-in-one', gateway],
     ['the all-in-one with workers', workers],
-    ['gatewayctl without a gateway', ['services/gatewayctl/src/main.ts', 'token', 'create', '--label', 'x']],
+    ['gatewayctl without a gateway', [programOf('gatewayctl'), 'token', 'create', '--label', 'x']],
   ])('%s', (_name, args) => {
     const runIn = async (data: string) => run(args, { ...(await ports()), GATEWAY_DATA: data });
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, freePorts, serviceNames } from '@gateway/testkit';
+import { freePort, freePorts, programOf, serviceNames } from '@gateway/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FinishedCommand, gatewayctl, startCommand, startGatewayctl } from '../topologies/gateway-process.ts';
 import { ownBackends } from '../topologies/own-backends.ts';
@@ -76,7 +76,7 @@ describe('a process whose port is taken', () => {
     { name: 'edge-router' as const, variable: 'ADMIN_PORT', more: { EDGE_WORKERS: '2' } },
     { name: 'edge-router' as const, variable: 'PORT', more: { EDGE_WORKERS: '2' } },
   ])('says so and ends: $name, $variable $more', async ({ name, variable, more }) => {
-    await using service = startCommand(process.execPath, [`services/${name}/src/main.ts`], {
+    await using service = startCommand(process.execPath, [programOf(name)], {
       ...settings,
       ...more,
       [variable]: String(taken),

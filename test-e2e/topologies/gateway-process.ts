@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { programOf } from '@gateway/testkit';
 import { operatorEnvironment } from './certificates.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -24,7 +25,7 @@ export interface RunningCommand extends AsyncDisposable {
 
 /** Starts `gatewayctl <args>` with nothing of this process's own settings but what is given. */
 export function startGatewayctl(args: readonly string[], env: Readonly<Record<string, string>>): RunningCommand {
-  return startCommand(process.execPath, ['services/gatewayctl/src/main.ts', ...args], {
+  return startCommand(process.execPath, [programOf('gatewayctl'), ...args], {
     ...operatorEnvironment(),
     ...env,
   });
@@ -46,10 +47,10 @@ export function startCommand(
   env: Readonly<Record<string, string>>,
   { detached = false, ipc = false, stopTimeoutMs = 10_000, onStderrLine }: CommandOptions = {},
 ): RunningCommand {
-  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, GATEWAY_PROGRAMS } = process.env;
   const child = spawn(program, args, {
     cwd: root,
-    env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...env },
+    env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, GATEWAY_PROGRAMS, ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
     detached,
   });

@@ -35,8 +35,8 @@ async function checkContents(): Promise<void> {
     cd /usr/share/doc/model-gateway
     node -p '"components: " + JSON.parse(fs.readFileSync("sbom.cdx.json", "utf8")).components.length'
     echo "licences: $(sed '/^$/q' licences.txt | grep -c @)"
-    echo "sizes in MiB: $(du -sm /app/node_modules /app/services /app/libs /app/proto /usr/local/bin | tr -s '\\t\\n' ' ')"
-    echo "for development: $(find /app -name '*.test.ts' -not -path '*/node_modules/*' -o -name vitest -o -name typescript -o -path /app/libs/testkit/src | wc -l)"
+    echo "sizes in MiB: $(du -sm /app /usr/local/bin | tr -s '\\t\\n' ' ')"
+    echo "for development: $(find /app -name '*.ts' -not -name healthcheck.ts -o -name node_modules | wc -l)"
     echo "npm: $(command -v npm || echo none)"`;
   const { printed } = await runIn(['sh', '-euc', script]);
   for (const line of printed.trim().split('\n')) say(line);

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+// All packages have the version of the whole.
+import manifest from '../package.json' with { type: 'json' };
 
 /** Which build of the gateway this is. */
 export interface Build {
@@ -11,11 +11,7 @@ export interface Build {
 
 export function readBuild(): Build {
   const { GATEWAY_REVISION: revision = 'unknown' } = process.env;
-  // All packages have the version of the whole.
-  const { version }: { readonly version: string } = JSON.parse(
-    readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'),
-  );
-  return { version, revision };
+  return { version: manifest.version, revision };
 }
 
 /** What `--version` prints. */

@@ -17,6 +17,7 @@ export {
 export {
   firstOfEach,
   mapServices,
+  programOf,
   type ServiceAddress,
   type ServiceName,
   type ServiceOrder,

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 // What `npm run start:services` and the programs that start it through an IPC channel say to each other.
 
 /** Every service in groups, callers before those they call: the order in which they stop. */
@@ -32,6 +34,14 @@ export function firstOfEach<T>(
   }
   return first as Record<ServiceName, T>;
 }
+
+/** What runs a service, or `gatewayctl`: its source; the one that `npm run build:programs` made, where GATEWAY_PROGRAMS names their folder. */
+export function programOf(name: string): string {
+  const { GATEWAY_PROGRAMS: built } = process.env;
+  return built === undefined ? join(repository, 'services', name, 'src/main.ts') : join(built, name, 'main.mjs');
+}
+
+const repository = join(import.meta.dirname, '../../..');
 
 /** One process of a service. Restarts keep its ports and its folder. */
 export interface ServiceAddress {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type Environment, simulatedGatewayConfig } from '@gateway/config';
 import { type GatewayDatabase, pendingMigrations } from '@gateway/database';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
@@ -156,6 +157,6 @@ async function createFrontWorkers({ env, config, runtime, stack }: Wiring, route
   const server = await GrpcServer.listen({ host: address, port: 0, routes, metrics, onFault: faultLog(logger) });
   stack.defer(() => server.stop(0));
   const { host, port } = readEdgeRouterConfig(env);
-  const program = join(import.meta.dirname, 'front-worker.ts');
+  const program = fileURLToPath(new URL('./front-worker.ts', import.meta.url));
   return createWorkerPool({ program, args: [address], count: config.workers, host, port }, runtime);
 }

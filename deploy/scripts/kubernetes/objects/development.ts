@@ -179,8 +179,7 @@ function simulator(values: Values): Objects {
               {
                 name: 'simulator',
                 ...ownImage(values),
-                command: ['node', 'libs/simulator/src/main.ts'],
-                args: ['--host', '0.0.0.0', '--port', String(simulatorPort)],
+                args: ['simulator', '--host', '0.0.0.0', '--port', String(simulatorPort)],
                 ports: [{ name: 'http', containerPort: simulatorPort, protocol: 'TCP' }],
                 readinessProbe: answers,
                 ...probesLike(answers),

@@ -1,9 +1,10 @@
-import { join, sep } from 'node:path';
+import { sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import express, { type Response, Router } from 'express';
 import { sendPage } from './plain-page.ts';
 
 /** Where `npm run build:console` puts the console. */
-export const builtConsole = join(import.meta.dirname, '../../console/dist');
+export const builtConsole = fileURLToPath(new URL('../../console/dist', import.meta.url));
 
 /** The console: files that never change under their name, and one page for all of its paths. */
 export function consoleFiles(folder: string): Router {

@@ -50,11 +50,11 @@ const maxBatch = 100;
 
 /** All keys of one call have one hash tag: a cluster takes each script. */
 const scripts = {
-  admit: readScript('admit.lua'),
-  settle: readScript('settle.lua'),
-  reloadDay: readScript('reload-day.lua'),
-  recordAdmissions: readScript('record-admissions.lua'),
-  heartbeat: readScript('heartbeat.lua'),
+  admit: readScript(new URL('./admit.lua', import.meta.url)),
+  settle: readScript(new URL('./settle.lua', import.meta.url)),
+  reloadDay: readScript(new URL('./reload-day.lua', import.meta.url)),
+  recordAdmissions: readScript(new URL('./record-admissions.lua', import.meta.url)),
+  heartbeat: readScript(new URL('./heartbeat.lua', import.meta.url)),
 };
 
 /**
@@ -234,6 +234,7 @@ function redisKeys(key: string, day: LocalDay) {
   };
 }
 
-function readScript(file: string) {
-  return scriptOf(['shared.lua', file].map((name) => readFileSync(new URL(name, import.meta.url), 'utf8')).join('\n'));
+function readScript(file: URL) {
+  const shared = new URL('./shared.lua', import.meta.url);
+  return scriptOf([shared, file].map((each) => readFileSync(each, 'utf8')).join('\n'));
 }
