@@ -10,9 +10,11 @@ import { type Plugin, rolldown } from 'rolldown';
 
 const repository = join(import.meta.dirname, '../..');
 
+/** What the threads of this package are begun with and what the gateway calls share symbols: it stays as it is. */
+const wholePackage = { name: 'piscina', files: 'dist', main: 'dist/esm-wrapper.mjs' };
+
 /** Packages that read files of their own while they run, and which. */
 const filesOfPackages: Readonly<Record<string, string>> = {
-  piscina: 'dist',
   'grpc-health-check': 'proto',
   '@grpc/reflection': 'build/proto/grpc',
 };
@@ -30,13 +32,20 @@ export async function buildPrograms(folder: string): Promise<void> {
       ...Object.fromEntries(services.map((name) => [`${name}/main`, `services/${name}/src/main.ts`])),
       'simulator/main': 'libs/simulator/src/main.ts',
     },
+    external: [wholePackage.name],
     plugins: [filesOfSources(folder), packagesWithFiles(folder)],
     // Where packages still have it, they ask for what the gateway does not use.
     transform: { define: { __dirname: 'import.meta.dirname' } },
   });
   // Each module is in a folder of the first level: from all of them, the same relative path leads to a file.
-  await bundle.write({ dir: folder, entryFileNames: '[name].mjs', chunkFileNames: 'shared/[name].mjs' });
+  await bundle.write({
+    dir: folder,
+    entryFileNames: '[name].mjs',
+    chunkFileNames: 'shared/[name].mjs',
+    paths: { [wholePackage.name]: `../packages/${wholePackage.name}/${wholePackage.main}` },
+  });
   await bundle.close();
+  copyOfPackage(folder, wholePackage.name, join(repository, 'node_modules', wholePackage.name), wholePackage.files);
 }
 
 /** What sources name by `new URL('./file', import.meta.url)` comes along: programs of threads and processes are built, all else is copied. */
@@ -72,14 +81,20 @@ function packagesWithFiles(folder: string): Plugin {
         const [, root = '', name = ''] = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))/.exec(id) ?? [];
         const files = filesOfPackages[name];
         if (files === undefined) return;
-        const copy = join('packages', name);
-        // The manifest says which kind of modules its scripts are.
-        const filter = (path: string) => !/\.(d\.ts|map)$/.test(path);
-        for (const each of ['package.json', files]) {
-          cpSync(join(root, each), join(folder, copy, each), { recursive: true, filter });
-        }
+        const copy = copyOfPackage(folder, name, root, files);
         return code.replaceAll(/\b__dirname\b/g, `(__dirname + '/../${copy}/${relative(root, dirname(id))}')`);
       },
     },
   };
+}
+
+/** Where in `folder` it is. */
+function copyOfPackage(folder: string, name: string, root: string, files: string): string {
+  const copy = join('packages', name);
+  const isRead = (path: string) => !/\.(d\.ts|map)$/.test(path);
+  // The manifest says which kind of modules its scripts are.
+  for (const each of ['package.json', files]) {
+    cpSync(join(root, each), join(folder, copy, each), { recursive: true, filter: isRead });
+  }
+  return copy;
 }

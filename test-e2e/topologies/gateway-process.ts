@@ -47,10 +47,10 @@ export function startCommand(
   env: Readonly<Record<string, string>>,
   { detached = false, ipc = false, stopTimeoutMs = 10_000, onStderrLine }: CommandOptions = {},
 ): RunningCommand {
-  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, GATEWAY_PROGRAMS } = process.env;
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(program, args, {
     cwd: root,
-    env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, GATEWAY_PROGRAMS, ...env },
+    env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
     detached,
   });

@@ -94,7 +94,14 @@ export function runStartServices(
     if (service !== undefined) onLine?.(service, line);
   };
   const options = { stopTimeoutMs: 60_000, ipc: true, ...(onLine === undefined ? {} : { onStderrLine }) };
-  return startCommand(process.execPath, ['deploy/scripts/start-services.ts', ...args], env, options);
+  const { GATEWAY_PROGRAMS } = process.env;
+  const programs = GATEWAY_PROGRAMS === undefined ? {} : { GATEWAY_PROGRAMS };
+  return startCommand(
+    process.execPath,
+    ['deploy/scripts/start-services.ts', ...args],
+    { ...programs, ...env },
+    options,
+  );
 }
 
 function controlsOf(
