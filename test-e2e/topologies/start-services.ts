@@ -95,13 +95,9 @@ export function runStartServices(
   };
   const options = { stopTimeoutMs: 60_000, ipc: true, ...(onLine === undefined ? {} : { onStderrLine }) };
   const { GATEWAY_PROGRAMS } = process.env;
-  const programs = GATEWAY_PROGRAMS === undefined ? {} : { GATEWAY_PROGRAMS };
-  return startCommand(
-    process.execPath,
-    ['deploy/scripts/start-services.ts', ...args],
-    { ...programs, ...env },
-    options,
-  );
+  const programs: Record<string, string> = GATEWAY_PROGRAMS === undefined ? {} : { GATEWAY_PROGRAMS };
+  const script = ['deploy/scripts/start-services.ts', ...args];
+  return startCommand(process.execPath, script, { ...programs, ...env }, options);
 }
 
 function controlsOf(
