@@ -71,13 +71,17 @@ export const operationsLimits = [
         timeoutMs: 100_000,
         async run(scene) {
           const refused = await untilRefused(scene, () => askLimited(scene));
+          const refusedAtMs = performance.now();
           const waitMs = waitOf(refused) * 1_000;
           if (waitMs > 80_000)
             throw new NotApplicable(`retry-after is ${waitMs / 1_000} s, longer than is waited here`);
-          const earlyMs = Math.max(0, waitMs - 1_500);
+          const earlyMs = Math.max(0, waitMs - 2_500);
           await setTimeout(earlyMs, undefined, { signal: scene.signal });
           const early = await askLimited(scene);
-          must(early.status === 429, `${waitMs - earlyMs} ms before its time a request has status ${early.status}`);
+          // The time was rounded up to a second. What a busy machine asked later than that says nothing of the gateway.
+          const isEarly = performance.now() - refusedAtMs < waitMs - 1_000;
+          if (isEarly)
+            must(early.status === 429, `${waitMs - earlyMs} ms before its time a request has status ${early.status}`);
           await setTimeout(waitMs - earlyMs, undefined, { signal: scene.signal });
           const late = await askLimited(scene);
           must(late.status === 200, `after retry-after a request should be admitted; its status is ${late.status}`);
