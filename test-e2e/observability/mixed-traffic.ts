@@ -86,11 +86,14 @@ const scenes: Readonly<Record<string, Scene>> = {
       statuses([1, 2, 3].map(() => chat(gateway, token, { model: 'gateway/overloaded', stream: true }))),
     ),
 
-  /** Its account stays out of service, as it would. */
+  /** Its account stays out of service, as it would. Which account a request is for is drawn. */
   revoked: (gateway, token) =>
-    withFaults(gateway, [{ account: 'revoked-a', fault: { preset: 'unauthorized' } }], () =>
-      statuses([1, 2, 3, 4].map(() => chat(gateway, token, { model: 'gateway/revoked' }))),
-    ),
+    withFaults(gateway, [{ account: 'revoked-a', fault: { preset: 'unauthorized' } }], async () => {
+      const met: number[] = [];
+      do met.push(...(await statuses([1, 2, 3, 4].map(() => chat(gateway, token, { model: 'gateway/revoked' })))));
+      while (gateway.simulator.requests({ account: 'revoked-a' }).length === 0 && met.length < 100);
+      return met;
+    }),
 
   broken: (gateway, token) =>
     withFaults(
