@@ -69,7 +69,7 @@ async function tryAllInOne(): Promise<void> {
   const [, token = ''] = /^ {2}Token +(\S+)/m.exec(gateway.printed) ?? [];
   await streamChat(token, 'Hello from the image');
   // What is large is translated in threads, which are begun with files of their own.
-  await streamChat(token, 'Hello '.repeat(100_000));
+  await streamChat(token, 'Hello'.repeat(100_000));
   const { code, printed } = await runIn(['gatewayctl', 'token', 'create', '--label', 'smoke'], {}, data);
   expect(code === 0, `gatewayctl ended with ${code}: ${printed}`);
   say('gatewayctl in the container made a token');
