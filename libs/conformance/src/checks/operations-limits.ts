@@ -75,7 +75,7 @@ export const operationsLimits = [
           const waitMs = waitOf(refused) * 1_000;
           if (waitMs > 80_000)
             throw new NotApplicable(`retry-after is ${waitMs / 1_000} s, longer than is waited here`);
-          const earlyMs = Math.max(0, waitMs - 2_500);
+          const earlyMs = Math.max(0, waitMs - 1_500);
           await setTimeout(earlyMs, undefined, { signal: scene.signal });
           const early = await askLimited(scene);
           // The time was rounded up to a second. What a busy machine asked later than that says nothing of the gateway.
