@@ -1,4 +1,4 @@
-import { stringify } from 'yaml';
+import { parseDocument, stringify } from 'yaml';
 import { type Environment, EnvReader } from './env-reader.ts';
 import type { GatewayConfig, PoolFormat } from './gateway-config.ts';
 import { type GatewayFileInput, gatewayFileSchema } from './gateway-schema.ts';
@@ -53,5 +53,10 @@ function gatewayOf(baseUrls: Readonly<Record<PoolFormat, string>>, accounts: Acc
       claude: { name: 'Claude', effort: 'medium', candidates: ['messages/claude-sonnet-5'] },
     },
   };
-  return { ...gatewayFileSchema.parse(written), source: undefined, written: asWritten(stringify(written), written) };
+  const text = stringify(written);
+  return {
+    ...gatewayFileSchema.parse(written),
+    source: undefined,
+    written: asWritten(text, parseDocument(text), written),
+  };
 }

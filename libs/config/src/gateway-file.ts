@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
-import { LineCounter, parseDocument } from 'yaml';
+import { type Document, LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { ConfigError, type Environment } from './env-reader.ts';
 import { pathText, resolveEnvReferences } from './env-references.ts';
@@ -25,7 +25,7 @@ export function loadGatewayFile(path: string, env: Environment): GatewayConfig {
 
 /** What a text would say as the `gateway.yaml` of that path. @throws as `loadGatewayFile`. */
 export function parseGatewayFile(text: string, path: string, env: Environment): GatewayConfig {
-  const written = parseYaml(text, path);
+  const { document, value: written } = parseYaml(text, path);
   const { value, problems } = resolveEnvReferences(written, env);
   const parsed = gatewayFileSchema.safeParse(value);
   const all = [
@@ -34,7 +34,7 @@ export function parseGatewayFile(text: string, path: string, env: Environment): 
     ...problemsBetweenParts(value, problems),
   ];
   if (all.length > 0 || !parsed.success) throw new ConfigError(all);
-  return { ...parsed.data, source: undefined, written: asWritten(text, written) };
+  return { ...parsed.data, source: undefined, written: asWritten(text, document, written) };
 }
 
 export interface FollowOptions {
@@ -106,7 +106,7 @@ function readText(path: string): string {
   }
 }
 
-function parseYaml(text: string, path: string): unknown {
+function parseYaml(text: string, path: string): { readonly document: Document.Parsed; readonly value: unknown } {
   const lines = new LineCounter();
   // Pretty errors quote the line they are about, which may hold a credential.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -116,7 +116,7 @@ function parseYaml(text: string, path: string): unknown {
   });
   if (problems.length > 0) throw new ConfigError(problems);
   try {
-    return document.toJS();
+    return { document, value: document.toJS() };
   } catch {
     throw new ConfigError([`${path}: it has too many aliases`]);
   }

@@ -1,4 +1,4 @@
-import { parseDocument, type Range, visit } from 'yaml';
+import { type Document, type Range, visit } from 'yaml';
 import { pathText } from './env-references.ts';
 import { Secret } from './secret.ts';
 
@@ -9,11 +9,11 @@ export interface WrittenGateway {
   readonly value: unknown;
 }
 
-/** Of a text that was read without problems. */
-export function asWritten(text: string, value: unknown): WrittenGateway {
+/** Of a text that was read without problems: as a document, and the data in it. */
+export function asWritten(text: string, document: Document.Parsed, value: unknown): WrittenGateway {
   const wrapped = withSecrets(value, []);
   const secrets = leavesOf(wrapped).flatMap(([, leaf]) => (leaf instanceof Secret ? [leaf.reveal()] : []));
-  return { text: textWithout(secrets, text), value: wrapped };
+  return { text: textWithout(secrets, text, document), value: wrapped };
 }
 
 /** What would change, a line each: "+ classes.snel: {…}", "~ settings.lease_ttl_seconds: 60 → 90". Of secrets only that they do. */
@@ -89,8 +89,8 @@ const secretKeys = ['bearer', 'api_key', 'client_secret', 'refresh_token'];
 const reference = /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/;
 
 /** They are taken out where they stand, however they are written, and wherever else they stand: as an anchor, or in a comment. */
-function textWithout(secrets: readonly string[], text: string): string {
-  const inPlace = scalarsWith(secrets, text).reduceRight((rest, [start, end]) => {
+function textWithout(secrets: readonly string[], text: string, document: Document.Parsed): string {
+  const inPlace = scalarsWith(new Set(secrets), document).reduceRight((rest, [start, end]) => {
     const lineEnd = rest.slice(start, end).endsWith('\n') ? '\n' : '';
     return `${rest.slice(0, start)}"${leftOut}"${lineEnd}${rest.slice(end)}`;
   }, text);
@@ -111,11 +111,11 @@ function withoutUser(text: string): string {
 }
 
 /** Where the values stand, in the order of the text. */
-function scalarsWith(values: readonly string[], text: string): readonly Range[] {
+function scalarsWith(values: ReadonlySet<string>, document: Document.Parsed): readonly Range[] {
   const found: Range[] = [];
-  visit(parseDocument(text), {
+  visit(document, {
     Scalar: (_, { value, range }) => {
-      if (range && values.includes(String(value))) found.push(range);
+      if (range && values.has(String(value))) found.push(range);
     },
   });
   return found;
