@@ -6,7 +6,7 @@ import { startSimulator } from '@gateway/simulator';
 import { freePort, type TestBackends } from '@gateway/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { issueToken } from '../client/tokens.ts';
-import { responsesModels, writeGatewayFile } from '../topologies/gateway-file.ts';
+import { responsesModels, writeSmallGatewayFile } from '../topologies/gateway-file.ts';
 import { ownBackends } from '../topologies/own-backends.ts';
 import { type RunningServices, startServices } from '../topologies/start-services.ts';
 import { suiteSettings } from '../topologies/topology.ts';
@@ -44,7 +44,7 @@ describe('requests per minute, over many processes', () => {
           LOG_LEVEL: 'error',
           DRAIN_TIMEOUT_SECONDS: '3',
           PORT: String(await freePort()),
-          GATEWAY_CONFIG: await writeGatewayFile(folder, simulator.url),
+          GATEWAY_CONFIG: await writeSmallGatewayFile(folder, simulator.url),
           GATEWAY_DATA: join(folder, 'data'),
           TOKEN_HASH_KEY: Buffer.alloc(32, 7).toString('base64'),
           REDIS_URL: backends.redisUrl,

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chatAfresh } from '../client/fresh-connection.ts';
 import { adminTokenIn, operatorByApi } from '../client/operator.ts';
 import { issueToken } from '../client/tokens.ts';
-import { writeGatewayFile } from '../topologies/gateway-file.ts';
+import { writeSmallGatewayFile } from '../topologies/gateway-file.ts';
 import { type RunningCommand, startCommand, startNpmScript, untilReady } from '../topologies/gateway-process.ts';
 import { ownBackends } from '../topologies/own-backends.ts';
 import { processMark } from '../topologies/processes-of.ts';
@@ -60,7 +60,7 @@ describe('a signal to npm', () => {
     await using command = startNpmScript('start:services', {
       ...mark.env,
       PORT: String(port),
-      GATEWAY_CONFIG: await writeGatewayFile(folder, simulator.url),
+      GATEWAY_CONFIG: await writeSmallGatewayFile(folder, simulator.url),
       GATEWAY_DATA: join(folder, 'data'),
       REDIS_URL: redisUrl,
       NATS_URL: natsUrl,
@@ -81,7 +81,7 @@ describe('a signal to npm', () => {
       PORT: String(port),
       ADMIN_PORT: String(adminPort),
       GATEWAY_DATA: join(folder, 'data'),
-      GATEWAY_CONFIG: await writeGatewayFile(folder, simulator.url),
+      GATEWAY_CONFIG: await writeSmallGatewayFile(folder, simulator.url),
     });
     const adminUrl = `http://127.0.0.1:${adminPort}`;
     await untilReady(adminUrl, command);

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { adminTokenIn, operatorByApi } from '../client/operator.ts';
 import { issueToken } from '../client/tokens.ts';
 import { usageOf } from '../client/usage.ts';
-import { writeGatewayFile } from '../topologies/gateway-file.ts';
+import { writeSmallGatewayFile } from '../topologies/gateway-file.ts';
 import { gatewayctl, type RunningCommand, startGatewayctl, untilReady } from '../topologies/gateway-process.ts';
 import { suiteSettings } from '../topologies/topology.ts';
 
@@ -32,7 +32,7 @@ describe.each([
       ...suiteSettings,
       ...workers,
       GATEWAY_DATA: join(folder, 'data'),
-      GATEWAY_CONFIG: await writeGatewayFile(folder, simulator.url),
+      GATEWAY_CONFIG: await writeSmallGatewayFile(folder, simulator.url),
     };
     await choosePorts();
   });

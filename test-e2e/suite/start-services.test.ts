@@ -11,7 +11,7 @@ import { chat } from '../client/chat.ts';
 import { chatAfresh } from '../client/fresh-connection.ts';
 import { operatorByApi } from '../client/operator.ts';
 import { issueToken } from '../client/tokens.ts';
-import { writeGatewayFile } from '../topologies/gateway-file.ts';
+import { writeSmallGatewayFile } from '../topologies/gateway-file.ts';
 import { startNpmScript } from '../topologies/gateway-process.ts';
 import { ownBackends } from '../topologies/own-backends.ts';
 import { processMark } from '../topologies/processes-of.ts';
@@ -27,7 +27,7 @@ describe('npm run start:services with accounts of its own', () => {
     folder = await mkdtemp(join(tmpdir(), 'gateway-start-services-'));
     stack.defer(() => rm(folder, { recursive: true, force: true }));
     simulator = stack.use(await startSimulator());
-    gatewayFile = await writeGatewayFile(folder, simulator.url);
+    gatewayFile = await writeSmallGatewayFile(folder, simulator.url);
     backends = await ownBackends(stack);
   });
   afterAll(() => stack.disposeAsync());

@@ -60,10 +60,15 @@ export const responsesModels: readonly string[] = [
   ...contractResponsesModels,
 ];
 
-const classes: Readonly<Record<string, readonly string[]>> = {
+type Classes = Readonly<Record<string, readonly string[]>>;
+
+const sharedClasses: Classes = {
   sterk: ['responses/gpt-5.5', 'messages/claude-opus-4-8'],
   snel: ['responses/gpt-5.5-mini', 'messages/claude-haiku-4-5'],
   claude: ['messages/claude-sonnet-5'],
+};
+
+const scenarioClasses: Classes = {
   rotating: ['rotating/gpt-5.5'],
   failover: ['down/gpt-5.5', 'backup/claude-sonnet-5'],
   exhausted: ['exhausted/gpt-5.5'],
@@ -92,16 +97,15 @@ const classes: Readonly<Record<string, readonly string[]>> = {
   'large-messages': ['large-messages/claude-sonnet-5'],
 };
 
-const pools = [
+const sharedPools = [
   { name: 'responses', format: 'responses', accounts: ['a', 'b'] },
   { name: 'messages', format: 'messages', accounts: ['a', 'b'] },
-  ...scenarioPools,
 ] as const;
 
 /** The models that classes name, whatever their pools. */
 export function modelsOfClasses(): ReadonlySet<string> {
   const ofContract = contractLines('').classes.flatMap((line) => /\[(.*)\]/.exec(line)?.[1]?.split(', ') ?? []);
-  const candidates = [...Object.values(classes).flat(), ...ofContract];
+  const candidates = [...Object.values({ ...sharedClasses, ...scenarioClasses }).flat(), ...ofContract];
   return new Set(candidates.map((candidate) => candidate.slice(candidate.indexOf('/') + 1)));
 }
 
@@ -110,27 +114,19 @@ export function modelsOfClasses(): ReadonlySet<string> {
  * provider offers the same ones in all pools.
  */
 export async function untilModelsAreKnown({ knowsModelsOf }: Operator, signal: AbortSignal): Promise<void> {
-  for (const { name } of [pools[0], pools[1]])
-    while (!(await knowsModelsOf(name))) await sleep(50, undefined, { signal });
+  for (const { name } of sharedPools) while (!(await knowsModelsOf(name))) await sleep(50, undefined, { signal });
 }
 
 /** Writes a gateway.yaml for the suite and gives its path. */
 export async function writeGatewayFile(folder: string, simulatorUrl: string): Promise<string> {
   const contract = contractLines(simulatorUrl);
-  const lines = [
+  return writeLines(folder, [
     `settings: { model_list_refresh_seconds: ${suiteModelListRefreshSeconds} }`,
     'pools:',
-    ...pools.map(
-      ({ name, format }) =>
-        `  ${name}: { format: ${format}, owned_by: ${format === 'responses' ? 'provider_a' : 'provider_b'}, base_url: "${simulatorUrl}/v1" }`,
-    ),
+    ...poolLines([...sharedPools, ...scenarioPools], simulatorUrl),
     ...contract.pools,
     'accounts:',
-    ...pools.flatMap(({ name, format, accounts }) =>
-      accounts.map((letter) =>
-        accountLine({ pool: name, name: letter, key: format === 'responses' ? 'bearer' : 'api_key' }),
-      ),
-    ),
+    ...accountLines([...sharedPools, ...scenarioPools]),
     ...scenarioModels.flatMap(({ model, accounts }) =>
       accounts.map((letter) =>
         accountLine({ pool: 'responses', name: `${model}-${letter}`, key: 'bearer', models: [model] }),
@@ -138,19 +134,52 @@ export async function writeGatewayFile(folder: string, simulatorUrl: string): Pr
     ),
     ...contract.accounts,
     'classes:',
-    ...Object.entries(classes).map(
-      ([id, candidates]) => `  ${id}: { name: ${id}, effort: low, candidates: [${candidates.join(', ')}] }`,
-    ),
+    ...classLines({ ...sharedClasses, ...scenarioClasses }),
     ...contract.classes,
-    '',
-  ];
-  const path = join(folder, 'gateway.yaml');
-  await writeFile(path, lines.join('\n'));
-  return path;
+  ]);
+}
+
+/** The same without pools and classes of single tests: for what starts a gateway often, which has a long file to read each time. */
+export async function writeSmallGatewayFile(folder: string, simulatorUrl: string): Promise<string> {
+  return writeLines(folder, [
+    'pools:',
+    ...poolLines(sharedPools, simulatorUrl),
+    'accounts:',
+    ...accountLines(sharedPools),
+    'classes:',
+    ...classLines(sharedClasses),
+  ]);
 }
 
 /** How often adapters read model lists. */
 export const suiteModelListRefreshSeconds = 2;
+
+interface Pool {
+  readonly name: string;
+  readonly format: 'responses' | 'messages';
+  readonly accounts: readonly string[];
+}
+
+function poolLines(pools: readonly Pool[], simulatorUrl: string): readonly string[] {
+  return pools.map(
+    ({ name, format }) =>
+      `  ${name}: { format: ${format}, owned_by: ${format === 'responses' ? 'provider_a' : 'provider_b'}, base_url: "${simulatorUrl}/v1" }`,
+  );
+}
+
+function accountLines(pools: readonly Pool[]): readonly string[] {
+  return pools.flatMap(({ name, format, accounts }) =>
+    accounts.map((letter) =>
+      accountLine({ pool: name, name: letter, key: format === 'responses' ? 'bearer' : 'api_key' }),
+    ),
+  );
+}
+
+function classLines(classes: Classes): readonly string[] {
+  return Object.entries(classes).map(
+    ([id, candidates]) => `  ${id}: { name: ${id}, effort: low, candidates: [${candidates.join(', ')}] }`,
+  );
+}
 
 interface AccountLine {
   readonly pool: string;
@@ -164,4 +193,10 @@ function accountLine({ pool, name, key, models }: AccountLine): string {
   const served = models ?? (pool === 'responses' ? defaultModels.responses : undefined);
   const restriction = served === undefined ? '' : `, models: [${served.join(', ')}]`;
   return `  - { pool: ${pool}, name: ${name}, credential: { ${key}: ${pool}-${name} }${restriction} }`;
+}
+
+async function writeLines(folder: string, lines: readonly string[]): Promise<string> {
+  const path = join(folder, 'gateway.yaml');
+  await writeFile(path, [...lines, ''].join('\n'));
+  return path;
 }
