@@ -5,15 +5,15 @@ import { type Clock, systemClock } from '@gateway/time';
 import { readUsageQueryProcessConfig, type UsageQueryConfig } from './config.ts';
 import { RequestFeed } from './request-log/request-feed.ts';
 import { usageQueryRoutes } from './routes.ts';
-import type { UsageParts } from './rpc/get-usage.ts';
+import type { UsageQueryParts } from './rpc/usage-query-service.ts';
 
 /** The database stays the caller's: the service does not close it. */
-export type UsageQueryPeers = Pick<UsageParts, 'database' | 'progress'>;
+export type UsageQueryPeers = Pick<UsageQueryParts, 'database' | 'progress'>;
 
 /** Answers what tokens used and what became of requests, from any database that has the ledger's tables. */
 export function createUsageQueryService(
   { waitMs }: UsageQueryConfig,
-  { database, ...peers }: UsageQueryPeers,
+  { database, progress }: UsageQueryPeers,
   { logger, metrics }: ServiceRuntime,
   { clock = systemClock, watchPollMs }: { readonly clock?: Clock; readonly watchPollMs?: number } = {},
 ): Service {
@@ -26,13 +26,11 @@ export function createUsageQueryService(
     logger.debug({ err: fault }, 'the ledger lags behind what is published');
   };
   const feed = new RequestFeed(database, logger, watchPollMs);
-  const draining = new AbortController();
   return {
-    routes: usageQueryRoutes({ database, clock, waitMs, onLate, ...peers, feed, draining: draining.signal }),
+    routes: usageQueryRoutes({ database, clock, waitMs, onLate, progress }, feed),
     start: async () => undefined,
     notReady: createDatabaseProbe(database),
-    // Those who watch would stay as long as they live: they are to watch another replica.
-    drain: async () => draining.abort(),
+    drain: async () => feed.stop(),
     [Symbol.asyncDispose]: () => feed[Symbol.asyncDispose](),
   };
 }

@@ -5,16 +5,15 @@ import { addLocalDays, type LocalDay, localDayOf, startOfLocalDayMs } from '@gat
 /** Input includes cached tokens. */
 export type UsageTotals = Omit<UsageTotalsMessage, '$typeName' | '$unknown'>;
 
-interface ModelUsage {
+/** What one model used on one local day. */
+export interface DailyUsage {
+  readonly localDay: LocalDay;
   readonly provider: string;
   readonly model: string;
   readonly totals: UsageTotals;
 }
 
-/** What one model used on one local day. */
-export interface DailyUsage extends ModelUsage {
-  readonly localDay: LocalDay;
-}
+type ModelUsage = Omit<DailyUsage, 'localDay'>;
 
 /** The local days that the periods cover at a moment, first and last. */
 export function daysOfPeriods(nowMs: number): { readonly first: LocalDay; readonly today: LocalDay } {

@@ -1,15 +1,19 @@
-import type { GatewayDatabase, UsageDailyByAccountTable } from '@gateway/database';
-import type { LocalDay } from '@gateway/time';
-import { sql } from 'kysely';
+import type { GatewayDatabase, UsageDailyTable } from '@gateway/database';
+import { GatewayError } from '@gateway/errors';
+import { isLocalDay, type LocalDay } from '@gateway/time';
+import { type RawBuilder, sql } from 'kysely';
+import type { UsageTotals } from '../periods/usage-periods.ts';
 
-/** What sums can be grouped by. */
-export type GroupColumn = 'local_day' | 'token_id' | 'provider' | 'model' | 'account_id';
+/** What sums can be grouped by, as messages name it, and its column. */
+const columns = {
+  localDay: 'local_day',
+  tokenId: 'token_id',
+  provider: 'provider',
+  model: 'model',
+  accountId: 'account_id',
+} as const;
 
-const summed = ['requests', 'input_tokens', 'cached_tokens', 'output_tokens'] as const;
-
-/** A row has the columns that it is grouped by, and the sums. */
-export type Sums = Pick<UsageDailyByAccountTable, (typeof summed)[number]> &
-  Partial<Pick<UsageDailyByAccountTable, GroupColumn>>;
+export type GroupField = keyof typeof columns;
 
 export interface SumsQuery {
   readonly first: LocalDay;
@@ -18,48 +22,69 @@ export interface SumsQuery {
   readonly tokenId: string;
   readonly model: string;
   readonly accountId: string;
-  readonly columns: readonly GroupColumn[];
+  readonly fields: readonly GroupField[];
   /** Only rows after the one with this key. Undefined: all. */
-  readonly after?: readonly string[] | undefined;
+  readonly after?: Key | undefined;
   readonly limit?: number;
 }
 
+/** In the order of the fields that sums are grouped by. */
+export type Key = readonly string[];
+
+export interface Sum {
+  readonly key: Key;
+  readonly totals: UsageTotals;
+}
+
 /** Sums of local days, one row for each key, in the order of keys; none that is nothing. */
-export async function sumsOfDays(database: GatewayDatabase, query: SumsQuery): Promise<readonly Sums[]> {
-  const { columns, after, limit } = query;
-  const names = sql.join(columns.map((column) => sql.ref(column)));
+export async function sumsOfDays(database: GatewayDatabase, query: SumsQuery): Promise<readonly Sum[]> {
+  const { fields, after, limit } = query;
+  const names = sql.join(fields.map((field) => sql.ref(columns[field])));
   const sums = summed.map((column) => sql`cast(sum(${sql.ref(column)}) as bigint) as ${sql.ref(column)}`);
-  const { rows } = await sql<Sums>`
+  const { rows } = await sql<SummedColumns & Readonly<Record<(typeof columns)[GroupField], string>>>`
     select ${names}, ${sql.join(sums)} from (${usageOf(query)}) as usage
     ${after === undefined ? sql`` : sql`where (${names}) > (${sql.join([...after])})`}
     group by ${names}
     having sum(requests) <> 0 or sum(input_tokens) <> 0 or sum(cached_tokens) <> 0 or sum(output_tokens) <> 0
     order by ${names} ${limit === undefined ? sql`` : sql`limit ${sql.lit(limit)}`}`.execute(database);
-  return rows;
+  return rows.map((row) => ({ key: fields.map((field) => row[columns[field]]), totals: toTotals(row) }));
+}
+
+const summed = ['requests', 'input_tokens', 'cached_tokens', 'output_tokens'] as const;
+
+type SummedColumns = Pick<UsageDailyTable, (typeof summed)[number]>;
+
+export function toTotals(row: SummedColumns): UsageTotals {
+  return {
+    requests: BigInt(row.requests),
+    inputTokens: BigInt(row.input_tokens),
+    cachedTokens: BigInt(row.cached_tokens),
+    outputTokens: BigInt(row.output_tokens),
+  };
+}
+
+/** @throws GatewayError unless the text is a day of the calendar, such as 2026-11-20. */
+export function requireLocalDay(field: string, text: string): void {
+  if (isLocalDay(text)) return;
+  throw new GatewayError('invalid_request', `${field} must be a day such as 2026-11-20.`);
 }
 
 /** The rows to be summed up. What the sums of all accounts have beyond those of each is of no known account. */
-function usageOf({ first, last, tokenId, model, accountId, columns }: SumsQuery) {
-  const conditions = [
-    sql`local_day >= ${first} and local_day <= ${last}`,
-    ...(tokenId === '' ? [] : [sql`token_id = ${tokenId}`]),
-    ...(model === '' ? [] : [sql`model = ${model}`]),
-  ];
-  const of = (
-    table: 'usage_daily' | 'usage_daily_by_account',
-    account: 'account_id' | '',
-    sign: '' | '-',
-    ...more: readonly (typeof conditions)[number][]
-  ) => {
+function usageOf({ first, last, tokenId, model, accountId, fields }: SumsQuery) {
+  const conditions = [sql`local_day >= ${first} and local_day <= ${last}`];
+  if (tokenId !== '') conditions.push(sql`token_id = ${tokenId}`);
+  if (model !== '') conditions.push(sql`model = ${model}`);
+  if (accountId !== '') conditions.push(sql`account_id = ${accountId}`);
+  const from = (table: 'usage_daily' | 'usage_daily_by_account', account: RawBuilder<unknown>, sign: '' | '-' = '') => {
     const sums = summed.map((column) => sql`${sql.raw(sign)}${sql.ref(column)} as ${sql.ref(column)}`);
-    const accountColumn = account === '' ? sql`'' as account_id` : sql.ref(account);
-    return sql`select token_id, local_day, provider, model, ${accountColumn}, ${sql.join(sums)} from ${sql.table(table)}
-      where ${sql.join([...conditions, ...more], sql` and `)}`;
+    return sql`select token_id, local_day, provider, model, ${account} as account_id, ${sql.join(sums)}
+      from ${sql.table(table)} where ${sql.join(conditions, sql` and `)}`;
   };
-  if (accountId !== '') return of('usage_daily_by_account', 'account_id', '', sql`account_id = ${accountId}`);
-  if (!columns.includes('account_id')) return of('usage_daily', '', '');
+  const [each, unknown] = [sql.ref('account_id'), sql.lit('')];
+  if (accountId !== '') return from('usage_daily_by_account', each);
+  if (!fields.includes('accountId')) return from('usage_daily', unknown);
   return sql.join(
-    [of('usage_daily_by_account', 'account_id', ''), of('usage_daily', '', ''), of('usage_daily_by_account', '', '-')],
+    [from('usage_daily_by_account', each), from('usage_daily', unknown), from('usage_daily_by_account', unknown, '-')],
     sql` union all `,
   );
 }

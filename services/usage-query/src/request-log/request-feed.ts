@@ -4,16 +4,7 @@ import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { Logger } from '@gateway/telemetry';
 import { addLocalDays, localDayOf } from '@gateway/time';
 import { sql } from 'kysely';
-import { readLogged } from '../rpc/find-request.ts';
-import { isOfAll, matches, type Search } from './request-search.ts';
-
-/** What a watcher is given at once. */
-export interface WatchedRequests {
-  /** In the order in which they came into the log. */
-  readonly requests: readonly RequestLogged[];
-  /** Requests that matched and were left out. */
-  readonly leftOut: number;
-}
+import { matches, readLogged, type Search } from './request-search.ts';
 
 /** How often the log is looked at while it is watched. */
 const usualPollMs = 1_000;
@@ -29,7 +20,7 @@ export class RequestFeed implements AsyncDisposable {
   readonly #database: GatewayDatabase;
   readonly #logger: Logger;
   readonly #pollMs: number;
-  readonly #closing = new AbortController();
+  readonly #stopping = new AbortController();
   readonly #watchers = new Set<Watcher>();
   /** The time of the newest row that was seen, and when each of the last moments was logged. */
   #latestMs = 0;
@@ -43,8 +34,12 @@ export class RequestFeed implements AsyncDisposable {
     this.#pollMs = pollMs;
   }
 
-  /** Until the signal is aborted. The first one is empty: what comes into the log after it is not missed. */
-  async *watch(search: Search, mostAtOnce: number, signal: AbortSignal): AsyncGenerator<WatchedRequests, undefined> {
+  /**
+   * Requests that came into the log, and how many that matched are left out, until the signal is aborted or the feed stops. The first
+   * message is empty: what comes into the log after it is not missed.
+   */
+  async *watch(search: Search, mostAtOnce: number, signal: AbortSignal) {
+    const until = AbortSignal.any([signal, this.#stopping.signal]);
     const watcher = new Watcher(search, mostAtOnce);
     this.#watchers.add(watcher);
     try {
@@ -52,8 +47,8 @@ export class RequestFeed implements AsyncDisposable {
       await this.#begun;
       yield { requests: [], leftOut: 0 };
       for (;;) {
-        await watcher.wait(signal);
-        if (signal.aborted) return;
+        await watcher.wait(until);
+        if (until.aborted) return;
         yield watcher.take();
       }
     } finally {
@@ -61,9 +56,14 @@ export class RequestFeed implements AsyncDisposable {
     }
   }
 
+  /** Those who watch would stay as long as they live: they are to watch another replica. */
+  stop(): void {
+    this.#stopping.abort();
+  }
+
   /** Nothing is read from the database any more when this resolves. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing.abort();
+    this.stop();
     await this.#looking;
   }
 
@@ -81,7 +81,7 @@ export class RequestFeed implements AsyncDisposable {
   }
 
   async #lookOn(): Promise<void> {
-    const { signal } = this.#closing;
+    const { signal } = this.#stopping;
     while (this.#watchers.size > 0 && !signal.aborted) {
       await sleep(this.#pollMs, undefined, { signal, ref: false }).catch(() => undefined);
       try {
@@ -109,7 +109,7 @@ export class RequestFeed implements AsyncDisposable {
         .execute();
       const fresh = rows.filter(({ request_id }) => !this.#seen.has(request_id));
       for (const { request_id, logged_at_ms } of fresh) this.#seen.set(request_id, logged_at_ms ?? 0);
-      yield fresh.map((row) => ({ log: once(() => readLogged(row)) }));
+      yield fresh.map(decodedOnce);
       const last = rows.at(-1);
       this.#latestMs = Math.max(this.#latestMs, last?.logged_at_ms ?? 0);
       if (rows.length < rowsAtATime || last === undefined) break;
@@ -119,16 +119,14 @@ export class RequestFeed implements AsyncDisposable {
   }
 }
 
-/** Decoded when somebody wants it: of hundreds a second a watcher of all requests is given a few. */
-interface FreshRow {
-  readonly log: () => RequestLogged;
-}
+type FreshRow = () => RequestLogged;
 
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
+/** Decoded when somebody wants it: of hundreds a second a watcher of all requests is given a few. */
+function decodedOnce(row: { readonly entry: string }): FreshRow {
+  let log: RequestLogged | undefined;
   return () => {
-    made ??= { value: make() };
-    return made.value;
+    log ??= readLogged(row);
+    return log;
   };
 }
 
@@ -146,7 +144,8 @@ class Watcher {
   }
 
   offer(rows: readonly FreshRow[]): void {
-    const matching = isOfAll(this.#search) ? rows : rows.filter(({ log }) => matches(this.#search, log()));
+    const isOfAll = this.#search.criteria.length === 0;
+    const matching = isOfAll ? rows : rows.filter((row) => matches(this.#search, row()));
     if (matching.length === 0) return;
     const all = [...this.#rows, ...matching];
     this.#rows = all.slice(-this.#mostAtOnce);
@@ -160,8 +159,8 @@ class Watcher {
     await sleep(heartbeatMs, undefined, { signal: wake, ref: false }).catch(() => undefined);
   }
 
-  take(): WatchedRequests {
-    const taken = { requests: this.#rows.map(({ log }) => log()), leftOut: this.#leftOut };
+  take() {
+    const taken = { requests: this.#rows.map((row) => row()), leftOut: this.#leftOut };
     [this.#rows, this.#leftOut, this.#wake] = [[], 0, new AbortController()];
     return taken;
   }

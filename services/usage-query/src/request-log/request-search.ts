@@ -1,74 +1,112 @@
+import { fromBinary } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
-import { RequestEnding, type RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RequestFilter, type RequestSearch } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
 
-/** What requests are searched by, ready to be compared. What is not searched by is undefined. */
+/** What requests are searched by. What a search means is said here alone. */
 export interface Search {
-  readonly tokenIds: ReadonlySet<string> | undefined;
-  readonly model: string | undefined;
-  readonly outcome: SearchedOutcome | undefined;
+  /** All of them must hold; of none, every request is searched. */
+  readonly criteria: readonly Criterion[];
+  /** What the walk over the log goes by. Empty or undefined: any. */
+  readonly tokenIds: ReadonlySet<string>;
   readonly sinceMs: number | undefined;
   readonly untilMs: number | undefined;
-  readonly accountId: string | undefined;
-  readonly endpoint: string | undefined;
-  /** Both included. */
-  readonly statuses: { readonly first: number; readonly last: number } | undefined;
   /** The beginning of the request's id, or of the client's own. */
-  readonly idPrefix: string | undefined;
+  readonly idPrefix: string;
+  /** Only requests that did not end well, or not at once. */
+  readonly isUnusual: boolean;
 }
 
-/** A column of the log, and the value that is looked for. */
-export type SearchedOutcome = readonly [column: 'moved' | 'slow' | 'ending', value: number];
+interface Criterion {
+  readonly matches: (log: RequestLogged) => boolean;
+  /** Leaves out rows that can't match. Those of an older release, which did not say, always may. */
+  readonly where: Condition;
+}
+
+export type Condition = RawBuilder<SqlBool>;
 
 /** @throws GatewayError for what can't be searched by. */
 export function readSearch(search: RequestSearch | undefined): Search {
-  const { tokenIds = [], filter = RequestFilter.UNSPECIFIED, since, until, status = 0 } = search ?? {};
+  const { model = '', accountId = '', endpoint = '', requestId: idPrefix = '', status = 0, filter = 0 } = search ?? {};
   const outcome = outcomes[filter];
   if (outcome === undefined && filter !== RequestFilter.UNSPECIFIED) {
     throw new GatewayError('invalid_request', 'filter is not known.');
   }
-  return {
-    tokenIds: tokenIds.length === 0 ? undefined : new Set(tokenIds),
-    model: search?.model || undefined,
-    outcome,
-    sinceMs: since && timestampMs(since),
-    untilMs: until && timestampMs(until),
-    accountId: search?.accountId || undefined,
-    endpoint: search?.endpoint || undefined,
-    statuses:
-      status === 0 ? undefined : { first: status, last: status === 400 || status === 500 ? status + 99 : status },
-    idPrefix: search?.requestId || undefined,
-  };
+  const tokenIds = new Set(search?.tokenIds);
+  const sinceMs = search?.since && timestampMs(search.since);
+  const untilMs = search?.until && timestampMs(search.until);
+  const lastStatus = status === 400 || status === 500 ? status + 99 : status;
+  const idLength = sql.lit(idPrefix.length);
+  const criteria: readonly (Criterion | false | undefined)[] = [
+    tokenIds.size > 0 && {
+      matches: ({ tokenId }) => tokenIds.has(tokenId),
+      where: sql`token_id in (${sql.join([...tokenIds])})`,
+    },
+    model !== '' && {
+      matches: (log) => log.model === model || log.attempts.some((attempt) => attempt.model === model),
+      where: hasLine('models', model),
+    },
+    outcome && {
+      matches: (log) => Number(log[outcome[0]]) === outcome[1],
+      where: sql`${sql.ref(outcome[0])} = ${outcome[1]}`,
+    },
+    sinceMs !== undefined && {
+      matches: (log) => receivedMs(log) >= sinceMs,
+      where: sql`received_at_ms >= ${sinceMs}`,
+    },
+    untilMs !== undefined && {
+      matches: (log) => receivedMs(log) < untilMs,
+      where: sql`received_at_ms < ${untilMs}`,
+    },
+    accountId !== '' && {
+      matches: ({ attempts }) => attempts.some((attempt) => attempt.accountId === accountId),
+      where: hasLine('accounts', accountId),
+    },
+    endpoint !== '' && {
+      matches: (log) => log.endpoint === endpoint,
+      where: sql`(endpoint is null or endpoint = ${endpoint})`,
+    },
+    status !== 0 && {
+      matches: (log) => log.status >= status && log.status <= lastStatus,
+      where: sql`(status is null or status between ${status} and ${lastStatus})`,
+    },
+    idPrefix !== '' && {
+      matches: ({ requestId, clientRequestId }) => [requestId, clientRequestId].some((id) => id.startsWith(idPrefix)),
+      where: sql`(client_request_id is null or substr(request_id, 1, ${idLength}) = ${idPrefix}
+        or substr(client_request_id, 1, ${idLength}) = ${idPrefix})`,
+    },
+  ];
+  const isUnusual = outcome !== undefined || status >= 400;
+  const given = criteria.filter((criterion) => typeof criterion === 'object');
+  return { criteria: given, tokenIds, sinceMs, untilMs, idPrefix, isUnusual };
 }
 
-/** Whether a request is one of those that are searched: what a search means is said here alone. */
-export function matches(search: Search, log: RequestLogged): boolean {
-  const { tokenIds, model, outcome, sinceMs, untilMs, accountId, endpoint, statuses, idPrefix } = search;
-  const receivedMs = log.receivedAt === undefined ? 0 : timestampMs(log.receivedAt);
-  return (
-    (tokenIds === undefined || tokenIds.has(log.tokenId)) &&
-    (model === undefined || log.model === model || log.attempts.some((attempt) => attempt.model === model)) &&
-    (outcome === undefined || Number(log[outcome[0]]) === outcome[1]) &&
-    (sinceMs === undefined || receivedMs >= sinceMs) &&
-    (untilMs === undefined || receivedMs < untilMs) &&
-    (accountId === undefined || log.attempts.some((attempt) => attempt.accountId === accountId)) &&
-    (endpoint === undefined || log.endpoint === endpoint) &&
-    (statuses === undefined || (log.status >= statuses.first && log.status <= statuses.last)) &&
-    (idPrefix === undefined || log.requestId.startsWith(idPrefix) || log.clientRequestId.startsWith(idPrefix))
-  );
+export function matches({ criteria }: Search, log: RequestLogged): boolean {
+  return criteria.every((criterion) => criterion.matches(log));
 }
 
-/** Whether it leaves nothing out. */
-export function isOfAll(search: Search): boolean {
-  return Object.values(search).every((wanted) => wanted === undefined);
+/** An entry of the log as it is stored. */
+export function readLogged({ entry }: { readonly entry: string }): RequestLogged {
+  return fromBinary(RequestLoggedSchema, Buffer.from(entry, 'base64'));
 }
 
-/** Undefined for a number that a later release knows. */
-const outcomes: Readonly<Record<number, SearchedOutcome | undefined>> = {
+/** A column of the log, and the value that is looked for. Undefined for a number that a later release knows. */
+const outcomes: Readonly<Record<number, readonly ['moved' | 'slow' | 'ending', number] | undefined>> = {
   [RequestFilter.MOVED]: ['moved', 1],
   [RequestFilter.SLOW]: ['slow', 1],
   [RequestFilter.FAILED]: ['ending', RequestEnding.FAILED],
   [RequestFilter.REFUSED]: ['ending', RequestEnding.REFUSED],
   [RequestFilter.ABORTED]: ['ending', RequestEnding.ABORTED],
 };
+
+function receivedMs({ receivedAt }: RequestLogged): number {
+  return receivedAt === undefined ? 0 : timestampMs(receivedAt);
+}
+
+/** Texts before and after it are line ends, so that only a whole one matches. */
+function hasLine(column: 'models' | 'accounts', text: string): Condition {
+  const escaped = text.replaceAll(/[%_!]/g, '!$&');
+  return sql`(${sql.ref(column)} is null or ${sql.ref(column)} like ${`%\n${escaped}\n%`} escape '!')`;
+}

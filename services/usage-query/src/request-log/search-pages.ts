@@ -2,18 +2,10 @@ import { setImmediate as otherWork } from 'node:timers/promises';
 import type { GatewayDatabase } from '@gateway/database';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { type RawBuilder, sql } from 'kysely';
-import { readLogged } from '../rpc/find-request.ts';
-import { matches, type Search } from './request-search.ts';
+import { matches, readLogged, type Search } from './request-search.ts';
 import { endOfDay, isBefore, type LogKey, type LogWalk, walkedRows, walkOf } from './search-walk.ts';
 
-export interface SearchPage {
-  /** Newest first. */
-  readonly requests: readonly RequestLogged[];
-  /** The next page has what is before it. Undefined: there is none. */
-  readonly next: LogKey | undefined;
-}
-
-export interface PageOrder {
+interface PageOrder {
   readonly size: number;
   /** The page has what is before it. Undefined: it is the first. */
   readonly before: LogKey | undefined;
@@ -33,15 +25,15 @@ const usualLimits = {
 };
 
 /**
- * One page of the requests that match. The log is walked over backwards, a slice at a time, so that a page takes no longer however large
- * the log is, and however rare what is looked for.
+ * One page of the requests that match, newest first. The next page has what is before `next`; undefined: there is none. The log is
+ * walked over backwards, a slice at a time, so that a page takes no longer however large the log is, and however rare what is looked for.
  */
 export async function searchPage(
   database: GatewayDatabase,
   search: Search,
   { size, before }: PageOrder,
   limits = usualLimits,
-): Promise<SearchPage> {
+) {
   const giveUpAtMs = performance.now() + limits.searchMs;
   const walk = walkOf(search, before);
   const found: Logged[] = [];
@@ -60,7 +52,7 @@ export async function searchPage(
     const matching = (await readEntries(database, within)).filter(({ log }) => matches(search, log));
     found.push(...matching.slice(0, size - found.length));
     candidates = matching.length < within.length ? limits.manyCandidates : size - found.length;
-    if (found.length === size) return pageOf(found.at(-1)?.key);
+    if (found.length === size) return pageOf(found.at(-1));
     from = end ?? (await dayBefore(database, walk, { ...from, requestId: '' }));
     if (performance.now() > giveUpAtMs) return pageOf(from);
     rows = nextRows(rows, performance.now() - startedMs, limits);
@@ -84,8 +76,7 @@ function nextRows(rows: number, tookMs: number, { sliceMs, fewestRows, mostRows 
   return tookMs < sliceMs / 2 ? Math.min(mostRows, rows * 2) : rows;
 }
 
-interface Logged {
-  readonly key: LogKey;
+interface Logged extends LogKey {
   readonly log: RequestLogged;
 }
 
@@ -110,5 +101,5 @@ async function readEntries(database: GatewayDatabase, keys: readonly LogKey[]): 
     .orderBy('local_day', 'desc')
     .orderBy('request_id', 'desc')
     .execute();
-  return rows.map(({ localDay, requestId, entry }) => ({ key: { localDay, requestId }, log: readLogged({ entry }) }));
+  return rows.map(({ entry, ...key }) => ({ ...key, log: readLogged({ entry }) }));
 }

@@ -2,9 +2,8 @@ import type { GatewayDatabase } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import { type ReportUsageRequest, UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { addLocalDays, type LocalDay } from '@gateway/time';
-import { sumOf, type UsageTotals } from '../periods/usage-periods.ts';
-import { type GroupColumn, type SumsQuery, sumsOfDays } from '../report/daily-sums.ts';
-import { requireLocalDay, toTotals } from './messages.ts';
+import { sumOf } from '../periods/usage-periods.ts';
+import { type GroupField, type Key, requireLocalDay, type Sum, type SumsQuery, sumsOfDays } from './daily-sums.ts';
 
 const maxDays = 3_660;
 /** A page covers so many days at most. */
@@ -22,48 +21,44 @@ export async function reportUsage(database: GatewayDatabase, request: ReportUsag
   }
   const asked = groupings[grouping];
   if (asked === undefined) throw new GatewayError('invalid_request', 'grouping is not known.');
-  const columns = byModel ? [...new Set<GroupColumn>([...asked.columns, 'provider', 'model'])] : asked.columns;
-  const after = readPageToken(request.pageToken, columns.length);
-  const query = { first, last, tokenId, model, accountId, columns, after, keyLength: asked.columns.length };
+  const fields = byModel ? [...new Set<GroupField>([...asked.fields, 'provider', 'model'])] : asked.fields;
+  const after = readPageToken(request.pageToken, fields.length);
+  const query = { first, last, tokenId, model, accountId, fields, after, keyLength: asked.fields.length };
   const { rows, next } = await asked.read(database, query);
   return {
-    rows: rows.map(({ key, totals }) => ({ ...fieldsOf(columns, key), totals })),
-    nextPageToken: pageTokenOf(next),
+    rows: rows.map(({ key, totals }) => ({
+      ...Object.fromEntries(fields.map((field, place) => [field, key[place]])),
+      totals,
+    })),
+    // The parts of a key may have any character.
+    nextPageToken: next?.map(encodeURIComponent).join('/'),
   };
 }
 
-/** In the order of the columns that a report is grouped by. */
-type Key = readonly string[];
-
-interface Row {
-  readonly key: Key;
-  readonly totals: UsageTotals;
-}
-
 interface Page {
-  readonly rows: readonly Row[];
+  readonly rows: readonly Sum[];
   /** The next page has what is after this key. Undefined: there is none. */
   readonly next: Key | undefined;
 }
 
 interface ReportQuery extends SumsQuery {
-  /** So many of the columns are what the report is grouped by. The others split its rows, and a page ends with all parts of a row. */
+  /** So many of the fields are what the report is grouped by. The others split its rows, and a page ends with all parts of a row. */
   readonly keyLength: number;
 }
 
 interface Grouping {
-  readonly columns: readonly GroupColumn[];
+  readonly fields: readonly GroupField[];
   readonly read: (database: GatewayDatabase, query: ReportQuery) => Promise<Page>;
 }
 
 /** Undefined for a number that a later release knows. */
 const groupings: Readonly<Record<number, Grouping | undefined>> = {
-  [UsageGrouping.UNSPECIFIED]: { columns: ['local_day'], read: byDays(daysAtATime) },
-  [UsageGrouping.DAY]: { columns: ['local_day'], read: byDays(daysAtATime) },
-  [UsageGrouping.TOKEN]: { columns: ['token_id'], read: byTokens },
-  [UsageGrouping.MODEL]: { columns: ['provider', 'model'], read: atOnce },
-  [UsageGrouping.ACCOUNT]: { columns: ['account_id'], read: atOnce },
-  [UsageGrouping.ALL]: { columns: ['local_day', 'token_id', 'provider', 'model', 'account_id'], read: byDays(1) },
+  [UsageGrouping.UNSPECIFIED]: { fields: ['localDay'], read: byDays(daysAtATime) },
+  [UsageGrouping.DAY]: { fields: ['localDay'], read: byDays(daysAtATime) },
+  [UsageGrouping.TOKEN]: { fields: ['tokenId'], read: byTokens },
+  [UsageGrouping.MODEL]: { fields: ['provider', 'model'], read: atOnce },
+  [UsageGrouping.ACCOUNT]: { fields: ['accountId'], read: atOnce },
+  [UsageGrouping.ALL]: { fields: ['localDay', 'tokenId', 'provider', 'model', 'accountId'], read: byDays(1) },
 };
 
 /** Days come first in the key: a statement reads a few of them. A page ends with rows, or with days, where the next one begins. */
@@ -72,7 +67,7 @@ function byDays(daysOfStatement: number): Grouping['read'] {
     let first = place?.[0] ?? query.first;
     requireLocalDay('page_token', first);
     let after = place !== undefined && place.length > 1 ? place : undefined;
-    const rows: Row[] = [];
+    const rows: Sum[] = [];
     for (const end = endOf(first, query.last, daysAtATime); first <= end; after = undefined) {
       const last = endOf(first, end, daysOfStatement);
       const limit = rowsAtATime - rows.length;
@@ -92,9 +87,9 @@ async function byTokens(database: GatewayDatabase, query: ReportQuery): Promise<
 
 /** Models and accounts are few: there is one page. */
 async function atOnce(database: GatewayDatabase, query: ReportQuery): Promise<Page> {
-  const byKey = new Map<string, Row>();
+  const byKey = new Map<string, Sum>();
   for (let { first } = query; first <= query.last; first = addLocalDays(first, daysAtATime)) {
-    for (const row of await rowsOf(database, { ...query, first, last: endOf(first, query.last, daysAtATime) })) {
+    for (const row of await sumsOfDays(database, { ...query, first, last: endOf(first, query.last, daysAtATime) })) {
       const name = JSON.stringify(row.key);
       const known = byKey.get(name);
       byKey.set(name, known === undefined ? row : { ...row, totals: sumOf(known.totals, row.totals) });
@@ -106,43 +101,21 @@ async function atOnce(database: GatewayDatabase, query: ReportQuery): Promise<Pa
 
 /** So many rows, and less or more, so that all parts of the last one are among them. */
 async function wholeRows(database: GatewayDatabase, query: ReportQuery, limit: number) {
-  const { columns, keyLength } = query;
+  const { fields, keyLength } = query;
   for (let most = Math.max(limit, 1); ; most *= 2) {
-    const found = await rowsOf(database, { ...query, limit: most });
+    const found = await sumsOfDays(database, { ...query, limit: most });
     if (found.length < most) return { found, isAll: true };
-    if (keyLength === columns.length) return { found, isAll: false };
+    if (keyLength === fields.length) return { found, isAll: false };
     const last = found.at(-1)?.key;
     const whole = found.findIndex(({ key }) => key.slice(0, keyLength).every((part, place) => part === last?.[place]));
     if (whole > 0) return { found: found.slice(0, whole), isAll: false };
   }
 }
 
-async function rowsOf(database: GatewayDatabase, query: SumsQuery): Promise<readonly Row[]> {
-  const sums = await sumsOfDays(database, query);
-  return sums.map((row) => ({ key: query.columns.map((column) => row[column] ?? ''), totals: toTotals(row) }));
-}
-
 /** The last of so many days, or of all. */
 function endOf(first: LocalDay, last: LocalDay, days: number): LocalDay {
   const end = addLocalDays(first, days - 1);
   return end < last ? end : last;
-}
-
-const fields = {
-  local_day: 'localDay',
-  token_id: 'tokenId',
-  provider: 'provider',
-  model: 'model',
-  account_id: 'accountId',
-} as const;
-
-function fieldsOf(columns: readonly GroupColumn[], key: Key) {
-  return Object.fromEntries(columns.map((column, place) => [fields[column], key[place] ?? '']));
-}
-
-/** The parts of a key may have any character. */
-function pageTokenOf(key: Key | undefined): string {
-  return key?.map(encodeURIComponent).join('/') ?? '';
 }
 
 function readPageToken(text: string, length: number): Key | undefined {

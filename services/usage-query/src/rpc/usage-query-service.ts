@@ -1,0 +1,82 @@
+import { type GatewayDatabase, isPostgres } from '@gateway/database';
+import { GatewayError } from '@gateway/errors';
+import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import type { Handlers } from '@gateway/rpc';
+import type { Clock } from '@gateway/time';
+import type { LedgerProgress } from '@gateway/usage-stream';
+import { sql } from 'kysely';
+import { daysOfPeriods, usagePeriods } from '../periods/usage-periods.ts';
+import { requireLocalDay, toTotals } from '../report/daily-sums.ts';
+
+export interface UsageQueryParts {
+  readonly database: GatewayDatabase;
+  readonly clock: Clock;
+  /** How long is waited for the ledger. */
+  readonly waitMs: number;
+  /** Absent where usage goes straight to the ledger. */
+  readonly progress?: Pick<LedgerProgress, 'untilRecorded'>;
+  readonly onLate: (fault: unknown) => void;
+}
+
+/** More than a limiter has of one token and day between the end of a request and its place in the ledger. */
+const maxRequestIds = 10_000;
+
+export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof UsageQueryService> {
+  const { database, clock, waitMs, progress, onLate } = parts;
+  return {
+    /** Today and the last seven local days of one token, with everything that ended before the call. */
+    async getUsage({ tokenId }) {
+      requireTokenId(tokenId);
+      // What is there is better than nothing when the ledger lags.
+      await progress?.untilRecorded(waitMs).catch(onLate);
+      const nowMs = clock.nowMs();
+      const { first, today } = daysOfPeriods(nowMs);
+      const rows = await database
+        .selectFrom('usage_daily')
+        .select(['local_day', 'provider', 'model', 'requests', 'input_tokens', 'cached_tokens', 'output_tokens'])
+        .where('token_id', '=', tokenId)
+        .where('local_day', '>=', first)
+        .where('local_day', '<=', today)
+        .execute();
+      const days = rows.map((row) => ({ ...row, localDay: row.local_day, totals: toTotals(row) }));
+      return usagePeriods(days, nowMs);
+    },
+
+    /**
+     * Tokens of one token on one local day, and which of these requests are among them, as one statement saw it: what the limiter's
+     * counter must stand at.
+     */
+    async getDayTotal({ tokenId, localDay, requestIds }) {
+      requireTokenId(tokenId);
+      requireLocalDay('local_day', localDay);
+      if (requestIds.length > maxRequestIds) {
+        throw new GatewayError('invalid_request', `request_ids takes ${maxRequestIds} ids at most.`);
+      }
+      const asked = [...new Set(requestIds)];
+      // One row without a place for the day, and one for each request that is not in the ledger: almost all are there.
+      const { rows } = await sql<{ readonly place: number | null; readonly total: number }>`
+        select cast(null as bigint) as place, cast(coalesce(sum(input_tokens + output_tokens), 0) as bigint) as total
+        from usage_daily where token_id = ${tokenId} and local_day = ${localDay}
+        union all
+        select asked.key, 0 from ${rowsOf(database, asked)} as asked
+        where not exists (
+          select 1 from usage_events where local_day = ${localDay} and request_id = asked.value and token_id = ${tokenId}
+        )`.execute(database);
+      const missing = new Set(rows.map(({ place }) => place));
+      return {
+        totalTokens: BigInt(rows.find(({ place }) => place === null)?.total ?? 0),
+        includedRequestIds: asked.filter((_, place) => !missing.has(place)),
+      };
+    },
+  };
+}
+
+function requireTokenId(tokenId: string): void {
+  if (tokenId === '') throw new GatewayError('invalid_request', 'token_id is empty.');
+}
+
+/** Texts by their place from 0. They are one parameter: limiters ask for thousands at a time. */
+function rowsOf(database: GatewayDatabase, texts: readonly string[]) {
+  if (!isPostgres(database)) return sql`json_each(${JSON.stringify(texts)})`;
+  return sql`(select place - 1 as key, text as value from unnest(${texts}::text[]) with ordinality as given(text, place))`;
+}

@@ -1,0 +1,94 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { GatewayDatabase, UsageEventsTable } from '@gateway/database';
+import { GatewayError } from '@gateway/errors';
+import type { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { Outcome, type UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import type { Handlers } from '@gateway/rpc';
+import { addLocalDays, isLocalDay, localDayOf } from '@gateway/time';
+import { sql } from 'kysely';
+import { reportUsage } from '../report/report-usage.ts';
+import type { RequestFeed } from '../request-log/request-feed.ts';
+import { timesOfId } from '../request-log/request-id.ts';
+import { readLogged, readSearch } from '../request-log/request-search.ts';
+import { searchPage } from '../request-log/search-pages.ts';
+import type { LogKey } from '../request-log/search-walk.ts';
+
+const usualPageSize = 20;
+const maxPageSize = 1_000;
+/** More at once can't be read by anyone. */
+const maxAtOnce = 100;
+
+export function usageReportHandlers(database: GatewayDatabase, feed: RequestFeed): Handlers<typeof UsageReportService> {
+  return {
+    reportUsage: (request) => reportUsage(database, request),
+
+    /** What the ledger and the request log have of one request. */
+    async findRequest({ requestId }) {
+      const times = requestId.length === 36 ? timesOfId(requestId) : undefined;
+      if (times === undefined) throw new GatewayError('invalid_request', 'request_id is not the id of a request.');
+      const day = localDayOf(times.firstMs);
+      // It is kept with the day of its id, or one beside it.
+      const days = [addLocalDays(day, -1), day, addLocalDays(day, 1)];
+      const isAsked = sql<boolean>`local_day in (${sql.join(days)}) and request_id = ${requestId}`;
+      const [recorded, logged] = await Promise.all([
+        database.selectFrom('usage_events').selectAll().where(isAsked).executeTakeFirst(),
+        database.selectFrom('request_log').select(['entry', 'logged_at_ms']).where(isAsked).executeTakeFirst(),
+      ]);
+      const loggedAtMs = logged?.logged_at_ms ?? undefined;
+      return {
+        request: recorded && toRecordedMessage(recorded),
+        log: logged && readLogged(logged),
+        // A release before did not note it.
+        loggedAt: loggedAtMs === undefined ? undefined : timestampFromMs(loggedAtMs),
+      };
+    },
+
+    /** Requests of the log that match, newest first. What is added to the log meanwhile does not move the pages that follow. */
+    async listRequests({ search, pageSize, pageToken }) {
+      if (pageSize > maxPageSize) throw new GatewayError('invalid_request', `page_size is ${maxPageSize} at most.`);
+      const order = { size: pageSize === 0 ? usualPageSize : pageSize, before: readPageToken(pageToken) };
+      const { requests, next } = await searchPage(database, readSearch(search), order);
+      return { requests, nextPageToken: next === undefined ? '' : `${next.localDay} ${next.requestId}` };
+    },
+
+    /** Requests that match as they come into the log. The first message is empty: from there nothing is missed. */
+    async *watchRequests({ search, mostAtOnce }, { signal }) {
+      const ofAllTimes = readSearch(search && { ...search, since: undefined, until: undefined });
+      yield* feed.watch(ofAllTimes, Math.min(mostAtOnce || maxAtOnce, maxAtOnce), signal);
+    },
+  };
+}
+
+function readPageToken(text: string): LogKey | undefined {
+  if (text === '') return undefined;
+  const [localDay, requestId] = [text.slice(0, 10), text.slice(11)];
+  if (isLocalDay(localDay) && requestId !== '') return { localDay, requestId };
+  throw new GatewayError('invalid_request', 'page_token is none that a page before gave.');
+}
+
+function toRecordedMessage(row: UsageEventsTable): MessageInitShape<typeof UsageRecordedSchema> {
+  return {
+    requestId: row.request_id,
+    tokenId: row.token_id,
+    admittedAt: timestampFromMs(row.admitted_at_ms),
+    localDay: row.local_day,
+    endpoint: row.endpoint,
+    provider: row.provider,
+    model: row.model,
+    inputTokens: BigInt(row.input_tokens),
+    cachedTokens: BigInt(row.cached_tokens),
+    outputTokens: BigInt(row.output_tokens),
+    reasoningTokens: BigInt(row.reasoning_tokens),
+    estimated: row.estimated === 1,
+    outcome: outcomes[row.outcome],
+    accountId: row.account_id,
+  };
+}
+
+const outcomes: Readonly<Record<UsageEventsTable['outcome'], Outcome>> = {
+  completed: Outcome.COMPLETED,
+  aborted: Outcome.ABORTED,
+  failed: Outcome.FAILED,
+  lost: Outcome.LOST,
+};
