@@ -4,3 +4,4 @@ export { type EventDays, EventDaysBusyError, firstKeptDay } from './event-days/e
 export { eventDaysOf } from './event-days/event-days-of.ts';
 export { migrate, pendingMigrations } from './migrate.ts';
 export type * from './schema.ts';
+export { type SummedColumn, summedColumns, totalsOf } from './usage-totals.ts';

@@ -35,20 +35,24 @@ export class StreamTelemetry {
   }
 
   publish<T>(batch: UsageBatch, work: () => Promise<T>): Promise<T> {
-    const settings = { kind: SpanKind.PRODUCER, operation: 'publish', type: 'send' } as const;
-    return this.#inSpan(settings, batch, () => this.#measured(this.#clientDurations, 'publish', work));
+    return this.#inSpan('publish', batch, undefined, () => this.#measured(this.#clientDurations, 'publish', work));
   }
 
   /** @param sentIn the trace contexts in which the messages were published. */
   process<T>(batch: UsageBatch, sentIn: readonly string[], work: () => Promise<T>): Promise<T> {
-    const settings = { kind: SpanKind.CONSUMER, operation: 'process', type: 'process', parent: sentIn[0] } as const;
-    return this.#inSpan(settings, batch, () => this.#measured(this.#processDurations, 'process', work));
+    return this.#inSpan('process', batch, sentIn[0], () => this.#measured(this.#processDurations, 'process', work));
   }
 
-  #inSpan<T>({ kind, operation, type, parent }: MessageSpan, batch: UsageBatch, work: () => Promise<T>): Promise<T> {
+  #inSpan<T>(
+    operation: keyof typeof spanKinds,
+    batch: UsageBatch,
+    parent: string | undefined,
+    work: () => Promise<T>,
+  ): Promise<T> {
     const traces = tracesOf(batch);
     const [first] = traces;
     if (first === undefined) return work();
+    const { kind, type } = spanKinds[operation];
     const attributes: Attributes = {
       'messaging.system': 'nats',
       'messaging.operation.name': operation,
@@ -60,30 +64,26 @@ export class StreamTelemetry {
     return inSpan(`${operation} ${this.#stream}`, { kind, attributes, traceparent: parent ?? first, links }, work);
   }
 
-  async #measured<T>(durations: Durations, operation: string, work: () => Promise<T>): Promise<T> {
+  async #measured<T>(durations: Durations, messaging_operation_name: string, work: () => Promise<T>): Promise<T> {
     const startedMs = performance.now();
-    const observe = (error_type: string) => {
-      const labels = { messaging_system: 'nats', messaging_operation_name: operation, error_type };
-      const seconds = (performance.now() - startedMs) / 1_000;
-      durations.observe({ ...labels, messaging_destination_name: this.#stream }, seconds);
-    };
+    let error_type = '';
     try {
-      const result = await work();
-      observe('');
-      return result;
+      return await work();
     } catch (thrown) {
-      observe(errorTypeOf(thrown));
+      error_type = errorTypeOf(thrown);
       throw thrown;
+    } finally {
+      const seconds = (performance.now() - startedMs) / 1_000;
+      const labels = { messaging_system: 'nats', messaging_operation_name, error_type };
+      durations.observe({ ...labels, messaging_destination_name: this.#stream }, seconds);
     }
   }
 }
 
-interface MessageSpan {
-  readonly kind: SpanKind;
-  readonly operation: 'publish' | 'process';
-  readonly type: 'send' | 'process';
-  readonly parent?: string | undefined;
-}
+const spanKinds = {
+  publish: { kind: SpanKind.PRODUCER, type: 'send' },
+  process: { kind: SpanKind.CONSUMER, type: 'process' },
+} as const;
 
 /** Each once: edges note the trace of a request only when it is sampled. */
 function tracesOf({ events }: UsageBatch): readonly string[] {

@@ -58,15 +58,9 @@ export async function ensureUsageStream(
     // Any server that has a copy gives single messages, also while the consumer has no leader.
     allow_direct: true,
   };
-  try {
-    await manager.streams.add(config);
-  } catch (thrown) {
-    if (!isNameInUse(thrown)) throw thrown;
+  await manager.streams.add(config).catch(async (thrown: unknown) => {
+    // JSStreamNameExistErr: there is a stream of the name, with other settings.
+    if (!(thrown instanceof NatsError) || thrown.api_error?.err_code !== 10_058) throw thrown;
     await manager.streams.update(names.stream, config);
-  }
-}
-
-/** JSStreamNameExistErr: there is a stream of the name, with other settings. */
-function isNameInUse(thrown: unknown): boolean {
-  return thrown instanceof NatsError && thrown.api_error?.err_code === 10_058;
+  });
 }

@@ -6,10 +6,9 @@ import { usageIngestHandlers } from './rpc/usage-ingest-service.ts';
 import { usageLedgerHandlers } from './rpc/usage-ledger-service.ts';
 import type { UsageLedger } from './store/usage-ledger.ts';
 
-export function usageIngestRoute(recorder: UsageRecorder) {
-  return serviceRoute(UsageIngestService, usageIngestHandlers(recorder));
-}
-
-export function usageLedgerRoute(ledger: UsageLedger) {
-  return serviceRoute(UsageLedgerService, usageLedgerHandlers(ledger));
+export function usageIngestRoutes(recorder: UsageRecorder, ledger: UsageLedger) {
+  return [
+    serviceRoute(UsageIngestService, usageIngestHandlers(recorder)),
+    serviceRoute(UsageLedgerService, usageLedgerHandlers(ledger)),
+  ];
 }

@@ -7,7 +7,7 @@ import type { NatsUsageConsumer } from './consumer/nats-usage-consumer.ts';
 import { createIngestMetrics } from './metrics.ts';
 import { UsageRecorder } from './recording/usage-recorder.ts';
 import { tendDays } from './retention/tend-days.ts';
-import { usageIngestRoute, usageLedgerRoute } from './routes.ts';
+import { usageIngestRoutes } from './routes.ts';
 import { UsageLedger } from './store/usage-ledger.ts';
 
 export interface UsageIngestPeers {
@@ -32,7 +32,7 @@ export function createUsageIngestService(
   const databaseProblem = createDatabaseProbe(database);
   let tending: Promise<unknown> = Promise.resolve();
   return {
-    routes: [usageIngestRoute(recorder), usageLedgerRoute(ledger)],
+    routes: usageIngestRoutes(recorder, ledger),
     async start() {
       tending = Promise.all([
         tendDays({ ...parts, days: ledger.days, retentionDays }),

@@ -28,14 +28,8 @@ export interface IdentityParts {
   readonly draining: AbortSignal;
 }
 
-export function identityHandlers({
-  store,
-  hashKeys,
-  changes,
-  clock,
-  metrics,
-  draining,
-}: IdentityParts): Handlers<typeof IdentityService> {
+export function identityHandlers(parts: IdentityParts): Handlers<typeof IdentityService> {
+  const { store, hashKeys, changes, clock, metrics, draining } = parts;
   const [currentKey] = hashKeys;
   if (currentKey === undefined) throw new TypeError('Token hashes need at least one key.');
   const resolutions = metrics.counter({
@@ -136,11 +130,11 @@ export function identityHandlers({
       if (search.length > maxSearchLength) {
         throw new GatewayError('invalid_request', `search must be at most ${maxSearchLength} characters.`);
       }
-      const limit = pageSize === 0 ? undefined : pageSize;
+      const size = pageSize === 0 ? Infinity : pageSize;
       const query = { includeEnded: includeRevoked, search, after: fromPageToken(pageToken) };
       // One more than asked says whether there is another page.
-      const found = await store.list({ ...query, pageSize: limit && limit + 1 }, clock.nowMs());
-      const tokens = found.slice(0, limit);
+      const found = await store.list({ ...query, most: size + 1 }, clock.nowMs());
+      const tokens = found.slice(0, size);
       const last = tokens.at(-1);
       const nextPageToken = last !== undefined && found.length > tokens.length ? toPageToken(last) : '';
       return { tokens: tokens.map(toTokenMessage), nextPageToken };

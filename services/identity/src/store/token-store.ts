@@ -43,8 +43,8 @@ export interface ListQuery {
   readonly includeEnded: boolean;
   /** Part of the label or note in any case, or the beginning of the id. Empty: all. */
   readonly search: string;
-  /** Undefined: all. */
-  readonly pageSize: number | undefined;
+  /** Infinity: all. */
+  readonly most: number;
   /** The last token of the page before. Undefined: the first page. */
   readonly after: TokenPlace | undefined;
 }
@@ -98,7 +98,7 @@ export class TokenStore {
   }
 
   /** Tokens that match, newest first. A new one comes before all others: pages that are read meanwhile do not shift. */
-  async list({ includeEnded, search, pageSize, after }: ListQuery, nowMs: number): Promise<readonly Token[]> {
+  async list({ includeEnded, search, most, after }: ListQuery, nowMs: number): Promise<readonly Token[]> {
     return await this.#newestFirst()
       .$if(!includeEnded, (query) =>
         query
@@ -107,11 +107,9 @@ export class TokenStore {
       )
       .$if(search !== '', (query) => query.where((eb) => matches(eb, search)))
       .$if(after !== undefined, (query) =>
-        query.where(({ eb, refTuple, tuple }) =>
-          eb(refTuple('created_at_ms', 'token_id'), '<', tuple(after?.created_at_ms ?? 0, after?.token_id ?? '')),
-        ),
+        query.where(sql<boolean>`(created_at_ms, token_id) < (${after?.created_at_ms}, ${after?.token_id})`),
       )
-      .$if(pageSize !== undefined, (query) => query.limit(pageSize ?? 0))
+      .$if(most < Infinity, (query) => query.limit(most))
       .execute();
   }
 
@@ -130,7 +128,7 @@ export class TokenStore {
 
   /** The token, revoked at `nowMs` or earlier; undefined when there is none of that id. */
   async revoke(tokenId: string, nowMs: number): Promise<Token | undefined> {
-    return (await this.#change(tokenId, () => ({ revoked_at_ms: nowMs }))) ?? (await this.findById(tokenId));
+    return (await this.#change(tokenId, { revoked_at_ms: nowMs })) ?? (await this.findById(tokenId));
   }
 
   /** The changed token. Undefined: there is no such one of that revision (0: of any) that was not revoked. */
@@ -145,7 +143,7 @@ export class TokenStore {
       ...(limits === undefined ? {} : toLimitColumns(limits)),
       ...(expiresAtMs === undefined ? {} : { expires_at_ms: expiresAtMs }),
     };
-    return await this.#change(tokenId, () => columns, expectedRevision);
+    return await this.#change(tokenId, columns, expectedRevision);
   }
 
   /** Gives a token another text. The one it has works until `oldUntilMs`. Undefined: as of `update`. */
@@ -155,13 +153,13 @@ export class TokenStore {
     oldUntilMs: number | undefined,
     expectedRevision: number,
   ): Promise<Token | undefined> {
-    const columns: Columns = ({ ref }) => ({
+    const columns = {
       ...{ hash_key_id: hash.keyId, token_hash: hash.hash },
       // What the columns have before this statement.
-      previous_hash_key_id: oldUntilMs === undefined ? null : ref('hash_key_id'),
-      previous_token_hash: oldUntilMs === undefined ? null : ref('token_hash'),
+      previous_hash_key_id: oldUntilMs === undefined ? null : sql<string>`hash_key_id`,
+      previous_token_hash: oldUntilMs === undefined ? null : sql<string>`token_hash`,
       previous_until_ms: oldUntilMs ?? null,
-    });
+    };
     return await this.#change(tokenId, columns, expectedRevision);
   }
 
@@ -197,12 +195,16 @@ export class TokenStore {
     return this.#tokens().orderBy('created_at_ms', 'desc').orderBy('token_id', 'desc');
   }
 
-  async #change(tokenId: string, columns: Columns, expectedRevision = 0): Promise<Token | undefined> {
+  async #change(
+    tokenId: string,
+    columns: UpdateObject<Database, 'tokens'>,
+    expectedRevision = 0,
+  ): Promise<Token | undefined> {
     return await this.#database.transaction().execute(async (transaction) => {
       const change_sequence = await nextSequence(transaction);
       return await transaction
         .updateTable('tokens')
-        .set((eb) => ({ ...columns(eb), change_sequence, revision: eb('revision', '+', 1) }))
+        .set({ ...columns, change_sequence, revision: sql`revision + 1` })
         .where('token_id', '=', tokenId)
         .where('revoked_at_ms', 'is', null)
         .$if(expectedRevision !== 0, (query) => query.where('revision', '=', expectedRevision))
@@ -211,8 +213,6 @@ export class TokenStore {
     });
   }
 }
-
-type Columns = (eb: ExpressionBuilder<Database, 'tokens'>) => UpdateObject<Database, 'tokens'>;
 
 /** Both sides are lowered by the database, whatever letters that knows: a text always finds itself. */
 function matches({ or }: ExpressionBuilder<Database, 'tokens'>, search: string) {

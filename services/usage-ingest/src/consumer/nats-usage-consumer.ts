@@ -179,9 +179,8 @@ export class NatsUsageConsumer implements AsyncDisposable {
     const { logger } = this.#options;
     const store = async (messages: readonly Uint8Array[]) => {
       // What can't be understood is put aside when it comes by the consumer.
-      const contents = messages.map(read).filter((content) => content !== undefined);
-      const [events, logs] = [contents.flatMap((each) => each.events), contents.flatMap((each) => each.logs)];
-      await this.#telemetry.process({ events, logs }, [], () => sink.record(events, logs));
+      const together = batchOf(messages.map(read));
+      await this.#telemetry.process(together, [], () => sink.record(together.events, together.logs));
     };
     try {
       const messages = await orAborted(ahead.readOn(store), this.#stopping.signal);
@@ -238,15 +237,14 @@ export class NatsUsageConsumer implements AsyncDisposable {
   }
 
   async #store(batch: readonly ReceivedMessage[], sink: UsageSink): Promise<boolean> {
-    const events = batch.flatMap(({ content }) => content?.events ?? []);
-    const logs = batch.flatMap(({ content }) => content?.logs ?? []);
+    const together = batchOf(batch.map(({ content }) => content));
     const parents = sentIn(batch.map(({ message }) => message));
     using _progress = setInterval(() => {
       for (const { message } of batch) message.working();
     }, progressMs);
     try {
-      await this.#telemetry.process({ events, logs }, parents, async () => {
-        await sink.record(events, logs);
+      await this.#telemetry.process(together, parents, async () => {
+        await sink.record(together.events, together.logs);
         for (const { message, content } of batch) {
           if (content === undefined) await sink.bury(message.data, notAMessage);
         }
@@ -283,6 +281,12 @@ function read(data: Uint8Array): UsageBatch | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** All that messages say which can be understood. */
+function batchOf(contents: readonly (UsageBatch | undefined)[]): UsageBatch {
+  const known = contents.filter((content) => content !== undefined);
+  return { events: known.flatMap(({ events }) => events), logs: known.flatMap(({ logs }) => logs) };
 }
 
 /** Resolves when the server has everything that was sent. @throws when it does not say so in time. */

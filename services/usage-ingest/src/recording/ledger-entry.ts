@@ -1,5 +1,10 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import type { StoredOutcome, UsageDailyByAccountTable, UsageEventsTable } from '@gateway/database';
+import {
+  type StoredOutcome,
+  summedColumns,
+  type UsageDailyByAccountTable,
+  type UsageEventsTable,
+} from '@gateway/database';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { isLocalDay } from '@gateway/time';
 
@@ -49,13 +54,10 @@ export function withTotals(sums: readonly DailySum[]): readonly DailySum[] {
  * rows in this order, so that two of them can't wait for each other.
  */
 export function addUp(sums: readonly DailySum[]): readonly DailySum[] {
-  const byKey = new Map<string, DailySum>();
-  for (const sum of sums) {
-    const known = byKey.get(keyOf(sum));
-    byKey.set(keyOf(sum), known === undefined ? sum : plus(known, sum));
-  }
-  const inOrder = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
-  return inOrder.filter((sum) => sum.requests || sum.input_tokens || sum.cached_tokens || sum.output_tokens);
+  const inOrder = [...Map.groupBy(sums, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1));
+  return inOrder
+    .map(([, ofKey]) => ofKey.reduce((sum, other) => plus(sum, other)))
+    .filter((sum) => summedColumns.some((column) => sum[column] !== 0));
 }
 
 /** NUL can't be in a text of the ledger, so that no two keys look alike. */

@@ -56,11 +56,7 @@ export class UsageRecorder {
       else readable.push({ event, entry });
     }
     let count = 0;
-    for (const batch of slicesOf(readable, batchEvents)) {
-      const fresh = await this.#add(batch);
-      for (const event of fresh) this.#observeAge(event);
-      count += fresh.length;
-    }
+    for (const batch of slicesOf(readable, batchEvents)) count += await this.#add(batch);
     // After the usage, which does not depend on them.
     for (const batch of slicesOf(logs, batchEvents)) await this.#addLogs(batch);
     return count;
@@ -76,22 +72,22 @@ export class UsageRecorder {
     logger.error({ deadLetterId, reason }, 'usage that can not be recorded was put in dead_letters');
   }
 
-  /** Gives the events that were new. When the database refuses several for their data, finds the one that is to blame. */
-  async #add(batch: readonly Readable[]): Promise<readonly UsageRecorded[]> {
+  /** Gives how many events were new. When the database refuses several for their data, finds the one that is to blame. */
+  async #add(batch: readonly Readable[]): Promise<number> {
     const { ledger, metrics } = this.#parts;
     try {
       const { fresh, tooOld } = await ledger.add(batch.map(({ entry }) => entry));
-      const old = batch.filter(({ entry }) => tooOld.has(entry));
-      for (const { event } of old) await this.#buryEvent(event, tooOldReason);
+      for (const { event, entry } of batch) if (tooOld.has(entry)) await this.#buryEvent(event, tooOldReason);
+      for (const { event, entry } of batch) if (fresh.has(entry)) this.#observeAge(event);
       metrics.events.inc({ result: 'recorded' }, fresh.size);
-      metrics.events.inc({ result: 'repeated' }, batch.length - fresh.size - old.length);
-      return batch.filter(({ entry }) => fresh.has(entry)).map(({ event }) => event);
+      metrics.events.inc({ result: 'repeated' }, batch.length - fresh.size - tooOld.size);
+      return fresh.size;
     } catch (thrown) {
       if (!isRefusedData(thrown)) throw thrown;
-      const fresh: UsageRecorded[] = [];
-      if (batch.length > 1) for (const each of batch) fresh.push(...(await this.#add([each])));
+      let count = 0;
+      if (batch.length > 1) for (const each of batch) count += await this.#add([each]);
       else for (const { event } of batch) await this.#buryEvent(event, refusedReason);
-      return fresh;
+      return count;
     }
   }
 

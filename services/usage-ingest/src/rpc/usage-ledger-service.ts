@@ -1,9 +1,8 @@
-import { EventDaysBusyError } from '@gateway/database';
+import { EventDaysBusyError, totalsOf } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import type { UsageLedgerService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import { isLocalDay } from '@gateway/time';
-import type { DailySum } from '../recording/ledger-entry.ts';
 import { replayDeadLetters } from '../replay/replay-dead-letters.ts';
 import { checkDay } from '../store/check-day.ts';
 import type { UsageLedger } from '../store/usage-ledger.ts';
@@ -33,14 +32,5 @@ export function usageLedgerHandlers(ledger: UsageLedger): Handlers<typeof UsageL
       };
     },
     replayDeadLetters: (request) => replayDeadLetters(ledger, request),
-  };
-}
-
-function totalsOf(sum: DailySum) {
-  return {
-    requests: BigInt(sum.requests),
-    inputTokens: BigInt(sum.input_tokens),
-    cachedTokens: BigInt(sum.cached_tokens),
-    outputTokens: BigInt(sum.output_tokens),
   };
 }

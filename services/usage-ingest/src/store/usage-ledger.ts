@@ -9,6 +9,8 @@ import {
   type GatewayDatabase,
   isPostgres,
   type RequestLogTable,
+  type SummedColumn,
+  summedColumns,
   withSerializationRetry,
 } from '@gateway/database';
 import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -101,21 +103,15 @@ export async function addSums(database: Kysely<Database>, sums: readonly DailySu
     .execute();
 }
 
-const keyOfTotals: readonly ('token_id' | 'local_day' | 'provider' | 'model')[] = [
-  'token_id',
-  'local_day',
-  'provider',
-  'model',
-];
+const keyOfTotals = ['token_id', 'local_day', 'provider', 'model'] as const;
 
 /** What a row has with what was to be inserted in its place. */
 function plusExcluded(table: 'usage_daily' | 'usage_daily_by_account') {
-  const columns = ['requests', 'input_tokens', 'cached_tokens', 'output_tokens'] as const;
-  const sums = columns.map((column) => [
+  const sums = summedColumns.map((column) => [
     column,
     sql<number>`${sql.ref(`${table}.${column}`)} + ${sql.ref(`excluded.${column}`)}`,
   ]);
-  return Object.fromEntries(sums) as Record<(typeof columns)[number], RawBuilder<number>>;
+  return Object.fromEntries(sums) as Record<SummedColumn, RawBuilder<number>>;
 }
 
 /** Inserts entries and gives those that were not there. Every writer inserts in the order of the key, as above. */

@@ -1,4 +1,4 @@
-import type { GatewayDatabase, UsageDailyTable } from '@gateway/database';
+import { type GatewayDatabase, type SummedColumn, summedColumns, totalsOf } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import { isLocalDay, type LocalDay } from '@gateway/time';
 import { type RawBuilder, sql } from 'kysely';
@@ -40,27 +40,14 @@ export interface Sum {
 export async function sumsOfDays(database: GatewayDatabase, query: SumsQuery): Promise<readonly Sum[]> {
   const { fields, after, limit } = query;
   const names = sql.join(fields.map((field) => sql.ref(columns[field])));
-  const sums = summed.map((column) => sql`cast(sum(${sql.ref(column)}) as bigint) as ${sql.ref(column)}`);
-  const { rows } = await sql<SummedColumns & Readonly<Record<(typeof columns)[GroupField], string>>>`
+  const sums = summedColumns.map((column) => sql`cast(sum(${sql.ref(column)}) as bigint) as ${sql.ref(column)}`);
+  const { rows } = await sql<Readonly<Record<SummedColumn, number> & Record<(typeof columns)[GroupField], string>>>`
     select ${names}, ${sql.join(sums)} from (${usageOf(query)}) as usage
     ${after === undefined ? sql`` : sql`where (${names}) > (${sql.join([...after])})`}
     group by ${names}
     having sum(requests) <> 0 or sum(input_tokens) <> 0 or sum(cached_tokens) <> 0 or sum(output_tokens) <> 0
     order by ${names} ${limit === undefined ? sql`` : sql`limit ${sql.lit(limit)}`}`.execute(database);
-  return rows.map((row) => ({ key: fields.map((field) => row[columns[field]]), totals: toTotals(row) }));
-}
-
-const summed = ['requests', 'input_tokens', 'cached_tokens', 'output_tokens'] as const;
-
-type SummedColumns = Pick<UsageDailyTable, (typeof summed)[number]>;
-
-export function toTotals(row: SummedColumns): UsageTotals {
-  return {
-    requests: BigInt(row.requests),
-    inputTokens: BigInt(row.input_tokens),
-    cachedTokens: BigInt(row.cached_tokens),
-    outputTokens: BigInt(row.output_tokens),
-  };
+  return rows.map((row) => ({ key: fields.map((field) => row[columns[field]]), totals: totalsOf(row) }));
 }
 
 /** @throws GatewayError unless the text is a day of the calendar, such as 2026-11-20. */
@@ -76,7 +63,7 @@ function usageOf({ first, last, tokenId, model, accountId, fields }: SumsQuery) 
   if (model !== '') conditions.push(sql`model = ${model}`);
   if (accountId !== '') conditions.push(sql`account_id = ${accountId}`);
   const from = (table: 'usage_daily' | 'usage_daily_by_account', account: RawBuilder<unknown>, sign: '' | '-' = '') => {
-    const sums = summed.map((column) => sql`${sql.raw(sign)}${sql.ref(column)} as ${sql.ref(column)}`);
+    const sums = summedColumns.map((column) => sql`${sql.raw(sign)}${sql.ref(column)} as ${sql.ref(column)}`);
     return sql`select token_id, local_day, provider, model, ${account} as account_id, ${sql.join(sums)}
       from ${sql.table(table)} where ${sql.join(conditions, sql` and `)}`;
   };

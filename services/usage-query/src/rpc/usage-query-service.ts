@@ -1,4 +1,4 @@
-import { type GatewayDatabase, isPostgres } from '@gateway/database';
+import { type GatewayDatabase, isPostgres, summedColumns, totalsOf } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
@@ -6,7 +6,7 @@ import type { Clock } from '@gateway/time';
 import type { LedgerProgress } from '@gateway/usage-stream';
 import { sql } from 'kysely';
 import { daysOfPeriods, usagePeriods } from '../periods/usage-periods.ts';
-import { requireLocalDay, toTotals } from '../report/daily-sums.ts';
+import { requireLocalDay } from '../report/daily-sums.ts';
 
 export interface UsageQueryParts {
   readonly database: GatewayDatabase;
@@ -33,12 +33,12 @@ export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof Usag
       const { first, today } = daysOfPeriods(nowMs);
       const rows = await database
         .selectFrom('usage_daily')
-        .select(['local_day', 'provider', 'model', 'requests', 'input_tokens', 'cached_tokens', 'output_tokens'])
+        .select(['local_day', 'provider', 'model', ...summedColumns])
         .where('token_id', '=', tokenId)
         .where('local_day', '>=', first)
         .where('local_day', '<=', today)
         .execute();
-      const days = rows.map((row) => ({ ...row, localDay: row.local_day, totals: toTotals(row) }));
+      const days = rows.map((row) => ({ ...row, localDay: row.local_day, totals: totalsOf(row) }));
       return usagePeriods(days, nowMs);
     },
 
