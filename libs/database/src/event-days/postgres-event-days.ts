@@ -12,26 +12,19 @@ const pollMs = 50;
 export class PostgresEventDays implements EventDays {
   readonly #database: GatewayDatabase;
   readonly #table: TableByDay;
-  /** Needed to change which partitions there are, not to add rows to those that are there. */
-  readonly #layoutLock: string;
-  /** For what must not run twice at once, or while days are removed. */
-  readonly #careLock: string;
   readonly #patienceMs: number;
 
   /** @param patienceMs how long other work on the days is waited for. */
   constructor(database: GatewayDatabase, table: TableByDay = 'usage_events', patienceMs = 30_000) {
     this.#database = database;
     this.#table = table;
-    this.#layoutLock = `${table} layout`;
-    this.#careLock = `${table} care`;
     this.#patienceMs = patienceMs;
   }
 
   async open(days: readonly string[]): Promise<void> {
     if ((await missingDays(this.#database, this.#table, days)).length === 0) return;
     await withSerializationRetry(() =>
-      this.#database.transaction().execute(async (transaction) => {
-        await lockForTransaction(transaction, this.#layoutLock);
+      this.#withLayoutLock(async (transaction) => {
         const first = await firstKeptDay(transaction, this.#table);
         const missing = await missingDays(transaction, this.#table, days);
         for (const day of missing) if (day >= first) await createDayPartition(transaction, this.#table, day);
@@ -54,10 +47,7 @@ export class PostgresEventDays implements EventDays {
     const database = this.#database;
     const removed = await this.#withCareLock(async () => {
       // Making a partition looks at the first day under the same lock: none is made again once this is said.
-      await database.transaction().execute(async (transaction) => {
-        await lockForTransaction(transaction, this.#layoutLock);
-        await raiseFirstKeptDay(transaction, this.#table, first);
-      });
+      await this.#withLayoutLock((transaction) => raiseFirstKeptDay(transaction, this.#table, first));
       const done: DayPartition[] = [];
       for (const partition of await dayPartitions(database, this.#table)) {
         if (signal.aborted || partition.day >= first) break;
@@ -86,12 +76,13 @@ export class PostgresEventDays implements EventDays {
   }
 
   /**
-   * Does work while a transaction has the lock; gives undefined at once when another one has it. Fails when the lock is lost
-   * meanwhile. A lock of a session would be left behind in a pooler that shares sessions.
+   * Does work that must not run twice at once, nor while days are removed: under a lock of a transaction. Gives undefined at once when
+   * another one has it. Fails when the lock is lost meanwhile. A lock of a session would be left behind in a pooler that shares sessions.
    */
   async #withCareLock<T>(work: (transaction: Transaction<Database>) => Promise<T>): Promise<T | undefined> {
     return await this.#database.transaction().execute(async (transaction) => {
-      const locking = sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${keyOf(this.#careLock)}) as locked`;
+      const key = lockKey(this.#table, 'care');
+      const locking = sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${key}) as locked`;
       if ((await locking.execute(transaction)).rows[0]?.locked !== true) return undefined;
       await mayBeIdle(transaction);
       return await work(transaction);
@@ -103,10 +94,17 @@ export class PostgresEventDays implements EventDays {
     if (state === 'detached') return;
     const how = state === 'detaching' ? sql`finalize` : sql`concurrently`;
     const detaching = sql`alter table ${sql.table(this.#table)} detach partition ${sql.table(name)} ${how}`;
-    await this.#database.transaction().execute(async (transaction) => {
-      await lockForTransaction(transaction, this.#layoutLock);
+    await this.#withLayoutLock(async (transaction) => {
       await mayBeIdle(transaction);
       await detaching.execute(this.#database);
+    });
+  }
+
+  /** Does work that changes which partitions there are. Adding rows to those that are there needs no lock. */
+  async #withLayoutLock<T>(work: (transaction: Transaction<Database>) => Promise<T>): Promise<T> {
+    return await this.#database.transaction().execute(async (transaction) => {
+      await sql`select pg_advisory_xact_lock(${lockKey(this.#table, 'layout')})`.execute(transaction);
+      return await work(transaction);
     });
   }
 }
@@ -155,11 +153,6 @@ async function createDayPartition(transaction: Transaction<Database>, table: Tab
   await sql`alter table ${whole} attach partition ${part} for values in (${sql.lit(day)})`.execute(transaction);
 }
 
-/** Takes the lock for the rest of a transaction. */
-async function lockForTransaction(transaction: Transaction<Database>, name: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${keyOf(name)})`.execute(transaction);
-}
-
 /**
  * What runs under a lock may take longer than a transaction is else idle; one whose process is gone gives the lock up after an hour.
  * This statement also ends the one before it, whose snapshot a detaching would wait for.
@@ -169,6 +162,6 @@ async function mayBeIdle(transaction: Transaction<Database>): Promise<void> {
 }
 
 /** Advisory locks have numbers, and belong to one database. */
-function keyOf(name: string) {
-  return sql`hashtextextended(${`gateway ${name}`}, 0)`;
+function lockKey(table: TableByDay, name: 'care' | 'layout') {
+  return sql`hashtextextended(${`gateway ${table} ${name}`}, 0)`;
 }
