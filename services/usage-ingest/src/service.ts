@@ -55,14 +55,10 @@ export async function createUsageIngestFromEnvironment(env: Environment, runtime
   const config = readUsageIngestProcessConfig(env);
   const { openPostgres } = await import('@gateway/database/postgres');
   const { NatsUsageConsumer: Consumer } = await import('./consumer/nats-usage-consumer.ts');
-  const database = openPostgres(config.databaseUrl, { applicationName: 'usage-ingest', metrics: runtime.metrics });
+  const stack = new AsyncDisposableStack();
+  const options = { applicationName: 'usage-ingest', metrics: runtime.metrics };
+  const database = stack.use(openPostgres(config.databaseUrl, options));
   const consumer = new Consumer({ ...config, servers: config.natsServers, ...runtime });
-  const service = createUsageIngestService(config, { database, consumer }, runtime);
-  return {
-    ...service,
-    async [Symbol.asyncDispose]() {
-      await service[Symbol.asyncDispose]();
-      await database.destroy();
-    },
-  };
+  const service = stack.use(createUsageIngestService(config, { database, consumer }, runtime));
+  return { ...service, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

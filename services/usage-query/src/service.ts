@@ -41,12 +41,9 @@ export async function createUsageQueryFromEnvironment(env: Environment, runtime:
   const { openPostgres } = await import('@gateway/database/postgres');
   const { LedgerProgress } = await import('@gateway/usage-stream');
   const stack = new AsyncDisposableStack();
-  const database = openPostgres(databaseUrl, { applicationName: 'usage-query', metrics: runtime.metrics });
-  stack.defer(() => database.destroy());
+  const options = { applicationName: 'usage-query', metrics: runtime.metrics };
+  const database = stack.use(openPostgres(databaseUrl, options));
   const progress = stack.use(new LedgerProgress(natsServers, runtime));
   const service = stack.use(createUsageQueryService(config, { database, progress }, runtime));
-  return {
-    ...service,
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
+  return { ...service, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
