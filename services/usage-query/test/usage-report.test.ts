@@ -199,6 +199,9 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
     for (const pageToken of ['further', '%', 'a/b/c']) {
       await expect(page(opened.database, { ...november, pageToken })).rejects.toMatchObject(refused);
     }
+    const byTokenAndModel = { ...november, grouping: UsageGrouping.TOKEN, byModel: true };
+    const ofTokens = page(opened.database, { ...byTokenAndModel, pageToken: 'token' });
+    await expect(ofTokens).rejects.toMatchObject({ ...refused, message: expect.stringContaining('page_token') });
   });
 });
 

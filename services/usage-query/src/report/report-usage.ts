@@ -22,7 +22,7 @@ export async function reportUsage(database: GatewayDatabase, request: ReportUsag
   const asked = groupings[grouping];
   if (asked === undefined) throw new GatewayError('invalid_request', 'grouping is not known.');
   const fields = byModel ? [...new Set<GroupField>([...asked.fields, 'provider', 'model'])] : asked.fields;
-  const after = readPageToken(request.pageToken, fields.length);
+  const after = readPageToken(request.pageToken, fields);
   const query = { first, last, tokenId, model, accountId, fields, after, keyLength: asked.fields.length };
   const { rows, next } = await asked.read(database, query);
   return {
@@ -118,11 +118,12 @@ function endOf(first: LocalDay, last: LocalDay, days: number): LocalDay {
   return end < last ? end : last;
 }
 
-function readPageToken(text: string, length: number): Key | undefined {
+function readPageToken(text: string, fields: readonly GroupField[]): Key | undefined {
   if (text === '') return undefined;
   try {
     const key = text.split('/').map(decodeURIComponent);
-    if (key.length === 1 || key.length === length) return key;
+    const isDay = key.length === 1 && fields[0] === 'localDay';
+    if (isDay || key.length === fields.length) return key;
   } catch {
     // Said below.
   }
