@@ -15,7 +15,7 @@ export interface AdminPeers {
   readonly identity: Client<typeof IdentityService>;
   readonly broker: Client<typeof PoolBrokerService>;
   readonly poolOperator: Client<typeof PoolOperatorService>;
-  readonly limiter: Client<typeof LimiterService>;
+  readonly limiter: Pick<Client<typeof LimiterService>, 'peek'>;
   readonly limiterOperator: Client<typeof LimiterOperatorService>;
   readonly usageQuery: Client<typeof UsageQueryService>;
   readonly usageReport: Client<typeof UsageReportService>;

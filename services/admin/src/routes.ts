@@ -9,6 +9,7 @@ import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import type { OperatorStore } from './access/operators.ts';
 import type { FigureReader } from './figures/figure-reader.ts';
 import type { AdminParts } from './parts.ts';
 import { accountService } from './rpc/account-service.ts';
@@ -25,15 +26,22 @@ import { usageService } from './rpc/usage-service.ts';
 /** Every RPC of `gateway.admin.v1`. */
 export function adminRoutes(parts: AdminParts, access: SessionParts, figures: FigureReader) {
   return (router: ConnectRouter): void => {
+    operationRoutes(parts, access.operators)(router);
+    router.service(SessionService, sessionService(access));
+    router.service(SystemService, systemService(figures));
+  };
+}
+
+/** Those that need no running gateway, but its database alone. */
+export function operationRoutes(parts: AdminParts, operators: OperatorStore) {
+  return (router: ConnectRouter): void => {
     router.service(TokenService, tokenService(parts));
     router.service(AccountService, accountService(parts));
     router.service(PoolService, poolService(parts));
     router.service(ConfigurationService, configurationService(parts));
     router.service(RequestService, requestService(parts));
     router.service(UsageService, usageService(parts));
-    router.service(SessionService, sessionService(access));
-    router.service(OperatorService, operatorService(parts, access.operators));
+    router.service(OperatorService, operatorService(parts, operators));
     router.service(AuditService, auditService(parts));
-    router.service(SystemService, systemService(figures));
   };
 }

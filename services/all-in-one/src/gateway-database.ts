@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { backendText, ConfigError, type Environment, EnvReader } from '@gateway/config';
-import { type GatewayDatabase, migrate } from '@gateway/database';
+import { type GatewayDatabase, migrate, pendingMigrations } from '@gateway/database';
 import { databaseUrl } from '@gateway/database/database-url';
 import { type IdentityConfig, readIdentityConfig } from '@gateway/identity/config';
 import type { Metrics } from '@gateway/telemetry';
@@ -27,6 +27,18 @@ export async function openGatewayDatabase(env: Environment, { checkpointMs, metr
   await reachPostgres(handle, url);
   opening.move();
   return openDatabase(handle, 'shared', descriptionOf(url));
+}
+
+/** The same, with its tables up to date. @throws ConfigError when those of a shared one are not. */
+export async function openCurrentDatabase(env: Environment) {
+  const opened = await openGatewayDatabase(env);
+  const { handle, kind, description } = opened;
+  if (kind === 'embedded') await migrate(handle);
+  else if ((await pendingMigrations(handle)).length > 0) {
+    await handle.destroy();
+    throw new ConfigError([`${description} is not up to date. Run gatewayctl migrate first.`]);
+  }
+  return opened;
 }
 
 /** Brings the same database up to date and names the migrations that ran. Takes as long as it takes. */

@@ -31,7 +31,7 @@ export function accountCommand({ env, connect }: CommandContext): Command {
     .action(async ({ pool = '', ...output }: OutputFlags & { readonly pool?: string }) => {
       await using admin = await connect();
       const whenNone = 'There are no accounts. Add one with gatewayctl account add, or in gateway.yaml.';
-      printList(output, AccountSchema, await accountsOf(admin, pool), { columns, whenNone });
+      await printList(output, AccountSchema, [await accountsOf(admin, pool)], { columns, whenNone });
     });
   withCredential(account.command('add'))
     .description(
@@ -59,9 +59,9 @@ export function accountCommand({ env, connect }: CommandContext): Command {
     .action(async (named: string, flags: CredentialFlags) => {
       const credential = await readCredential(flags, process.stdin);
       await using admin = await connect();
-      const id = await findAccountId(admin, named);
-      await admin.clientOf(AccountService).replaceCredential({ accountId: id, credential });
-      noteChange(admin, `${id} has another credential (${flags.kind})`);
+      const accountId = await findAccountId(admin, named);
+      await admin.clientOf(AccountService).replaceCredential({ accountId, credential });
+      noteChange(admin, `${accountId} has another credential (${flags.kind})`);
     });
   const useCommand = (name: string, use: AccountUse, description: string) =>
     account
@@ -70,9 +70,9 @@ export function accountCommand({ env, connect }: CommandContext): Command {
       .argument('<account>', 'which one')
       .action(async (named: string) => {
         await using admin = await connect();
-        const id = await findAccountId(admin, named);
-        await admin.clientOf(AccountService).setAccountState({ accountId: id, use });
-        noteChange(admin, `${id} is ${enumWord(AccountUse, use)}`);
+        const accountId = await findAccountId(admin, named);
+        await admin.clientOf(AccountService).setAccountState({ accountId, use });
+        noteChange(admin, `${accountId} is ${enumWord(AccountUse, use)}`);
       });
   useCommand(
     'enable',
@@ -87,9 +87,9 @@ export function accountCommand({ env, connect }: CommandContext): Command {
     .argument('<account>', 'which one')
     .action(async (named: string) => {
       await using admin = await connect();
-      const id = await findAccountId(admin, named);
-      await admin.clientOf(AccountService).removeAccount({ accountId: id });
-      noteChange(admin, `removed ${id}`);
+      const accountId = await findAccountId(admin, named);
+      await admin.clientOf(AccountService).removeAccount({ accountId });
+      noteChange(admin, `removed ${accountId}`);
     });
   account
     .command('rotate-keys')
@@ -146,7 +146,7 @@ async function rotateAccountKeys(env: Environment): Promise<void> {
   const { readRequiredKeys } = await import('@gateway/pool-broker/config');
   const { Encryption } = await import('@gateway/pool-broker/credentials/encryption');
   const { rotateKeys } = await import('@gateway/pool-broker/credentials/rotate-keys');
-  const { openCurrentDatabase } = await import('../connection/current-database.ts');
+  const { openCurrentDatabase } = await import('@gateway/all-in-one/gateway-database');
   const encryption = new Encryption(readRequiredKeys(env));
   await using database = await openCurrentDatabase(env);
   let refused: readonly string[] = [];

@@ -1,3 +1,4 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import {
   type AuditEntry,
   AuditEntrySchema,
@@ -5,16 +6,16 @@ import {
   AuditService,
 } from '@gateway/proto/admin/v1/audit_service_pb.js';
 import { Command } from 'commander';
-import { firstOf } from '../connection/pages.ts';
-import { ListPrinter, type OutputFlags, withOutput } from '../output/print.ts';
+import { firstOf, type Page } from '../connection/pages.ts';
+import { type OutputFlags, printList, withOutput } from '../output/print.ts';
 import type { Cell, Columns } from '../output/table.ts';
 import { enumWord, timeText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
 import { pastMoment, wholeNumber } from './flags.ts';
 
 interface ListFlags extends OutputFlags {
-  readonly since?: ReturnType<typeof pastMoment>;
-  readonly until?: ReturnType<typeof pastMoment>;
+  readonly since?: Timestamp;
+  readonly until?: Timestamp;
   readonly last: number;
 }
 
@@ -29,11 +30,9 @@ export function auditCommand({ connect }: CommandContext): Command {
     .option('--last <number>', 'how many at most', wholeNumber(1, 1_000_000), 50)
     .action(async (search: string | undefined, { since, until, last, ...output }: ListFlags) => {
       await using admin = await connect();
-      const times = { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) };
-      const printer = new ListPrinter(output, AuditEntrySchema, columns);
-      const ask = (page: object) => admin.clientOf(AuditService).listAudit({ search: search ?? '', ...times, ...page });
-      for await (const entries of firstOf(last, ask, (page) => page.entries)) printer.add(entries);
-      printer.end('The audit log has nothing of it.');
+      const ask = (page: Page) => admin.clientOf(AuditService).listAudit({ search, since, until, ...page });
+      const pages = firstOf(last, ask, ({ entries }) => entries);
+      await printList(output, AuditEntrySchema, pages, { columns, whenNone: 'The audit log has nothing of it.' });
     });
   return audit;
 }

@@ -13,7 +13,7 @@ export function classCommand({ connect }: CommandContext): Command {
       await using admin = await connect();
       const { overview } = await admin.clientOf(PoolService).listPools({});
       const whenNone = 'There are no classes. They are made in gateway.yaml.';
-      printList(output, ModelClassSchema, overview?.classes ?? [], { columns, whenNone });
+      await printList(output, ModelClassSchema, [overview?.classes ?? []], { columns, whenNone });
     });
   return command;
 }

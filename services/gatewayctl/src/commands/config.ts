@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import {
   type CheckConfigurationResponse,
   CheckConfigurationResponseSchema,
@@ -8,11 +7,12 @@ import {
   type Setting,
 } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import { Command } from 'commander';
-import { NotAsItShouldBe, UsageError } from '../failures.ts';
+import { NotAsItShouldBe } from '../failures.ts';
 import { type OutputFlags, print, printMessage, withOutput } from '../output/print.ts';
 import { type Columns, colored, factSheet, Table } from '../output/table.ts';
 import { timeText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
+import { readNamedFile } from './flags.ts';
 
 /** `gatewayctl config …` */
 export function configCommand({ connect }: CommandContext): Command {
@@ -30,22 +30,13 @@ export function configCommand({ connect }: CommandContext): Command {
     .description('What is wrong with a gateway.yaml, and what it would change here. Exits 1 when it can not be used.')
     .argument('<file>', 'its path, or - for standard input')
     .action(async (path: string, output: OutputFlags) => {
-      const text = await readText(path);
+      const text = await readNamedFile(path, path === '-' ? '/dev/stdin' : path);
       await using admin = await connect();
       const checked = await admin.clientOf(ConfigurationService).checkConfiguration({ text });
       printMessage(output, CheckConfigurationResponseSchema, checked, checkText);
       if (checked.problems.length > 0) throw new NotAsItShouldBe(`${path} can not be used as it is.`);
     });
   return config;
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path === '-' ? '/dev/stdin' : path, 'utf8');
-  } catch (thrown) {
-    const reason = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';
-    throw new UsageError(`${path}: the file can't be read${reason}.`);
-  }
 }
 
 function configurationText({ file, settings, silent }: GetConfigurationResponse): string {

@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { addLocalDays, endOfLocalDayMs, isLocalDay, type LocalDay, localDayOf } from '@gateway/time';
 import { InvalidArgumentError } from 'commander';
+import { UsageError } from '../failures.ts';
 
 // How the texts of flags and arguments are read. What is wrong with one is said by its name.
 
@@ -79,4 +81,14 @@ export function numberOrNone(min: number, max?: number): (text: string) => numbe
 /** The beginning of an id as a table shows it, too. */
 export function idOrPrefix(text: string): string {
   return text.replace(/…$/, '');
+}
+
+/** The text of a file that a person names. @param path where it is read. @throws UsageError */
+export async function readNamedFile(name: string, path = name): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (thrown) {
+    const reason = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';
+    throw new UsageError(`${name}: the file can't be read${reason}.`);
+  }
 }

@@ -28,7 +28,7 @@ export function operatorCommand({ connect }: CommandContext): Command {
     .action(async (output: OutputFlags) => {
       await using admin = await connect();
       const { operators } = await admin.clientOf(OperatorService).listOperators({});
-      printList(output, OperatorSchema, operators, { columns, whenNone: 'There are no operators.' });
+      await printList(output, OperatorSchema, [operators], { columns, whenNone: 'There are no operators.' });
     });
   withOutput(operator.command('create'))
     .description('A new operator; its token is printed once: on standard output, and nothing else there.')

@@ -22,12 +22,12 @@ import {
 import { Command } from 'commander';
 import { endless } from '../connection/admin-connection.ts';
 import { UsageError } from '../failures.ts';
-import { type OutputFlags, printMessage, printStates, withOutput } from '../output/print.ts';
+import { type OutputFlags, printMessage, printOverviews, withOutput } from '../output/print.ts';
 import { type Columns, colored, Table } from '../output/table.ts';
 import { durationText, enumWord, percent, timeText } from '../output/words.ts';
 import { accountStateCell } from './account.ts';
 import type { CommandContext } from './context.ts';
-import { findToken } from './token.ts';
+import { findTokenId } from './token.ts';
 
 /** `gatewayctl pool …` */
 export function poolCommand({ connect }: CommandContext): Command {
@@ -43,8 +43,8 @@ export function poolCommand({ connect }: CommandContext): Command {
       const pools = admin.clientOf(PoolService);
       const textOf = (overview: PoolOverview) => overviewText(overview, Date.now());
       if (watch) {
-        const states = overviewsOf(pools.watchPools({ pool: name }, endless));
-        return await printStates(output, PoolOverviewSchema, { states, textOf });
+        const states = pools.watchPools({ pool: name }, endless);
+        return await printOverviews(output, PoolOverviewSchema, states, async (overview) => textOf(overview));
       }
       const { overview } = await pools.listPools({ pool: name });
       if (name !== '' && overview?.pools.length === 0) throw new Error(`there is no pool ${name}.`);
@@ -55,11 +55,11 @@ export function poolCommand({ connect }: CommandContext): Command {
     .argument('<model>', 'a class such as gateway/sterk, or the id of a model')
     .option('--session <name>', "of a client's session, as in its header session-id; needs --token")
     .option('--token <token>', "the session's token: its id, the beginning of one, or its label")
-    .action(async (model: string, { session = '', token, ...output }: ExplainFlags) => {
-      if ((session === '') !== (token === undefined)) throw new UsageError('--session and --token go together.');
+    .action(async (model: string, { session: sessionId = '', token, ...output }: ExplainFlags) => {
+      if ((sessionId === '') !== (token === undefined)) throw new UsageError('--session and --token go together.');
       await using admin = await connect();
-      const tokenId = token === undefined ? '' : ((await findToken(admin, token)).token?.tokenId ?? '');
-      const explained = await admin.clientOf(PoolService).explainModel({ model, sessionId: session, tokenId });
+      const tokenId = await findTokenId(admin, token);
+      const explained = await admin.clientOf(PoolService).explainModel({ model, sessionId, tokenId });
       if (explained.candidates.length === 0) throw new Error(`there is no model or class ${model}.`);
       printMessage(output, ExplainModelResponseSchema, explained, explanationText);
     });
@@ -69,10 +69,6 @@ export function poolCommand({ connect }: CommandContext): Command {
 interface ExplainFlags extends OutputFlags {
   readonly session?: string;
   readonly token?: string;
-}
-
-async function* overviewsOf(answers: AsyncIterable<{ readonly overview?: PoolOverview }>) {
-  for await (const { overview } of answers) yield overview;
 }
 
 /** Which account would serve the next request for a model, and why not the others. */

@@ -1,3 +1,4 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import {
   type GetRequestResponse,
@@ -9,8 +10,8 @@ import {
 import { RequestFilter } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { Command, InvalidArgumentError } from 'commander';
 import { endless } from '../connection/admin-connection.ts';
-import { firstOf } from '../connection/pages.ts';
-import { ListPrinter, note, type OutputFlags, printMessage, streamPrinter, withOutput } from '../output/print.ts';
+import { firstOf, type Page } from '../connection/pages.ts';
+import { note, type OutputFlags, printList, printMessage, streamPrinter, withOutput } from '../output/print.ts';
 import type { Columns } from '../output/table.ts';
 import { timeText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
@@ -49,19 +50,17 @@ export function requestCommand({ connect }: CommandContext): Command {
     .option('--last <number>', 'how many at most', wholeNumber(1, 1_000_000), 20)
     .action(async ({ since, until, last, ...flags }: ListFlags) => {
       await using admin = await connect();
-      const times = { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) };
-      const asked = { search: { ...searchOf(flags), ...times }, token: flags.token ?? '' };
-      const printer = new ListPrinter(flags, RequestListingSchema, columns);
-      const ask = (page: object) => admin.clientOf(RequestService).listRequests({ ...asked, ...page });
-      for await (const requests of firstOf(last, ask, (page) => page.requests)) printer.add(requests);
-      printer.end('No request of the log matches.');
+      const asked = { search: { ...searchOf(flags), since, until }, token: flags.token };
+      const ask = (page: Page) => admin.clientOf(RequestService).listRequests({ ...asked, ...page });
+      const pages = firstOf(last, ask, ({ requests }) => requests);
+      await printList(flags, RequestListingSchema, pages, { columns, whenNone: 'No request of the log matches.' });
     });
   withOutput(withSearch(request.command('tail')))
     .description('Requests as they end, from now on, until the command is stopped.')
     .action(async (flags: SearchFlags) => {
       await using admin = await connect({ running: true });
       const printAll = streamPrinter(flags, RequestListingSchema, columns);
-      const asked = { search: searchOf(flags), token: flags.token ?? '' };
+      const asked = { search: searchOf(flags), token: flags.token };
       for await (const { requests, leftOut } of admin.clientOf(RequestService).watchRequests(asked, endless)) {
         printAll(requests);
         if (leftOut > 0) note(`${leftOut} more ended at the same time and were left out`);
@@ -93,8 +92,8 @@ interface SearchFlags extends OutputFlags {
 }
 
 interface ListFlags extends SearchFlags {
-  readonly since?: ReturnType<typeof pastMoment>;
-  readonly until?: ReturnType<typeof pastMoment>;
+  readonly since?: Timestamp;
+  readonly until?: Timestamp;
   readonly last: number;
 }
 
@@ -114,7 +113,7 @@ function statusOf(text: string): Status {
   throw new InvalidArgumentError(`It must be ${Object.keys(filters).join(', ')}, a status such as 404, 4xx or 5xx.`);
 }
 
-function searchOf({ model = '', account = '', endpoint = '', status = { status: 0 } }: SearchFlags) {
+function searchOf({ model, account, endpoint, status }: SearchFlags) {
   return { model, accountId: account, endpoint, ...status };
 }
 

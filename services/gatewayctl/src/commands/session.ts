@@ -7,7 +7,7 @@ import { type Session, SessionSchema, SessionService } from '@gateway/proto/admi
 import { Command } from 'commander';
 import { readAdminAddress } from '../connection/admin-address.ts';
 import { gatewayTransport } from '../connection/admin-connection.ts';
-import { forgetLogin, loginsFile, storeLogin } from '../connection/logins.ts';
+import { forgetLogin, loginsFile, storeLogin } from '../connection/admin-token.ts';
 import { UsageError } from '../failures.ts';
 import { note, type OutputFlags, printMessage, withOutput } from '../output/print.ts';
 import { factSheet } from '../output/table.ts';

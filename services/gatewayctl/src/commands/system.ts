@@ -1,7 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import type { Client } from '@connectrpc/connect';
 import {
   type Attention,
+  type ListReplicasResponse,
   ListReplicasResponseSchema,
   type Overview,
   OverviewSchema,
@@ -11,7 +11,7 @@ import {
 } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { Command } from 'commander';
 import { endless } from '../connection/admin-connection.ts';
-import { type OutputFlags, printMessage, printStates, withOutput } from '../output/print.ts';
+import { type OutputFlags, printMessage, printOverviews, withOutput } from '../output/print.ts';
 import { type Cell, type Columns, colored, factSheet, Table } from '../output/table.ts';
 import { bytesText, durationText, percent } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
@@ -25,35 +25,26 @@ export function systemCommand({ connect }: CommandContext): Command {
     .action(async ({ watch, ...output }: OutputFlags & { readonly watch?: true }) => {
       await using admin = await connect({ running: true });
       const client = admin.clientOf(SystemService);
-      let replicas = (await client.listReplicas({})).replicas;
-      const textOf = (overview: Overview) => `${overviewText(overview)}\n${replicasText(replicas)}`;
       if (watch) {
-        const readReplicas = async () => {
-          replicas = (await client.listReplicas({})).replicas;
-        };
-        return await printStates(output, OverviewSchema, { states: overviewsOf(client, readReplicas), textOf });
+        return await printOverviews(output, OverviewSchema, client.watchOverview({}, endless), async (overview) =>
+          statusText(overview, await client.listReplicas({})),
+        );
       }
+      const replicas = await client.listReplicas({});
       const { overview } = await client.getOverview({});
-      printMessage(output, OverviewSchema, overview, textOf);
+      printMessage(output, OverviewSchema, overview, (known) => statusText(known, replicas));
     });
   withOutput(system.command('replicas'))
     .description('Every process of the gateway with its version, memory, processor time and figures of its own.')
     .action(async (output: OutputFlags) => {
       await using admin = await connect({ running: true });
       const listed = await admin.clientOf(SystemService).listReplicas({});
-      printMessage(output, ListReplicasResponseSchema, listed, ({ replicas }) => replicasText(replicas));
+      printMessage(output, ListReplicasResponseSchema, listed, replicasText);
     });
   return system;
 }
 
-async function* overviewsOf(client: Client<typeof SystemService>, before: () => Promise<void>) {
-  for await (const { overview } of client.watchOverview({}, endless)) {
-    await before();
-    yield overview;
-  }
-}
-
-function overviewText({ points, attention }: Overview): string {
+function statusText({ points, attention }: Overview, replicas: ListReplicasResponse): string {
   const now = points.at(-1);
   const facts = factSheet({
     requests: rate(now?.requestsPerSecond),
@@ -63,10 +54,11 @@ function overviewText({ points, attention }: Overview): string {
     tokens: `${Math.round(sum(now?.tokensPerMinuteByModel))}/min${byName(now?.tokensPerMinuteByModel)}`,
     'open streams': Number(now?.openStreams ?? 0n),
   });
-  return `${attention.length === 0 ? colored('Nothing needs a person.\n', 'green') : attention.map(attentionLine).join('')}\n${facts}`;
+  const needs = attention.map(attentionLine).join('') || colored('Nothing needs a person.\n', 'green');
+  return `${needs}\n${facts}\n${replicasText(replicas)}`;
 }
 
-export function attentionLine({ severity, text }: Attention): string {
+function attentionLine({ severity, text }: Attention): string {
   const isUrgent = severity === Severity.CRITICAL;
   return `${colored(isUrgent ? '✗ now ' : '! soon', isUrgent ? 'red' : 'yellow')}  ${text}\n`;
 }
@@ -89,7 +81,7 @@ function byName(values: Readonly<Record<string, number>> = {}): string {
   return named.length === 0 ? '' : ` (${named.map(([name, value]) => `${name} ${Math.round(value)}/min`).join(', ')})`;
 }
 
-function replicasText(replicas: readonly Replica[]): string {
+function replicasText({ replicas }: ListReplicasResponse): string {
   return new Table(columns).linesOf(replicas);
 }
 

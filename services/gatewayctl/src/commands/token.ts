@@ -1,4 +1,4 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import {
   IssueTokenResponseSchema,
   RotateTokenResponseSchema,
@@ -10,9 +10,9 @@ import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Limits } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { Command, Option } from 'commander';
 import type { AdminConnection } from '../connection/admin-connection.ts';
-import { pagesOf } from '../connection/pages.ts';
+import { firstOf, type Page } from '../connection/pages.ts';
 import { UsageError } from '../failures.ts';
-import { ListPrinter, type OutputFlags, printMessage, withOutput } from '../output/print.ts';
+import { type OutputFlags, printList, printMessage, withOutput } from '../output/print.ts';
 import { type Cell, type Columns, factSheet } from '../output/table.ts';
 import { timeText } from '../output/words.ts';
 import { type CommandContext, noteChange } from './context.ts';
@@ -33,14 +33,11 @@ export function tokenCommand({ connect }: CommandContext): Command {
     .action(
       async (search: string | undefined, { all = false, ...output }: OutputFlags & { readonly all?: boolean }) => {
         await using admin = await connect();
-        const printer = new ListPrinter(output, TokenListingSchema, columns);
-        const request = { search: search ?? '', includeEnded: all, pageSize: 200 };
-        const tokens = admin.clientOf(TokenService);
-        for await (const page of pagesOf((pageToken) => tokens.listTokens({ ...request, pageToken })))
-          printer.add(page.tokens);
-        printer.end(
-          search === undefined ? 'There are no tokens. Issue one with gatewayctl token issue.' : 'No token matches.',
-        );
+        const ask = (page: Page) => admin.clientOf(TokenService).listTokens({ search, includeEnded: all, ...page });
+        const pages = firstOf(Number.POSITIVE_INFINITY, ask, ({ tokens }) => tokens, 200);
+        const none = 'There are no tokens. Issue one with gatewayctl token issue.';
+        const whenNone = search === undefined ? none : 'No token matches.';
+        await printList(output, TokenListingSchema, pages, { columns, whenNone });
       },
     );
   withOutput(token.command('show'))
@@ -62,19 +59,10 @@ export function tokenCommand({ connect }: CommandContext): Command {
     .option('--tpd <number>', 'tokens per day; not limited unless given', wholeNumber(0))
     .option('--note <text>', 'for operators alone')
     .option('--expires <when>', 'from when on it works no more: 30d, a day, a time', comingMoment)
-    .action(async ({ kind, label, rpm, tpd, note = '', expires, ...output }: IssueFlags) => {
+    .action(async ({ kind, label, rpm, tpd, note, expires, ...output }: IssueFlags) => {
       await using admin = await connect({ issues: true });
-      const limits = {
-        ...(rpm === undefined ? {} : { requestsPerMinute: rpm }),
-        ...(tpd === undefined ? {} : { tokensPerDay: BigInt(tpd) }),
-      };
-      const request = {
-        kind: kinds[kind],
-        label,
-        limits,
-        note,
-        ...(expires === undefined ? {} : { expiresAt: expires }),
-      };
+      const limits = limitsOf(rpm, tpd);
+      const request = { kind: kinds[kind], label, limits, note, expiresAt: expires };
       const issued = await admin.clientOf(TokenService).issueToken(request);
       printMessage(output, IssueTokenResponseSchema, issued, ({ tokenText: text }) => `${text}\n`);
       noteChange(admin, `created ${issued.token?.tokenId} (${issued.token?.label}); the token is not shown again`);
@@ -95,11 +83,7 @@ export function tokenCommand({ connect }: CommandContext): Command {
         throw new UsageError('nothing to set: give --label, --rpm, --tpd, --note or --expires.');
       await using admin = await connect();
       const { token: seen } = await findToken(admin, named);
-      const request = {
-        tokenId: seen?.tokenId ?? '',
-        expectedRevision: seen?.revision ?? 0n,
-        ...changesOf(flags, seen?.limits),
-      };
+      const request = { tokenId: seen?.tokenId, expectedRevision: seen?.revision, ...changesOf(flags, seen?.limits) };
       const { token: changed } = await admin.clientOf(TokenService).updateToken(request);
       noteChange(admin, `changed ${changed?.tokenId} (${changed?.label}): ${limitsText(changed?.limits)}`);
     });
@@ -126,7 +110,7 @@ export function tokenCommand({ connect }: CommandContext): Command {
     .argument('<token>', 'which one', idOrPrefix)
     .action(async (named: string) => {
       await using admin = await connect();
-      const tokenId = (await findToken(admin, named)).token?.tokenId ?? '';
+      const tokenId = await findTokenId(admin, named);
       const { token: revoked } = await admin.clientOf(TokenService).revokeToken({ tokenId });
       noteChange(admin, `revoked ${tokenId} (${revoked?.label})`);
     });
@@ -134,16 +118,19 @@ export function tokenCommand({ connect }: CommandContext): Command {
 }
 
 /** The one token that an id, the beginning of one, or a label means. */
-export async function findToken(admin: AdminConnection, named: string): Promise<TokenListing> {
+async function findToken(admin: AdminConnection, named: string): Promise<TokenListing> {
   const { token } = await admin.clientOf(TokenService).getToken({ token: named });
   if (token === undefined)
     throw new Error(`there is no token ${named}. gatewayctl token list --all shows all of them.`);
   return token;
 }
 
-const kinds = { service: TokenKind.SERVICE, personal: TokenKind.PERSONAL };
+/** The id of that token; without one that is named, of none. */
+export async function findTokenId(admin: AdminConnection, named: string | undefined): Promise<string> {
+  return named === undefined ? '' : ((await findToken(admin, named)).token?.tokenId ?? '');
+}
 
-type Moment = ReturnType<typeof comingMoment>;
+const kinds = { service: TokenKind.SERVICE, personal: TokenKind.PERSONAL };
 
 interface IssueFlags extends OutputFlags {
   readonly kind: keyof typeof kinds;
@@ -151,7 +138,7 @@ interface IssueFlags extends OutputFlags {
   readonly rpm?: number;
   readonly tpd?: number;
   readonly note?: string;
-  readonly expires?: Moment;
+  readonly expires?: Timestamp;
 }
 
 interface SetFlags {
@@ -159,22 +146,24 @@ interface SetFlags {
   readonly rpm?: number | 'none';
   readonly tpd?: number | 'none';
   readonly note?: string;
-  readonly expires?: Moment | 'never';
+  readonly expires?: Timestamp | 'never';
 }
 
 /** Limits are replaced as a whole: one that is not named goes along as it is. */
 function changesOf({ label, rpm, tpd, note, expires }: SetFlags, limits: Limits | undefined) {
-  const requestsPerMinute = rpm ?? limits?.requestsPerMinute ?? 'none';
-  const tokensPerDay = tpd ?? limits?.tokensPerDay ?? 'none';
-  const changed = {
-    ...(requestsPerMinute === 'none' ? {} : { requestsPerMinute }),
-    ...(tokensPerDay === 'none' ? {} : { tokensPerDay: BigInt(tokensPerDay) }),
-  };
+  const isLimited = rpm !== undefined || tpd !== undefined;
   return {
-    ...(label === undefined ? {} : { label }),
-    ...(note === undefined ? {} : { note }),
-    ...(rpm === undefined && tpd === undefined ? {} : { limits: changed }),
-    ...(expires === 'never' ? { clearExpiry: true } : expires === undefined ? {} : { expiresAt: expires }),
+    label,
+    note,
+    limits: isLimited ? limitsOf(rpm ?? limits?.requestsPerMinute, tpd ?? limits?.tokensPerDay) : undefined,
+    ...(expires === 'never' ? { clearExpiry: true } : { expiresAt: expires }),
+  };
+}
+
+function limitsOf(rpm: number | 'none' | undefined, tpd: number | bigint | 'none' | undefined) {
+  return {
+    requestsPerMinute: rpm === 'none' ? undefined : rpm,
+    tokensPerDay: tpd === 'none' || tpd === undefined ? undefined : BigInt(tpd),
   };
 }
 

@@ -29,7 +29,7 @@ export interface OwnDatabase {
 export interface RunningGateway {
   readonly url: string;
   /** Asks for something that is no call: an export, the state of the process. */
-  get(path: string, signal: AbortSignal): Promise<IncomingMessage>;
+  get(path: string, signal?: AbortSignal): Promise<IncomingMessage>;
 }
 
 /** How a command gets to the admin API: once, when it needs it. */
@@ -84,7 +84,7 @@ export function gatewayTransport(env: Environment, url: string, token: string | 
 
 async function getFrom(
   url: URL,
-  { agent, token, signal }: { agent: Agent | undefined; token: string | undefined; signal: AbortSignal },
+  { agent, token, signal }: { agent: Agent | undefined; token: string | undefined; signal: AbortSignal | undefined },
 ): Promise<IncomingMessage> {
   const headers = token === undefined ? {} : { authorization: bearer(token) };
   const asked = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, { agent, headers, signal });

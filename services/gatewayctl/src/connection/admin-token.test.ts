@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '@gateway/config';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findAdminToken } from './admin-token.ts';
-import { forgetLogin, loginsFile, storedLogin, storeLogin } from './logins.ts';
+import { findAdminToken, forgetLogin, loginsFile, storedLogin, storeLogin } from './admin-token.ts';
 
 const here = 'http://127.0.0.1:9090';
 const elsewhere = 'https://admin.example';

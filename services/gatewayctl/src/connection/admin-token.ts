@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { type Environment, EnvReader, isLoopback } from '@gateway/config';
-import { storedLogin } from './logins.ts';
+import { z } from 'zod';
 
 /** What a command signs in with, and where that came from. */
 export interface AdminToken {
@@ -23,4 +24,56 @@ export async function findAdminToken(env: Environment, url: string): Promise<Adm
   const file = join(data, 'admin-token');
   const written = await readFile(file, 'utf8').catch(() => '');
   return written.trim() === '' ? undefined : { token: written.trim(), origin: file };
+}
+
+// Tokens of `gatewayctl login`, by the address that they are for: a file that only its owner reads.
+
+export function loginsFile(env: Environment): string {
+  return join(env.XDG_CONFIG_HOME || join(homeFolder(), '.config'), 'gatewayctl', 'logins.json');
+}
+
+/** A user of a number alone, as in containers, has none: nothing is found in "/", and nothing can be written there. */
+function homeFolder(): string {
+  try {
+    return homedir();
+  } catch {
+    return '/';
+  }
+}
+
+export async function storedLogin(env: Environment, url: string): Promise<string | undefined> {
+  return (await readLogins(env))[url];
+}
+
+export async function storeLogin(env: Environment, url: string, token: string): Promise<void> {
+  await writeLogins(env, { ...(await readLogins(env)), [url]: token });
+}
+
+/** @returns false when there was none. */
+export async function forgetLogin(env: Environment, url: string): Promise<boolean> {
+  const { [url]: token, ...others } = await readLogins(env);
+  if (token !== undefined) await writeLogins(env, others);
+  return token !== undefined;
+}
+
+const loginsSchema = z.record(z.string(), z.string());
+
+async function readLogins(env: Environment): Promise<Readonly<Record<string, string>>> {
+  const file = loginsFile(env);
+  try {
+    return loginsSchema.parse(JSON.parse(await readFile(file, 'utf8')));
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return {};
+    // Its text is not repeated: it has tokens.
+    throw new Error(`${file} can't be read as the logins it should hold. Remove it, and log in again.`);
+  }
+}
+
+async function writeLogins(env: Environment, logins: Readonly<Record<string, string>>): Promise<void> {
+  const file = loginsFile(env);
+  if (Object.keys(logins).length === 0) return await rm(file, { force: true });
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const written = `${file}.${process.pid}`;
+  await writeFile(written, `${JSON.stringify(logins, undefined, 2)}\n`, { mode: 0o600 });
+  await rename(written, file);
 }

@@ -1,19 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { create, type DescService } from '@bufbuild/protobuf';
-import { type ConnectRouter, createClient, createRouterTransport, type Interceptor } from '@connectrpc/connect';
+import { createClient, createRouterTransport, type Interceptor } from '@connectrpc/connect';
 import { AuditTrail } from '@gateway/admin/access/audit-trail';
 import { callerKey, type OperatorCaller } from '@gateway/admin/access/caller';
 import { OperatorStore } from '@gateway/admin/access/operators';
 import type { AdminParts } from '@gateway/admin/parts';
-import { accountService } from '@gateway/admin/rpc/account-service';
-import { auditService } from '@gateway/admin/rpc/audit-service';
-import { configurationService } from '@gateway/admin/rpc/configuration-service';
-import { operatorService } from '@gateway/admin/rpc/operator-service';
-import { poolService } from '@gateway/admin/rpc/pool-service';
-import { requestService } from '@gateway/admin/rpc/request-service';
-import { tokenService } from '@gateway/admin/rpc/token-service';
-import { usageService } from '@gateway/admin/rpc/usage-service';
-import { checkIdentityKeys, readDatabaseUrl, readIdentityKeys } from '@gateway/all-in-one/gateway-database';
+import { operationRoutes } from '@gateway/admin/routes';
+import {
+  checkIdentityKeys,
+  openCurrentDatabase,
+  readDatabaseUrl,
+  readIdentityKeys,
+} from '@gateway/all-in-one/gateway-database';
 import { checkAll, type Environment } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { IdentityConfig } from '@gateway/identity/config';
@@ -23,20 +21,13 @@ import { readCredentialConfig, readGatewayConfig } from '@gateway/pool-broker/co
 import { withStoredAccounts } from '@gateway/pool-broker/credentials/account-directory';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
-import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
-import { AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
-import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
-import { OperatorService, Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
-import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
-import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
-import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
-import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
+import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { LimiterService, ReconcileDayResponseSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { ReconcileDayResponseSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import { type Client, directClientOf, RpcError } from '@gateway/rpc';
+import { directClientOf, RpcError } from '@gateway/rpc';
 import { connectErrorOf } from '@gateway/rpc/connect-server';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { systemClock } from '@gateway/time';
@@ -45,7 +36,6 @@ import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { createUsageQueryService } from '@gateway/usage-query/service';
 import type { AdminConnection } from './admin-connection.ts';
-import { openCurrentDatabase } from './current-database.ts';
 
 /**
  * The admin API in this process, with the services behind it, on the gateway's database: for commands that need no running gateway.
@@ -64,8 +54,8 @@ export async function connectToDatabase(env: Environment, issues: boolean): Prom
   const { handle, description, kind } = stack.use(await openCurrentDatabase(env));
   // Only new texts of tokens take the key: for all else a made-up one does.
   const keys = issues ? await readIdentityKeys(env) : { hashKeys: [hashKeyOf(randomBytes(32))] };
-  const parts = await adminParts({ env, database: handle, keys, stack });
-  const transport = createRouterTransport(routesOf(parts, new OperatorStore(handle, systemClock)), {
+  const parts = await openParts(env, handle, keys, stack);
+  const transport = createRouterTransport(operationRoutes(parts, new OperatorStore(handle, systemClock)), {
     router: { interceptors: [asThisMachine] },
   });
   const open = stack.move();
@@ -74,19 +64,6 @@ export async function connectToDatabase(env: Environment, issues: boolean): Prom
     database: { description, kind },
     gateway: undefined,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
-  };
-}
-
-function routesOf(parts: AdminParts, operators: OperatorStore) {
-  return (router: ConnectRouter): void => {
-    router.service(TokenService, tokenService(parts));
-    router.service(AccountService, accountService(parts));
-    router.service(PoolService, poolService(parts));
-    router.service(ConfigurationService, configurationService(parts));
-    router.service(RequestService, requestService(parts));
-    router.service(UsageService, usageService(parts));
-    router.service(OperatorService, operatorService(parts, operators));
-    router.service(AuditService, auditService(parts));
   };
 }
 
@@ -102,14 +79,12 @@ const asThisMachine: Interceptor = (next) => async (request) => {
 
 const machine: OperatorCaller = { kind: 'operator', operatorId: '', name: 'gatewayctl', role: Role.ADMIN, address: '' };
 
-interface Opened {
-  readonly env: Environment;
-  readonly database: GatewayDatabase;
-  readonly keys: IdentityConfig;
-  readonly stack: AsyncDisposableStack;
-}
-
-async function adminParts({ env, database, keys, stack }: Opened): Promise<AdminParts> {
+async function openParts(
+  env: Environment,
+  database: GatewayDatabase,
+  keys: IdentityConfig,
+  stack: AsyncDisposableStack,
+): Promise<AdminParts> {
   const logger = createLogger('gatewayctl', 'error');
   const runtime = { logger, metrics: new Metrics() };
   const credentials = readCredentialConfig(env);
@@ -122,13 +97,13 @@ async function adminParts({ env, database, keys, stack }: Opened): Promise<Admin
     createUsageIngestService(readUsageIngestConfig(env), { database }, runtime),
   ];
   const routes = services.flatMap((service) => stack.use(service).routes);
-  const clientOf = <S extends DescService>(service: S): Client<S> => directClientOf(routes, service);
+  const clientOf = <S extends DescService>(service: S) => directClientOf(routes, service);
   return {
     peers: {
       identity: clientOf(IdentityService),
       broker: clientOf(PoolBrokerService),
       poolOperator: clientOf(PoolOperatorService),
-      limiter: noClient(LimiterService),
+      limiter: { peek: () => Promise.reject(new RpcError('unavailable', 'No gateway runs here.')) },
       // There are no counters without a gateway.
       limiterOperator: { reconcileDay: async () => create(ReconcileDayResponseSchema) },
       usageQuery: clientOf(UsageQueryService),
@@ -141,11 +116,4 @@ async function adminParts({ env, database, keys, stack }: Opened): Promise<Admin
     clock: systemClock,
     logger,
   };
-}
-
-/** Of a service that only a running gateway has. */
-function noClient<S extends DescService>(service: S): Client<S> {
-  const refuse = () => Promise.reject(new RpcError('unavailable', 'No gateway runs here.'));
-  // Each entry fails, whatever its kind.
-  return Object.fromEntries(service.methods.map(({ localName }) => [localName, refuse])) as unknown as Client<S>;
 }

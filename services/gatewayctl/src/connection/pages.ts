@@ -1,9 +1,15 @@
-interface Page {
+/** Which part of a long answer is asked for. */
+export interface Page {
+  readonly pageSize: number;
+  readonly pageToken: string;
+}
+
+interface Part {
   readonly nextPageToken: string;
 }
 
 /** All pages of a long answer, one after the other. */
-export async function* pagesOf<P extends Page>(ask: (pageToken: string) => Promise<P>): AsyncGenerator<P> {
+export async function* pagesOf<P extends Part>(ask: (pageToken: string) => Promise<P>): AsyncGenerator<P> {
   let pageToken = '';
   do {
     const page = await ask(pageToken);
@@ -13,10 +19,11 @@ export async function* pagesOf<P extends Page>(ask: (pageToken: string) => Promi
 }
 
 /** Records of the first pages, until there are so many. */
-export async function* firstOf<P extends Page, T>(
+export async function* firstOf<P extends Part, T>(
   most: number,
-  ask: (page: { readonly pageSize: number; readonly pageToken: string }) => Promise<P>,
+  ask: (page: Page) => Promise<P>,
   recordsOf: (page: P) => readonly T[],
+  largestPage = 1_000,
 ): AsyncGenerator<readonly T[]> {
   let left = most;
   for await (const page of pagesOf((pageToken) => ask({ pageSize: Math.min(left, largestPage), pageToken }))) {
@@ -25,5 +32,3 @@ export async function* firstOf<P extends Page, T>(
     if (left <= 0) return;
   }
 }
-
-const largestPage = 1_000;

@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { type Plain, toPlain } from './plain.ts';
 import { type Columns, Table } from './table.ts';
 
-export const outputFormats = ['table', 'json', 'yaml'] as const;
+const outputFormats = ['table', 'json', 'yaml'] as const;
 
 /** The flag that every command with an answer has. */
 export interface OutputFlags {
@@ -82,41 +82,43 @@ export class ListPrinter<T extends Message> {
   }
 }
 
-export function printList<T extends Message>(
+export async function printList<T extends Message>(
   flags: OutputFlags,
   schema: GenMessage<T>,
-  messages: readonly T[],
+  pages: AsyncIterable<readonly T[]> | Iterable<readonly T[]>,
   { columns, whenNone }: { readonly columns: Columns<T>; readonly whenNone: string },
-): void {
+): Promise<void> {
   const printer = new ListPrinter(flags, schema, columns);
-  printer.add(messages);
+  for await (const messages of pages) printer.add(messages);
   printer.end(whenNone);
 }
 
-/** Prints messages as they come, without an end: each a row, a line of JSON, or a document of YAML. */
+/** Prints messages as they come, without an end. */
 export function streamPrinter<T extends Message>({ output }: OutputFlags, schema: GenMessage<T>, columns: Columns<T>) {
   const table = new Table(columns);
   return (messages: readonly T[]): void => {
     if (messages.length === 0) return;
     if (output === 'table') print(table.linesOf(messages));
-    for (const message of output === 'table' ? [] : messages) {
-      const plain = toPlain(schema, message);
-      print(output === 'json' ? `${JSON.stringify(plain)}\n` : `---\n${stringify(plain)}`);
-    }
+    else print(messages.map((message) => streamedDocument(output, toPlain(schema, message))).join(''));
   };
 }
 
-/** Prints one state of something after the other: on a terminal each in the place of the one before. */
-export async function printStates<T extends Message>(
+/** Prints one state after the other: on a terminal each in the place of the one before. */
+export async function printOverviews<T extends Message>(
   { output }: OutputFlags,
   schema: GenMessage<T>,
-  { states, textOf }: { readonly states: AsyncIterable<T | undefined>; readonly textOf: (state: T) => string },
+  states: AsyncIterable<{ readonly overview?: T | undefined }>,
+  textOf: (overview: T) => Promise<string>,
 ): Promise<void> {
-  const clear = process.stdout.isTTY && output === 'table' ? '\x1b[H\x1b[2J\x1b[3J' : '';
-  for await (const state of states) {
-    if (state === undefined) continue;
-    if (output === 'table') print(`${clear}${textOf(state)}\n`);
-    else if (output === 'json') print(`${JSON.stringify(toPlain(schema, state))}\n`);
-    else print(`---\n${stringify(toPlain(schema, state))}`);
+  const clear = process.stdout.isTTY ? '\x1b[H\x1b[2J\x1b[3J' : '';
+  for await (const { overview } of states) {
+    if (overview === undefined) continue;
+    if (output === 'table') print(`${clear}${await textOf(overview)}\n`);
+    else print(streamedDocument(output, toPlain(schema, overview)));
   }
+}
+
+/** A value among others of a stream: a line of JSON, or a document of YAML. */
+function streamedDocument(output: 'json' | 'yaml', value: Plain): string {
+  return output === 'json' ? `${JSON.stringify(value)}\n` : `---\n${stringify(value)}`;
 }

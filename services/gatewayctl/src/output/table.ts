@@ -3,7 +3,7 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 export type Color = 'red' | 'yellow' | 'green' | 'dim';
 
 /** What stands in a cell. Numbers are aligned to the right, and never cut. */
-export type Cell = string | number | { readonly text: string; readonly color: Color };
+export type Cell = string | number | { readonly text: string; readonly color: Color | undefined };
 
 export interface Column<T> {
   readonly of: (record: T) => Cell;
@@ -15,8 +15,8 @@ export interface Column<T> {
 export type Columns<T> = Readonly<Record<string, Column<T> | ((record: T) => Cell)>>;
 
 /** A text in a color, where standard output is a terminal that shows it. NO_COLOR is respected. */
-export function colored(text: string, color: Color): string {
-  return styleText(color, text, { stream: process.stdout });
+export function colored(text: string, color: Color | undefined): string {
+  return color === undefined ? text : styleText(color, text, { stream: process.stdout });
 }
 
 /** Columns under their headings, of rows that come page after page: the first page decides how wide they are. */

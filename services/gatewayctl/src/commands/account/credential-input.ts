@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../failures.ts';
-import { commaList } from '../flags.ts';
+import { commaList, readNamedFile } from '../flags.ts';
 
 /** Standard input, which may be a terminal. */
 type SecretInput = Readable & { readonly isTTY?: boolean };
@@ -76,10 +75,5 @@ async function readText(path: string | undefined, input: SecretInput): Promise<s
       'the secret is read from standard input, which is a terminal that would show it. Pipe it in (pass show … | gatewayctl account add …) or use --secret-file.',
     );
   }
-  try {
-    return await readFile(path, 'utf8');
-  } catch (thrown) {
-    const reason = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';
-    throw new UsageError(`${path}: the file can't be read${reason}.`);
-  }
+  return await readNamedFile(path);
 }

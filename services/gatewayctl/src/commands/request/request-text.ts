@@ -8,7 +8,7 @@ import {
   type RequestLogged,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { type Cell, type Columns, factSheet, Table } from '../../output/table.ts';
+import { type Cell, type Color, type Columns, factSheet, Table } from '../../output/table.ts';
 import { durationText, enumWord, timeText } from '../../output/words.ts';
 
 /**
@@ -42,19 +42,17 @@ export function ledgerText(request: UsageRecorded): string {
   });
 }
 
-/** How a request ended, in color. */
-export function endingCell(request: RequestLogged): Cell {
-  const color = { [RequestEnding.FAILED]: 'red', [RequestEnding.REFUSED]: 'yellow' } as const;
-  const text = endingText(request);
-  const { ending } = request;
-  return ending === RequestEnding.FAILED || ending === RequestEnding.REFUSED ? { text, color: color[ending] } : text;
+/** How a request ended, in a few words: "failed with 429 pool_exhausted". */
+export function endingCell({ ending, status, errorCode, moved, slow }: RequestLogged): Cell {
+  const traits = [...(moved ? ['moved'] : []), ...(slow ? ['slow'] : [])].join(', ');
+  const text = `${endingWords[ending]} with ${status}${errorCode && ` ${errorCode}`}${traits && ` (${traits})`}`;
+  return { text, color: endingColors[ending] };
 }
 
-/** How a request ended, in a few words: "failed with 429 pool_exhausted". */
-function endingText({ ending, status, errorCode, moved, slow }: RequestLogged): string {
-  const traits = [...(moved ? ['moved'] : []), ...(slow ? ['slow'] : [])].join(', ');
-  return `${endingWords[ending]} with ${status}${errorCode && ` ${errorCode}`}${traits && ` (${traits})`}`;
-}
+const endingColors: Partial<Record<RequestEnding, Color>> = {
+  [RequestEnding.FAILED]: 'red',
+  [RequestEnding.REFUSED]: 'yellow',
+};
 
 /** How long after its beginning something came; a dash when it did not. */
 export function afterText(ms: number | undefined, beginMs = 0): string {

@@ -1,6 +1,5 @@
 import { createWriteStream } from 'node:fs';
 import { rename } from 'node:fs/promises';
-import { Transform } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
@@ -30,15 +29,14 @@ export async function exportUsage(
   const grouping = what === 'usage' ? 'all' : '';
   const query = { first_day: firstDay, last_day: lastDay, grouping, token, model, account_id: account, format };
   const given = Object.entries(query).filter(([, value]) => value !== '');
-  const signal = new AbortController().signal;
-  const answer = await admin.gateway?.get(`/export/${what}?${new URLSearchParams(given)}`, signal);
+  const answer = await admin.gateway?.get(`/export/${what}?${new URLSearchParams(given)}`);
   if (answer === undefined) throw new Error('an export needs a running gateway.');
   if (answer.statusCode !== 200) throw new Error(refusalOf(answer.statusCode, await text(answer)));
-  const progress = new Progress(process.stderr.isTTY);
-  if (file === undefined) await pipeline(answer, progress.counting(format), process.stdout, { end: false });
+  const progress = progressOf(format);
+  if (file === undefined) await pipeline(answer, progress.count, process.stdout, { end: false });
   else {
     const written = `${file}.part`;
-    await pipeline(answer, progress.counting(format), createWriteStream(written));
+    await pipeline(answer, progress.count, createWriteStream(written));
     await rename(written, file);
   }
   progress.end();
@@ -63,38 +61,28 @@ function parsed(json: string): unknown {
   }
 }
 
-/** On a terminal one line that changes; otherwise a line now and then. */
-class Progress {
-  readonly #inPlace: boolean;
-  #rows = 0;
-  #bytes = 0;
-  #toldAtMs = performance.now();
-
-  constructor(inPlace: boolean) {
-    this.#inPlace = inPlace;
-  }
-
-  counting(format: ExportFlags['format']): Transform {
-    // A quoted line end of CSV would count as a row: labels have none.
-    this.#rows = format === 'csv' ? -1 : 0;
-    return new Transform({
-      transform: (chunk: Buffer, _encoding, done) => {
-        this.#bytes += chunk.length;
-        for (let at = chunk.indexOf(lineEnd); at !== -1; at = chunk.indexOf(lineEnd, at + 1)) this.#rows += 1;
-        if (performance.now() - this.#toldAtMs >= progressEveryMs) this.#tell(this.#inPlace ? '\r' : '\n');
-        done(null, chunk);
-      },
-    });
-  }
-
-  end(): void {
-    this.#tell('\n');
-  }
-
-  #tell(end: string): void {
-    this.#toldAtMs = performance.now();
-    process.stderr.write(`${Math.max(0, this.#rows)} rows, ${bytesText(this.#bytes)}${end}`);
-  }
+/** Says how far the rows are that pass it: on a terminal in one line that changes; otherwise in a line now and then. */
+function progressOf(format: ExportFlags['format']) {
+  const inPlace = process.stderr.isTTY;
+  // A quoted line end of CSV would count as a row: labels have none.
+  let rows = format === 'csv' ? -1 : 0;
+  let bytes = 0;
+  let saidAtMs = performance.now();
+  const say = (end: string) => {
+    saidAtMs = performance.now();
+    process.stderr.write(`${Math.max(0, rows)} rows, ${bytesText(bytes)}${end}`);
+  };
+  return {
+    async *count(chunks: AsyncIterable<Buffer>) {
+      for await (const chunk of chunks) {
+        bytes += chunk.length;
+        for (let at = chunk.indexOf(lineEnd); at !== -1; at = chunk.indexOf(lineEnd, at + 1)) rows += 1;
+        if (performance.now() - saidAtMs >= progressEveryMs) say(inPlace ? '\r' : '\n');
+        yield chunk;
+      }
+    },
+    end: () => say('\n'),
+  };
 }
 
 const lineEnd = 0x0a;

@@ -6,7 +6,7 @@ import { pagesOf } from '../../connection/pages.ts';
 import { ListPrinter, type OutputFlags } from '../../output/print.ts';
 import type { Columns } from '../../output/table.ts';
 import { moneyText, percent } from '../../output/words.ts';
-import { findToken } from '../token.ts';
+import { findTokenId } from '../token.ts';
 import { type PeriodFlags, periodOf } from './period.ts';
 
 export interface FilterFlags {
@@ -77,44 +77,32 @@ function add<K extends string>(name: K, sum: Record<K, bigint> | undefined, part
 }
 
 /** What the flags say of the rows that count, as the API has it. */
-export async function filtersOf(admin: AdminConnection, { token, model = '', account = '' }: FilterFlags) {
-  const tokenId = token === undefined ? '' : ((await findToken(admin, token)).token?.tokenId ?? '');
-  return { tokenId, model, accountId: account };
+async function filtersOf(admin: AdminConnection, { token, model, account }: FilterFlags) {
+  return { tokenId: await findTokenId(admin, token), model, accountId: account };
 }
 
 function sumColumns(currency: string, compare: boolean): Columns<UsageRow> {
-  const columns: Columns<UsageRow> = {
+  return {
     requests: ({ usage }) => Number(usage?.totals?.requests ?? 0n),
     input: ({ usage }) => Number(usage?.totals?.inputTokens ?? 0n),
     cached: { of: ({ usage }) => Number(usage?.totals?.cachedTokens ?? 0n), spare: true },
     output: ({ usage }) => Number(usage?.totals?.outputTokens ?? 0n),
-    tokens: (row) => Number(tokensOf(row)),
-  };
-  return {
-    ...columns,
-    ...(compare ? { before: beforeText, change: changeText } : {}),
-    ...(currency === '' ? {} : { cost: ({ cost }) => costText(cost, currency) }),
-    ...(currency === '' || !compare ? {} : { 'cost before': ({ costBefore }) => costText(costBefore, currency) }),
+    tokens: ({ usage }) => tokensOf(usage?.totals),
+    ...(compare && { before: ({ before }) => tokensOf(before), change: changeText }),
+    ...(currency !== '' && { cost: ({ cost }) => costText(cost, currency) }),
+    ...(currency !== '' && compare && { 'cost before': ({ costBefore }) => costText(costBefore, currency) }),
   };
 }
 
-function tokensOf({ usage }: Pick<UsageRow, 'usage'>): bigint {
-  return (usage?.totals?.inputTokens ?? 0n) + (usage?.totals?.outputTokens ?? 0n);
-}
-
-function beforeOf({ before }: UsageRow): bigint {
-  return (before?.inputTokens ?? 0n) + (before?.outputTokens ?? 0n);
-}
-
-function beforeText(row: UsageRow): number {
-  return Number(beforeOf(row));
+function tokensOf(totals: UsageRow['before']): number {
+  return Number((totals?.inputTokens ?? 0n) + (totals?.outputTokens ?? 0n));
 }
 
 /** Of the tokens: "+20 %". */
-function changeText(row: UsageRow): string {
-  const before = beforeOf(row);
-  if (before === 0n) return 'new';
-  const change = Number(tokensOf(row) - before) / Number(before);
+function changeText({ usage, before }: UsageRow): string {
+  const tokensBefore = tokensOf(before);
+  if (tokensBefore === 0) return 'new';
+  const change = (tokensOf(usage?.totals) - tokensBefore) / tokensBefore;
   return `${change < 0 ? '' : '+'}${percent(change)}`;
 }
 
