@@ -1,15 +1,14 @@
 import { parseDocument, stringify } from 'yaml';
-import { type Environment, EnvReader } from './env-reader.ts';
+import { type Environment, type EnvReader, readSettings } from './env-reader.ts';
 import type { GatewayConfig, PoolFormat } from './gateway-config.ts';
 import { type GatewayFileInput, gatewayFileSchema } from './gateway-schema.ts';
 import { asWritten } from './written-gateway.ts';
 
 /** What the gateway does without a `gateway.yaml`, with an account for each key that is set. @throws ConfigError for a key that can't be sent. */
 export function defaultGatewayConfig(env: Environment): GatewayConfig {
-  const reader = new EnvReader(env);
-  const openaiKey = readKey(reader, 'OPENAI_API_KEY');
-  const anthropicKey = readKey(reader, 'ANTHROPIC_API_KEY');
-  reader.done();
+  const [openaiKey, anthropicKey] = readSettings(env, (reader) =>
+    ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY'].map((name) => readKey(reader, name)),
+  );
   const accounts: Accounts = [];
   if (openaiKey) accounts.push({ pool: 'responses', name: 'default', credential: { bearer: openaiKey } });
   if (anthropicKey) accounts.push({ pool: 'messages', name: 'default', credential: { api_key: anthropicKey } });

@@ -175,7 +175,7 @@ function isUrl(text: string, schemes: readonly string[]): boolean {
 }
 
 /** The settings that `read` reads, frozen. @throws one ConfigError with every problem found. */
-export function readSettings<T extends object>(env: Environment, read: (reader: EnvReader) => T): Readonly<T> {
+export function readSettings<T>(env: Environment, read: (reader: EnvReader) => T): Readonly<T> {
   const reader = new EnvReader(env);
   const settings = read(reader);
   reader.done();
@@ -196,15 +196,15 @@ export async function checkAll(checks: readonly (() => unknown)[]): Promise<void
 
 /** Checks that these settings, given with their defaults, name different ports; 0 stands for a free one. @throws ConfigError */
 export function checkPorts(env: Environment, defaults: Readonly<Record<string, number>>): void {
-  const reader = new EnvReader(env);
-  const taken = new Map<number, string>();
-  for (const [name, fallback] of Object.entries(defaults)) {
-    const port = reader.port(name, fallback);
-    const other = port === 0 ? undefined : taken.get(port);
-    if (other !== undefined) reader.problem(`${other} and ${name} are both ${port}. Each needs a port of its own.`);
-    taken.set(port, name);
-  }
-  reader.done();
+  readSettings(env, (reader) => {
+    const taken = new Map<number, string>();
+    for (const [name, fallback] of Object.entries(defaults)) {
+      const port = reader.port(name, fallback);
+      const other = port === 0 ? undefined : taken.get(port);
+      if (other !== undefined) reader.problem(`${other} and ${name} are both ${port}. Each needs a port of its own.`);
+      taken.set(port, name);
+    }
+  });
 }
 
 /** MAX_STREAM_SECONDS (3600): no answer lasts longer. The same for the edge, which ends it, and for adapters, which stop asking. */

@@ -5,8 +5,7 @@ import { TLSSocket } from 'node:tls';
 import { settingsRead } from '@gateway/config';
 import { mayReadMetrics, mayReadSettings, serviceNamesIn } from '@gateway/rpc';
 import type { Tls } from '@gateway/rpc/grpc';
-import { expositionType } from '@gateway/telemetry';
-import { processGauges } from './process-gauges.ts';
+import { expositionType, readBuild } from '@gateway/telemetry';
 import type { ServiceRuntime } from './service.ts';
 import { settingsPath } from './settings-path.ts';
 
@@ -32,7 +31,7 @@ export interface AdminServer extends AsyncDisposable {
  */
 export async function listenAdmin(options: AdminServerOptions): Promise<AdminServer> {
   const { logger } = options;
-  const { draining } = processGauges(options);
+  const draining = addProcessGauges(options);
   let isDraining = false;
   const notReady = async () => (isDraining ? 'stopping' : options.notReady());
   const answer = answersOf({ ...options, notReady });
@@ -68,6 +67,28 @@ function serverOf(tls: Tls | undefined, listener: RequestListener) {
   const server = createTlsServer({ ...tls.certificates, requestCert: true, rejectUnauthorized: false }, listener);
   tls.renew(server);
   return server;
+}
+
+/** What every process says of itself: its build, its clock, until when its certificate is valid. @returns whether it drains. */
+function addProcessGauges({ metrics, tls }: ServiceRuntime) {
+  const info = { name: 'gateway_build_info', help: 'Always 1; the labels say which build runs.' };
+  metrics.gauge({ ...info, labels: ['version', 'revision'] }).set({ ...readBuild() }, 1);
+  metrics.gauge({
+    name: 'gateway_clock_timestamp_seconds',
+    help: "The process's clock at the moment of the scrape.",
+    read: () => Date.now() / 1_000,
+  });
+  if (tls !== undefined) {
+    metrics.gauge({
+      name: 'gateway_certificate_not_after_timestamp_seconds',
+      help: 'When the certificate that this process proves itself with ends.',
+      read: () => tls.notAfter.getTime() / 1_000,
+    });
+  }
+  return metrics.gauge({
+    name: 'gateway_draining',
+    help: '1 while the process stops: it takes nothing new and lets running work end.',
+  });
 }
 
 /**

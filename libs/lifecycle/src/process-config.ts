@@ -51,6 +51,5 @@ export function checkExposure(env: Environment, hasGrpc: boolean): void {
       reader,
       hasGrpc ? { HOST: host, ...(adminHost !== host && { ADMIN_HOST: adminHost }) } : { ADMIN_HOST: adminHost },
     );
-    return {};
   });
 }

@@ -1,4 +1,4 @@
-import { ConfigError, type Environment, EnvReader, readTlsFiles } from '@gateway/config';
+import { ConfigError, type Environment, readSettings, readTlsFiles } from '@gateway/config';
 import type { OnFault } from '@gateway/rpc';
 import type { Channel, OnRefused, Refusal, Tls } from '@gateway/rpc/grpc';
 import type { Logger } from '@gateway/telemetry';
@@ -7,9 +7,7 @@ import type { ServiceRuntime } from './service.ts';
 
 /** What TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE name; undefined without them. @throws ConfigError when they can't be used. */
 export async function openTls(env: Environment, logger: Logger): Promise<Tls | undefined> {
-  const reader = new EnvReader(env);
-  const files = readTlsFiles(reader);
-  reader.done();
+  const files = readSettings(env, readTlsFiles);
   if (files === undefined) return undefined;
   const { Tls } = await import('@gateway/rpc/grpc');
   const onUnusable = (err: Error) =>

@@ -2,8 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { PoolOverviewSchema } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
-import { clientModelsOf } from './client-models.ts';
-import { clientSettingsFor, exportLine } from './client-settings.ts';
+import { clientModelsOf, clientSettingsFor, exportLine } from './client-settings.ts';
 
 const responses = { pool: { name: 'responses', format: ProviderFormat.RESPONSES } };
 const messages = { pool: { name: 'messages', format: ProviderFormat.MESSAGES } };

@@ -1,4 +1,5 @@
-import type { ClientModels } from './client-models.ts';
+import type { PoolOverview } from '@gateway/proto/admin/v1/pool_service_pb.js';
+import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 
 /** How a client is set up to use the gateway. The token is in the variable GATEWAY_TOKEN, and never in the text. */
 export interface ClientSettings {
@@ -17,37 +18,64 @@ export function clientSettingsFor(
   address: string,
   { chat, small, messages, responses }: ClientModels,
 ): readonly ClientSettings[] {
-  return [
-    settings('curl', 'curl', '', curl(address, chat)),
-    settings('openai-typescript', 'OpenAI SDK, TypeScript', 'hello.mts', openaiTypescript(address, chat)),
-    settings('openai-python', 'OpenAI SDK, Python', 'hello.py', openaiPython(address, chat)),
-    ...(messages === undefined
-      ? []
-      : [
-          settings(
-            'anthropic-typescript',
-            'Anthropic SDK, TypeScript',
-            'hello.mts',
-            anthropicTypescript(address, messages),
-            withoutV1,
-          ),
-          settings(
-            'anthropic-python',
-            'Anthropic SDK, Python',
-            'hello.py',
-            anthropicPython(address, messages),
-            withoutV1,
-          ),
-        ]),
-    settings('ai-sdk', 'Vercel AI SDK', 'hello.mts', aiSdk(address, chat)),
-    ...(messages === undefined
-      ? []
-      : [settings('claude-code', 'Claude Code', '', claudeCode(address, messages), claudeCodeNote)]),
-    ...(responses === undefined
-      ? []
-      : [settings('codex', 'Codex', '~/.codex/config.toml', codex(address, responses), codexNote)]),
-    settings('opencode', 'opencode', 'opencode.json', opencode(address, chat, small)),
+  const rows: readonly Row[] = [
+    ['curl', 'curl', '', chat, curl],
+    ['openai-typescript', 'OpenAI SDK, TypeScript', 'hello.mts', chat, openaiTypescript],
+    ['openai-python', 'OpenAI SDK, Python', 'hello.py', chat, openaiPython],
+    ['anthropic-typescript', 'Anthropic SDK, TypeScript', 'hello.mts', messages, anthropicTypescript, withoutV1],
+    ['anthropic-python', 'Anthropic SDK, Python', 'hello.py', messages, anthropicPython, withoutV1],
+    ['ai-sdk', 'Vercel AI SDK', 'hello.mts', chat, aiSdk],
+    ['claude-code', 'Claude Code', '', messages, claudeCode, claudeCodeNote],
+    ['codex', 'Codex', '~/.codex/config.toml', responses, codex, codexNote],
+    ['opencode', 'opencode', 'opencode.json', chat, (at, model) => opencode(at, model, small)],
   ];
+  return rows.flatMap(([id, client, file, model, textWith, note = '']) =>
+    model === undefined ? [] : [{ id, client, file, text: textWith(address, model).trim(), note }],
+  );
+}
+
+type Row = readonly [
+  id: string,
+  client: string,
+  file: string,
+  /** Undefined: no pool can serve the client. */
+  model: string | undefined,
+  textWith: (address: string, model: string) => string,
+  note?: string,
+];
+
+/** Models that clients can be set up with, one for each way to speak to the gateway. */
+export interface ClientModels {
+  /** For chat completions. */
+  readonly chat: string;
+  /** For the small jobs of agents, such as titles. */
+  readonly small: string;
+  /** Undefined: no pool speaks it. */
+  readonly messages: string | undefined;
+  readonly responses: string | undefined;
+}
+
+export function clientModelsOf({ pools, classes }: Pick<PoolOverview, 'pools' | 'classes'>): ClientModels {
+  const formats = new Map(pools.map(({ pool }) => [pool?.name, pool?.format]));
+  const formatOf = (candidate: string) => formats.get(poolOf(candidate));
+  const speaks = (format: ProviderFormat) => (candidate: string) => formatOf(candidate) === format;
+  const isMessages = speaks(ProviderFormat.MESSAGES);
+  const messages =
+    classes.find(({ candidates }) => candidates.every(isMessages)) ??
+    classes.find(({ candidates }) => candidates.some(isMessages));
+  const responses = classes.flatMap(({ candidates }) => candidates).find(speaks(ProviderFormat.RESPONSES));
+  const chat = classes[0]?.id ?? 'gateway/sterk';
+  return {
+    chat,
+    small: classes.find(({ effort }) => effort === 'low')?.id ?? chat,
+    messages: messages?.id,
+    responses: responses?.slice(poolOf(responses).length + 1),
+  };
+}
+
+/** Of "<pool>/<model>". */
+function poolOf(candidate: string): string {
+  return candidate.slice(0, Math.max(0, candidate.indexOf('/')));
 }
 
 /** Puts the token where all of them find it. */
@@ -58,10 +86,6 @@ export function exportLine(tokenText: string): string {
 const withoutV1 = 'The base URL has no /v1: this SDK adds it.';
 const claudeCodeNote = '/context asks some 30 times at once: a token for it wants 120 requests per minute or more.';
 const codexNote = 'Codex speaks Responses, which takes models of that pool by their own names, and no classes.';
-
-function settings(id: string, client: string, file: string, text: string, note = ''): ClientSettings {
-  return { id, client, file, text: text.trim(), note };
-}
 
 function curl(address: string, model: string): string {
   const body = { model, messages: [{ role: 'user', content: 'Hello' }], stream: true };

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { backendText, ConfigError, type Environment, EnvReader } from '@gateway/config';
+import { backendText, ConfigError, type Environment, EnvReader, readSettings } from '@gateway/config';
 import { type GatewayDatabase, migrate, pendingMigrations } from '@gateway/database';
 import { databaseUrl } from '@gateway/database/database-url';
 import { type IdentityConfig, readIdentityConfig } from '@gateway/identity/config';
@@ -71,21 +71,17 @@ export async function readIdentityKeys(env: Environment): Promise<IdentityConfig
 
 /** A shared database needs the variable, since every process on it must have the same key. @throws ConfigError */
 export function checkIdentityKeys(env: Environment): void {
-  const reader = new EnvReader(env);
-  if (reader.optional('DATABASE_URL') !== undefined) {
+  readSettings(env, (reader) => {
+    if (reader.optional('DATABASE_URL') === undefined) return;
     const why = 'Token hashes in the database of DATABASE_URL are made with it.';
     reader.required('TOKEN_HASH_KEY', why, '$(openssl rand -base64 32)');
-  }
-  reader.done();
+  });
   readIdentityConfig(env);
 }
 
 /** DATABASE_URL. @throws ConfigError */
 export function readDatabaseUrl(env: Environment): string | undefined {
-  const reader = new EnvReader(env);
-  const url = databaseUrl.optional(reader);
-  reader.done();
-  return url;
+  return readSettings(env, databaseUrl.optional);
 }
 
 /** Where it is, without user and password. */

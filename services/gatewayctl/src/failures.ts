@@ -1,6 +1,5 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { ConfigError } from '@gateway/config';
-import { GatewayError } from '@gateway/errors';
 import { InvalidFieldsSchema } from '@gateway/proto/admin/v1/invalid_fields_pb.js';
 import { CommanderError } from 'commander';
 
@@ -31,8 +30,7 @@ export function failureText(thrown: unknown, url: string): string {
 
 function textOf(thrown: unknown, url: string): string {
   if (thrown instanceof ConnectError) return callText(thrown, url);
-  if (thrown instanceof GatewayError || thrown instanceof Error) return thrown.message;
-  return String(thrown);
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 function callText({ code, rawMessage, cause }: ConnectError, url: string): string {

@@ -46,13 +46,15 @@ export function doctorCommand({ env, connect }: CommandContext): Command {
 async function examine(env: Environment, admin: AdminConnection): Promise<readonly Finding[]> {
   const { gateway } = admin;
   if (gateway === undefined) return [];
-  const here = [...(await diskOf(env))];
+  const here = await diskOf(env);
   const reached = await reach(gateway);
   if (reached.some(({ state }) => state === 'wrong')) return [...reached, ...here];
   const signedIn = await signIn(env, admin, gateway);
   if (signedIn.state === 'wrong') return [...reached, signedIn, ...here];
   const looks = [systemOf(admin.clientOf(SystemService)), poolsOf(admin.clientOf(PoolService))];
-  const looked = await Promise.all(looks.map((look) => orWrong(look, gateway.url)));
+  const looked = await Promise.all(
+    looks.map((look) => look.catch((thrown: unknown) => [wrong('gateway', failureText(thrown, gateway.url))])),
+  );
   return [...reached, signedIn, ...here, ...looked.flat()];
 }
 
@@ -64,8 +66,8 @@ async function reach({ url, get }: RunningGateway): Promise<readonly Finding[]> 
     answer.resume();
     const tookMs = Date.now() - beganAtMs;
     if (answer.statusCode !== 200) {
-      const text = `${url} answers with ${answer.statusCode}`;
-      return [wrong('address', text, 'Set GATEWAY_ADMIN_URL to the address of the admin service.')];
+      const remedy = 'Set GATEWAY_ADMIN_URL to the address of the admin service.';
+      return [wrong('address', `${url} answers with ${answer.statusCode}`, remedy)];
     }
     const finding = fine('address', `${url} answers within ${durationText(tookMs)}`);
     return [finding, ...clockOf(answer.headers.date, beganAtMs + tookMs / 2)];
@@ -93,7 +95,7 @@ async function signIn(env: Environment, admin: AdminConnection, { url }: Running
     const isRefused = thrown instanceof ConnectError && thrown.code === Code.Unauthenticated;
     const text = token === undefined ? 'there is no token' : `the token of ${token.origin} is refused`;
     if (isRefused) return wrong('sign-in', text, 'Run gatewayctl login with the token of an operator.');
-    return wrong('sign-in', failureText(thrown, url), '');
+    return wrong('sign-in', failureText(thrown, url));
   }
 }
 
@@ -103,13 +105,12 @@ async function systemOf(system: Client<typeof SystemService>): Promise<readonly 
     system.listReplicas({}, { timeoutMs }),
   ]);
   const attention = (overview?.attention ?? []).map(({ severity, text }) =>
-    severity === Severity.CRITICAL ? wrong('gateway', text, '') : warning('gateway', text, ''),
+    severity === Severity.CRITICAL ? wrong('gateway', text) : warning('gateway', text),
   );
-  const ready = replicas.filter((replica) => replica.ready);
   const services = new Set(replicas.map(({ service }) => service)).size;
   // Those that are not ready are among what needs attention.
-  const all =
-    ready.length === replicas.length ? [fine('replicas', `all ${ready.length} of ${services} services are ready`)] : [];
+  const areReady = replicas.every(({ ready }) => ready);
+  const all = areReady ? [fine('replicas', `all ${replicas.length} of ${services} services are ready`)] : [];
   const looked = [...clocksOf(replicas), versionsOf(replicas), ...disksOf(replicas), ...certificatesOf(replicas)];
   return [...all, ...looked, ...attention];
 }
@@ -135,33 +136,25 @@ function disksOf(replicas: readonly Replica[]): readonly Finding[] {
 }
 
 function versionsOf(replicas: readonly Replica[]): Finding {
-  const versions = [...new Set(replicas.flatMap(({ version }) => (version === '' ? [] : [version])))].toSorted();
+  const versions = [...new Set(replicas.map(({ version }) => version).filter((version) => version !== ''))].toSorted();
   const own = readBuild().version;
-  if (versions.length > 1) {
-    return warning(
-      'versions',
-      `replicas run ${versions.join(' and ')}`,
-      'End the rollout: replace those of the older version.',
-    );
+  const [first = own, ...others] = versions;
+  if (others.length > 0) {
+    const remedy = 'End the rollout: replace those of the older version.';
+    return warning('versions', `replicas run ${versions.join(' and ')}`, remedy);
   }
-  if (versions.length === 1 && versions[0] !== own) {
-    return warning(
-      'versions',
-      `the gateway runs ${versions.join()}, this is gatewayctl ${own}`,
-      'Use the gatewayctl of its version.',
-    );
+  if (first !== own) {
+    const text = `the gateway runs ${first}, this is gatewayctl ${own}`;
+    return warning('versions', text, 'Use the gatewayctl of its version.');
   }
   return fine('versions', `all run ${own}, as this gatewayctl`);
 }
 
 /** Those that expire soon are among what needs attention. */
 function certificatesOf(replicas: readonly Replica[]): readonly Finding[] {
-  const ends = replicas.flatMap(({ figures: { certificate_expires_at: end } }) =>
-    end === undefined ? [] : [end * 1_000],
-  );
-  if (ends.length === 0) return [];
-  const leftMs = Math.min(...ends) - Date.now();
-  if (leftMs <= 0) return [];
+  const ends = replicas.flatMap(({ figures }) => figures.certificate_expires_at ?? []);
+  const leftMs = Math.min(...ends) * 1_000 - Date.now();
+  if (ends.length === 0 || leftMs <= 0) return [];
   return [fine('certificates', `the first of ${ends.length} expires in ${durationText(leftMs)}`)];
 }
 
@@ -192,13 +185,9 @@ function diskFinding(whose: string, freeBytes: number, sizeBytes: number): Findi
   return warning('disk', text, 'Make room: usage that waits, and an embedded database, are kept there.');
 }
 
-async function orWrong(look: Promise<readonly Finding[]>, url: string): Promise<readonly Finding[]> {
-  return await look.catch((thrown: unknown) => [wrong('gateway', failureText(thrown, url), '')]);
-}
-
 const fine = (about: string, text: string): Finding => ({ about, state: 'fine', text, remedy: '' });
-const warning = (about: string, text: string, remedy: string): Finding => ({ about, state: 'warning', text, remedy });
-const wrong = (about: string, text: string, remedy: string): Finding => ({ about, state: 'wrong', text, remedy });
+const warning = (about: string, text: string, remedy = ''): Finding => ({ about, state: 'warning', text, remedy });
+const wrong = (about: string, text: string, remedy = ''): Finding => ({ about, state: 'wrong', text, remedy });
 
 const marks: Readonly<Record<Finding['state'], readonly [string, Color]>> = {
   fine: ['✓', 'green'],

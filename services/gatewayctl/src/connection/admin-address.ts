@@ -1,4 +1,4 @@
-import { type Environment, EnvReader } from '@gateway/config';
+import { type Environment, readSettings } from '@gateway/config';
 
 /** Where the admin service is. */
 export interface AdminAddress {
@@ -9,9 +9,9 @@ export interface AdminAddress {
 
 /** GATEWAY_ADMIN_URL, else ADMIN_PORT (9090) of this machine. @throws ConfigError */
 export function readAdminAddress(env: Environment): AdminAddress {
-  const reader = new EnvReader(env);
-  const named = reader.optionalUrl('GATEWAY_ADMIN_URL', 'http://127.0.0.1:9090', ['http', 'https']);
-  const port = reader.port('ADMIN_PORT', 9090);
-  reader.done();
-  return { url: named ?? `http://127.0.0.1:${port}`, isNamed: named !== undefined };
+  return readSettings(env, (reader) => {
+    const named = reader.optionalUrl('GATEWAY_ADMIN_URL', 'http://127.0.0.1:9090', ['http', 'https']);
+    const port = reader.port('ADMIN_PORT', 9090);
+    return { url: named ?? `http://127.0.0.1:${port}`, isNamed: named !== undefined };
+  });
 }

@@ -5,7 +5,7 @@ import { Agent, request as httpsRequest } from 'node:https';
 import type { DescService } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError, createClient, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { type Environment, EnvReader, readTlsFiles } from '@gateway/config';
+import { type Environment, readSettings, readTlsFiles } from '@gateway/config';
 import { identityCheck } from '@gateway/rpc/call-table';
 import { type AdminAddress, readAdminAddress } from './admin-address.ts';
 import { findAdminToken } from './admin-token.ts';
@@ -59,10 +59,23 @@ export function connectTo(env: Environment): Connect {
 async function connectToGateway(env: Environment, { url }: AdminAddress): Promise<AdminConnection> {
   const token = (await findAdminToken(env, url))?.token;
   const transport = gatewayTransport(env, url, token);
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const request = new URL(url).protocol === 'https:' ? httpsRequest : httpRequest;
   return {
     clientOf: (service) => createClient(service, transport),
     database: undefined,
-    gateway: { url, get: (path, signal) => getFrom(new URL(path, url), { agent: agentFor(env, url), token, signal }) },
+    gateway: {
+      url,
+      async get(path, signal) {
+        const asked = request(new URL(path, url), { agent: agentFor(env, url), headers, signal });
+        try {
+          const [answer] = await once(asked.end(), 'response', { signal });
+          return answer;
+        } catch (thrown) {
+          throw ConnectError.from(thrown, Code.Unavailable);
+        }
+      },
+    },
     async [Symbol.asyncDispose]() {},
   };
 }
@@ -70,7 +83,7 @@ async function connectToGateway(env: Environment, { url }: AdminAddress): Promis
 /** @param token undefined: for the calls that need none. */
 export function gatewayTransport(env: Environment, url: string, token: string | undefined): Transport {
   const signIn: Interceptor = (next) => (request) => {
-    if (token !== undefined) request.header.set('authorization', bearer(token));
+    if (token !== undefined) request.header.set('authorization', `Bearer ${token}`);
     return next(request);
   };
   return createConnectTransport({
@@ -82,29 +95,9 @@ export function gatewayTransport(env: Environment, url: string, token: string | 
   });
 }
 
-async function getFrom(
-  url: URL,
-  { agent, token, signal }: { agent: Agent | undefined; token: string | undefined; signal: AbortSignal | undefined },
-): Promise<IncomingMessage> {
-  const headers = token === undefined ? {} : { authorization: bearer(token) };
-  const asked = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, { agent, headers, signal });
-  try {
-    const [answer] = await once(asked.end(), 'response', { signal });
-    return answer;
-  } catch (thrown) {
-    throw ConnectError.from(thrown, Code.Unavailable);
-  }
-}
-
-function bearer(token: string): string {
-  return `Bearer ${token}`;
-}
-
 /** With TLS_CA_FILE and the rest of TLS the service itself is reached, by the name in its certificate; without, whoever has the host's. */
 function agentFor(env: Environment, url: string): Agent | undefined {
-  const reader = new EnvReader(env);
-  const files = readTlsFiles(reader);
-  reader.done();
+  const files = readSettings(env, readTlsFiles);
   if (files === undefined || !url.startsWith('https:')) return undefined;
   const [cert, key, ca] = [files.certFile, files.keyFile, files.caFile].map((file) => readFileSync(file));
   return new Agent({ keepAlive: true, cert, key, ca, checkServerIdentity: identityCheck('admin') });

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type Environment, EnvReader, isLoopback } from '@gateway/config';
+import { type Environment, isLoopback, readSettings } from '@gateway/config';
 import { z } from 'zod';
 
 /** What a command signs in with, and where that came from. */
@@ -12,10 +12,10 @@ export interface AdminToken {
 
 /** GATEWAY_ADMIN_TOKEN, else what `gatewayctl login` stored, else what the embedded default wrote. @throws ConfigError */
 export async function findAdminToken(env: Environment, url: string): Promise<AdminToken | undefined> {
-  const reader = new EnvReader(env);
-  const set = reader.optional('GATEWAY_ADMIN_TOKEN');
-  const data = reader.string('GATEWAY_DATA', './data');
-  reader.done();
+  const { set, data } = readSettings(env, (reader) => ({
+    set: reader.optional('GATEWAY_ADMIN_TOKEN'),
+    data: reader.string('GATEWAY_DATA', './data'),
+  }));
   if (set !== undefined) return { token: set, origin: 'GATEWAY_ADMIN_TOKEN' };
   const login = await storedLogin(env, url);
   if (login !== undefined) return { token: login, origin: 'gatewayctl login' };

@@ -23,18 +23,11 @@ export async function tryChecks(flags: ConformanceFlags): Promise<void> {
   const unknown = flags.only?.find((name) => !allChecks.some((check) => check.name === name));
   if (unknown !== undefined) throw new UsageError(`there is no check ${unknown}; --list names all.`);
   await using stack = new AsyncDisposableStack();
-  const double =
-    flags.providerPort === undefined ? undefined : stack.use(await startProviderDouble({ port: flags.providerPort }));
+  const { providerPort: port } = flags;
+  const double = port === undefined ? undefined : stack.use(await startProviderDouble({ port }));
   const endpoints = flags.endpoint ?? (Object.keys(paths) as Endpoint[]);
   const target = await withModelsFound(asked, endpoints, AbortSignal.timeout(60_000));
-  const options = {
-    target,
-    double,
-    checks: allChecks,
-    levels: flags.level,
-    endpoints: flags.endpoint,
-    only: flags.only,
-  };
+  const options = { target, double, ...chosenBy(flags) };
   const total = heldTo(options).length;
   if (total === 0) throw new UsageError(nothingToCheck(target));
   const results: Result[] = [];
@@ -61,13 +54,13 @@ function targetOf(flags: ConformanceFlags): Target {
   if (secondAccount && providerPort === undefined) throw new UsageError('--second-account needs --provider-port.');
   return {
     url: url.replace(/\/(v1\/?)?$/, ''),
-    token,
-    limitedToken,
-    limitedRequestsPerMinute: limitedRpm,
-    models: model,
-    headers: header,
-    hasSecondAccount: secondAccount === true,
+    ...{ token, limitedToken, limitedRequestsPerMinute: limitedRpm },
+    ...{ models: model, headers: header, hasSecondAccount: secondAccount === true },
   };
+}
+
+function chosenBy({ level: levels, endpoint: endpoints, only }: ConformanceFlags) {
+  return { checks: allChecks, levels, endpoints, only };
 }
 
 function nothingToCheck({ models }: Target): string {
@@ -89,11 +82,12 @@ function progress(line: string): void {
 }
 
 /** `gatewayctl conformance --list` */
-export function listChecks({ output, endpoint, level, only }: ConformanceFlags): void {
+export function listChecks(flags: ConformanceFlags): void {
+  const { output } = flags;
   if (output === 'junit') throw new UsageError('--list has no JUnit form; choose table or json.');
   const models = Object.fromEntries(Object.keys(paths).map((name) => [name, '']));
   const target: Target = { url: '', token: '', models };
-  const chosen = new Set(heldTo({ target, checks: allChecks, levels: level, endpoints: endpoint, only }));
+  const chosen = new Set(heldTo({ target, ...chosenBy(flags) }));
   const rows = allChecks
     .filter((each) => chosen.has(each))
     .map(({ name, level, endpoints, needs = [], rule, source }) => ({ name, level, endpoints, needs, rule, source }));
