@@ -27,10 +27,8 @@ export interface GatewaySource {
 export type PoolConfig = GatewayConfig['pools'][number];
 /** The wire format of a pool's provider: POST /v1/responses or POST /v1/messages. */
 export type PoolFormat = PoolConfig['format'];
-/** What the models take whose ids fit a pattern. Of several that fit a model, the first one counts. */
-export type ModelTraitsConfig = PoolConfig['modelTraits'][number];
-/** What a model takes. Undefined: as the adapter's own tables say. */
-export type ModelTraits = ModelTraitsConfig['traits'];
+/** What models take whose ids fit a pattern. Undefined: as the adapter's own tables say. */
+export type ModelTraits = PoolConfig['modelTraits'][number]['traits'];
 /** How a Messages model is asked to think: not at all, with a budget of tokens, or as much as it needs. */
 export type ThinkingMode = NonNullable<ModelTraits['thinking']>;
 /** What comes closest to no thinking, of a model with adaptive thinking. */

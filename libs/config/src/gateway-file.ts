@@ -37,7 +37,7 @@ export function parseGatewayFile(text: string, path: string, env: Environment): 
   return { ...parsed.data, source: undefined, written: asWritten(text, document, written) };
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly signal: AbortSignal;
   /** Goes over to what the file says now. Throws ConfigError when that is not possible. */
   readonly apply: (gateway: GatewayConfig) => Promise<void>;
@@ -127,7 +127,7 @@ function withoutQuotedSource(message: string): string {
   return message.split(':', 1)[0] ?? '';
 }
 
-export interface PlacedProblem {
+interface PlacedProblem {
   /** Empty: the whole. */
   readonly place: string;
   readonly text: string;

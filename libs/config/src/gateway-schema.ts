@@ -64,22 +64,15 @@ const modelTraits = z
       .enum(['none', 'budget', 'adaptive'])
       .optional()
       .describe('Format messages: not at all, enabled with a budget of tokens, or adaptive.'),
-    thinking_by_default: z
-      .boolean()
-      .optional()
-      .describe('Format messages, adaptive thinking: whether the model thinks when the request says nothing.'),
+    thinking_by_default: flag(
+      'Format messages, adaptive thinking: whether the model thinks when the request says nothing.',
+    ),
     thinking_least: z
       .enum(['disabled', 'between_tools', 'low_effort'])
       .optional()
       .describe('Format messages, adaptive thinking: what is sent for the effort none.'),
-    forced_tool_choice: z
-      .boolean()
-      .optional()
-      .describe('Format messages: whether tool_choice may make the model call a tool.'),
-    structured_output: z
-      .boolean()
-      .optional()
-      .describe('Format messages: whether JSON schemas for the answer and strict tools are understood.'),
+    forced_tool_choice: flag('Format messages: whether tool_choice may make the model call a tool.'),
+    structured_output: flag('Format messages: whether JSON schemas for the answer and strict tools are understood.'),
     max_output_tokens: z
       .int()
       .min(1)
@@ -221,6 +214,10 @@ export type GatewayFileInput = z.input<typeof gatewayFileSchema>;
 /** The JSON Schema of `gateway.yaml`, for editors. */
 export function gatewayJsonSchema(): Readonly<Record<string, unknown>> {
   return { title: 'gateway.yaml', ...z.toJSONSchema(gatewayFileSchema, { io: 'input' }) };
+}
+
+function flag(text: string) {
+  return z.boolean().optional().describe(text);
 }
 
 /** Only the first slash separates: a provider's model id may hold slashes of its own. */

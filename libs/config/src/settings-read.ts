@@ -6,7 +6,7 @@ export interface SettingRead {
   readonly origin: SettingOrigin;
 }
 
-export type SettingOrigin = 'environment' | 'file' | 'default';
+type SettingOrigin = 'environment' | 'file' | 'default';
 
 const read = new Map<string, SettingRead>();
 

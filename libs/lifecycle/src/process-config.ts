@@ -8,8 +8,6 @@ import {
 import { type LogLevel, logLevels } from '@gateway/telemetry';
 
 /** The settings that every process has. */
-export type OwnConfig = Readonly<ReturnType<typeof readOwnConfig>>;
-
 export function readOwnConfig(reader: EnvReader, logLevel: LogLevel) {
   const host = reader.string('HOST', '127.0.0.1');
   return {

@@ -15,7 +15,7 @@ import { warnOfUnreachableBackends } from './unreachable-backends.ts';
 export type ServiceFactory = (env: Environment, runtime: ServiceRuntime) => Promise<Service>;
 
 /** What is looked at before a service is built, so that all problems are reported at once. */
-export interface ServiceChecks {
+interface ServiceChecks {
   /** Reads what the factory will read. @throws ConfigError */
   readonly settings: (env: Environment) => unknown;
   /** Servers that it works with, and does without while they are away. */

@@ -17,7 +17,7 @@ import type { AllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
 import { readDatabaseUrl } from './gateway-database.ts';
 
-export interface AdminOptions {
+interface AdminOptions {
   readonly env: Environment;
   readonly config: AllInOneConfig;
   readonly runtime: ServiceRuntime;

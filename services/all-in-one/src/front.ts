@@ -16,7 +16,7 @@ import { createResponsesAdapterService } from '@gateway/responses-adapter/servic
 import { type Client, directClientOf } from '@gateway/rpc';
 
 /** How the front reaches the services that there is one of in the whole gateway. */
-export type ClientOf = <S extends DescService>(service: S) => Client<S>;
+type ClientOf = <S extends DescService>(service: S) => Client<S>;
 
 /** What there may be many of: the edge and its adapters, in one process. Starting it starts all of them. */
 export async function createFront(

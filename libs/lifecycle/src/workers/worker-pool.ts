@@ -9,7 +9,7 @@ import { StartFailure } from '../failed-process.ts';
 import type { Service, ServiceRuntime } from '../service.ts';
 import type { FromWorker, ToWorker } from './run-worker.ts';
 
-export interface WorkerPoolOptions {
+interface WorkerPoolOptions {
   /** The module that a worker runs: it calls `runWorker`. It reads the port from PORT. */
   readonly program: string;
   readonly args?: readonly string[];

@@ -20,7 +20,7 @@ export function completionCommands(): { readonly completion: Command; readonly c
 }
 
 /** What may stand in place of the last word. */
-export function candidatesFor(program: Command, words: readonly string[]): readonly string[] {
+function candidatesFor(program: Command, words: readonly string[]): readonly string[] {
   const begun = words.at(-1) ?? '';
   const before = words.slice(0, -1);
   const command = before.reduce((at, word) => at.commands.find((each) => namesOf(each).includes(word)) ?? at, program);

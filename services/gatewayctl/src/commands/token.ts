@@ -182,19 +182,18 @@ function kindText(kind = TokenKind.UNSPECIFIED): string {
   return kind === TokenKind.PERSONAL ? 'personal' : 'service';
 }
 
-/** "12 of 60": what is used of the limit; the limit alone when the limiter could not be asked. */
 function requestsText({ token, limits }: TokenListing): string {
-  const limit = token?.limits?.requestsPerMinute;
-  const left = limits?.requests?.remaining;
-  if (limit === undefined) return '–';
-  return left === undefined ? `${limit}` : `${Math.max(0, limit - left)} of ${limit}`;
+  return usedText(token?.limits?.requestsPerMinute, limits?.requests?.remaining);
 }
 
 function tokensText({ token, limits }: TokenListing): string {
-  const limit = token?.limits?.tokensPerDay;
-  const left = limits?.tokens?.remaining;
+  return usedText(token?.limits?.tokensPerDay, limits?.tokens?.remaining);
+}
+
+/** "12 of 60": what is used of the limit; the limit alone when the limiter could not be asked. */
+function usedText(limit: number | bigint | undefined, left: number | bigint | undefined): string {
   if (limit === undefined) return '–';
-  return left === undefined ? `${limit}` : `${limit > left ? limit - left : 0n} of ${limit}`;
+  return left === undefined ? `${limit}` : `${limit > left ? BigInt(limit) - BigInt(left) : 0} of ${limit}`;
 }
 
 function stateCell({ token }: TokenListing): Cell {

@@ -19,7 +19,7 @@ export interface AdminConnection extends AsyncDisposable {
   readonly gateway: RunningGateway | undefined;
 }
 
-export interface OwnDatabase {
+interface OwnDatabase {
   /** In words for a person. */
   readonly description: string;
   /** A shared one may have other gateways, with counters in their Redis. */
@@ -35,7 +35,7 @@ export interface RunningGateway {
 /** How a command gets to the admin API: once, when it needs it. */
 export type Connect = (options?: ConnectOptions) => Promise<AdminConnection>;
 
-export interface ConnectOptions {
+interface ConnectOptions {
   /** The command asks a running gateway what only that knows. */
   readonly running?: true | undefined;
   /** It makes texts of tokens, for which the gateway's own key is needed. */

@@ -5,7 +5,7 @@ import { type Environment, isLoopback, readSettings } from '@gateway/config';
 import { z } from 'zod';
 
 /** What a command signs in with, and where that came from. */
-export interface AdminToken {
+interface AdminToken {
   readonly token: string;
   readonly origin: string;
 }

@@ -44,42 +44,27 @@ export function documentOf(output: 'json' | 'yaml', value: Plain): string {
 }
 
 /** Prints messages as rows, page after page. */
-export class ListPrinter<T extends Message> {
-  readonly #output: OutputFlags['output'];
-  readonly #schema: GenMessage<T>;
-  readonly #table: Table<T>;
-  #printed = 0;
-
-  constructor({ output }: OutputFlags, schema: GenMessage<T>, columns: Columns<T>) {
-    this.#output = output;
-    this.#schema = schema;
-    this.#table = new Table(columns);
-  }
-
-  add(messages: readonly T[]): void {
-    if (messages.length === 0) return;
-    if (this.#output === 'table') print(this.#table.linesOf(messages));
-    else print(messages.map((message, index) => this.#element(message, this.#printed + index)).join(''));
-    this.#printed += messages.length;
-  }
-
-  get isEmpty(): boolean {
-    return this.#printed === 0;
-  }
-
-  /** @param whenNone what a person should know when there was nothing to print. */
-  end(whenNone: string): void {
-    if (this.#output === 'json') print(this.#printed === 0 ? '[]\n' : '\n]\n');
-    else if (this.#printed > 0) return;
-    else if (this.#output === 'yaml') print('[]\n');
-    else note(whenNone);
-  }
-
-  #element(message: T, index: number): string {
-    const plain = toPlain(this.#schema, message);
-    if (this.#output === 'yaml') return stringify([plain]);
-    return `${index === 0 ? '[\n' : ',\n'}${JSON.stringify(plain)}`;
-  }
+export function listPrinter<T extends Message>({ output }: OutputFlags, schema: GenMessage<T>, columns: Columns<T>) {
+  const table = new Table(columns);
+  let printed = 0;
+  const documentAt = (index: number, value: Plain) =>
+    output === 'yaml' ? stringify([value]) : `${index === 0 ? '[\n' : ',\n'}${JSON.stringify(value)}`;
+  return {
+    isEmpty: () => printed === 0,
+    add(messages: readonly T[]): void {
+      if (messages.length === 0) return;
+      if (output === 'table') print(table.linesOf(messages));
+      else print(messages.map((message, index) => documentAt(printed + index, toPlain(schema, message))).join(''));
+      printed += messages.length;
+    },
+    /** @param whenNone what a person should know when there was nothing to print. */
+    end(whenNone: string): void {
+      if (output === 'json') print(printed === 0 ? '[]\n' : '\n]\n');
+      else if (printed > 0) return;
+      else if (output === 'yaml') print('[]\n');
+      else note(whenNone);
+    },
+  };
 }
 
 export async function printList<T extends Message>(
@@ -88,7 +73,7 @@ export async function printList<T extends Message>(
   pages: AsyncIterable<readonly T[]> | Iterable<readonly T[]>,
   { columns, whenNone }: { readonly columns: Columns<T>; readonly whenNone: string },
 ): Promise<void> {
-  const printer = new ListPrinter(flags, schema, columns);
+  const printer = listPrinter(flags, schema, columns);
   for await (const messages of pages) printer.add(messages);
   printer.end(whenNone);
 }

@@ -44,16 +44,29 @@ export class Table<T> {
     return [...(isFirst ? [headings] : []), ...rows].map((row) => lineOf(row, widths)).join('');
   }
 
+  /** Widths that fit into a line: spare columns go, the last one first, and then the widest texts are cut. A column of width 0 is left out. */
   #widthsFor(rows: readonly (readonly Cell[])[]): readonly number[] {
-    const natural = this.#columns.map(([name], index) =>
+    const widths = this.#columns.map(([name], index) =>
       Math.max(...[name, ...rows.map((row) => row[index] ?? '')].map((cell) => [...textOf(cell)].length)),
     );
     const terminal = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
     const fixed = this.#columns.map((_, index) => rows.some((row) => typeof row[index] === 'number'));
-    const spares = this.#columns.flatMap(([, { spare }], index) => (spare ? [index] : []));
-    return fitted({ natural, fixed, spares }, terminal);
+    const smallest = (width: number, index: number) => (fixed[index] ? width : Math.min(width, least));
+    for (const [index, [, { spare }]] of [...this.#columns.entries()].toReversed()) {
+      if (spare && lineWidth(widths.map(smallest)) > terminal) widths[index] = 0;
+    }
+    while (lineWidth(widths) > terminal) {
+      const widest = Math.max(...widths.filter((_, index) => !fixed[index]));
+      if (widest <= least) break;
+      widths[widths.findLastIndex((width, index) => !fixed[index] && width === widest)] = widest - 1;
+    }
+    return widths;
   }
 }
+
+/** A text of a narrower column is cut to so much at least. */
+const least = 10;
+const gap = 2;
 
 /** Rows of a name and a value each. */
 export function factSheet(facts: Readonly<Record<string, Cell | undefined>>): string {
@@ -62,33 +75,6 @@ export function factSheet(facts: Readonly<Record<string, Cell | undefined>>): st
   );
   const width = Math.max(...known.map(([name]) => name.length));
   return known.map(([name, cell]) => `${colored(name.padEnd(width), 'dim')}  ${shown(cell, textOf(cell))}\n`).join('');
-}
-
-/** A text of a narrower column is cut to so much at least. */
-const least = 10;
-const gap = 2;
-
-interface Widths {
-  readonly natural: readonly number[];
-  /** Columns that are not cut. */
-  readonly fixed: readonly boolean[];
-  /** Columns that may go. */
-  readonly spares: readonly number[];
-}
-
-/** Widths that fit into a line: spare columns go, the last one first, and then the widest texts are cut. A column of width 0 is left out. */
-function fitted({ natural, fixed, spares }: Widths, terminal: number): readonly number[] {
-  const widths = [...natural];
-  const smallest = (width: number, index: number) => (fixed[index] ? width : Math.min(width, least));
-  for (const index of spares.toReversed()) {
-    if (lineWidth(widths.map(smallest)) > terminal) widths[index] = 0;
-  }
-  while (lineWidth(widths) > terminal) {
-    const widest = Math.max(...widths.filter((_, index) => !fixed[index]));
-    if (widest <= least) break;
-    widths[widths.findLastIndex((width, index) => !fixed[index] && width === widest)] = widest - 1;
-  }
-  return widths;
 }
 
 function lineWidth(widths: readonly number[]): number {

@@ -3,7 +3,7 @@ import { type UsageRow, UsageRowSchema, UsageService } from '@gateway/proto/admi
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import type { AdminConnection } from '../../connection/admin-connection.ts';
 import { pagesOf } from '../../connection/pages.ts';
-import { ListPrinter, type OutputFlags } from '../../output/print.ts';
+import { listPrinter, type OutputFlags } from '../../output/print.ts';
 import type { Columns } from '../../output/table.ts';
 import { moneyText, percent } from '../../output/words.ts';
 import { findTokenId } from '../token.ts';
@@ -38,17 +38,18 @@ export const groupings = {
 export async function reportUsage(admin: AdminConnection, flags: ReportFlags & OutputFlags): Promise<void> {
   const { by, compare = false } = flags;
   const { grouping, keys } = groupings[by];
-  const request = { ...periodOf(flags), ...(await filtersOf(admin, flags)), grouping, compare };
+  const filter = { tokenId: await findTokenId(admin, flags.token), model: flags.model, accountId: flags.account };
+  const request = { ...periodOf(flags), ...filter, grouping, compare };
   const total = create(UsageRowSchema, totalRow);
-  let printer: ListPrinter<UsageRow> | undefined;
+  let printer: ReturnType<typeof listPrinter<UsageRow>> | undefined;
   const pages = pagesOf((pageToken) => admin.clientOf(UsageService).reportUsage({ ...request, pageToken }));
   for await (const { rows, currency } of pages) {
-    printer ??= new ListPrinter(flags, UsageRowSchema, { ...keys, ...sumColumns(currency, compare) });
+    printer ??= listPrinter(flags, UsageRowSchema, { ...keys, ...sumColumns(currency, compare) });
     printer.add(rows);
     for (const row of rows) addTo(total, row);
   }
   // Programs add up for themselves: a row of another kind would be in their way.
-  if (flags.output === 'table' && printer?.isEmpty === false) printer.add([total]);
+  if (flags.output === 'table' && printer?.isEmpty() === false) printer.add([total]);
   printer?.end(`Nothing was used from ${request.firstDay} to ${request.lastDay}.`);
 }
 
@@ -74,11 +75,6 @@ function addTo(total: UsageRow, row: UsageRow): void {
 
 function add<K extends string>(name: K, sum: Record<K, bigint> | undefined, part: Record<K, bigint> | undefined): void {
   if (sum !== undefined && part !== undefined) sum[name] += part[name];
-}
-
-/** What the flags say of the rows that count, as the API has it. */
-async function filtersOf(admin: AdminConnection, { token, model, account }: FilterFlags) {
-  return { tokenId: await findTokenId(admin, token), model, accountId: account };
 }
 
 function sumColumns(currency: string, compare: boolean): Columns<UsageRow> {
