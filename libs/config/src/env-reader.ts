@@ -65,7 +65,7 @@ export class EnvReader {
 
   optionalPeerUrl(name: string, example: string): string | undefined {
     const scheme = this.#peerScheme;
-    const text = this.optionalUrl(name, example.replace('http', scheme), ['http', 'https']);
+    const text = this.optionalUrl(name, example.replace('http', scheme));
     if (text !== undefined && !text.startsWith(`${scheme}:`)) {
       const reason = `TLS_CERT_FILE is ${scheme === 'https' ? '' : 'not '}set`;
       this.problem(
@@ -75,7 +75,7 @@ export class EnvReader {
     return text;
   }
 
-  optionalUrl(name: string, example: string, schemes: readonly string[] = ['http']): string | undefined {
+  optionalUrl(name: string, example: string, schemes: readonly string[] = ['http', 'https']): string | undefined {
     const text = this.optional(name);
     return text && this.#checkedUrls(name, [text], example, schemes)[0];
   }

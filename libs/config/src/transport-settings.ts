@@ -38,7 +38,7 @@ export function isLoopback(host: string): boolean {
 export type Proxies = Readonly<ReturnType<typeof readProxies>>;
 
 export function readProxies(reader: EnvReader) {
-  const proxy = (name: string) => reader.optionalUrl(name, 'http://proxy.example.com:3128', ['http', 'https']) ?? '';
+  const proxy = (name: string) => reader.optionalUrl(name, 'http://proxy.example.com:3128') ?? '';
   const noProxy = reader.optional('no_proxy') ?? reader.optional('NO_PROXY') ?? '';
   return {
     httpsProxy: proxy('https_proxy') || proxy('HTTPS_PROXY'),

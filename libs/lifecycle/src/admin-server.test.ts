@@ -23,8 +23,8 @@ async function anAdminServer(changes: Partial<AdminServerOptions> = {}) {
   const note = (about: Logged['about'], text: string) => void logged.push({ about, text });
   const metrics = new Metrics();
   const server = await listenAdmin({
-    host: '127.0.0.1',
-    port: 0,
+    adminHost: '127.0.0.1',
+    adminPort: 0,
     // All of a logger that the admin server uses.
     logger: { error: note, warn: note } as unknown as Logger,
     metrics,
@@ -95,7 +95,7 @@ describe('health on the admin port', () => {
     expect(JSON.parse(answer.text)).toContainEqual({ name: 'ADMIN_SERVER_TEST', value: 'seen', origin: 'environment' });
     expect((await send(`${url}/settings`, 'GET', {})).status).toBe(403);
     expect((await send(`${url}/settings`, 'POST', { origin: 'http://evil.example' })).status).toBe(403);
-    const app = await anAdminServer({ app: (_request, response) => void response.writeHead(418).end() });
+    const app = await anAdminServer({ adminApp: (_request, response) => void response.writeHead(418).end() });
     expect((await send(`${app.url}/settings`, 'POST', {})).status).toBe(418);
   });
 
@@ -145,7 +145,7 @@ describe('all else on the admin port', () => {
 
   it.each(paths)("is the service's own, where it has an app: %s", async (path) => {
     const { url } = await anAdminServer({
-      app: ({ method, url: asked }, response) => response.writeHead(418).end(`${method} ${asked}`),
+      adminApp: ({ method, url: asked }, response) => response.writeHead(418).end(`${method} ${asked}`),
     });
     expect(await send(`${url}${path}?x=1`, 'POST', {})).toMatchObject({ status: 418, text: `POST ${path}?x=1` });
     for (const own of ['/livez', '/readyz', '/metrics']) expect((await send(url + own, 'GET', {})).status).toBe(200);
@@ -153,7 +153,7 @@ describe('all else on the admin port', () => {
 
   it('fails as 500 when the app throws, and the log says why', async () => {
     const { url, logged } = await anAdminServer({
-      app: () => {
+      adminApp: () => {
         throw new Error('in pieces');
       },
     });

@@ -6,17 +6,13 @@ import { settingsRead } from '@gateway/config';
 import { mayReadMetrics, mayReadSettings, serviceNamesIn } from '@gateway/rpc';
 import type { Tls } from '@gateway/rpc/grpc';
 import { expositionType, readBuild } from '@gateway/telemetry';
-import type { ServiceRuntime } from './service.ts';
+import type { Service, ServiceRuntime } from './service.ts';
 import { settingsPath } from './settings-path.ts';
 
-export interface AdminServerOptions extends ServiceRuntime {
-  readonly host: string;
+export interface AdminServerOptions extends ServiceRuntime, Pick<Service, 'adminApp' | 'notReady'> {
+  readonly adminHost: string;
   /** 0 picks a free port. */
-  readonly port: number;
-  /** Answers all that is asked for besides health and metrics. Without it there are the settings, for the admin service. */
-  readonly app?: RequestListener | undefined;
-  /** Why requests can't be taken now; undefined when they can. */
-  readonly notReady: () => Promise<string | undefined>;
+  readonly adminPort: number;
 }
 
 export interface AdminServer extends AsyncDisposable {
@@ -45,7 +41,7 @@ export async function listenAdmin(options: AdminServerOptions): Promise<AdminSer
       else send(response, path === '/readyz' ? 503 : 500, 'This failed; the log says why.\n');
     }
   });
-  await once(server.listen(options.port, options.host), 'listening');
+  await once(server.listen(options.adminPort, options.adminHost), 'listening');
   server.on('error', (fault) => logger.error({ err: fault }, 'the admin port could not take a connection'));
   const address = server.address();
   return {
@@ -95,7 +91,7 @@ function addProcessGauges({ metrics, tls }: ServiceRuntime) {
  * What probes and Prometheus ask for has no check of the host name: it changes nothing and has no secret, and a probe that is
  * refused ends a process that is well.
  */
-function answersOf({ logger, metrics, notReady, app }: AdminServerOptions) {
+function answersOf({ logger, metrics, notReady, adminApp }: AdminServerOptions) {
   const refusals = metrics.counter({
     name: 'gateway_admin_refusals_total',
     help: 'Requests to the admin port that were refused for the host name or the web page they came by, or for want of a certificate that allows them.',
@@ -107,9 +103,9 @@ function answersOf({ logger, metrics, notReady, app }: AdminServerOptions) {
       const problem = await notReady();
       return problem === undefined ? send(response, 200, 'ok\n') : send(response, 503, `${problem}\n`);
     }
-    const isSettings = path === settingsPath && app === undefined;
+    const isSettings = path === settingsPath && adminApp === undefined;
     if (path !== '/metrics' && !isSettings) {
-      return app === undefined ? send(response, 404, 'There is nothing here.\n') : app(request, response);
+      return adminApp === undefined ? send(response, 404, 'There is nothing here.\n') : adminApp(request, response);
     }
     const refusal = isSettings ? settingsRefusal(request) : certificateRefusal(request, path, mayReadMetrics);
     if (refusal !== undefined) {

@@ -68,15 +68,8 @@ async function serveUntilStopped(
   const service = stack.use(await createService(env, runtime));
   await service.start();
   const grpc = await listenGrpc(service, config, runtime, stack);
-  const admin = stack.use(
-    await listenAdmin({
-      ...runtime,
-      host: config.adminHost,
-      port: config.adminPort,
-      app: service.adminApp,
-      notReady: () => service.notReady(),
-    }),
-  );
+  const { adminApp } = service;
+  const admin = stack.use(await listenAdmin({ ...runtime, ...config, adminApp, notReady: () => service.notReady() }));
   using stop = new StopSignal();
   for (const server of grpc) server.setServing(true);
   logger.info({ grpcPorts: grpc.map(({ port }) => port), adminPort: admin.port, tls: tls !== undefined }, 'started');

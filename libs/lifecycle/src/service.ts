@@ -18,7 +18,7 @@ export interface Service extends AsyncDisposable {
   /** Served on a port of their own, CREDENTIAL_PORT, which the network can fence off: secrets of accounts. */
   readonly credentialRoutes?: readonly ServiceRoute[];
   /** Answers what is asked for on the admin port besides health and metrics. */
-  readonly adminApp?: RequestListener;
+  readonly adminApp?: RequestListener | undefined;
   /** Begins background work and opens listeners of its own. Called once, before it takes requests. */
   start(): Promise<void>;
   /** Why it can't take requests now; undefined when it can. Asked by the readiness probe. */

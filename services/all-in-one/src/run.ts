@@ -67,17 +67,10 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   // Without a database nothing can be done: opening it fails.
   warnOfUnreachableBackends(env, ['REDIS_URL', 'NATS_URL'], runtime.logger);
   const gateway = stack.use(await composeGateway(env, config, runtime));
-  const admin = stack.use(
-    await listenAdmin({
-      ...runtime,
-      host: config.adminHost,
-      port: config.adminPort,
-      app: gateway.admin.adminApp,
-      notReady: () => gateway.notReady(),
-    }),
-  );
+  const { identity, edge, simulatorUrl, notReady } = gateway;
+  const { adminApp } = gateway.admin;
+  const admin = stack.use(await listenAdmin({ ...runtime, ...config, adminApp, notReady }));
   using stop = new StopSignal();
-  const { identity, edge, simulatorUrl } = gateway;
   const url = (scheme: string, host: string, port: number) =>
     `${scheme}://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
   const adminUrl = url(tls === undefined ? 'http' : 'https', config.adminHost, admin.port);

@@ -1,7 +1,6 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { expect, it } from 'vitest';
-import { comingMoment, daysBack, durationMs, localDay, pastMoment, wholeNumber } from './flags.ts';
-import { periodOf } from './usage/period.ts';
+import { comingMoment, daysBack, durationMs, localDay, pastMoment, periodOf, wholeNumber } from './flags.ts';
 
 const nowMs = Date.parse('2026-11-20T23:30:00Z');
 

@@ -7,9 +7,8 @@ import { pagesOf } from '../connection/pages.ts';
 import { note, type OutputFlags, print, withOutput } from '../output/print.ts';
 import { timeText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
-import { accountId, daysBack, idOrPrefix, localDay } from './flags.ts';
+import { accountId, daysBack, idOrPrefix, localDay, type PeriodFlags } from './flags.ts';
 import { type ExportFlags, exportFormats, exportUsage } from './usage/export.ts';
-import type { PeriodFlags } from './usage/period.ts';
 import { reconcileUsage } from './usage/reconcile.ts';
 import { groupings, type ReportFlags, reportUsage } from './usage/report.ts';
 

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import type { AdminConnection } from '../../connection/admin-connection.ts';
 import { bytesText } from '../../output/words.ts';
-import { type PeriodFlags, periodOf } from './period.ts';
+import { type PeriodFlags, periodOf } from '../flags.ts';
 import type { FilterFlags } from './report.ts';
 
 export const exportFormats = ['csv', 'ndjson'] as const;

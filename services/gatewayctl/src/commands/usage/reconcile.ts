@@ -9,7 +9,7 @@ import { addLocalDays, type LocalDay, localDayOf } from '@gateway/time';
 import type { AdminConnection } from '../../connection/admin-connection.ts';
 import { NotAsItShouldBe } from '../../failures.ts';
 import { note, print } from '../../output/print.ts';
-import { daysOf, type PeriodFlags, periodOf } from './period.ts';
+import { daysOf, type PeriodFlags, periodOf } from '../flags.ts';
 
 /** Counting a day of many millions of events takes minutes. */
 const dayTimeoutMs = 1_800_000;

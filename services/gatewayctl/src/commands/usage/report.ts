@@ -6,8 +6,8 @@ import { pagesOf } from '../../connection/pages.ts';
 import { listPrinter, type OutputFlags } from '../../output/print.ts';
 import type { Columns } from '../../output/table.ts';
 import { moneyText, percent } from '../../output/words.ts';
+import { type PeriodFlags, periodOf } from '../flags.ts';
 import { findTokenId } from '../token.ts';
-import { type PeriodFlags, periodOf } from './period.ts';
 
 export interface FilterFlags {
   readonly token?: string;
