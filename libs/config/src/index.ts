@@ -16,6 +16,6 @@ export { followGatewayFile, loadGatewayFile, parseGatewayFile } from './gateway-
 export { gatewayJsonSchema, isTokenUrl, poolFormats } from './gateway-schema.ts';
 export { answeringInTime, makePrivateDatabase, makePrivateFile, narrowMode, openFolder } from './open-folder.ts';
 export { Secret } from './secret.ts';
-export { type SettingRead, settingsRead } from './settings-read.ts';
+export { type SettingRead, settingsPath, settingsRead } from './settings-read.ts';
 export { checkListeners, isLoopback, type Proxies, readProxies, readTlsFiles } from './transport-settings.ts';
 export { changesBetween, type WrittenGateway } from './written-gateway.ts';

@@ -1,3 +1,6 @@
+/** Where the admin service asks a process what it runs with, by POST. The answer is JSON: a list of `SettingRead`. */
+export const settingsPath = '/settings';
+
 /** A setting that this process has read, as it may be shown. */
 export interface SettingRead {
   readonly name: string;

@@ -2,12 +2,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { TLSSocket } from 'node:tls';
-import { settingsRead } from '@gateway/config';
+import { settingsPath, settingsRead } from '@gateway/config';
 import { mayReadMetrics, mayReadSettings, serviceNamesIn } from '@gateway/rpc';
 import type { Tls } from '@gateway/rpc/grpc';
 import { expositionType, readBuild } from '@gateway/telemetry';
 import type { Service, ServiceRuntime } from './service.ts';
-import { settingsPath } from './settings-path.ts';
 
 export interface AdminServerOptions extends ServiceRuntime, Pick<Service, 'adminApp' | 'notReady'> {
   readonly adminHost: string;

@@ -1,4 +1,3 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import {
   type AuditEntry,
   AuditEntrySchema,
@@ -11,13 +10,7 @@ import { type OutputFlags, printList, withOutput } from '../output/print.ts';
 import type { Cell, Columns } from '../output/table.ts';
 import { enumWord, timeText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
-import { pastMoment, wholeNumber } from './flags.ts';
-
-interface ListFlags extends OutputFlags {
-  readonly since?: Timestamp;
-  readonly until?: Timestamp;
-  readonly last: number;
-}
+import { pastMoment, type RangeFlags, wholeNumber } from './flags.ts';
 
 /** `gatewayctl audit …` */
 export function auditCommand({ connect }: CommandContext): Command {
@@ -28,7 +21,7 @@ export function auditCommand({ connect }: CommandContext): Command {
     .option('--since <when>', 'since then: 1h, 2d, a time', pastMoment)
     .option('--until <when>', 'before: 1h, 2d, a time', pastMoment)
     .option('--last <number>', 'how many at most', wholeNumber(1, 1_000_000), 50)
-    .action(async (search: string | undefined, { since, until, last, ...output }: ListFlags) => {
+    .action(async (search: string | undefined, { since, until, last, ...output }: OutputFlags & RangeFlags) => {
       await using admin = await connect();
       const ask = (page: Page) => admin.clientOf(AuditService).listAudit({ search, since, until, ...page });
       const pages = firstOf(last, ask, ({ entries }) => entries);

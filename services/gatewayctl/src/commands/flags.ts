@@ -93,6 +93,14 @@ export async function readNamedFile(name: string, path = name): Promise<string> 
   }
 }
 
+/** The flags that say which part of a list, newest first. */
+export interface RangeFlags {
+  readonly since?: Timestamp;
+  readonly until?: Timestamp;
+  /** So many at most. */
+  readonly last: number;
+}
+
 /** The flags that say of which days. */
 export interface PeriodFlags {
   readonly from?: LocalDay;

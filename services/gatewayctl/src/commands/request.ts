@@ -1,4 +1,3 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import {
   type GetRequestResponse,
@@ -15,7 +14,7 @@ import { note, type OutputFlags, printList, printMessage, streamPrinter, withOut
 import type { Columns } from '../output/table.ts';
 import { timeText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
-import { accountId, idOrPrefix, pastMoment, wholeNumber } from './flags.ts';
+import { accountId, idOrPrefix, pastMoment, type RangeFlags, wholeNumber } from './flags.ts';
 import { afterText, endingCell, ledgerText, requestText } from './request/request-text.ts';
 
 /** `gatewayctl request …` */
@@ -48,7 +47,7 @@ export function requestCommand({ connect }: CommandContext): Command {
     .option('--since <when>', 'received since then: 1h, 2d, a time', pastMoment)
     .option('--until <when>', 'received before: 1h, 2d, a time', pastMoment)
     .option('--last <number>', 'how many at most', wholeNumber(1, 1_000_000), 20)
-    .action(async ({ since, until, last, ...flags }: ListFlags) => {
+    .action(async ({ since, until, last, ...flags }: SearchFlags & RangeFlags) => {
       await using admin = await connect();
       const asked = { search: { ...searchOf(flags), since, until }, token: flags.token };
       const ask = (page: Page) => admin.clientOf(RequestService).listRequests({ ...asked, ...page });
@@ -89,12 +88,6 @@ interface SearchFlags extends OutputFlags {
   readonly account?: string;
   readonly endpoint?: string;
   readonly status?: Status;
-}
-
-interface ListFlags extends SearchFlags {
-  readonly since?: Timestamp;
-  readonly until?: Timestamp;
-  readonly last: number;
 }
 
 function withSearch(command: Command): Command {
