@@ -53,9 +53,7 @@ it('the metric that edges are scaled on is one that they have', async () => {
   const [edge] = (await renderFile('autoscaling/autoscalers.yaml')).filter(({ name }) => name === 'edge-router');
   const metrics = [...JSON.stringify(edge?.document).matchAll(/"metric":\{"name":"(\w+)"\}/g)].map(([, name]) => name);
   expect(metrics).toHaveLength(1);
-  expect(await readFile(join(root, 'services/edge-router/src/request-metrics.ts'), 'utf8')).toContain(
-    `name: '${metrics[0]}'`,
-  );
+  expect(await readFile(join(root, 'services/edge-router/src/events.ts'), 'utf8')).toContain(`name: '${metrics[0]}'`);
 });
 
 it('the guide names every Secret that pods refer to, with its keys', async () => {

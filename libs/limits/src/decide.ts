@@ -16,12 +16,10 @@ export const WINDOW_MS = 60_000;
 
 /** A request to be held to limits. Without a request id both limits are only read: nothing is refused, and nothing changes. */
 export type Check = Pick<AdmitRequest, 'key' | 'requestId' | 'costKind'> & {
-  readonly limits?: LimitTerms;
+  readonly limits?: Pick<Limits, 'requestsPerMinute' | 'tokensPerDay'>;
   /** Whether the day's total must have been loaded from a ledger first. Else it counts from zero until it was. */
   readonly hasLedger?: boolean;
 };
-
-export type LimitTerms = Pick<Limits, 'requestsPerMinute' | 'tokensPerDay'>;
 
 /** Admitted, unless there is a refusal. */
 export type Decision = Pick<AdmitResponse, 'status' | 'refusal'> & {

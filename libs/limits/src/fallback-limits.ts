@@ -42,12 +42,6 @@ export interface FallbackEvents {
   settlesWaiting?(count: number): void;
 }
 
-interface Outage {
-  readonly sinceMs: number;
-  readonly thrown: unknown;
-  readonly over: PromiseWithResolvers<void>;
-}
-
 /**
  * Limits that a remote decides, which may go away. While it is away, each replica decides by its share of a limit from exact windows
  * of its own, and goes on from the day totals that it saw last; settles are kept and replayed, with the same request ids, when the
@@ -66,7 +60,9 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   readonly #options: FallbackOptions<Remote>;
   readonly #replicaId = randomUUID();
   readonly #place = new LastKnownPlace();
-  #outage: Outage | undefined;
+  #outage:
+    | { readonly sinceMs: number; readonly thrown: unknown; readonly over: PromiseWithResolvers<void> }
+    | undefined;
   /** What was admitted here without the remote, and was not handed over. */
   #own: Admission[] = [];
   /** The end of the hand-over, at which nothing is decided. Never rejects. */
@@ -212,9 +208,9 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   async #settleAlone(settlement: Settlement): Promise<DayTotal> {
     const { events, maxKept } = this.#options;
     this.#pendingSettles.set(JSON.stringify([settlement.key, settlement.localDay, settlement.requestId]), settlement);
-    for (const name of this.#pendingSettles.keys()) {
-      if (this.#pendingSettles.size <= maxKept) break;
-      this.#pendingSettles.delete(name);
+    const [oldest = ''] = this.#pendingSettles.keys();
+    if (this.#pendingSettles.size > maxKept) {
+      this.#pendingSettles.delete(oldest);
       events.settleDropped?.();
     }
     events.settlesWaiting?.(this.#pendingSettles.size);
@@ -263,7 +259,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     try {
       await this.#beat([]);
       await this.#replaySettles();
-      if (this.#outage !== undefined) await this.#handOver(this.#outage);
+      await this.#handOver();
       // Those that were settled during the hand-over.
       await this.#replaySettles();
     } catch {
@@ -278,8 +274,10 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
    * Gives the remote what it may not know, while this replica still decides alone, and then, while all wait, what was admitted
    * meanwhile.
    */
-  async #handOver({ sinceMs, over }: Outage): Promise<void> {
+  async #handOver(): Promise<void> {
     const { clock, events, mayForget } = this.#options;
+    if (this.#outage === undefined) return;
+    const { sinceMs, over } = this.#outage;
     const first = await this.#handOverOwn(mayForget);
     const rest = this.#handOverOwn(false);
     this.#handingOver = Promise.allSettled([rest]);

@@ -210,33 +210,31 @@ export class MemoryLimitStore implements port.LimitStore {
 
 /** The exact log of one key's admissions. Entries are request ids, so that the same request never counts twice. */
 export class MinuteWindow {
-  /** The oldest first. */
-  #entries: Entry[] = [];
-  /** Of these so many, at the beginning, have left. A Map would be slower with each that leaves: its iterators pass them all. */
+  /** In order of time, the oldest first. */
+  #entries: Omit<Admission, 'key'>[] = [];
+  /** Of these so many, at the beginning, have left. To cut them off one by one would move all others each time. */
   #left = 0;
   readonly #requestIds = new Set<string>();
-  #newestMs = Number.NEGATIVE_INFINITY;
 
   get size(): number {
     return this.#requestIds.size;
   }
 
   /** When each request entered, in order of time. */
-  get entries(): readonly Entry[] {
+  get entries(): readonly Omit<Admission, 'key'>[] {
     return this.#entries.slice(this.#left);
   }
 
   /** Drops what is 60 seconds old and answers the window's time: the clock's, but never before the newest entry. */
   advance(clockMs: number): number {
-    if (this.size === 0) return clockMs;
     if (this.#newestMs > clockMs + WINDOW_MS) this.#pullBack(clockMs);
     const nowMs = Math.max(clockMs, this.#newestMs);
-    for (let oldest = this.#oldest; oldest !== undefined && oldest.enteredMs <= nowMs - WINDOW_MS; ) {
+    for (let oldest = this.#entries[this.#left]; oldest !== undefined && oldest.enteredMs <= nowMs - WINDOW_MS; ) {
       this.#requestIds.delete(oldest.requestId);
-      this.#left++;
-      oldest = this.#oldest;
+      this.#left += 1;
+      oldest = this.#entries[this.#left];
     }
-    if (this.#left * 2 > this.#entries.length) this.#replace(this.#entries.slice(this.#left));
+    if (this.#left * 2 > this.#entries.length) this.#replace(this.entries);
     return nowMs;
   }
 
@@ -248,7 +246,6 @@ export class MinuteWindow {
   take(requestId: string, nowMs: number): void {
     this.#requestIds.add(requestId);
     this.#entries.push({ requestId, enteredMs: nowMs });
-    this.#newestMs = nowMs;
   }
 
   /** Adds requests that were admitted elsewhere, each where it belongs in time. Those that have an entry keep it. */
@@ -258,25 +255,21 @@ export class MinuteWindow {
     for (const { requestId, ageMs } of admissions) {
       if (ageMs >= WINDOW_MS || this.has(requestId)) continue;
       const enteredMs = clockMs - ageMs;
-      const newestMs = this.size === 0 ? enteredMs : Math.max(this.#newestMs, enteredMs);
-      isSorted &&= newestMs === enteredMs;
+      isSorted &&= enteredMs >= this.#newestMs;
       this.take(requestId, enteredMs);
-      this.#newestMs = newestMs;
     }
     if (!isSorted) this.#replace(this.entries.toSorted((one, other) => one.enteredMs - other.enteredMs));
     this.advance(clockMs);
   }
 
   facts(limit: number): WindowFacts {
-    const count = this.size;
-    if (count === 0) return emptyWindow;
-    const leavingFirst = Math.max(0, count - limit);
-    const freeing = limit === 0 ? undefined : this.#entries[this.#left + leavingFirst];
-    return { count, newestMs: this.#newestMs, freeingMs: freeing?.enteredMs };
+    const freeing = this.#entries[this.#left + Math.max(0, this.size - limit)];
+    return { count: this.size, newestMs: this.#entries.at(-1)?.enteredMs, freeingMs: freeing?.enteredMs };
   }
 
-  get #oldest(): Entry | undefined {
-    return this.#entries[this.#left];
+  /** Minus infinity of an empty window. */
+  get #newestMs(): number {
+    return this.#entries.at(-1)?.enteredMs ?? Number.NEGATIVE_INFINITY;
   }
 
   /**
@@ -285,16 +278,13 @@ export class MinuteWindow {
    */
   #pullBack(clockMs: number): void {
     this.#replace(this.entries.map((entry) => ({ ...entry, enteredMs: Math.min(entry.enteredMs, clockMs) })));
-    this.#newestMs = clockMs;
   }
 
-  #replace(entries: Entry[]): void {
-    this.#entries = entries;
+  #replace(entries: readonly Omit<Admission, 'key'>[]): void {
+    this.#entries = [...entries];
     this.#left = 0;
   }
 }
-
-type Entry = Omit<Admission, 'key'>;
 
 interface DayCounter {
   /** What the ledger has of the tokens that are counted; undefined when its total was not loaded. */

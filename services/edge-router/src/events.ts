@@ -1,8 +1,9 @@
 import type { GatewayError } from '@gateway/errors';
-import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { Logger, Metrics } from '@gateway/telemetry';
-import { createRequestMetrics, type GenAiOperation } from './request-metrics.ts';
-import { isPlainSuccess, toLogFields } from './usage/describe-request.ts';
+import type { BodyMemory } from './body/body-memory.ts';
+import { failureOf, isPlainSuccess, toLogFields } from './usage/describe-request.ts';
 import type { RequestLogEntry } from './usage/request-log.ts';
 
 export type RequestEvents = ReturnType<typeof createEvents>;
@@ -10,43 +11,53 @@ export type RequestEvents = ReturnType<typeof createEvents>;
 export type EventLog = Pick<Logger, 'isLevelEnabled'> &
   Readonly<Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>>;
 
+/** What is asked of a model, in the convention's words where it has one. */
+export type GenAiOperation = 'chat' | 'count_tokens';
+
 /** Metrics and log lines of the edge. */
 export function createEvents({ logger, metrics }: { readonly logger: EventLog; readonly metrics: Metrics }) {
-  const requestMetrics = createRequestMetrics(metrics);
-  const localAdmissions = metrics.counter({
-    name: 'gateway_edge_local_admissions_total',
-    help: 'Admissions decided by this edge alone because the limiter did not answer.',
-  });
-  const reportsGivenUp = metrics.counter({
-    name: 'gateway_edge_attempt_reports_given_up_total',
-    help: 'Ends of attempts that no broker took. Each keeps a place of an account until its lease ends.',
-  });
-  const stalledClients = metrics.counter({
-    name: 'gateway_edge_stalled_clients_total',
-    help: 'Connections that were cut off because their clients took nothing of an answer for WRITE_STALL_SECONDS.',
-  });
-  const faults = metrics.counter({
-    name: 'gateway_edge_faults_total',
-    help: 'Failures behind the edge that clients did not see, by what failed.',
-    labels: ['part'],
-  });
-  for (const part of parts) faults.inc({ part }, 0);
+  const counted = createMetrics(metrics);
+  const models = new ModelLabels();
+  for (const part of parts) counted.faults.inc({ part }, 0);
   return {
-    ...requestMetrics,
-    /** Once for each request that has started. */
+    requestStarted: (method: string) => counted.activeRequests.inc({ http_request_method: method }),
+    /** Once for each request that has started. `operation` undefined: it asks no model. */
     requestEnded(method: string, operation: GenAiOperation | undefined, entry: RequestLogEntry): void {
-      requestMetrics.requestEnded(method, operation, entry);
+      const { message } = entry;
+      const { endpoint, status, errorCode, times } = message;
       // Anybody can send requests without a token of ours, as many as they like.
-      const level = entry.message.tokenId === '' || isPlainSuccess(entry.message) ? 'debug' : 'info';
-      if (logger.isLevelEnabled(level)) logger[level](toLogFields(entry.message), 'request finished');
+      const level = message.tokenId === '' || isPlainSuccess(message) ? 'debug' : 'info';
+      if (logger.isLevelEnabled(level)) logger[level](toLogFields(message), 'request finished');
+      const seconds = (times?.ended ?? 0) / 1_000;
+      const failure = failureOf(message);
+      const ofHttp = { http_request_method: method, http_route: endpoint, http_response_status_code: status };
+      counted.activeRequests.dec({ http_request_method: method });
+      counted.requestDurations.observe({ ...ofHttp, error_type: status >= 499 ? failure : '' }, seconds);
+      // A provider's own refusal, passed on as it came.
+      const isPassedOn = errorCode === '' && status >= 400 && status !== 499;
+      if (isPassedOn) counted.refusals.inc({ code: 'upstream_rejected', limit: 'none' });
+      if (operation === undefined || message.model === '') return;
+      const labels = { gen_ai_operation_name: operation, ...models.of(entry) };
+      counted.modelDurations.observe({ ...labels, error_type: failure }, seconds);
+      const perToken = secondsPerToken(entry);
+      if (perToken !== undefined) counted.outputTokens.observe(labels, perToken);
     },
+    /** A request gets an error in place of an answer. */
+    refused: ({ code, limit }: GatewayError) => counted.refusals.inc({ code, limit: limit ?? 'none' }),
     requestFaulted(requestId: string, endpoint: string, error: GatewayError): void {
-      logger.error(
-        { request_id: requestId, endpoint, err: error.cause ?? error },
-        'a request failed by a fault of ours',
-      );
+      const fields = { request_id: requestId, endpoint, err: error.cause ?? error };
+      logger.error(fields, 'a request failed by a fault of ours');
     },
-    admittedLocally: () => localAdmissions.inc(),
+    failedOver: (reason: string) => counted.failovers.inc({ reason }),
+    /** The first content of a streamed answer goes out. */
+    streamBegan(entry: RequestLogEntry): void {
+      counted.openStreams.inc();
+      const labels = { gen_ai_operation_name: 'chat', ...models.of(entry) };
+      counted.firstTokens.observe(labels, (entry.firstTokenMs ?? 0) / 1_000);
+    },
+    streamEnded: () => counted.openStreams.dec(),
+    clientStalled: () => counted.stalledClients.inc(),
+    admittedLocally: () => counted.localAdmissions.inc(),
     limiterAway(fault: unknown): void {
       const reason = fault instanceof Error ? fault.message : String(fault);
       logger.warn({ reason }, 'the limiter does not answer; this edge decides alone');
@@ -54,18 +65,27 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
     limiterBack(awayMs: number): void {
       logger.info({ awayMs }, 'the limiter answers again, and has what was admitted without it');
     },
-    clientStalled: () => stalledClients.inc(),
     reportGivenUp(err: unknown, requestId: string): void {
-      reportsGivenUp.inc();
-      logger.warn(
-        { request_id: requestId, err },
-        'no broker took the end of an attempt: its place is free when its lease ends',
-      );
+      counted.reportsGivenUp.inc();
+      const fields = { request_id: requestId, err };
+      logger.warn(fields, 'no broker took the end of an attempt: its place is free when its lease ends');
     },
     /** `requestId` where the fault is about one request. */
     faulted(part: Part, err: unknown, requestId?: string): void {
-      faults.inc({ part });
+      counted.faults.inc({ part });
       logger.warn({ part, request_id: requestId, err }, 'a part behind the edge failed; it is tried again');
+    },
+    /** Shows from now on how full the memory of request bodies is. */
+    showBodyMemory(bodies: BodyMemory): void {
+      const gauge = (name: string, help: string, read: () => number) =>
+        metrics.gauge({ name: `gateway_body_${name}`, help, read });
+      gauge('memory_bytes', 'Request bodies in memory.', () => bodies.usedBytes);
+      gauge('memory_limit_bytes', 'Most of them (BODY_MEMORY_MAX_MIB).', () => bodies.limitBytes);
+      gauge(
+        'waiting_uploads',
+        'Requests that wait for room for their bodies, or to decode them.',
+        () => bodies.waiting,
+      );
     },
   };
 }
@@ -74,55 +94,120 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
 const parts = ['outbox', 'delivery', 'charge', 'identity', 'renewal'] as const;
 type Part = (typeof parts)[number];
 
-export type OutboxEvents = ReturnType<typeof createOutboxEvents>;
-
-/** Metrics of the outbox; `onFault` gets what went wrong, for the log. */
-export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 'delivery', fault: unknown) => void) {
-  const gauge = (name: string, help: string) => metrics.gauge({ name: `gateway_edge_outbox_${name}`, help });
-  const counter = (name: string, help: string) => metrics.counter({ name: `gateway_edge_outbox_${name}`, help });
-  const backlog = {
-    events: gauge('backlog_events', 'Usage and log entries of requests that the ledger has not confirmed.'),
-    bytes: gauge('backlog_bytes', 'Size of the outbox on disk, with what dead processes left.'),
-    oldestSeconds: gauge('oldest_event_seconds', 'Age of the oldest usage that the ledger has not confirmed.'),
-  };
-  const writeErrors = counter(
-    'write_errors_total',
-    'Failures to write to the outbox; usage then waits in memory only.',
-  );
-  const lost = counter(
-    'lost_events_total',
-    'Events dropped because neither disk nor memory had room: never in the ledger.',
-  );
-  const damaged = counter('damaged_total', 'Files that could not be read and were set aside, and single rows.');
-  let isLosing = false;
-
+/**
+ * The golden signals of requests and of models' answers, by the names, labels and buckets of OpenTelemetry's conventions, and what
+ * happens behind them. No label has a value that a client makes.
+ * @see https://opentelemetry.io/docs/specs/semconv/http/http-metrics/ and https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/
+ */
+function createMetrics(metrics: Metrics) {
+  const ofModel = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
   return {
-    deliveryFailed: (fault: unknown) => onFault('delivery', fault),
-    faulted: (fault: unknown) => onFault('outbox', fault),
-    writeFailed(fault: unknown): void {
-      writeErrors.inc();
-      onFault('outbox', fault);
-    },
-    /** A file can't be read, or so many rows of it. */
-    damaged(path: string, rows?: number): void {
-      damaged.inc(rows ?? 1);
-      const what =
-        rows === undefined ? `${path} can't be read and is set aside` : `${path}: ${rows} rows can't be read`;
-      onFault('outbox', new Error(what));
-    },
-    /** Neither disk nor memory had room for an event. */
-    lost(_event: UsageRecorded): void {
-      lost.inc();
-      // Once: there may be hundreds a second.
-      if (!isLosing) onFault('outbox', new Error('usage is lost: the outbox can not be written, and memory is full'));
-      isLosing = true;
-    },
-    /** What the ledger has not confirmed: how many events of this process, since when, and the size of all files. */
-    backlog(values: Readonly<Record<keyof typeof backlog, number>>): void {
-      isLosing = false;
-      backlog.events.set(values.events);
-      backlog.bytes.set(values.bytes);
-      backlog.oldestSeconds.set(values.oldestSeconds);
-    },
+    activeRequests: metrics.gauge({
+      name: 'http_server_active_requests',
+      help: 'Requests under way.',
+      labels: ['http_request_method'],
+    }),
+    requestDurations: metrics.histogram({
+      name: 'http_server_request_duration_seconds',
+      help: 'Time from the first byte of a request to the last of its answer; status 499 when the client left before the end.',
+      labels: ['http_request_method', 'http_route', 'http_response_status_code', 'error_type'],
+      buckets: httpBucketsSeconds,
+    }),
+    refusals: metrics.counter({
+      name: 'gateway_refusals_total',
+      help: 'Requests that got an error in place of an answer, by its code; of rate_limit_exceeded by the limit that was hit.',
+      labels: ['code', 'limit'],
+    }),
+    failovers: metrics.counter({
+      name: 'gateway_failovers_total',
+      help: 'Attempts that were made after another one of the same request, by how that one failed.',
+      labels: ['reason'],
+    }),
+    openStreams: metrics.gauge({ name: 'gateway_open_streams', help: 'Streamed answers under way.' }),
+    modelDurations: metrics.histogram({
+      name: 'gen_ai_server_request_duration_seconds',
+      help: 'Time from the first byte of a request that names a model to the last byte of its answer.',
+      labels: [...ofModel, 'error_type'],
+      buckets: [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
+    }),
+    firstTokens: metrics.histogram({
+      name: 'gen_ai_server_time_to_first_token_seconds',
+      help: 'Time from the first byte of a request to the first of its streamed answer.',
+      labels: ofModel,
+      buckets: [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+    }),
+    outputTokens: metrics.histogram({
+      name: 'gen_ai_server_time_per_output_token_seconds',
+      help: 'Time per token after the first one of a streamed answer that came to its end and whose provider counted it.',
+      labels: ofModel,
+      buckets: [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5],
+    }),
+    localAdmissions: metrics.counter({
+      name: 'gateway_edge_local_admissions_total',
+      help: 'Admissions decided by this edge alone because the limiter did not answer.',
+    }),
+    reportsGivenUp: metrics.counter({
+      name: 'gateway_edge_attempt_reports_given_up_total',
+      help: 'Ends of attempts that no broker took. Each keeps a place of an account until its lease ends.',
+    }),
+    stalledClients: metrics.counter({
+      name: 'gateway_edge_stalled_clients_total',
+      help: 'Connections that were cut off because their clients took nothing of an answer for WRITE_STALL_SECONDS.',
+    }),
+    faults: metrics.counter({
+      name: 'gateway_edge_faults_total',
+      help: 'Failures behind the edge that clients did not see, by what failed.',
+      labels: ['part'],
+    }),
   };
+}
+
+/** A method as a label: clients may send any. */
+export function methodLabel(method: string | undefined): string {
+  return method !== undefined && knownMethods.has(method) ? method : '_OTHER';
+}
+
+const knownMethods = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'QUERY', 'TRACE']);
+
+/** The route of requests that no endpoint is for. */
+export const otherRoute = 'other';
+
+const httpBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+
+/** The provider and model by which requests are counted: what they were leased for, and only names that the catalog has. */
+class ModelLabels {
+  /** By what listed models are asked for: a request that gets no account is counted where that name was last. */
+  readonly #lastOf = new Map<string, ReturnType<typeof labelsOf>>();
+
+  of({ lease, message }: RequestLogEntry) {
+    const last = this.#lastOf.get(message.model);
+    if (lease === undefined) return last ?? unknownModel;
+    const provider = providerNames[lease.format];
+    if (lease.modelUnlisted) return labelsOf(provider, unknownModel.gen_ai_request_model);
+    if (last?.gen_ai_request_model === lease.model && last.gen_ai_provider_name === provider) return last;
+    const labels = labelsOf(provider, lease.model);
+    this.#lastOf.set(message.model, labels);
+    return labels;
+  }
+}
+
+function labelsOf(provider: string, model: string) {
+  return { gen_ai_provider_name: provider, gen_ai_request_model: model };
+}
+
+const unknownModel = labelsOf('other', 'other');
+
+/** `gen_ai.provider.name` of an account: whose format it speaks. */
+const providerNames: Readonly<Record<ProviderFormat, string>> = {
+  [ProviderFormat.UNSPECIFIED]: 'other',
+  [ProviderFormat.RESPONSES]: 'openai',
+  [ProviderFormat.MESSAGES]: 'anthropic',
+};
+
+/** Undefined where nothing can be said: no stream, an end before its time, no count, or but one token. */
+function secondsPerToken({ message, firstTokenMs }: RequestLogEntry): number | undefined {
+  const { ending, usage, times } = message;
+  if (firstTokenMs === undefined || ending !== RequestEnding.COMPLETED || times?.ended === undefined) return undefined;
+  if (usage === undefined || usage.estimated || usage.outputTokens < 2n) return undefined;
+  return (times.ended - firstTokenMs) / 1_000 / (Number(usage.outputTokens) - 1);
 }

@@ -1,12 +1,14 @@
 import { create } from '@bufbuild/protobuf';
 import { AttemptResult, LeaseSchema, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { AcquireResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { Metrics } from '@gateway/telemetry';
+import { createLogger, Metrics } from '@gateway/telemetry';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { leaseOf, streamed, WholeEdge } from './__fixtures__/whole-edge.ts';
 import { BodyMemory } from './body/body-memory.ts';
-import { createRequestMetrics } from './request-metrics.ts';
+import { createEvents } from './events.ts';
 import { LoggedRequest } from './usage/__fixtures__/logged-request.ts';
+
+const logger = createLogger('edge-router', 'silent');
 
 describe('the metrics of requests', () => {
   let edge: WholeEdge;
@@ -152,7 +154,7 @@ describe('the times of an answer', () => {
   /** A streamed answer of five tokens: the first one after two seconds, the end a second later. */
   async function timed(end: (request: LoggedRequest) => LoggedRequest, outputTokens = 5n, estimated = false) {
     const metrics = new Metrics();
-    const events = createRequestMetrics(metrics);
+    const events = createEvents({ logger, metrics });
     const request = new LoggedRequest().read().lease('a');
     request.wait(1_999.5).entry.onAnswering();
     request.entry.onStreaming();
@@ -183,7 +185,7 @@ describe('the times of an answer', () => {
     const request = new LoggedRequest().read();
     const value = create(LeaseSchema, { model: 'gpt-5.5', format: ProviderFormat.RESPONSES });
     request.entry.onAcquired(create(AcquireResponseSchema, { result: { case: 'lease', value } }));
-    createRequestMetrics(metrics).requestEnded('POST', 'chat', request.answer().end().entry);
+    createEvents({ logger, metrics }).requestEnded('POST', 'chat', request.answer().end().entry);
     expect(await metrics.exposition()).toContain('gen_ai_provider_name="openai",gen_ai_request_model="gpt-5.5"');
   });
 });
@@ -192,7 +194,7 @@ describe('the memory of bodies', () => {
   it('is read when it is shown: what is taken, and who waits', async () => {
     const metrics = new Metrics();
     const memory = new BodyMemory({ limitBytes: 1_000, largestBodyBytes: 1_000, waitMs: 10_000 });
-    createRequestMetrics(metrics).showBodyMemory(memory);
+    createEvents({ logger, metrics }).showBodyMemory(memory);
     const client = new AbortController();
     using one = memory.open('t', client.signal);
     await one.take(900);

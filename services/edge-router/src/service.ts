@@ -8,18 +8,17 @@ import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
-import { type Clock, systemClock } from '@gateway/time';
+import { systemClock as clock } from '@gateway/time';
 import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
 import { Leases } from './attempts/leases.ts';
 import { TokenCache, watchTokenChanges } from './authentication/authenticate.ts';
 import { type EdgeRouterConfig, readEdgeRouterConfig, readEdgeRouterPeerUrls } from './config.ts';
-import { createEvents, createOutboxEvents } from './events.ts';
+import { createEvents } from './events.ts';
 import { createApp } from './http/app.ts';
 import { HttpServer } from './http/server.ts';
-import { routes } from './routes.ts';
 import { Outbox, type UsageSink } from './usage/outbox.ts';
-import { outboxDiskGauges } from './usage/outbox-disk.ts';
-import { RequestLog } from './usage/request-log.ts';
+import { createOutboxEvents, showOutboxDisk } from './usage/outbox-events.ts';
+import { createRequestLog } from './usage/request-log.ts';
 
 /** The services that the edge calls. It never learns whether they are in its process. They are disposed of with it. */
 export interface EdgeRouterPeers extends Partial<AsyncDisposable> {
@@ -40,10 +39,9 @@ export async function createEdgeRouterService(
   config: EdgeRouterConfig,
   peers: EdgeRouterPeers,
   runtime: ServiceRuntime,
-  clock: Clock = systemClock,
 ): Promise<EdgeRouterService> {
   await openFolder('GATEWAY_DATA', config.outboxFolder);
-  outboxDiskGauges(runtime.metrics, config.outboxFolder);
+  showOutboxDisk(runtime.metrics, config.outboxFolder);
   const events = createEvents(runtime);
   const stack = new AsyncDisposableStack();
   const stop = new AbortController();
@@ -76,17 +74,8 @@ export async function createEdgeRouterService(
     freshMs: config.tokenCacheMs,
     onStale: (fault) => events.faulted('identity', fault),
   });
-  const app = createApp(routes, {
-    tokens,
-    events,
-    requestLog: new RequestLog(outbox, runtime.metrics, clock),
-    ...peers,
-    limiter,
-    config,
-    clock,
-    leases,
-    outbox,
-  });
+  const requestLog = createRequestLog(outbox, runtime.metrics, clock);
+  const app = createApp({ ...peers, config, clock, events, tokens, limiter, leases, outbox, requestLog });
   const server = new HttpServer(app, config, events);
   stack.defer(() => server.drain(0));
 

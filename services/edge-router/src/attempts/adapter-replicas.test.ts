@@ -13,7 +13,7 @@ import { GrpcServer, openChannel } from '@gateway/rpc/grpc';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { requestFrames } from '../endpoints/generate.ts';
 import { RequestLogEntry } from '../usage/request-log.ts';
-import { AttemptLoop } from './attempt-loop.ts';
+import { runAttempts } from './attempt-loop.ts';
 import { Leases } from './leases.ts';
 
 const lease = create(LeaseSchema, { leaseId: 'l', accountId: 'a', format: ProviderFormat.RESPONSES, model: 'm' });
@@ -67,7 +67,7 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
     }),
   );
   const head = create(ExecuteHeadSchema, { lease, dialect: Dialect.RESPONSES });
-  const end = await new AttemptLoop(
+  const end = await runAttempts(
     {
       requestId: 'r',
       model: 'm',
@@ -83,7 +83,7 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       leases: new Leases({ broker, timeoutMs: 1_000, events: { reportGivenUp: refuse, faulted: refuse } }),
       events: { failedOver: refuse },
     },
-  ).run();
+  );
   if (end.kind === 'answering') onTestFinished(() => void end.frames.return(undefined));
   return { end, leases: () => leases, reported };
 }

@@ -36,8 +36,9 @@ export function poolExhausted({ retryAt }: PoolExhausted): GatewayError {
 
 /** There are accounts, but none of them can be used. `attempts`: those that were tried just now. */
 export function noneUsable(formats: readonly ProviderFormat[], attempts: readonly Attempt[]): GatewayError {
-  if (attempts.length > 0 && !attempts.some(hasReached)) return outOfReach(formats);
-  const refused = attempts.every(({ outcome }) => outcome?.result === AttemptResult.UNAUTHORIZED);
+  const results = attempts.map(({ outcome }) => outcome?.result ?? AttemptResult.CANCELLED);
+  if (results.length > 0 && results.every((result) => unreached.has(result))) return outOfReach(formats);
+  const refused = results.every((result) => result === AttemptResult.UNAUTHORIZED);
   const triedFormats = attempts.flatMap(({ lease }) => (lease === undefined ? [] : [lease.format]));
   const pool = onlyPoolOf(formats) ?? (refused ? onlyPoolOf(triedFormats) : undefined);
   const text = pool === undefined ? noProvider : `No account of the ${pool} pool can be used now.`;
@@ -61,10 +62,6 @@ export function mayBeShown({ result, upstreamStatus }: AttemptOutcome): boolean 
 }
 
 const noProvider = 'No provider of the model is available now.';
-
-function hasReached({ outcome }: Attempt): boolean {
-  return outcome !== undefined && !unreached.has(outcome.result);
-}
 
 const unreached: ReadonlySet<AttemptResult> = new Set([
   AttemptResult.NETWORK_ERROR,

@@ -23,7 +23,7 @@ import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rp
 import { describe, expect, it } from 'vitest';
 import { requestFrames } from '../endpoints/generate.ts';
 import { RequestLogEntry } from '../usage/request-log.ts';
-import { AttemptLoop, type AttemptPlan } from './attempt-loop.ts';
+import { type AttemptPlan, runAttempts } from './attempt-loop.ts';
 import { Leases } from './leases.ts';
 
 type Frame = MessageInitShape<typeof ExecuteResponseSchema>;
@@ -123,7 +123,7 @@ function setUp(
     onAttemptFailed: () => void recorded.push('failed'),
   };
   const run = () =>
-    new AttemptLoop(
+    runAttempts(
       {
         requestId: 'r',
         model: 'gateway/sterk',
@@ -143,7 +143,7 @@ function setUp(
         leases,
         events: { failedOver: (reason) => void failedOver.push(reason) },
       },
-    ).run();
+    );
   const answer = async () => {
     const end = await run();
     if (end.kind === 'failed') throw end.error;
@@ -164,7 +164,7 @@ function setUp(
   };
 }
 
-describe('AttemptLoop', () => {
+describe('runAttempts', () => {
   it('moves to the next account after a limited one, and reports it to the broker', async () => {
     const { run, asked } = setUp([lease('a'), lease('b')], { a: [limited], b: [answering] });
     const { lease: taken, frames } = await run();

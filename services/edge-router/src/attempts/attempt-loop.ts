@@ -75,129 +75,111 @@ const attemptCeiling = 50;
 /**
  * The only loop over attempts: asks the broker for an account, tries it, and goes on until an answer has begun or the
  * broker has nothing left. The broker decides order and number; after the first content there is no other attempt.
+ * Throws what an adapter finds wrong with the request, where no other candidate may be tried.
  */
-export class AttemptLoop {
-  readonly #plan: AttemptPlan;
-  readonly #peers: AttemptPeers;
-  readonly #attempts: Attempt[] = [];
+export async function runAttempts(plan: AttemptPlan, { leases, events }: AttemptPeers): Promise<AttemptsEnd> {
+  const { requestId, model, affinityKey, caller, signal, trace, faultOf, execute, recorder } = plan;
+  const attempts: Attempt[] = [];
   /** Those that may still be asked for. */
-  #formats: readonly ProviderFormat[];
-  #last: ExecuteOutcome | undefined;
+  let { formats } = plan;
+  let last: ExecuteOutcome | undefined;
   /** Why the first format that was tried can't be asked this; undefined when all could. */
-  #refusal: GatewayError | undefined;
+  let refusal: GatewayError | undefined;
   /** How the last attempt failed, in one word. */
-  #lastFailure: string | undefined;
+  let lastFailure: string | undefined;
 
-  constructor(plan: AttemptPlan, peers: AttemptPeers) {
-    this.#plan = plan;
-    this.#peers = peers;
-    this.#formats = plan.formats;
-  }
-
-  /** Throws what an adapter finds wrong with the request, where no other candidate may be tried. */
-  async run(): Promise<AttemptsEnd> {
-    const { trace, faultOf } = this.#plan;
-    while (this.#attempts.length < attemptCeiling && this.#formats.length > 0) {
-      const lease = await this.#acquire();
-      if (lease instanceof GatewayError) return this.#failed(faultOf?.() ?? lease);
-      const end = await this.#attempt(lease);
-      if (end === undefined) continue;
-      if ('frames' in end) {
-        trace.onAnswering();
-        return end;
-      }
-      const { attempt = attemptOutcome(AttemptResult.SERVER_ERROR), amended } = end;
-      if (mayBeShown(attempt)) this.#last = end;
-      if (amended !== '') trace.onAmended(amended);
-      this.#note(lease, attempt);
-      if (finalResults.has(attempt.result)) {
-        await this.#reportLast();
-        return this.#failed(clientError(end));
-      }
+  while (attempts.length < attemptCeiling && formats.length > 0) {
+    const lease = await acquire();
+    if (lease instanceof GatewayError) return { kind: 'failed', error: faultOf?.() ?? lease, last };
+    const end = await attemptWith(lease);
+    if (end === undefined) continue;
+    if ('frames' in end) {
+      trace.onAnswering();
+      return end;
     }
-    await this.#reportLast();
-    return this.#failed(faultOf?.() ?? this.#refusal ?? noneUsable(this.#plan.formats, this.#attempts));
+    const { attempt = attemptOutcome(AttemptResult.SERVER_ERROR), amended } = end;
+    if (mayBeShown(attempt)) last = end;
+    if (amended !== '') trace.onAmended(amended);
+    note(lease, attempt);
+    if (finalResults.has(attempt.result)) {
+      await reportLast();
+      return { kind: 'failed', error: clientError(end), last };
+    }
   }
+  await reportLast();
+  return { kind: 'failed', error: faultOf?.() ?? refusal ?? noneUsable(plan.formats, attempts), last };
 
   /**
    * Asks for an account. A client that leaves meanwhile does not cancel that: brokers answer at once, and a lease that was given
    * is given back.
    */
-  async #acquire(): Promise<Lease | GatewayError> {
-    const { requestId, model, affinityKey, caller, signal, trace } = this.#plan;
-    const [formats, attempts] = [[...this.#formats], [...this.#attempts]];
-    const allowCandidateFailover = this.#plan.formats.length > 1;
-    const request = { requestId, model, affinityKey, caller, allowCandidateFailover, formats, attempts };
+  async function acquire(): Promise<Lease | GatewayError> {
+    const asked = { formats: [...formats], attempts: [...attempts], allowCandidateFailover: plan.formats.length > 1 };
     trace.onAsking();
     try {
       signal.throwIfAborted();
       const answer = await inSpan('acquire', {}, async (span) => {
-        const acquired = await this.#peers.leases.acquire(request);
+        const acquired = await leases.acquire({ requestId, model, affinityKey, caller, ...asked });
         span.setAttribute('gateway.acquire.result', acquired.result.case ?? 'none');
         return acquired;
       });
-      return this.#leaseOf(answer);
+      return leaseOf(answer);
     } catch (thrown) {
       // It may not have heard how the last attempt ended.
-      void this.#reportLast();
+      void reportLast();
       if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
       trace.onBrokerAway();
-      return outOfReach(this.#plan.formats, thrown);
+      return outOfReach(plan.formats, thrown);
     }
   }
 
-  #leaseOf(answer: AcquireResponse): Lease | GatewayError {
-    this.#plan.trace.onAcquired(answer);
+  function leaseOf(answer: AcquireResponse): Lease | GatewayError {
+    trace.onAcquired(answer);
     const { result } = answer;
     if (result.case === 'lease') {
-      if (this.#lastFailure !== undefined) this.#peers.events.failedOver(this.#lastFailure);
+      if (lastFailure !== undefined) events.failedOver(lastFailure);
       return result.value;
     }
     if (result.case === 'exhausted') return poolExhausted(result.value);
-    if (this.#refusal !== undefined) return this.#refusal;
-    const { model, formats } = this.#plan;
+    if (refusal !== undefined) return refusal;
     // A model that the first attempt knew has not become unknown because an adapter went away since.
-    const isUnknown = result.case === 'unknownModel' && this.#attempts.length === 0;
-    return isUnknown ? modelNotFound(model, formats, result.value) : noneUsable(formats, this.#attempts);
+    const isUnknown = result.case === 'unknownModel' && attempts.length === 0;
+    return isUnknown ? modelNotFound(model, plan.formats, result.value) : noneUsable(plan.formats, attempts);
   }
 
   /**
    * Undefined: no other account of the lease's format can help, but another format may. Throws what is final for the request, once
    * the lease is free.
    */
-  async #attempt(lease: Lease): Promise<Answering | ExecuteOutcome | undefined> {
-    const { formats, faultOf, signal, recorder } = this.#plan;
+  async function attemptWith(lease: Lease): Promise<Answering | ExecuteOutcome | undefined> {
     const isAway = (thrown: unknown): thrown is RpcError => thrown instanceof RpcError && !signal.aborted;
+    const send = () => trace.withinAttempt(() => untilHead(lease));
     try {
-      return await this.#plan.trace
-        .withinAttempt(() => this.#untilHead(lease))
-        .catch((thrown) => {
-          // Nothing has begun for the client, and another replica of the adapter may be there: the call goes to that one.
-          if (isAway(thrown) && thrown.status === 'unavailable')
-            return this.#plan.trace.withinAttempt(() => this.#untilHead(lease));
-          throw thrown;
-        });
+      return await send().catch((thrown) => {
+        // Nothing has begun for the client, and another replica of the adapter may be there: the call goes to that one.
+        if (isAway(thrown) && thrown.status === 'unavailable') return send();
+        throw thrown;
+      });
     } catch (thrown) {
       const isAdapterAway = isAway(thrown);
       if (isAdapterAway) recorder?.onAttemptFailed();
       const isRefused = isRefusal(thrown);
-      this.#note(lease, cancelledOutcome, isRefused ? AttemptGivenUp.NOT_EXPRESSIBLE : givenUpBy(thrown, signal));
+      note(lease, cancelledOutcome, isRefused ? AttemptGivenUp.NOT_EXPRESSIBLE : givenUpBy(thrown, signal));
       const fault = isRefused ? faultOf?.() : undefined;
-      if (isAdapterAway || (isRefused && fault === undefined && formats.length > 1)) {
-        if (isRefused) this.#refusal ??= thrown;
-        this.#formats = this.#formats.filter((format) => format !== lease.format);
+      if (isAdapterAway || (isRefused && fault === undefined && plan.formats.length > 1)) {
+        if (isRefused) refusal ??= thrown;
+        formats = formats.filter((format) => format !== lease.format);
         return undefined;
       }
-      await this.#reportLast();
+      await reportLast();
       throw fault ?? thrown;
     }
   }
 
   /** Sends the request and reads up to the first frame that decides: a head, or an outcome without one. */
-  async #untilHead(lease: Lease): Promise<Answering | ExecuteOutcome> {
-    const { requestId, execute, signal, recorder } = this.#plan;
+  async function untilHead(lease: Lease): Promise<Answering | ExecuteOutcome> {
     recorder?.onLease(lease);
-    this.#peers.leases.keep(requestId, lease);
+    leases.keep(requestId, lease);
     const call = new AbortController();
     const frames = answerFrames(execute(lease, call.signal), call, signal, recorder !== undefined);
     for (;;) {
@@ -212,20 +194,15 @@ export class AttemptLoop {
     }
   }
 
-  #note(lease: Lease, outcome: AttemptOutcome, givenUp?: AttemptGivenUp): void {
-    this.#plan.trace.onAttemptEnded(outcome, givenUp);
-    this.#lastFailure = attemptFailure({ result: outcome.result, givenUp: givenUp ?? AttemptGivenUp.UNSPECIFIED });
-    this.#attempts.push(create(AttemptSchema, { lease, outcome }));
+  function note(lease: Lease, outcome: AttemptOutcome, givenUp?: AttemptGivenUp): void {
+    trace.onAttemptEnded(outcome, givenUp);
+    lastFailure = attemptFailure({ result: outcome.result, givenUp: givenUp ?? AttemptGivenUp.UNSPECIFIED });
+    attempts.push(create(AttemptSchema, { lease, outcome }));
   }
 
-  async #reportLast(): Promise<void> {
-    const { requestId, affinityKey } = this.#plan;
-    const attempt = this.#attempts.at(-1);
-    if (attempt !== undefined) await this.#peers.leases.report({ requestId, affinityKey, attempt });
-  }
-
-  #failed(error: GatewayError): AttemptsFailed {
-    return { kind: 'failed', error, last: this.#last };
+  async function reportLast(): Promise<void> {
+    const attempt = attempts.at(-1);
+    if (attempt !== undefined) await leases.report({ requestId, affinityKey, attempt });
   }
 }
 

@@ -5,9 +5,9 @@ import { Dialect, type ExecuteHead, ExecuteHeadSchema } from '@gateway/proto/ada
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
-import { AttemptLoop, type AttemptPlan, type AttemptsEnd, type AttemptsFailed } from '../attempts/attempt-loop.ts';
+import { type AttemptPlan, type AttemptsEnd, type AttemptsFailed, runAttempts } from '../attempts/attempt-loop.ts';
 import { callerKey } from '../authentication/authenticate.ts';
-import { AnswerRelay } from '../relay/relay-answer.ts';
+import { relayAnswer } from '../relay/relay-answer.ts';
 import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
 import { UsageRecorder } from '../usage/usage-recorder.ts';
 import type { Affinity } from './affinity.ts';
@@ -32,10 +32,8 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
   const { requestId, token, admission, route, signal, trace } = request;
   const { body, model, dialect, affinityKey, answerKeysOf, forwardHeaders, onFailed, ...plan } = generation;
   trace.onModel(model);
-  const recorder = new UsageRecorder(
-    { requestId, token, admission, endpoint: route.path, bodyBytes: body.source.length },
-    peers,
-  );
+  const recorded = { requestId, token, admission, endpoint: route.path, bodyBytes: body.source.length };
+  const recorder = new UsageRecorder(recorded, peers);
   // Adapters that splice the body need not look for its members again; a chat request is parsed as a whole anyway.
   const isPassedOn = dialect !== Dialect.CHAT_COMPLETIONS && body.members.length <= maxPassedOnMembers;
   const members = isPassedOn ? [...body.members] : [];
@@ -46,13 +44,8 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
     return adapterOf(lease, peers).execute(requestFrames(head, body.source), { signal: callSignal, timeoutMs });
   };
   const caller = callerKey(token.tokenId);
-  const attempts = { ...plan, requestId, model, affinityKey, caller, signal, execute, recorder, trace };
-  return deliver(new AttemptLoop(attempts, peers).run(), request, peers, {
-    affinityKey,
-    answerKeysOf,
-    onFailed,
-    recorder,
-  });
+  const attempts = { ...plan, requestId, model, affinityKey, caller, signal, trace, execute, recorder };
+  return deliver(runAttempts(attempts, peers), request, peers, { affinityKey, answerKeysOf, onFailed, recorder });
 }
 
 const maxPassedOnMembers = 100;
@@ -77,7 +70,7 @@ async function deliver(
     bodyRules.allocation[Symbol.dispose]();
     const dialect = route.errorDialect;
     const relay = { ...affinity, requestId, response, signal, trace, dialect, answer, recorder };
-    await new AnswerRelay(relay, peers).run();
+    await relayAnswer(relay, peers);
   } catch (thrown) {
     // Changes nothing when the relay has settled; else no answer was sent, and tokens are owed when it was not the provider who ended it.
     if (signal.aborted) await recorder.end(Outcome.ABORTED);

@@ -10,7 +10,7 @@ import {
 import { AttemptResult, type Lease, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { mayBeShown } from '../attempts/attempt-errors.ts';
-import { AttemptLoop, type AttemptsFailed, attemptOutcome } from '../attempts/attempt-loop.ts';
+import { type AttemptsFailed, attemptOutcome, runAttempts } from '../attempts/attempt-loop.ts';
 import { callerKey } from '../authentication/authenticate.ts';
 import { readBody } from '../body/read-body.ts';
 import { sendJson } from '../http/respond.ts';
@@ -109,20 +109,11 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
     const answer = hasSucceeded ? { head: {}, usage: { inputTokens } } : {};
     yield create(ExecuteResponseSchema, { outcome: outcome ?? {}, ...answer });
   }
-  const attempts = new AttemptLoop(
-    {
-      requestId,
-      model,
-      formats: [ProviderFormat.MESSAGES],
-      affinityKey: affinityKey(token.tokenId, request.headers, undefined),
-      caller: callerKey(token.tokenId),
-      signal,
-      execute,
-      trace,
-    },
-    peers,
-  );
-  const answer = await attempts.run().finally(() => peers.leases.end(requestId));
+  const formats = [ProviderFormat.MESSAGES];
+  const sessionKey = affinityKey(token.tokenId, request.headers, undefined);
+  const caller = callerKey(token.tokenId);
+  const plan = { requestId, model, formats, affinityKey: sessionKey, caller, signal, trace, execute };
+  const answer = await runAttempts(plan, peers).finally(() => peers.leases.end(requestId));
   if (answer.kind === 'failed') throw messagesError(answer);
   await answer.frames.return(undefined);
   const outcome = attemptOutcome(AttemptResult.SUCCEEDED);

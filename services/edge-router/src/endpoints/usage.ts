@@ -22,7 +22,7 @@ export async function usage({ response, token }: AdmittedRequest, peers: Endpoin
     timezone: LOCAL_TIME_ZONE,
     today: periodObject(used.today),
     last7Days: periodObject(used.lastSevenDays),
-    limits: limitsObject(status),
+    limits: { requestsPerMinute: limitObject(status?.requests), tokensPerDay: limitObject(status?.tokens) },
   });
 }
 
@@ -49,10 +49,6 @@ function totalsObject(totals: UsageTotals | undefined) {
     outputTokens,
     totalTokens: inputTokens + outputTokens,
   };
-}
-
-function limitsObject(status: LimitStatus | undefined) {
-  return { requestsPerMinute: limitObject(status?.requests), tokensPerDay: limitObject(status?.tokens) };
 }
 
 function limitObject(limit: LimitStatus['requests'] | LimitStatus['tokens']) {

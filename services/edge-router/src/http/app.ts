@@ -7,9 +7,8 @@ import { admit } from '../admission/admit.ts';
 import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
 import { BodyMemory } from '../body/body-memory.ts';
 import { HttpFault } from '../errors/render-error.ts';
-import type { RequestEvents } from '../events.ts';
-import { methodLabel, otherRoute } from '../request-metrics.ts';
-import type { AdmittedRequest, EndpointPeers, Route } from '../routes.ts';
+import { methodLabel, otherRoute, type RequestEvents } from '../events.ts';
+import { type AdmittedRequest, type EndpointPeers, type Route, routes } from '../routes.ts';
 import { failureOf } from '../usage/describe-request.ts';
 import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
 import { clientRequestIdOf, clientSignal, nameForMessages, requestIdOf, sendError, sentOrLeft } from './respond.ts';
@@ -22,7 +21,7 @@ export interface AppPeers extends EndpointPeers {
 }
 
 /** The public API. 404 and 405 are decided by path and method, before anything else. */
-export function createApp(routes: readonly Route[], peers: AppPeers): RequestListener {
+export function createApp(peers: AppPeers): RequestListener {
   const bodies = new BodyMemory({
     limitBytes: peers.config.bodyMemoryMaxBytes,
     largestBodyBytes: Math.max(...routes.map(({ body }) => body.limitBytes)),
@@ -31,17 +30,15 @@ export function createApp(routes: readonly Route[], peers: AppPeers): RequestLis
   peers.events.showBodyMemory(bodies);
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const route of routes) {
-    const path = router.route(route.path);
-    path[route.method]((_request, response) =>
+    router.all(route.path, (_request, response) =>
       serve(route, response, peers, (asked) => answer(asked, route, peers, bodies)),
     );
-    path.all((request, response) => serve(route, response, peers, () => refuse(methodFault(route, request))));
   }
   // The router alone, without an app, which would change the prototypes of each request and response. It needs what Node gives.
   const dispatch = router as unknown as (...args: [...Parameters<RequestListener>, (thrown?: unknown) => void]) => void;
   return (request, response) => {
     dispatch(request, response, (thrown = new GatewayError('not_found', 'There is no such endpoint.')) => {
-      void serve(nowhere, response, peers, () => refuse(thrown));
+      void serve(nowhere, response, peers, () => Promise.reject(thrown));
     });
   };
 }
@@ -101,6 +98,7 @@ async function serve(
 /** Each request to an endpoint takes the same steps: authenticate, admit, answer. */
 async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyMemory): Promise<void> {
   const { requestId, request, response, signal, trace } = asked;
+  checkMethod(route, request);
   const token = await authenticate(request, route.authHeader, peers.tokens);
   trace.onAuthenticated(token.tokenId);
   // Before the body is read: a bad request takes a slot too.
@@ -124,19 +122,16 @@ async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyM
   }
 }
 
-async function refuse(fault: unknown): Promise<never> {
-  throw fault;
-}
-
-/** Each path has one method; what may be got may be asked for its head. */
-function methodFault({ method, errorDialect }: Route, request: IncomingMessage): HttpFault {
+/** Each path has one method; what may be got may be asked for its head. Throws what is wrong with another one. */
+function checkMethod({ method, errorDialect }: Route, request: IncomingMessage): void {
+  const taken = method === 'get' ? ['GET', 'HEAD'] : ['POST'];
+  if (taken.includes(request.method ?? '')) return;
   if (errorDialect === 'responses' && asksForWebSocket(request)) {
     // Codex tries a WebSocket first, and turns to HTTP at once on this status; others cost it seconds of retries.
     const headers = { upgrade: 'HTTP/1.1', connection: 'Upgrade, close' };
-    return new HttpFault(426, 'Responses are streamed over plain HTTP here: use POST.', headers);
+    throw new HttpFault(426, 'Responses are streamed over plain HTTP here: use POST.', headers);
   }
-  if (method === 'get') return new HttpFault(405, 'Use GET or HEAD here.', { allow: 'GET, HEAD' });
-  return new HttpFault(405, 'Use POST here.', { allow: 'POST' });
+  throw new HttpFault(405, `Use ${taken.join(' or ')} here.`, { allow: taken.join(', ') });
 }
 
 function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
@@ -158,14 +153,11 @@ function startServerSpan({ method, headers }: IncomingMessage, path: string, req
   return path === otherRoute ? span : span.setAttributes({ 'http.route': path, 'url.path': path });
 }
 
-/** Ends it with what became of the request, and whether a collector that samples by the end is to keep the trace. */
-function endServerSpan(span: Span, entry: RequestLogEntry): void {
-  if (span.isRecording()) describe(span, entry);
-  span.end();
-}
-
-/** With `gen_ai.operation.name` it would be a call of a model, as its span `chat` is, and be counted as one. */
-function describe(span: Span, { message, lease }: RequestLogEntry): void {
+/**
+ * Ends it with what became of the request, and whether a collector that samples by the end is to keep the trace. With
+ * `gen_ai.operation.name` it would be a call of a model, as its span `chat` is, and be counted as one.
+ */
+function endServerSpan(span: Span, { message, lease }: RequestLogEntry): void {
   const { status, ending, slow } = message;
   const hasFailed = status >= 500 || ending === RequestEnding.FAILED;
   span.setAttribute('http.response.status_code', status);
@@ -174,4 +166,5 @@ function describe(span: Span, { message, lease }: RequestLogEntry): void {
   else if (ending !== RequestEnding.COMPLETED) span.setAttribute('error.type', failureOf(message));
   const keep = hasFailed ? 'failed' : slow ? 'slow' : undefined;
   if (keep !== undefined) span.setAttributes({ 'gateway.sampling.keep': true, 'gateway.sampling.reason': keep });
+  span.end();
 }

@@ -11,7 +11,7 @@ import { answerFrames } from '../attempts/attempt-loop.ts';
 import { clientSignal } from '../http/respond.ts';
 import { RequestLogEntry } from '../usage/request-log.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
-import { AnswerRelay } from './relay-answer.ts';
+import { relayAnswer } from './relay-answer.ts';
 
 const text = (value: string) => Buffer.from(value);
 const streamHead = { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' } };
@@ -21,7 +21,7 @@ const broken = {
   error: { code: 'providers_unavailable', message: 'The answer broke off.' },
 };
 
-describe('AnswerRelay', () => {
+describe('relayAnswer', () => {
   let server: Server;
   let url: string;
   let frames: readonly ScriptedFrame[];
@@ -58,7 +58,7 @@ describe('AnswerRelay', () => {
       },
       onUsage: ({ outputTokens }) => events.push(`used ${outputTokens}`),
     };
-    const answering = new AnswerRelay(
+    await relayAnswer(
       {
         requestId: 'r1',
         response,
@@ -83,7 +83,6 @@ describe('AnswerRelay', () => {
         },
       },
     );
-    await answering.run();
   }
 
   /** How many frames were taken, once no more are. */

@@ -4,6 +4,7 @@ import { asNumber, asObject, asString, parseJson } from '@gateway/json';
 import type { ExecuteOutcome, ExecuteResponse, ResponseHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { type AttemptOutcome, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { readEvent } from '@gateway/sse';
 import { activeSpan } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
@@ -34,140 +35,120 @@ interface RelayPeers {
  * Carries an answer that has begun to the client, frame by frame. The request is settled before the last byte goes out: a client
  * that has read the end finds it counted. An answer that breaks off ends with one error event and nothing after it.
  */
-export class AnswerRelay {
-  readonly #relay: Relay;
-  readonly #peers: RelayPeers;
+export async function relayAnswer(relay: Relay, { leases, clock, config, events }: RelayPeers): Promise<void> {
+  const { requestId, response, signal, trace, dialect, answer, recorder, affinityKey, answerKeysOf } = relay;
   /** Undefined while it has not been written. */
-  #head: ResponseHead | undefined;
-  #isEventStream = false;
-  #heartbeat: NodeJS.Timeout | undefined;
+  let sentHead: ResponseHead | undefined;
+  let isEventStream = false;
+  let heartbeat: NodeJS.Timeout | undefined;
   /** What the client has of a Responses stream. */
-  #seen: SeenResponse | undefined;
+  let seen: SeenResponse | undefined;
   /** The last bytes that were written. */
-  #tail = Buffer.alloc(0);
+  let tail = Buffer.alloc(0);
 
-  constructor(relay: Relay, peers: RelayPeers) {
-    this.#relay = relay;
-    this.#peers = peers;
-  }
-
-  async run(): Promise<void> {
-    const { answer, recorder } = this.#relay;
-    try {
-      let frame: ExecuteResponse | undefined = answer.first;
-      for (; frame !== undefined; frame = (await answer.frames.next()).value) {
-        if (frame.outcome !== undefined) return await this.#settle(frame, frame.outcome);
-        if (frame.usage !== undefined) recorder.onUsage(frame.usage);
-        await this.#write(frame);
-      }
-    } catch (thrown) {
-      await this.#breakOff(thrown);
-    } finally {
-      clearInterval(this.#heartbeat);
-      if (this.#isEventStream) this.#peers.events.streamEnded();
-      await answer.frames.return(undefined);
+  try {
+    let frame: ExecuteResponse | undefined = answer.first;
+    for (; frame !== undefined; frame = (await answer.frames.next()).value) {
+      if (frame.outcome !== undefined) return await settle(frame, frame.outcome);
+      if (frame.usage !== undefined) recorder.onUsage(frame.usage);
+      await write(frame);
     }
+  } catch (thrown) {
+    await breakOff(thrown);
+  } finally {
+    clearInterval(heartbeat);
+    if (isEventStream) events.streamEnded();
+    await answer.frames.return(undefined);
   }
 
   /** The last frame of an answer. Settles first, then sends it. */
-  async #settle(frame: ExecuteResponse, outcome: ExecuteOutcome): Promise<void> {
-    const { recorder, trace } = this.#relay;
+  async function settle(frame: ExecuteResponse, outcome: ExecuteOutcome): Promise<void> {
     trace.onAmended(outcome.amended);
     const attempt = outcome.attempt ?? attemptOutcome(AttemptResult.SUCCEEDED);
     const hasSucceeded = attempt.result === AttemptResult.SUCCEEDED;
     // A provider's own event about its failure is the end of the answer.
     const isWhole = hasSucceeded || outcome.answerComplete;
     if (!isWhole && frame.usage !== undefined) recorder.onUsage(frame.usage);
-    if (!isWhole) await this.#write(frame);
+    if (!isWhole) await write(frame);
     const ended = recorder.end(hasSucceeded ? Outcome.COMPLETED : Outcome.FAILED, isWhole ? frame.usage : undefined);
-    const answerId = (frame.head ?? this.#head)?.answerId ?? '';
+    const answerId = (frame.head ?? sentHead)?.answerId ?? '';
     const names = hasSucceeded ? { answerId, encryptedReasoning: outcome.encryptedReasoning } : undefined;
-    await Promise.all([ended, this.#report(attempt, names)]);
-    if (isWhole) this.#end(frame);
-    else this.#endWithError(outcome.error === undefined ? brokenOff() : fromErrorDetail(outcome.error));
+    await Promise.all([ended, report(attempt, names)]);
+    if (isWhole) end(frame);
+    else endWithError(outcome.error === undefined ? brokenOff() : fromErrorDetail(outcome.error));
   }
 
   /** The client has gone, or the adapter has, or the answer took too long: none is the account's fault. */
-  async #breakOff(thrown: unknown): Promise<void> {
-    const { recorder, signal } = this.#relay;
+  async function breakOff(thrown: unknown): Promise<void> {
     const clientLeft = signal.aborted;
     const ended = recorder.end(clientLeft ? Outcome.ABORTED : Outcome.FAILED);
-    await Promise.all([ended, this.#report(cancelledOutcome, undefined, thrown)]);
-    if (!clientLeft) this.#endWithError(thrown instanceof AnswerTooLongError ? thrown : brokenOff(thrown));
+    await Promise.all([ended, report(cancelledOutcome, undefined, thrown)]);
+    if (!clientLeft) endWithError(thrown instanceof AnswerTooLongError ? thrown : brokenOff(thrown));
   }
 
   /** How the attempt ended, by what later requests may name a whole answer, and what broke off another. */
-  #report(outcome: AttemptOutcome, names: AnswerNames | undefined, cause?: unknown): Promise<void> {
-    const { requestId, affinityKey, answerKeysOf, answer, signal, trace } = this.#relay;
+  function report(outcome: AttemptOutcome, names: AnswerNames | undefined, cause?: unknown): Promise<void> {
     const isGivenUp = outcome.result === AttemptResult.CANCELLED;
     trace.onAttemptEnded(outcome, isGivenUp ? givenUpBy(cause, signal) : undefined);
-    const answerKeys = names && answerKeysOf?.(names);
-    const attempt = { lease: answer.lease, outcome };
-    return this.#peers.leases.report({ requestId, affinityKey, attempt, answerKeys: answerKeys ?? [] });
+    const answerKeys = (names && answerKeysOf?.(names)) ?? [];
+    return leases.report({ requestId, affinityKey, attempt: { lease: answer.lease, outcome }, answerKeys });
   }
 
-  #endWithError(error: GatewayError): void {
-    const { dialect, requestId, response, answer } = this.#relay;
+  function endWithError(error: GatewayError): void {
     // Half a JSON object or half an event can't be mended: the client must see that it is incomplete.
-    if (!this.#isBetweenEvents) return void response.destroy();
-    const id = this.#seen?.id ?? (this.#head?.answerId || undefined);
-    const model = this.#seen?.model ?? answer.lease.model;
-    const nowMs = this.#peers.clock.nowMs();
-    response.end(renderStreamError(error, dialect, { ...this.#seen, id, model, requestId, nowMs }));
+    if (!isBetweenEvents()) return void response.destroy();
+    const id = seen?.id ?? (sentHead?.answerId || undefined);
+    const model = seen?.model ?? answer.lease.model;
+    response.end(renderStreamError(error, dialect, { ...seen, id, model, requestId, nowMs: clock.nowMs() }));
   }
 
   /** Resolves when the client can take more. Throws when it leaves before. */
-  async #write({ head, body }: ExecuteResponse): Promise<void> {
-    const { response, signal, dialect } = this.#relay;
-    if (head !== undefined) this.#begin(head);
+  async function write({ head, body }: ExecuteResponse): Promise<void> {
+    if (head !== undefined) begin(head);
     if (body.length === 0) return;
-    this.#heartbeat?.refresh();
-    if (dialect === 'responses') this.#seen = seenAfter(this.#seen, body);
-    this.#tail = Buffer.concat([this.#tail, body.subarray(-eventEndBytes)]).subarray(-eventEndBytes);
+    heartbeat?.refresh();
+    if (dialect === 'responses') seen = seenAfter(seen, body);
+    tail = Buffer.concat([tail, body.subarray(-eventEndBytes)]).subarray(-eventEndBytes);
     if (!response.write(body)) await once(response, 'drain', { signal });
   }
 
-  #begin(head: ResponseHead): void {
-    const { response, dialect } = this.#relay;
-    writeHead(response, head.status, this.#headersOf(head));
-    this.#onHead(head);
+  function begin(head: ResponseHead): void {
+    writeHead(response, head.status, headersOf(head));
+    onHead(head);
     // Messages streams have pings of their own.
-    if (!this.#isBetweenEvents || dialect === 'messages') return;
-    this.#heartbeat = setInterval(() => {
-      if (this.#isBetweenEvents && !response.writableNeedDrain) response.write(': keep-alive\n\n');
-    }, this.#peers.config.heartbeatMs).unref();
+    if (!isBetweenEvents() || dialect === 'messages') return;
+    heartbeat = setInterval(() => {
+      if (isBetweenEvents() && !response.writableNeedDrain) response.write(': keep-alive\n\n');
+    }, config.heartbeatMs).unref();
   }
 
   /** Writes the last frame of a whole answer. One that is here in one piece is sent with its length. */
-  #end({ head, body }: ExecuteResponse): void {
-    const { response } = this.#relay;
-    if (this.#head === undefined) {
-      const headers = { 'content-length': body.length, ...this.#headersOf(head) };
-      writeHead(response, head?.status ?? 200, headers);
-      if (head !== undefined) this.#onHead(head);
+  function end({ head, body }: ExecuteResponse): void {
+    if (sentHead === undefined) {
+      writeHead(response, head?.status ?? 200, { 'content-length': body.length, ...headersOf(head) });
+      if (head !== undefined) onHead(head);
     }
     response.end(body);
   }
 
   /** The head of an answer goes out, and with it its first content. */
-  #onHead(head: ResponseHead): void {
-    this.#head = head;
-    this.#isEventStream = head.headers['content-type']?.startsWith('text/event-stream') ?? false;
-    if (!this.#isEventStream) return;
-    const { trace } = this.#relay;
+  function onHead(head: ResponseHead): void {
+    sentHead = head;
+    isEventStream = head.headers['content-type']?.startsWith('text/event-stream') ?? false;
+    if (!isEventStream) return;
     trace.onStreaming();
-    this.#peers.events.streamBegan(trace);
+    events.streamBegan(trace);
     activeSpan()?.addEvent('gen_ai.first_token');
   }
 
-  #headersOf(head: ResponseHead | undefined): Readonly<Record<string, string>> {
-    const { provider, model } = this.#relay.answer.lease;
+  function headersOf(head: ResponseHead | undefined): Readonly<Record<string, string>> {
+    const { provider, model } = answer.lease;
     return { 'x-gateway-provider': headerSafe(provider), 'x-gateway-model': headerSafe(model), ...head?.headers };
   }
 
   /** True when an event may follow: in an event stream, and not within an event. */
-  get #isBetweenEvents(): boolean {
-    return this.#isEventStream && (this.#tail.length === 0 || eventEnd.test(this.#tail.toString('latin1')));
+  function isBetweenEvents(): boolean {
+    return isEventStream && (tail.length === 0 || eventEnd.test(tail.toString('latin1')));
   }
 }
 
@@ -199,16 +180,13 @@ const sequenceNumbers = /"sequence_number"\s*:\s*(\d{1,15})(?!\d)/g;
 
 /** The response that the first event is about; nothing when that is none, or too large to be parsed here. */
 function firstEvent(bytes: Buffer): SeenResponse {
-  const text = bytes.toString('utf8', 0, maxFirstEventBytes);
-  const [event = ''] = text.replace(byteOrderMark, '').split(blankLine, 1);
-  const data = event.split(lineEnd).flatMap((line) => dataLine.exec(line)?.[1] ?? []);
-  const response = asObject(asObject(parseJson(data.join('\n')))?.response);
+  const start = bytes.subarray(0, maxFirstEventBytes);
+  const end = start.toString('latin1').search(blankLine);
+  const { data = '' } = readEvent(end === -1 ? start : start.subarray(0, end));
+  const response = asObject(asObject(parseJson(data))?.response);
   return { id: asString(response?.id), createdAt: asNumber(response?.created_at), model: asString(response?.model) };
 }
 
 /** It repeats the request's instructions and tools. */
 const maxFirstEventBytes = 1024 * 1024;
-const byteOrderMark = /^\ufeff/;
 const blankLine = /\r\n\r\n|\n\n|\r\r/;
-const lineEnd = /\r\n|\n|\r/;
-const dataLine = /^data:? ?(.*)$/;

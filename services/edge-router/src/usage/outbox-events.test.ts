@@ -1,7 +1,7 @@
 import { Metrics } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
-import { createOutboxEvents } from '../events.ts';
 import { usageEvent } from './__fixtures__/test-edge.ts';
+import { createOutboxEvents } from './outbox-events.ts';
 
 describe('events of the outbox', () => {
   const setUp = () => {

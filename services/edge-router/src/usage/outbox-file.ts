@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type SQLTagStore } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { makePrivateDatabase } from '@gateway/config';
-import type { OutboxEvents } from '../events.ts';
+import type { OutboxEvents } from './outbox-events.ts';
 import { decoded, encoded, type OutboxRow } from './outbox-row.ts';
 
 /** Rows that are read or delivered at a time. */

@@ -4,7 +4,7 @@ import { narrowMode } from '@gateway/config';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { UsageBatch } from '@gateway/usage-stream/usage-message';
-import type { OutboxEvents } from '../events.ts';
+import type { OutboxEvents } from './outbox-events.ts';
 import { abandonedRows, batchRows, bytesIn, isDamage, OutboxFile, type OutboxSynchronous } from './outbox-file.ts';
 import { batchOf, isLog, keepTrace, keyOf, type OutboxRow } from './outbox-row.ts';
 

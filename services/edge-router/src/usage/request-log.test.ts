@@ -12,7 +12,7 @@ import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { LoggedRequest, slowMs } from './__fixtures__/logged-request.ts';
 import { isPlainSuccess } from './describe-request.ts';
-import { RequestLog } from './request-log.ts';
+import { createRequestLog } from './request-log.ts';
 
 const { RATE_LIMITED, REJECTED, SERVER_ERROR, CANCELLED } = AttemptResult;
 const read = () => new LoggedRequest().read();
@@ -198,7 +198,7 @@ describe('the request log', () => {
     const metrics = new Metrics();
     const room = { left: Number.POSITIVE_INFINITY };
     const outbox = { log: (message: RequestLogged) => room.left-- > 0 && logged.push(message) > 0 };
-    return { log: new RequestLog(outbox, metrics, clock), logged, clock, metrics, room };
+    return { log: createRequestLog(outbox, metrics, clock), logged, clock, metrics, room };
   };
   const refused = () => read().end({ status: 429, errorCode: 'rate_limit_exceeded' });
 

@@ -24,38 +24,32 @@ import type { Outbox } from './outbox.ts';
 /** An edge logs so many requests a second at most of those that no account was tried for: a flood of refusals ends here. */
 const maxRefusedPerSecond = 100;
 
+export type RequestLog = ReturnType<typeof createRequestLog>;
+
 /** Hands what became of requests to the outbox, as far as there is room: usage goes first. */
-export class RequestLog {
-  readonly #outbox: Pick<Outbox, 'log'>;
-  readonly #clock: Clock;
-  readonly #dropped: ReturnType<Metrics['counter']>;
-  #second = 0;
-  #refused = 0;
+export function createRequestLog(outbox: Pick<Outbox, 'log'>, metrics: Metrics, clock: Clock) {
+  const dropped = metrics.counter({
+    name: 'gateway_edge_request_log_dropped_total',
+    help: `Requests that are not in the request log: more than ${maxRefusedPerSecond} refused ones in a second (rate), or the outbox was too full (backlog).`,
+    labels: ['reason'],
+  });
+  for (const reason of ['rate', 'backlog']) dropped.inc({ reason }, 0);
+  const refused = { second: 0, count: 0 };
 
-  constructor(outbox: Pick<Outbox, 'log'>, metrics: Metrics, clock: Clock) {
-    this.#outbox = outbox;
-    this.#clock = clock;
-    this.#dropped = metrics.counter({
-      name: 'gateway_edge_request_log_dropped_total',
-      help: `Requests that are not in the request log: more than ${maxRefusedPerSecond} refused ones in a second (rate), or the outbox was too full (backlog).`,
-      labels: ['reason'],
-    });
-    for (const reason of ['rate', 'backlog']) this.#dropped.inc({ reason }, 0);
+  function takeRefused(): boolean {
+    const second = Math.floor(clock.nowMs() / 1_000);
+    if (second !== refused.second) Object.assign(refused, { second, count: 0 });
+    return ++refused.count <= maxRefusedPerSecond;
   }
 
-  /** A request has ended. One whose token is not known is not logged: anybody can send as many of them as they like. */
-  add({ message }: RequestLogEntry): void {
-    if (message.tokenId === '') return;
-    if (message.attempts.length === 0 && !this.#takeRefused()) this.#dropped.inc({ reason: 'rate' });
-    else if (!this.#outbox.log(message)) this.#dropped.inc({ reason: 'backlog' });
-  }
-
-  #takeRefused(): boolean {
-    const second = Math.floor(this.#clock.nowMs() / 1_000);
-    if (second !== this.#second) this.#refused = 0;
-    this.#second = second;
-    return ++this.#refused <= maxRefusedPerSecond;
-  }
+  return {
+    /** A request has ended. One whose token is not known is not logged: anybody can send as many of them as they like. */
+    add({ message }: RequestLogEntry): void {
+      if (message.tokenId === '') return;
+      if (message.attempts.length === 0 && !takeRefused()) dropped.inc({ reason: 'rate' });
+      else if (!outbox.log(message)) dropped.inc({ reason: 'backlog' });
+    },
+  };
 }
 
 type LoggedRequest = Pick<RequestLogged, 'requestId' | 'endpoint'> & {
@@ -142,7 +136,7 @@ export class RequestLogEntry {
     this.message.attempts.push(create(LoggedAttemptSchema, attempt));
     this.message.moved = this.message.attempts.length > 1;
     this.lease = result.value;
-    this.#span = startAttemptSpan(this.lease);
+    this.#span = startSpan('attempt', { attributes: { 'gateway.pool': pool, 'gateway.account': accountId } });
   }
 
   /** Runs `work` as a part of the attempt that has begun: calls that it makes are seen within it. */
@@ -215,22 +209,14 @@ export class RequestLogEntry {
 const longestModel = 100;
 
 /** An attempt as operators see it in traces: from its lease to its end. */
-function startAttemptSpan({ pool, accountId }: Lease): Span {
-  const span = startSpan('attempt');
-  if (span.isRecording()) span.setAttributes({ 'gateway.pool': pool, 'gateway.account': accountId });
-  return span;
-}
-
 function endAttemptSpan(span: Span, attempt: LoggedAttempt): void {
   const { result, givenUp, upstreamStatus } = attempt;
-  if (span.isRecording()) {
-    span.setAttribute('gateway.attempt.result', wordOf(AttemptResult, result));
-    if (upstreamStatus > 0) span.setAttribute('gateway.attempt.upstream_status', upstreamStatus);
-    const isGivenUp = givenUp !== AttemptGivenUp.UNSPECIFIED;
-    if (isGivenUp) span.setAttribute('gateway.attempt.given_up', wordOf(AttemptGivenUp, givenUp));
-    const hasFailed = result !== AttemptResult.SUCCEEDED && givenUp !== AttemptGivenUp.CLIENT_LEFT;
-    if (hasFailed) failSpan(span, attemptFailure(attempt));
-  }
+  span.setAttribute('gateway.attempt.result', wordOf(AttemptResult, result));
+  if (upstreamStatus > 0) span.setAttribute('gateway.attempt.upstream_status', upstreamStatus);
+  const isGivenUp = givenUp !== AttemptGivenUp.UNSPECIFIED;
+  if (isGivenUp) span.setAttribute('gateway.attempt.given_up', wordOf(AttemptGivenUp, givenUp));
+  const hasFailed = result !== AttemptResult.SUCCEEDED && givenUp !== AttemptGivenUp.CLIENT_LEFT;
+  if (hasFailed) failSpan(span, attemptFailure(attempt));
   span.end();
 }
 

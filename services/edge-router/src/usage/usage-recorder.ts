@@ -110,7 +110,7 @@ export class UsageRecorder {
     this.recorded = this.#event;
     // The day is charged before the event may leave: a counter that is loaded from the ledger between the two would count the request twice.
     this.#ended = inSpan('settle', {}, (span) => {
-      if (span.isRecording()) span.setAttribute('gateway.outcome', wordOf(Outcome, outcome));
+      span.setAttribute('gateway.outcome', wordOf(Outcome, outcome));
       return this.#peers.outbox.finish(this.#event, this.#charge());
     });
     return this.#ended;
@@ -127,12 +127,8 @@ export class UsageRecorder {
     const { token, requestId, admission } = this.#request;
     if (token.limits?.tokensPerDay === undefined) return undefined;
     const tokens = Number(this.#event.inputTokens + this.#event.outputTokens);
-    return this.#peers.limiter.charge({
-      key: limiterTerms(token).key,
-      requestId,
-      localDay: admission.localDay,
-      tokens,
-    });
+    const { key } = limiterTerms(token);
+    return this.#peers.limiter.charge({ key, requestId, localDay: admission.localDay, tokens });
   }
 
   #take({ inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated }: Usage): void {

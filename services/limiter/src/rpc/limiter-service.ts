@@ -110,6 +110,8 @@ export async function* admitStream(
     yield { decisions };
   }
 }
+
+/** What comes until it is aborted. */
 async function* until<T>(stop: AbortSignal, source: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
   try {
@@ -141,13 +143,13 @@ export function checkText(name: string, text: string, maxBytes: number): void {
   throw new GatewayError('invalid_request', `${name} must have 1 to ${maxBytes} bytes.`);
 }
 
-export function checkCostKind(costKind: CostKind): void {
+function checkCostKind(costKind: CostKind): void {
   if (costKind in CostKind) return;
   throw new GatewayError('invalid_request', `cost_kind ${costKind} is not known.`);
 }
 
 /** A number of tokens. */
-export function readAmount(name: string, amount: bigint): number {
+function readAmount(name: string, amount: bigint): number {
   // A number that is not exact is not safe either.
   const number = Number(amount);
   if (number >= 0 && Number.isSafeInteger(number)) return number;
