@@ -1,26 +1,13 @@
 import { ConfigError } from '@gateway/config';
-import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { serviceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
 import { fakeFormat } from './__fixtures__/fake-format.ts';
 import { readAdapterConfig } from './adapter-config.ts';
-import { adapterFactory, createAdapterFromEnvironment } from './adapter-service.ts';
-import { countTokens } from './rpc/count-tokens.ts';
-import { execute } from './rpc/execute.ts';
-import { listModels } from './rpc/list-models.ts';
+import { adapterFactory, adapterRoutes, createAdapterFromEnvironment } from './adapter-service.ts';
 
 const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
 
-const fromEnvironment = createAdapterFromEnvironment(
-  adapterFactory(fakeFormat, (context) => [
-    serviceRoute(AdapterService, {
-      execute: execute(context),
-      countTokens: countTokens(context),
-      listModels: listModels(context),
-    }),
-  ]),
-);
+const fromEnvironment = createAdapterFromEnvironment(adapterFactory(fakeFormat, adapterRoutes));
 
 describe('an adapter of its own process', () => {
   it('serves the adapter contract, but is not ready before it has reached the broker', async () => {

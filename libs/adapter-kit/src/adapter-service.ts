@@ -2,14 +2,18 @@ import { type Environment, readSettings } from '@gateway/config';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import type { ServiceFactory } from '@gateway/lifecycle/run-service';
 import { peerChannels } from '@gateway/lifecycle/transport';
+import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import type { Client, ServiceRoute } from '@gateway/rpc';
+import { type Client, type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { type AdapterConfig, adapterConfigFrom } from './adapter-config.ts';
 import { CredentialCache } from './credentials/credential-cache.ts';
 import { adapterMetrics } from './metrics.ts';
 import { ModelListReporter } from './models/model-list-reporter.ts';
 import type { ProviderFormat } from './provider-format.ts';
+import { countTokens } from './rpc/count-tokens.ts';
+import { execute } from './rpc/execute.ts';
+import { listModels } from './rpc/list-models.ts';
 import { TranslationPool } from './translation/translation-pool.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
 
@@ -21,8 +25,14 @@ export interface AdapterPeers {
 
 export type CreateAdapter = (config: AdapterConfig, peers: AdapterPeers, runtime: ServiceRuntime) => Service;
 
+/** What every adapter serves. */
+export function adapterRoutes(context: AdapterContext): readonly ServiceRoute[] {
+  const handlers = { execute: execute(context), countTokens: countTokens(context), listModels: listModels(context) };
+  return [serviceRoute(AdapterService, handlers)];
+}
+
 /**
- * Makes the adapter of one format: its RPCs, which `routes` makes of the kit's handlers, and the timer that reports to the broker
+ * Makes the adapter of one format: its RPCs, and the timer that reports to the broker
  * what its pools' providers offer.
  */
 export function adapterFactory(

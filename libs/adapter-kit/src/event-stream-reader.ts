@@ -1,5 +1,6 @@
 import { type ChatAnswer, type FinishReason, type ReportedUsage, wholeUsage } from '@gateway/chat';
-import { EventSplitter, readEvent, type SseEvent, SseOverflowError } from '@gateway/sse';
+import { asObject, type JsonObject, parseJson } from '@gateway/json';
+import { EventSplitter, readEvent, SseOverflowError } from '@gateway/sse';
 import { answerTooLarge, brokenStream } from './failure/upstream-failure.ts';
 import type { AnswerEnding, AnswerReader, UpstreamFailure } from './provider-format.ts';
 
@@ -61,8 +62,11 @@ export abstract class ChatAnswerReader extends EventStreamReader {
     this.answer = answer;
   }
 
-  /** Writes what an event says to the answer. Not called after the ending. Never throws on what the provider sends. */
-  protected abstract read(event: SseEvent): void;
+  /**
+   * Writes what an event's data says to the answer. Not called after the ending. Never throws on what the provider sends.
+   * @param name of its `event:` line
+   */
+  protected abstract read(json: JsonObject, name: string): void;
 
   /** Ends the answer as the provider has. */
   protected finish(reason: FinishReason): void {
@@ -85,7 +89,13 @@ export abstract class ChatAnswerReader extends EventStreamReader {
 
   protected override onEvent(event: Buffer): void {
     if (this.ending !== undefined) return;
-    this.read(readEvent(event));
+    const { name, data = '' } = readEvent(event);
+    // Some providers pad the data, and end their streams with the marker of the chat format.
+    const text = data.trim();
+    if (text === '' || text === '[DONE]') return;
+    const json = asObject(parseJson(text));
+    if (json === undefined) this.fail(brokenStream());
+    else this.read(json, name);
     if (this.answer.isTooLarge) this.ending = { kind: 'failed', failure: answerTooLarge() };
   }
 

@@ -1,3 +1,2 @@
-export { fromErrorDetail, toErrorDetail } from './error-detail.ts';
-export type { GatewayErrorCode, GatewayErrorDetails, LimitName } from './gateway-error.ts';
-export { GatewayError, gatewayErrorCodes, isGatewayErrorCode, toGatewayError } from './gateway-error.ts';
+export * from './error-detail.ts';
+export * from './gateway-error.ts';

@@ -33,18 +33,13 @@ export function toCallFailure(thrown: unknown): CallFailure {
 /** What a failure means to the caller: the service's own error, or RpcError when it did not answer. */
 export function fromCallFailure({ status, message, detail }: CallFailure): GatewayError | RpcError {
   if (detail !== undefined) return fromErrorDetail(fromBinary(ErrorDetailSchema, detail));
-  return new RpcError(rpcStatusOf(status), message);
+  const statuses = Object.keys(codes) as RpcStatus[];
+  return new RpcError(statuses.find((known) => codes[known] === status) ?? 'internal', message);
 }
 
 /** The number of a failure in gRPC's table of statuses, which Connect's codes share. */
 export function codeOf(error: GatewayError | RpcError): Code {
   return error instanceof RpcError ? codes[error.status] : codesOfErrors[error.code];
-}
-
-/** What a number of that table says of a call that failed on its way. */
-export function rpcStatusOf(code: number): RpcStatus {
-  const statuses = Object.keys(codes) as RpcStatus[];
-  return statuses.find((status) => codes[status] === code) ?? 'internal';
 }
 
 /** Receives every failure of a handler that is a fault of ours, with the request's id where the call's one request has it. */

@@ -1,12 +1,4 @@
-export {
-  callTable,
-  mayCall,
-  mayReadMetrics,
-  mayReadSettings,
-  metricsReaders,
-  openToAll,
-  serviceNamesIn,
-} from './call-table.ts';
+export * from './call-table.ts';
 export { directClient, directClientOf } from './client.ts';
 export type { OnFault, RpcStatus } from './errors.ts';
 export { RpcError } from './errors.ts';

@@ -1,2 +1,2 @@
-export { EventSplitter, type EventSplitterOptions, readEvent, type SseEvent, SseOverflowError } from './events.ts';
-export { RelayBuffer } from './relay-buffer.ts';
+export * from './events.ts';
+export * from './relay-buffer.ts';

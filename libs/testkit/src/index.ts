@@ -14,16 +14,5 @@ export {
   startPostgres,
   startRedis,
 } from './servers/servers.ts';
-export {
-  firstOfEach,
-  mapServices,
-  programOf,
-  type ServiceAddress,
-  type ServiceName,
-  type ServiceOrder,
-  type ServiceReport,
-  type ServicesStarted,
-  serviceGroups,
-  serviceNames,
-} from './service-processes.ts';
+export * from './service-processes.ts';
 export { createTestDatabase, startBackends, type TestBackends, testBackends } from './test-backends.ts';

@@ -1,14 +1,15 @@
-import { countTokens, createAdapterContext, execute, listModels } from '@gateway/adapter-kit';
+import { createAdapterContext } from '@gateway/adapter-kit';
 import { AdapterService, Dialect, type ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { CredentialService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { type CallOptions, type Client, directClient, serviceRoute } from '@gateway/rpc';
+import { type CallOptions, type Client, directClient, directClientOf, serviceRoute } from '@gateway/rpc';
 import { type Simulator, startSimulator } from '@gateway/simulator';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { systemClock } from '@gateway/time';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readMessagesAdapterConfig } from './config.ts';
 import { messagesFormat } from './format/provider-format.ts';
+import { routes } from './routes.ts';
 
 const owned = new AsyncDisposableStack();
 let simulator: Simulator;
@@ -34,8 +35,7 @@ beforeAll(async () => {
       clock: systemClock,
     }),
   );
-  const handlers = { execute: execute(context), countTokens: countTokens(context), listModels: listModels(context) };
-  adapter = directClient(serviceRoute(AdapterService, handlers));
+  adapter = directClientOf(routes(context), AdapterService);
 });
 afterAll(() => owned.disposeAsync());
 beforeEach(() => simulator.reset());

@@ -8,15 +8,12 @@ import {
   type GetCredentialResponse,
   GetCredentialResponseSchema,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { type CallOptions, type Client, directClient, serviceRoute } from '@gateway/rpc';
+import { type CallOptions, type Client, directClient, directClientOf, serviceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { type AdapterConfig, readAdapterConfig } from '../adapter-config.ts';
-import { type AdapterContext, createAdapterContext } from '../adapter-service.ts';
+import { type AdapterContext, adapterRoutes, createAdapterContext } from '../adapter-service.ts';
 import type { ProviderFormat } from '../provider-format.ts';
-import { countTokens } from '../rpc/count-tokens.ts';
-import { execute } from '../rpc/execute.ts';
-import { listModels } from '../rpc/list-models.ts';
 import { fakeFormat } from './fake-format.ts';
 import { type FakeProvider, startFakeProvider } from './fake-provider.ts';
 
@@ -51,10 +48,9 @@ export async function startAdapter(
   );
   const config = { ...readAdapterConfig({}), ...settings };
   const context = createAdapterContext({ format, config, credentials, runtime, clock });
-  const handlers = { execute: execute(context), countTokens: countTokens(context), listModels: listModels(context) };
   const adapter: AdapterUnderTest = {
     context,
-    client: directClient(serviceRoute(AdapterService, handlers)),
+    client: directClientOf(adapterRoutes(context), AdapterService),
     provider,
     clock,
     metrics: runtime.metrics,

@@ -1,7 +1,9 @@
+import { create } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
+import { asObject, asString, type JsonObject } from '@gateway/json';
 import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import type { ProviderModel } from '@gateway/proto/pool/v1/model_pb.js';
+import { type ProviderModel, ProviderModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-service.ts';
 import { failureOfExchange } from '../attempt/outcome.ts';
@@ -64,3 +66,17 @@ function errorTypeOf(thrown: unknown): string {
 
 const timeoutMs = 10_000;
 const maxListBytes = 4 * 1024 * 1024;
+
+/** The models of a list body, each once and in order. Throws `providers_unavailable` for a body that is no model list. */
+export function readModels(
+  body: unknown,
+  displayNameOf: (model: JsonObject) => unknown = () => undefined,
+): readonly ProviderModel[] {
+  const list = asObject(body)?.data;
+  if (!Array.isArray(list)) throw new GatewayError('providers_unavailable', 'The provider sent no model list.');
+  const models = new Map(list.map((entry) => asObject(entry) ?? {}).map((model) => [asString(model.id) ?? '', model]));
+  models.delete('');
+  return [...models].map(([id, model]) =>
+    create(ProviderModelSchema, { id, displayName: asString(displayNameOf(model)) ?? '' }),
+  );
+}

@@ -21,11 +21,7 @@ export interface TlsOptions extends TlsFiles {
 }
 
 /** What the files hold. */
-export interface Certificates {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-  readonly ca: Buffer;
-}
+type Certificates = Readonly<ReturnType<typeof readCertificates>>;
 
 /** Receives a connection that is not taken, as its handshake failed. */
 export type OnRefusedConnection = (refusal: { readonly address: string | undefined; readonly problem: string }) => void;
@@ -118,7 +114,7 @@ function problemOf(socket: TLSSocket): string {
 }
 
 /** @throws when a file can't be read, or key and certificate do not belong together. */
-function readCertificates({ certFile, keyFile, caFile }: TlsFiles): Certificates {
+function readCertificates({ certFile, keyFile, caFile }: TlsFiles) {
   const [cert, certificate] = read(certFile, (bytes) => new X509Certificate(bytes));
   const [key, privateKey] = read(keyFile, createPrivateKey);
   const [ca] = read(caFile, (bytes) => new X509Certificate(bytes));

@@ -113,7 +113,7 @@ describe('an event that can not be read', () => {
 function read(event: object) {
   const answer = createChatAnswer({ id: 'r', created: 1, model: 'm', stream: true, includeUsage: false });
   const reader = new EventReader(answer, 1_000);
-  reader.read({ name: '', data: JSON.stringify(event) });
+  reader.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
   return { unknownEvents: reader.unknownEvents, ending: reader.ending, wrote: answer.hasContent };
 }
 

@@ -1,7 +1,6 @@
 import { brokenStream, ChatAnswerReader } from '@gateway/adapter-kit';
 import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
-import { asCount, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
-import type { SseEvent } from '@gateway/sse';
+import { asCount, asObject, asString, type JsonObject } from '@gateway/json';
 import { AnswerWriter, mapFinishReason } from './answer-writer.ts';
 import { UsageReports } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
@@ -32,18 +31,11 @@ export class EventReader extends ChatAnswerReader {
     return this.answer.producedCharacters + this.#thinkingCharacters;
   }
 
-  override read({ name, data = '' }: SseEvent): void {
-    if (saysNothing(data)) return;
-    const json = asObject(parseJson(data));
-    if (json === undefined) this.fail(brokenStream());
-    else this.#onEvent(json, name);
-  }
-
   /**
    * The `type` member counts; the name on the `event:` line only where that is missing, or where it says error: the official
    * client library takes any such event as one.
    */
-  #onEvent(json: JsonObject, name: string): void {
+  protected override read(json: JsonObject, name: string): void {
     const type = name === 'error' ? name : (asString(json.type) ?? name);
     switch (type) {
       case 'message_start':
@@ -128,12 +120,6 @@ export class EventReader extends ChatAnswerReader {
 
 /** For blocks that are not part of a chat answer, such as what the provider's own tools found. */
 const maxOtherBytes = 4 * 1024 * 1024;
-
-/** Empty data, and the end marker of another format that some providers send out of habit. Either may be padded. */
-function saysNothing(data: string): boolean {
-  const text = data.trim();
-  return text === '' || text === '[DONE]';
-}
 
 /** Events, blocks and deltas that are known and say nothing for a chat answer. */
 export const silentTypes = {

@@ -1,7 +1,6 @@
 import { brokenStream, ChatAnswerReader, type ChatReaderOptions, type QuotaWindow } from '@gateway/adapter-kit';
 import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
-import { asArray, asCount, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
-import type { SseEvent } from '@gateway/sse';
+import { asArray, asCount, asObject, asString, type JsonObject } from '@gateway/json';
 import { CallWriter, type MessagePart, MessageWriter, mapFinishReason, readItem, readPart } from './answer-writer.ts';
 import { convertUsage } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
@@ -41,16 +40,8 @@ export class EventReader extends ChatAnswerReader {
     return this.#messages.producedCharacters + this.#calls.producedCharacters + this.#reasoningCharacters;
   }
 
-  /** Some backends pad the data, and end their streams with the marker of the chat format. */
-  override read({ name, data = '' }: SseEvent): void {
-    const text = data.trim();
-    if (text === '' || text === '[DONE]') return;
-    const json = asObject(parseJson(text));
-    if (json === undefined) this.fail(brokenStream());
-    else this.#onEvent(json, eventType(json, name));
-  }
-
-  #onEvent(json: JsonObject, type: string): void {
+  protected override read(json: JsonObject, name: string): void {
+    const type = eventType(json, name);
     switch (type) {
       case 'response.output_item.added':
         return this.#onItemAdded(json);

@@ -1,10 +1,7 @@
-import { create } from '@bufbuild/protobuf';
-import type { ProviderFormat, Translator } from '@gateway/adapter-kit';
-import { GatewayError } from '@gateway/errors';
-import { asObject, asString } from '@gateway/json';
+import { type ProviderFormat, readModels, type Translator } from '@gateway/adapter-kit';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
-import { type ProviderModel, ProviderModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
+import type { ProviderModel } from '@gateway/proto/pool/v1/model_pb.js';
 import { chatTranslator } from './chat-translator.ts';
 import { mapUpstreamError } from './map-upstream-error.ts';
 import { readWindows } from './read-limits.ts';
@@ -31,12 +28,7 @@ export const responsesFormat: ProviderFormat = {
  * @see https://platform.openai.com/docs/api-reference/models/list
  */
 export function readModelList(body: unknown): readonly ProviderModel[] {
-  const list = asObject(body)?.data;
-  if (!Array.isArray(list)) throw new GatewayError('providers_unavailable', 'The provider sent no model list.');
-  const ids = list.map((model) => asString(asObject(model)?.id)).filter((id) => id !== undefined);
-  return [...new Set(ids)]
-    .filter((id) => id !== '' && !otherModels.test(id))
-    .map((id) => create(ProviderModelSchema, { id, displayName: '' }));
+  return readModels(body).filter(({ id }) => !otherModels.test(id));
 }
 
 const otherModels =
