@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ReceivedSpan } from '@gateway/testkit/otlp-receiver';
+import type { ReceivedSpan } from '@gateway/telemetry/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type ChatAnswer, chat } from '../client/chat.ts';
 import { relay, responsesBody } from '../client/relay.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OtlpReceiver } from '@gateway/testkit/otlp-receiver';
+import { OtlpReceiver } from '@gateway/telemetry/testing';
 import { mixedTraffic, type TrafficTarget } from './mixed-traffic.ts';
 import { grantOfTests } from './observed-gateway-file.ts';
 import { type ScrapeTargets, type Scraping, startScraping } from './scraping.ts';

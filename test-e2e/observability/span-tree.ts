@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { ReceivedSpan } from '@gateway/testkit/otlp-receiver';
+import type { ReceivedSpan } from '@gateway/telemetry/testing';
 
 /** A span of a client, which the gateway continues. */
 export interface ClientSpan {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OtlpReceiver } from '@gateway/testkit/otlp-receiver';
+import { OtlpReceiver } from '@gateway/telemetry/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chat } from '../client/chat.ts';
 import { issueToken } from '../client/tokens.ts';

@@ -76,7 +76,7 @@ export class ManagedProcess implements ProcessControl, AsyncDisposable {
       throw new Error(`${name} ended at its start:\n${latestLines.join('\n')}`);
     });
     try {
-      await untilReady(name, ping, startFailed, 60_000);
+      await untilReady(name, ping, { failed: startFailed });
     } catch (thrown) {
       await this.kill();
       throw thrown;
@@ -160,12 +160,11 @@ const killedWithinMs = 10_000;
 /** Of what a process printed, these many lines are in the error of a failed start. */
 const keptLines = 60;
 
-/** Asks again and again until `ping` resolves. `failed` rejects when there is nothing left to wait for. */
+/** Asks again and again until `ping` resolves. @param failed rejects when there is nothing left to wait for */
 export async function untilReady(
   name: string,
   ping: () => Promise<void>,
-  failed: Promise<never>,
-  timeoutMs: number,
+  { failed = never, timeoutMs = 60_000 }: { readonly failed?: Promise<never>; readonly timeoutMs?: number } = {},
 ): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs;
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 200)) {
@@ -180,6 +179,8 @@ export async function untilReady(
     }
   }
 }
+
+const never = Promise.withResolvers<never>().promise;
 
 /** Reads both outputs of a child line by line, without keeping this process alive for it. */
 function readLines(child: ChildProcess, onLine: (line: string) => void): void {

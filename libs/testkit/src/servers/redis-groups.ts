@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CertificateAuthority } from '../certificates.ts';
+import { untilReady } from '../managed-process.ts';
 import { findPrograms } from './find-programs.ts';
 import { runProgram, type Server, startServerProcess, type TestServer } from './run-server.ts';
 import { redis } from './servers.ts';
@@ -222,14 +222,12 @@ async function makeCertificates(stack: AsyncDisposableStack) {
 }
 
 /** Asks until the answer is as expected. */
-async function until(ask: () => Promise<string>, expected: RegExp): Promise<void> {
-  const deadlineMs = performance.now() + 30_000;
-  for (;;) {
-    const text = await ask().catch((thrown: unknown) => String(thrown));
-    if (expected.test(text)) return;
-    if (performance.now() > deadlineMs) throw new Error(`No ${expected} in: ${text}`);
-    await sleep(50);
-  }
+function until(ask: () => Promise<string>, expected: RegExp): Promise<void> {
+  const check = async () => {
+    const text = await ask();
+    if (!expected.test(text)) failed(`no ${expected} in: ${text}`);
+  };
+  return untilReady('a group of Redis servers', check, { timeoutMs: 30_000 });
 }
 
 function failed(reason: string): never {

@@ -150,8 +150,7 @@ async function startContainer(server: Server, image: ServerImage, fixedPort?: nu
   const container = (await getContainerRuntimeClient()).container.getById(started.getId());
   const host = started.getHost();
   const url = server.url(host, port);
-  const never = Promise.withResolvers<never>().promise;
-  const ready = () => untilReady(url, () => server.ping(host, port), never, 60_000);
+  const ready = () => untilReady(url, () => server.ping(host, port));
   let state: 'running' | 'paused' | 'stopped' = 'running';
   const end = async (how: 'stop' | 'kill') => {
     if (state === 'stopped') return;

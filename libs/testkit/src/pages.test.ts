@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { placeOf } from './code-block.ts';
-import { blocksIn } from './read-pages.ts';
+import { blocksIn, placeOf } from './pages.ts';
 
 const fence = '```';
 

@@ -1,1 +1,0 @@
-export { type OtlpAnswer, OtlpReceiver, type ReceivedSpan } from '@gateway/telemetry/testing';
