@@ -5,12 +5,8 @@ import { answerTooLarge, brokenStream } from './failure/upstream-failure.ts';
 import type { AnswerEnding, AnswerReader, UpstreamFailure } from './provider-format.ts';
 
 /** Reads a provider's event stream, however it is split. What the events of a format mean, its reader says. */
-export abstract class EventStreamReader implements AnswerReader {
+export abstract class EventStreamReader implements Pick<AnswerReader, 'push' | 'end' | 'ending'> {
   readonly #splitter: EventSplitter;
-  abstract readonly head: AnswerReader['head'];
-  abstract readonly hasContent: boolean;
-  abstract readonly reportedUsage: ReportedUsage | undefined;
-  abstract readonly producedCharacters: number;
   ending: AnswerEnding | undefined;
 
   constructor(maxEventBytes: number) {
@@ -21,7 +17,6 @@ export abstract class EventStreamReader implements AnswerReader {
   protected abstract onEvent(event: Buffer): void;
   /** Takes what the stream ended in; empty when that was a whole event. */
   protected abstract onRest(rest: Buffer): void;
-  abstract take(): Uint8Array;
 
   push(bytes: Uint8Array): void {
     try {
@@ -50,8 +45,10 @@ export abstract class EventStreamReader implements AnswerReader {
 }
 
 /** Reads a provider's event stream into a chat answer, streamed or whole. */
-export abstract class ChatAnswerReader extends EventStreamReader {
+export abstract class ChatAnswerReader extends EventStreamReader implements AnswerReader {
   protected readonly answer: ChatAnswer;
+  abstract readonly reportedUsage: ReportedUsage | undefined;
+  abstract readonly producedCharacters: number;
   /** Events that were skipped because they are not known. */
   unknownEvents = 0;
   finishReason: FinishReason | undefined;

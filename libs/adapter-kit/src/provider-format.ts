@@ -126,18 +126,13 @@ export type AnswerEnding =
   /** `isRelayed`: the client's bytes end with the provider's own event of the failure, and nothing may follow them. */
   | { readonly kind: 'failed'; readonly failure: UpstreamFailure; readonly isRelayed?: boolean };
 
-export interface UpstreamErrorAnswer {
-  readonly status: number;
-  /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string>>;
+export interface UpstreamErrorAnswer extends UpstreamHead {
   readonly body: Uint8Array;
   readonly nowMs: number;
 }
 
 /** What quotas are read from. */
-export interface QuotaAnswer {
-  /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string>>;
+export interface QuotaAnswer extends Pick<UpstreamHead, 'headers'> {
   /** The provider's model id of the request. */
   readonly model: string;
   readonly nowMs: number;

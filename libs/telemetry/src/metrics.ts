@@ -133,15 +133,15 @@ function exemplary(
   histogram: PromHistogram<string>,
   { labelNames, buckets }: { readonly labelNames: readonly string[]; readonly buckets: readonly number[] },
 ): Histogram<string> {
-  const due = new DueExemplars();
+  /** When the next exemplar of a bucket is due, by its bound and the values of its labels. */
+  const dueMs = new Map<string, number>();
   const exemplarFor = (labels: LabelValues<string>, value: number, measured: Span | string | undefined) => {
     if (measured === undefined) return undefined;
-    const ofSeries = labelNames.reduce((found, name) => found.of(labels[name]), due);
-    const ofBucket = ofSeries.of(buckets.find((bound) => value <= bound));
+    const bucket = [buckets.find((bound) => value <= bound), ...labelNames.map((name) => labels[name])].join('\n');
     const nowMs = performance.now();
-    if (nowMs < ofBucket.dueMs) return undefined;
+    if (nowMs < (dueMs.get(bucket) ?? 0)) return undefined;
     const exemplar = exemplarOf(measured);
-    if (exemplar !== undefined) ofBucket.dueMs = nowMs + 1_000;
+    if (exemplar !== undefined) dueMs.set(bucket, nowMs + 1_000);
     return exemplar;
   };
   return {
@@ -151,20 +151,6 @@ function exemplary(
       histogram.observe({ labels, value, exemplarLabels });
     },
   };
-}
-
-/** When exemplars are due: a tree by the values of labels, then by bucket. It has no more leaves than the histogram has buckets. */
-class DueExemplars {
-  dueMs = 0;
-  readonly #below = new Map<string | number | undefined, DueExemplars>();
-
-  of(part: string | number | undefined): DueExemplars {
-    const known = this.#below.get(part);
-    if (known !== undefined) return known;
-    const added = new DueExemplars();
-    this.#below.set(part, added);
-    return added;
-  }
 }
 
 /** One metric for each name, as a registry takes it. prom-client's own aggregation drops exemplars, and some metrics. */

@@ -9,7 +9,7 @@ import { failedAttempt, failureOfExchange, plainFailure } from '../attempt/outco
 import { ProviderCalls, toErrorType } from '../attempt/provider-calls.ts';
 import type { ClientRequest, TokenCounter, UpstreamFailure } from '../provider-format.ts';
 import { readWholeBody, UpstreamError } from '../upstream/upstream-exchange.ts';
-import { readClientRequest, toClientRequest } from './execute.ts';
+import { readClientRequest } from './execute.ts';
 
 /**
  * The handler of AdapterService.CountTokens: one attempt at one account. Throws `model_not_found` when the format has no
@@ -19,7 +19,7 @@ export function countTokens(context: AdapterContext): Handlers<typeof AdapterSer
   return async (frames, { signal }) => {
     const counter = context.format.countTokens;
     if (counter === undefined) throw new GatewayError('model_not_found', 'Tokens of this model can’t be counted.');
-    const request = toClientRequest(await readClientRequest(frames, context), context);
+    const { request } = await readClientRequest(frames, context);
     using calls = new ProviderCalls(context, 'count_tokens', request.lease);
     const counted = await countOf(context, counter, request, { signal, calls, timeoutMs: countTimeoutMs });
     const result = counted.failure?.result ?? AttemptResult.SUCCEEDED;

@@ -12,7 +12,7 @@ import { mapStreamError } from './map-upstream-error.ts';
  * is shows when it has ended. Until the first content everything is held back, so that another account can be tried.
  * @see spec "Events"
  */
-export class RelayAnswerReader extends EventStreamReader {
+export class RelayAnswerReader extends EventStreamReader implements AnswerReader {
   readonly #buffer = new RelayBuffer();
   readonly #usage = new UsageReports();
   #head: UpstreamHead = { status: 200, headers: {} };

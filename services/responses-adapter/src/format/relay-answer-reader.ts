@@ -32,7 +32,7 @@ interface RelayedEvent {
  * first content: as long as an account has said nothing, another one may take its place. The one change to an event is
  * an empty `output` at the end, which is filled with the items that came before: clients read their answer there.
  */
-export class RelayAnswerReader extends EventStreamReader {
+export class RelayAnswerReader extends EventStreamReader implements AnswerReader {
   readonly #buffer = new RelayBuffer();
   readonly #items = new OutputItems();
   readonly #produced = new ProducedCharacters();
