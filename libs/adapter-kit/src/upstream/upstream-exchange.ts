@@ -192,34 +192,30 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
 }
 
 /** The first `maxBytes` bytes of the body, or fewer when it ends before, or breaks off. Throws when it was given up. */
-export async function readBody(exchange: UpstreamExchange, maxBytes: number): Promise<Buffer> {
-  const { body, error } = await readUpTo(exchange, maxBytes);
-  if (error?.kind === 'cancelled') throw error;
-  return body;
+export function readBody(exchange: UpstreamExchange, maxBytes: number): Promise<Buffer> {
+  const endUnlessCancelled = (thrown: UpstreamError) => {
+    if (thrown.kind === 'cancelled') throw thrown;
+    return undefined;
+  };
+  return readUpTo(maxBytes, () => exchange.read().catch(endUnlessCancelled));
 }
 
 /** The whole body. Throws UpstreamError when it breaks off, and `malformed` when it is larger than `maxBytes`. */
 export async function readWholeBody(exchange: UpstreamExchange, maxBytes: number): Promise<Buffer> {
-  const { body, error } = await readUpTo(exchange, maxBytes + 1);
-  if (error !== undefined) throw error;
+  const body = await readUpTo(maxBytes + 1, () => exchange.read());
   if (body.length > maxBytes) throw new UpstreamError('malformed', 'The answer is too large.');
   return body;
 }
 
-async function readUpTo(exchange: UpstreamExchange, maxBytes: number) {
+async function readUpTo(maxBytes: number, read: () => ReturnType<UpstreamExchange['read']>): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  let error: UpstreamError | undefined;
-  for (let size = 0; size < maxBytes && error === undefined; ) {
-    const read = await exchange.read().catch((thrown: UpstreamError) => thrown);
-    if (read === undefined) break;
-    if (read instanceof UpstreamError) {
-      error = read;
-    } else {
-      chunks.push(...read);
-      size += read.reduce((sum, { length }) => sum + length, 0);
-    }
+  for (let size = 0; size < maxBytes; ) {
+    const more = await read();
+    if (more === undefined) break;
+    chunks.push(...more);
+    size += more.reduce((sum, { length }) => sum + length, 0);
   }
-  return { body: Buffer.concat(chunks).subarray(0, maxBytes), error };
+  return Buffer.concat(chunks).subarray(0, maxBytes);
 }
 
 /**

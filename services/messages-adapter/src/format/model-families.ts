@@ -30,7 +30,7 @@ export interface ModelFamily {
 export function modelFamilyOf(model: string): ModelFamily {
   const name = readModelName(model);
   const row = name && rows.find(({ tiers, from }) => tiers.includes(name.tier) && name.version >= from);
-  return row ?? plainFamily;
+  return row ?? plain;
 }
 
 const tiers = ['haiku', 'sonnet', 'opus', 'fable', 'mythos'] as const;
@@ -50,7 +50,7 @@ const { NONE, BUDGET, ADAPTIVE } = ThinkingMode;
 const { DISABLED, BETWEEN_TOOLS, LOW_EFFORT } = LeastThinking;
 
 /** Should it be configured to have adaptive thinking, then it is asked for nothing that it could refuse. */
-const plainFamily: ModelFamily = {
+const plain: ModelFamily = {
   maxOutputTokens: undefined,
   thinking: NONE,
   thinkingByDefault: false,
@@ -60,53 +60,35 @@ const plainFamily: ModelFamily = {
   structuredOutput: false,
 };
 
+const budget: ModelFamily = { ...plain, thinking: BUDGET };
+
+const current: ModelFamily = {
+  maxOutputTokens: 128_000,
+  thinking: ADAPTIVE,
+  thinkingByDefault: true,
+  leastThinking: DISABLED,
+  effortLevels: allEfforts,
+  forcedToolChoice: true,
+  structuredOutput: true,
+};
+
 /** Newest first: the first row that fits wins. */
 const rows: readonly FamilyRow[] = [
-  current(['opus'], 505, LOW_EFFORT, { forcedToolChoice: false }),
-  current(['fable', 'mythos'], 501, LOW_EFFORT, { forcedToolChoice: false }),
-  current(['fable', 'mythos'], 500, LOW_EFFORT),
-  current(['sonnet'], 505, BETWEEN_TOOLS, { forcedToolChoice: false }),
-  current(['opus', 'sonnet', 'haiku'], 500, DISABLED),
-  current(['opus', 'sonnet', 'haiku'], 407, DISABLED, { thinkingByDefault: false }),
-  current(['opus', 'sonnet', 'haiku'], 406, DISABLED, { thinkingByDefault: false, effortLevels: withoutXhigh }),
-  earlier(['opus'], 405, 64_000, BUDGET, { effortLevels: lowToHigh, structuredOutput: true }),
-  earlier(['sonnet', 'haiku'], 405, 64_000, BUDGET, { structuredOutput: true }),
-  earlier(['opus'], 400, 32_000, BUDGET),
-  earlier(['sonnet', 'haiku'], 400, 64_000, BUDGET),
-  earlier(['sonnet'], 307, 64_000, BUDGET),
-  earlier(['sonnet', 'haiku'], 305, 8_192, NONE),
-  earlier(['opus', 'sonnet', 'haiku'], 300, 4_096, NONE),
+  { tiers: ['opus'], from: 505, ...current, leastThinking: LOW_EFFORT, forcedToolChoice: false },
+  { tiers: ['fable', 'mythos'], from: 501, ...current, leastThinking: LOW_EFFORT, forcedToolChoice: false },
+  { tiers: ['fable', 'mythos'], from: 500, ...current, leastThinking: LOW_EFFORT },
+  { tiers: ['sonnet'], from: 505, ...current, leastThinking: BETWEEN_TOOLS, forcedToolChoice: false },
+  { tiers: ['opus', 'sonnet', 'haiku'], from: 500, ...current },
+  { tiers: ['opus', 'sonnet', 'haiku'], from: 407, ...current, thinkingByDefault: false },
+  { tiers: ['opus', 'sonnet', 'haiku'], from: 406, ...current, thinkingByDefault: false, effortLevels: withoutXhigh },
+  { tiers: ['opus'], from: 405, ...budget, maxOutputTokens: 64_000, effortLevels: lowToHigh, structuredOutput: true },
+  { tiers: ['sonnet', 'haiku'], from: 405, ...budget, maxOutputTokens: 64_000, structuredOutput: true },
+  { tiers: ['opus'], from: 400, ...budget, maxOutputTokens: 32_000 },
+  { tiers: ['sonnet', 'haiku'], from: 400, ...budget, maxOutputTokens: 64_000 },
+  { tiers: ['sonnet'], from: 307, ...budget, maxOutputTokens: 64_000 },
+  { tiers: ['sonnet', 'haiku'], from: 305, ...plain, maxOutputTokens: 8_192 },
+  { tiers: ['opus', 'sonnet', 'haiku'], from: 300, ...plain, maxOutputTokens: 4_096 },
 ];
-
-function current(
-  tiersOfRow: readonly Tier[],
-  from: number,
-  leastThinking: LeastThinking,
-  exceptions: Partial<ModelFamily> = {},
-): FamilyRow {
-  return {
-    tiers: tiersOfRow,
-    from,
-    maxOutputTokens: 128_000,
-    thinking: ADAPTIVE,
-    thinkingByDefault: true,
-    leastThinking,
-    effortLevels: allEfforts,
-    forcedToolChoice: true,
-    structuredOutput: true,
-    ...exceptions,
-  };
-}
-
-function earlier(
-  tiersOfRow: readonly Tier[],
-  from: number,
-  maxOutputTokens: number,
-  thinking: ThinkingMode,
-  exceptions: Partial<ModelFamily> = {},
-): FamilyRow {
-  return { ...plainFamily, tiers: tiersOfRow, from, maxOutputTokens, thinking, ...exceptions };
-}
 
 interface ModelName {
   readonly tier: Tier;
