@@ -41,6 +41,17 @@ export class BufferList {
     return more.length === 0 ? first : Buffer.concat([first, ...more]);
   }
 
+  /** All of them with some ranges replaced, which are in order and don't overlap. In chunks, none of which is a copy of these. */
+  spliced(replacements: readonly Replacement[]): readonly Buffer[] {
+    let copied = 0;
+    const chunks = replacements.flatMap(({ start, end, text }) => {
+      const kept = this.views(copied, start);
+      copied = end;
+      return [...kept, Buffer.from(text)];
+    });
+    return [...chunks, ...this.views(copied, this.length)];
+  }
+
   /** A range as UTF-8. */
   text(start: number, end: number): string {
     return this.slice(start, end).toString();
@@ -83,6 +94,12 @@ export class BufferList {
     }
     return low;
   }
+}
+
+export interface Replacement {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
 }
 
 /** Views that follow each other in memory become one, as the chunks of a body do that never left the process. */

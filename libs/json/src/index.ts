@@ -1,4 +1,4 @@
-export { BufferList } from './buffer-list.ts';
+export * from './buffer-list.ts';
 export * from './json-body.ts';
 export { type JsonMember, JsonScanner, type ScannerOptions } from './json-scanner.ts';
 export * from './json-value.ts';

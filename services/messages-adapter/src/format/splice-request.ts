@@ -10,11 +10,6 @@ import type { JsonBody } from '@gateway/json';
 export function spliceRequest({ source, namedMembers }: JsonBody, model: string): readonly Buffer[] {
   const models = namedMembers.filter(({ key }) => key === 'model');
   if (models.length === 0) throw new GatewayError('invalid_request', 'model is required.');
-  const chunks: Buffer[] = [];
-  let copied = 0;
-  for (const { valueStart, valueEnd } of models) {
-    chunks.push(...source.views(copied, valueStart), Buffer.from(JSON.stringify(model)));
-    copied = valueEnd;
-  }
-  return [...chunks, ...source.views(copied, source.length)];
+  const text = JSON.stringify(model);
+  return source.spliced(models.map(({ valueStart: start, valueEnd: end }) => ({ start, end, text })));
 }

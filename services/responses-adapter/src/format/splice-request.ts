@@ -1,9 +1,9 @@
 import {
   asString,
-  type BufferList,
   type JsonBody,
   jsonElements,
   type NamedJsonMember,
+  type Replacement,
   readJsonBody,
 } from '@gateway/json';
 
@@ -19,19 +19,18 @@ export function spliceRequest({ source, namedMembers }: JsonBody, model: string)
     ['stream', 'true'],
     ['store', 'false'],
   ]);
-  const splice = new Splice(source);
   let keptBefore = false;
-  namedMembers.forEach((member, index) => {
-    const value = fixed.get(member.key);
-    if (removedKeys.has(member.key)) removeMember(splice, namedMembers, index, keptBefore);
-    else if (value !== undefined) splice.replace(member.valueStart, member.valueEnd, value);
-    keptBefore ||= !removedKeys.has(member.key);
+  const replacements = namedMembers.flatMap((member, index): readonly Replacement[] => {
+    if (removedKeys.has(member.key)) return [removalOf(namedMembers, index, keptBefore)];
+    keptBefore = true;
+    const text = fixed.get(member.key);
+    return text === undefined ? [] : [{ start: member.valueStart, end: member.valueEnd, text }];
   });
   const present = new Set(namedMembers.map((member) => member.key));
   const added = [...fixed].filter(([key]) => !present.has(key)).map(([key, value]) => `"${key}":${value}`);
   const end = namedMembers.at(-1)?.valueEnd ?? source.indexOf(openBrace, 0) + 1;
-  if (added.length > 0) splice.replace(end, end, (keptBefore ? ',' : '') + added.join(','));
-  return splice.result();
+  const addition = { start: end, end, text: (keptBefore ? ',' : '') + added.join(',') };
+  return source.spliced(added.length === 0 ? replacements : [...replacements, addition]);
 }
 
 const openBrace = 0x7b;
@@ -39,32 +38,12 @@ const openBrace = 0x7b;
 const removedKeys: ReadonlySet<string> = new Set(['max_output_tokens', 'client_metadata']);
 
 /** Takes a member out with one comma: the one before it, or the one after it when nothing is left before it. */
-function removeMember(splice: Splice, members: readonly NamedJsonMember[], index: number, keptBefore: boolean): void {
-  const member = members[index];
-  if (member === undefined) return;
-  const { keyStart, valueEnd } = member;
-  if (keptBefore) splice.replace(members[index - 1]?.valueEnd ?? keyStart, valueEnd, '');
-  else splice.replace(keyStart, members[index + 1]?.keyStart ?? valueEnd, '');
-}
-
-/** Bytes with some ranges replaced. Ranges are given in order and don't overlap. */
-class Splice {
-  readonly #source: BufferList;
-  readonly #chunks: Buffer[] = [];
-  #copied = 0;
-
-  constructor(source: BufferList) {
-    this.#source = source;
-  }
-
-  replace(start: number, end: number, text: string): void {
-    this.#chunks.push(...this.#source.views(this.#copied, start), Buffer.from(text));
-    this.#copied = end;
-  }
-
-  result(): readonly Buffer[] {
-    return [...this.#chunks, ...this.#source.views(this.#copied, this.#source.length)];
-  }
+function removalOf(members: readonly NamedJsonMember[], index: number, keptBefore: boolean): Replacement {
+  const [before, member, after] = [members[index - 1], members[index], members[index + 1]];
+  const { keyStart = 0, valueEnd = 0 } = member ?? {};
+  return keptBefore
+    ? { start: before?.valueEnd ?? keyStart, end: valueEnd, text: '' }
+    : { start: keyStart, end: after?.keyStart ?? valueEnd, text: '' };
 }
 
 /**
