@@ -23,7 +23,7 @@ export interface AdapterPeers {
   readonly credentials: Client<typeof CredentialService>;
 }
 
-export type CreateAdapter = (config: AdapterConfig, peers: AdapterPeers, runtime: ServiceRuntime) => Service;
+type CreateAdapter = (config: AdapterConfig, peers: AdapterPeers, runtime: ServiceRuntime) => Service;
 
 /** What every adapter serves. */
 export function adapterRoutes(context: AdapterContext): readonly ServiceRoute[] {

@@ -51,7 +51,7 @@ export function adapterMetrics(metrics: Metrics, formatId: ProviderFormatId) {
 /** What a provider is asked. `count_tokens` and `list_models` are names of ours: the convention has none. */
 export type GenAiOperation = 'chat' | 'count_tokens' | 'list_models';
 
-export type TokenType = 'input' | 'output' | 'cache_read_input' | 'cache_creation_input';
+type TokenType = 'input' | 'output' | 'cache_read_input' | 'cache_creation_input';
 
 /** Whom one call asks for what. */
 export interface GenAiCall {
@@ -61,9 +61,7 @@ export interface GenAiCall {
 }
 
 /** Calls to providers by the GenAI conventions. @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/ */
-export type GenAiMetrics = ReturnType<typeof genAiMetrics>;
-
-export function genAiMetrics(metrics: Metrics, format: ProviderFormatId) {
+function genAiMetrics(metrics: Metrics, format: ProviderFormatId) {
   const provider = providers[format];
   const durations = metrics.histogram({
     name: 'gen_ai_client_operation_duration_seconds',

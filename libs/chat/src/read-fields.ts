@@ -63,7 +63,7 @@ export function invalidField(path: string, complaint: string): GatewayError {
   return new GatewayError('invalid_request', `${path} ${complaint}`);
 }
 
-export const anObject: Kind<JsonObject> = { noun: 'an object', holds: isObject };
+const anObject: Kind<JsonObject> = { noun: 'an object', holds: isObject };
 export const anArray: Kind<readonly unknown[]> = { noun: 'an array', holds: (value) => Array.isArray(value) };
 export const aString: Kind<string> = { noun: 'a string', holds: (value) => typeof value === 'string' };
 export const aNonEmptyString: Kind<string> = {

@@ -4,7 +4,7 @@ import { answer, answersOnce, firstOf, mapped, servedMethod, toMessage } from '.
 import type { CallOptions, Client, ServiceRoute } from './service-types.ts';
 
 /** One call: with a message or an iterable of messages, as the method takes them. */
-export type StartCall = (request: object, options: CallOptions) => AsyncIterable<Message>;
+type StartCall = (request: object, options: CallOptions) => AsyncIterable<Message>;
 
 /** A client whose calls go where `startOf` says for each method. Here they begin and end on the side of the caller. */
 export function clientBy<S extends DescService>(service: S, startOf: (method: DescMethod) => StartCall): Client<S> {

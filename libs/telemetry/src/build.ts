@@ -1,15 +1,9 @@
 // All packages have the version of the whole.
 import manifest from '../package.json' with { type: 'json' };
 
-/** Which build of the gateway this is. */
-export interface Build {
-  /** Of the release, or the one that comes before it. */
-  readonly version: string;
-  /** GATEWAY_REVISION, which images set: the commit. `unknown` where sources run as they are. */
-  readonly revision: string;
-}
-
-export function readBuild(): Build {
+/** Which build of the gateway this is: of which release, or the one that comes before it, and made of which commit. */
+export function readBuild() {
+  // Images set it. Elsewhere sources run as they are.
   const { GATEWAY_REVISION: revision = 'unknown' } = process.env;
   return { version: manifest.version, revision };
 }

@@ -8,13 +8,13 @@ import { plainFailure, unavailable } from './outcome.ts';
 import { type ProviderCalls, toErrorType } from './provider-calls.ts';
 
 /** An answer with success, from its head on; or why there is none. Either with the quotas that the head reports. */
-export type OpenedAnswer = (
+type OpenedAnswer = (
   | { readonly exchange: UpstreamExchange; readonly head: UpstreamHead; readonly failure?: undefined }
   | { readonly failure: UpstreamFailure }
 ) & { readonly quotas: readonly QuotaWindow[] };
 
 /** What of a request matters for sending it. */
-export type LeasedRequest = Pick<ClientRequest, 'requestId' | 'lease'>;
+type LeasedRequest = Pick<ClientRequest, 'requestId' | 'lease'>;
 
 /** The part of a prepared call that is sent. */
 type Call = Pick<PreparedCall, 'path' | 'headers' | 'body'>;

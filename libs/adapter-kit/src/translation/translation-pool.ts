@@ -4,7 +4,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { Piscina } from 'piscina';
 import type { TranslatedInWorker, TranslationContext, TranslationReply, TranslationTask } from './translation.ts';
 
-export interface TranslationPoolOptions {
+interface TranslationPoolOptions {
   /** What the threads run: a module that exports what `translationWorker` makes, as `translate`. */
   readonly module: URL;
   /** Threads at most. They are started when there is work for them, and end when there has been none for a while. */

@@ -10,7 +10,7 @@ import { toWellFormedJson } from '@gateway/json';
 import type { AnswerReader, ClientRequest, Translator } from '../provider-format.ts';
 
 /** How chat completions are spoken to a provider of one format. No header of the client goes along: none is of its dialect. */
-export interface ChatFormat {
+interface ChatFormat {
   readonly path: string;
   /** Members that are undefined are not sent. Throws `invalid_request` or `unsupported_content`. */
   toProviderRequest(request: ChatRequest, context: TranslationContext): object;

@@ -46,7 +46,7 @@ export type Refusal =
 export type OnRefused = (refusal: Refusal) => void;
 
 /** Trailer that carries a gateway.error.v1.ErrorDetail in binary form. */
-export const errorDetailTrailer = 'gateway-error-bin';
+const errorDetailTrailer = 'gateway-error-bin';
 
 /**
  * Serves routes over gRPC, with the standard health and reflection services. The gateway's own processes send many calls

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /** Picks what to unpack among the packages that apt would install. */
-export type ChoosePackages = (planned: readonly string[]) => readonly string[];
+type ChoosePackages = (planned: readonly string[]) => readonly string[];
 
 /**
  * The folder with the contents of Debian's packages: downloaded, verified by apt, and unpacked into the cache. Nothing is installed

@@ -3,6 +3,7 @@ import { chmod, chown, copyFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import type { CertificateFiles } from '../certificates.ts';
 import { reportProgress } from './debian-packages.ts';
 import type { Programs } from './find-programs.ts';
 import { freePorts } from './ports.ts';
@@ -51,11 +52,7 @@ export interface NatsOptions extends ServerOptions {
   readonly configuration?: string;
 }
 
-/** PEM files of a server. */
-export interface TlsFiles {
-  readonly certFile: string;
-  readonly keyFile: string;
-}
+type TlsFiles = Pick<CertificateFiles, 'certFile' | 'keyFile'>;
 
 /** Starts a NATS server with JetStream of the caller's own. */
 export function startNats({ port, ...options }: NatsOptions = {}): Promise<TestServer> {

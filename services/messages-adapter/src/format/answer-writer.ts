@@ -1,7 +1,7 @@
 import type { ChatAnswer, FinishReason } from '@gateway/chat';
 import type { JsonObject } from '@gateway/json';
 
-export interface CallStart {
+interface CallStart {
   readonly id: string;
   readonly name: string;
   /** The arguments, where a provider sends them whole; else empty. */

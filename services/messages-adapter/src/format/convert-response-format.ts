@@ -5,7 +5,7 @@ import type { OutputConfig } from './provider-request.ts';
 
 type JsonSchemaFormat = Extract<ResponseFormat, { type: 'json_schema' }>;
 
-export interface ResponseFormatSettings {
+interface ResponseFormatSettings {
   readonly format?: OutputConfig['format'];
   /** For what the format has no member for. */
   readonly instruction?: string;

@@ -77,7 +77,7 @@ function isObjectType(type: unknown): boolean {
   return type === undefined || type === 'object' || asArray(type).includes('object');
 }
 
-export interface StructuredSchema {
+interface StructuredSchema {
   readonly schema: ToolSchema;
   /** Optional properties in it; the provider limits their sum over a request. */
   readonly optionalProperties: number;

@@ -4,7 +4,7 @@ import { convertToolSchema, maxOptionalProperties, toStructuredSchema } from './
 import type { ModelFamily } from './model-families.ts';
 import type { ProviderTool, ProviderToolChoice } from './provider-request.ts';
 
-export interface ToolSettings {
+interface ToolSettings {
   readonly tools?: ProviderTool[];
   readonly toolChoice?: ProviderToolChoice | undefined;
   /** For a model that can't be forced. */

@@ -3,7 +3,7 @@ import { LeastThinking, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.j
 import type { ModelFamily } from './model-families.ts';
 import type { EffortLevel, Thinking } from './provider-request.ts';
 
-export interface ReasoningRequest {
+interface ReasoningRequest {
   readonly effort: ReasoningEffort | undefined;
   readonly family: ModelFamily;
   readonly maxTokens: number;
@@ -13,7 +13,7 @@ export interface ReasoningRequest {
   readonly toolForced: boolean;
 }
 
-export interface ReasoningSettings {
+interface ReasoningSettings {
   readonly thinking?: Thinking | undefined;
   readonly effort?: EffortLevel | undefined;
 }

@@ -92,7 +92,7 @@ function keyLimits({ headers, model, nowMs }: QuotaAnswer): readonly QuotaWindow
   });
 }
 
-export interface RateLimit {
+interface RateLimit {
   /** Epoch milliseconds at which the limit ends; undefined when the provider says nothing of use. */
   readonly retryAtMs: number | undefined;
   /** True when other models of the account are not limited. */

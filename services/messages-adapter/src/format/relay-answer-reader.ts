@@ -138,7 +138,7 @@ export function producedByBlock(value: unknown): number {
 }
 
 /** Characters that a delta brings. Signatures and citations are not the model's words. */
-export function producedByDelta(delta: JsonObject): number {
+function producedByDelta(delta: JsonObject): number {
   return (asString(delta.text) ?? asString(delta.thinking) ?? asString(delta.partial_json) ?? '').length;
 }
 

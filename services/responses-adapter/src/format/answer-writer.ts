@@ -14,7 +14,7 @@ export interface MessagePart {
   readonly text: string;
 }
 
-export interface CallItem {
+interface CallItem {
   readonly type: 'function_call';
   readonly callId: string | undefined;
   readonly name: string | undefined;
@@ -225,7 +225,7 @@ interface Call {
 }
 
 /** How a response ended that is an answer, with `incomplete_details.reason`. */
-export interface ResponseEnding {
+interface ResponseEnding {
   readonly status: 'completed' | 'incomplete';
   readonly incompleteReason: string | undefined;
   readonly hasToolCalls: boolean;

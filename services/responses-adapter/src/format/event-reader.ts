@@ -153,7 +153,7 @@ export function eventType(json: JsonObject, name: string): string {
   return asString(json.type) ?? (asObject(json.error) === undefined ? name : 'error');
 }
 
-export interface ResponseEnd {
+interface ResponseEnd {
   readonly status: 'completed' | 'incomplete' | 'failed' | 'cancelled';
   readonly response: JsonObject;
 }

@@ -245,7 +245,7 @@ function leadingType(data: string): string {
 }
 
 /** Counts the characters of a response by its deltas; by its finished items on backends that send no deltas. */
-export class ProducedCharacters {
+class ProducedCharacters {
   total = 0;
   #itemHadDeltas = false;
 

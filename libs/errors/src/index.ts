@@ -1,2 +1,0 @@
-export * from './error-detail.ts';
-export * from './gateway-error.ts';
