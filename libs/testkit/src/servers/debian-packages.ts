@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { access, chmod, glob, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
+import { chmod, glob, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -23,7 +23,7 @@ export async function unpackPackages(
   choose: ChoosePackages = (planned) => planned,
 ): Promise<string> {
   const root = join(cacheFolder(), await systemName(), name);
-  if (!(await isThere(root))) await unpackInto(root, wanted, choose);
+  if (!existsSync(root)) await unpackInto(root, wanted, choose);
   return root;
 }
 
@@ -60,7 +60,7 @@ async function unpackInto(root: string, wanted: readonly string[], choose: Choos
     await aptGet(['download', ...packages], downloads);
     for await (const file of glob(join(downloads, '*.deb'))) await execute('dpkg', ['--extract', file, unpacked]);
     await rename(unpacked, root).catch(async (thrown) => {
-      if (!(await isThere(root))) throw thrown;
+      if (!existsSync(root)) throw thrown;
     });
   } finally {
     await Promise.all([unpacked, downloads].map((folder) => rm(folder, { recursive: true, force: true })));
@@ -70,13 +70,6 @@ async function unpackInto(root: string, wanted: readonly string[], choose: Choos
 /** The packages in what `apt-get install --simulate` prints. */
 export function plannedPackages(plan: string): readonly string[] {
   return [...plan.matchAll(/^Inst (\S+)/gm)].map(([, name = '']) => name);
-}
-
-function isThere(folder: string): Promise<boolean> {
-  return access(folder).then(
-    () => true,
-    () => false,
-  );
 }
 
 let index: Promise<readonly string[]> | undefined;
