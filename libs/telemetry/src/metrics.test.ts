@@ -147,7 +147,7 @@ async function snapshotOf(count: number) {
   const metrics = new Metrics();
   metrics.counter({ name: 'a_total', help: 'A # of {things}.', labels: ['kind'] }).inc({ kind: 'x y' }, count);
   metrics.gauge({ name: 'b', help: 'B.' }).set(count);
-  metrics.histogram({ name: 'c', help: 'C.', buckets: [1] }).observe(count);
+  metrics.histogram({ name: 'c', help: 'C.', buckets: [1] }).observe({}, count);
   // As it arrives from another process.
   return structuredClone(await metrics.snapshot());
 }

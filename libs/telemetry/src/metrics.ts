@@ -32,7 +32,6 @@ interface MetricOptions<L extends string> {
 
 /** Observations name the sampled trace in which they are made: an exemplar, of which each bucket of a series takes one a second at most. */
 export interface Histogram<L extends string = never> {
-  observe(value: number): void;
   /** @param traceparent of what was measured, if that is not the trace in which it is observed */
   observe(labels: LabelValues<L>, value: number, traceparent?: string): void;
 }
@@ -75,13 +74,9 @@ export class Metrics {
     labels = [],
     buckets,
   }: MetricOptions<L> & { readonly buckets: readonly number[] }): Histogram<L> {
-    const known = this.#histograms.get(name);
-    if (known !== undefined) return known;
     const registers = [this.registry];
     const options = { name, help, labelNames: [...labels], buckets: [...buckets], registers, enableExemplars: true };
-    const made = exemplary(new PromHistogram<string>(options), options);
-    this.#histograms.set(name, made);
-    return made;
+    return this.#histograms.getOrInsertComputed(name, () => exemplary(new PromHistogram<string>(options), options));
   }
 
   /** The text that Prometheus reads: of this process, and of the workers that are included. */
@@ -145,8 +140,7 @@ function exemplary(
     return exemplar;
   };
   return {
-    observe(...observed: readonly [number] | readonly [LabelValues<string>, number, string?]) {
-      const [labels, value, traceparent] = observed.length === 1 ? [{}, observed[0]] : observed;
+    observe(labels, value, traceparent) {
       const exemplarLabels = exemplarFor(labels, value, traceparent ?? activeSpan());
       histogram.observe({ labels, value, exemplarLabels });
     },

@@ -97,13 +97,11 @@ function boundsAt(epochMs: number): DayBounds {
 const knownBounds = new Map<LocalDay, DayBounds>();
 
 function boundsOf(day: LocalDay): DayBounds {
-  const known = knownBounds.get(day);
-  if (known !== undefined) return known;
-  const date = Temporal.PlainDate.from(day);
-  const bounds = { day, startMs: midnightMs(date), endMs: midnightMs(date.add({ days: 1 })) };
   if (knownBounds.size >= 1_000) knownBounds.clear();
-  knownBounds.set(day, bounds);
-  return bounds;
+  return knownBounds.getOrInsertComputed(day, () => {
+    const date = Temporal.PlainDate.from(day);
+    return { day, startMs: midnightMs(date), endMs: midnightMs(date.add({ days: 1 })) };
+  });
 }
 
 function midnightMs(date: Temporal.PlainDate): number {

@@ -39,11 +39,9 @@ export class CredentialCache {
   async ofAccount(accountId: string): Promise<ProviderAccount> {
     const cached = this.#accounts.get(accountId);
     if (cached !== undefined && this.#clock.nowMs() < cached.cacheableUntilMs) return cached;
-    const underWay = this.#underWay.get(accountId);
-    if (underWay !== undefined) return underWay;
-    const fetched = this.#fetch(accountId).finally(() => this.#underWay.delete(accountId));
-    this.#underWay.set(accountId, fetched);
-    return fetched;
+    return this.#underWay.getOrInsertComputed(accountId, () =>
+      this.#fetch(accountId).finally(() => this.#underWay.delete(accountId)),
+    );
   }
 
   /** Any usable account of a pool. */

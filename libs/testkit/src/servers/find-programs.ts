@@ -28,9 +28,7 @@ const found = new Map<string, Promise<Programs>>();
  * @throws Error that says what was tried and what a person can do.
  */
 export function findPrograms(wanted: WantedPrograms, alreadyTried: readonly string[] = []): Promise<Programs> {
-  const finding = found.get(wanted.name) ?? searchPrograms(wanted, alreadyTried);
-  found.set(wanted.name, finding);
-  return finding;
+  return found.getOrInsertComputed(wanted.name, () => searchPrograms(wanted, alreadyTried));
 }
 
 export async function searchPrograms(

@@ -8,7 +8,7 @@ it('reads what replicas write, and no more than is asked for', async () => {
   counter.inc({ code: 'a "quoted" } \\ name\n' }, 3);
   counter.inc({ code: 'b' }, 0.5);
   metrics.counter({ name: 'refusals_total_other', help: 'Not asked for.' }).inc(7);
-  metrics.histogram({ name: 'took_seconds', help: 'Buckets.', buckets: [0.5] }).observe(0.1);
+  metrics.histogram({ name: 'took_seconds', help: 'Buckets.', buckets: [0.5] }).observe({}, 0.1);
   const samples = parseMetrics(await metrics.exposition(), new Set(['refusals_total', 'took_seconds_bucket']));
   expect([...samples.keys()]).toEqual(['refusals_total', 'took_seconds_bucket']);
   expect(samples.get('refusals_total')).toMatchObject([

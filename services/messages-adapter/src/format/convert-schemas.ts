@@ -53,8 +53,7 @@ function mergeBranches(schema: JsonSchema, { alternatives, parts }: Branches): J
 function mergeProperties(schemas: readonly JsonSchema[]): JsonSchema {
   const variants = new Map<string, Map<string, unknown>>();
   for (const [name, property] of schemas.flatMap((schema) => Object.entries(asObject(schema.properties) ?? {}))) {
-    const known = variants.get(name) ?? new Map<string, unknown>();
-    variants.set(name, known.set(JSON.stringify(property), property));
+    variants.getOrInsertComputed(name, () => new Map()).set(JSON.stringify(property), property);
   }
   return Object.fromEntries([...variants].map(([name, known]) => [name, oneOfThese([...known.values()])]));
 }
@@ -160,7 +159,7 @@ function cleanObject(schema: JsonSchema, seen: Seen): JsonSchema {
   const isMap = asObject(schema.additionalProperties) !== undefined || schema.patternProperties !== undefined;
   // A closed object without members could only ever be {}, which is not what an open map is meant to hold.
   if (isMap || (names.length === 0 && schema.additionalProperties !== false)) throw new UnfitSchema();
-  const required = new Set(asArray(schema.required).flatMap((name) => asString(name) ?? []));
+  const required = new Set(requiredOf(schema));
   const requiredNames = names.filter((name) => required.has(name));
   seen.optionalProperties += names.length - requiredNames.length;
   return {
