@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/errors';
 import { BufferList } from './buffer-list.ts';
-import { type JsonMember, JsonScanner } from './json-scanner.ts';
+import { type JsonMember, JsonScanner, type ScannerOptions } from './json-scanner.ts';
 
 /** A member of the top-level object with its key, as JSON.parse would give it. */
 export interface NamedJsonMember extends JsonMember {
@@ -19,13 +19,17 @@ export interface ScannedJson {
  * A JSON object with its top-level members: the given ones, which an earlier scan of the same bytes has found, else by a scan.
  * Throws `invalid_json`, or `invalid_request` when the value is no object.
  */
-export function readJsonBody(body: Uint8Array | BufferList, members: readonly JsonMember[] = []): JsonBody {
+export function readJsonBody(
+  body: Uint8Array | BufferList,
+  members: readonly JsonMember[] = [],
+  options?: ScannerOptions,
+): JsonBody {
   const bytes = body instanceof BufferList ? body : new BufferList([body]);
-  return new JsonBody(bytes, members.length > 0 ? { topLevelIsObject: true, members } : scan(bytes));
+  return new JsonBody(bytes, members.length > 0 ? { topLevelIsObject: true, members } : scan(bytes, options));
 }
 
-function scan({ chunks }: BufferList): ScannedJson {
-  const scanner = new JsonScanner();
+function scan({ chunks }: BufferList, options?: ScannerOptions): JsonScanner {
+  const scanner = new JsonScanner(options);
   for (const chunk of chunks) scanner.push(chunk);
   scanner.end();
   return scanner;
@@ -78,8 +82,6 @@ export class JsonBody {
 export function jsonElements(array: Buffer): readonly Buffer[] {
   const unbounded = Number.POSITIVE_INFINITY;
   const bounds = { maxDepth: unbounded, maxTokens: unbounded, maxMembers: unbounded };
-  const scanner = new JsonScanner({ ...bounds, ofArray: true });
-  scanner.push(array);
-  scanner.end();
-  return scanner.members.map(({ valueStart, valueEnd }) => array.subarray(valueStart, valueEnd));
+  const { members } = scan(new BufferList([array]), { ...bounds, ofArray: true });
+  return members.map(({ valueStart, valueEnd }) => array.subarray(valueStart, valueEnd));
 }

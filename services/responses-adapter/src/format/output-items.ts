@@ -1,4 +1,4 @@
-import { asCount, BufferList, JsonBody, JsonScanner } from '@gateway/json';
+import { asCount, type JsonBody, readJsonBody } from '@gateway/json';
 
 /** The finished items of a response, as bytes. */
 export class OutputItems {
@@ -68,10 +68,7 @@ const letterN = 0x6e;
 /** Undefined when the bytes are no JSON object. Size and depth are bounded by what the stream may hold. */
 function readObject(bytes: Buffer): JsonBody | undefined {
   try {
-    const scanner = new JsonScanner({ maxDepth: 1_024, maxTokens: Number.POSITIVE_INFINITY });
-    scanner.push(bytes);
-    scanner.end();
-    return new JsonBody(new BufferList([bytes]), scanner);
+    return readJsonBody(bytes, [], { maxDepth: 1_024, maxTokens: Number.POSITIVE_INFINITY });
   } catch {
     return undefined;
   }
