@@ -7,6 +7,7 @@ import type { OidcConfig } from './access/oidc-provider.ts';
 import { roleNames } from './access/role-names.ts';
 import { readMetricsUrls } from './figures/replica-directory.ts';
 import { readAllowedHosts } from './http/page-check.ts';
+import { entriesOf } from './list-setting.ts';
 
 /** What the admin service needs wherever it runs. */
 export type AdminConfig = ReturnType<typeof readAdminConfig>;
@@ -105,13 +106,13 @@ function readRoles(reader: EnvReader): ReadonlyMap<string, StoredRole> {
   const example = 'platform-admins=admin,sre=operator,developers=viewer';
   const text = reader.required('OIDC_ROLES', 'It says which groups may sign in, and as what.', example);
   const roles = new Map<string, StoredRole>();
-  for (const entry of text.split(',').filter((each) => each.trim() !== '')) {
-    const [, group = '', name = ''] = /^\s*(.+?)\s*=\s*(\w+)\s*$/.exec(entry) ?? [];
+  for (const entry of entriesOf(text)) {
+    const [, group = '', name = ''] = /^(.+?)\s*=\s*(\w+)$/.exec(entry) ?? [];
     const role = roleNames.find((each) => each === name);
     if (role !== undefined) roles.set(group, role);
     else
       reader.problem(
-        `OIDC_ROLES must be groups with a role each (${roleNames.join(', ')}), and "${entry.trim()}" is none. For example: OIDC_ROLES=${example}`,
+        `OIDC_ROLES must be groups with a role each (${roleNames.join(', ')}), and "${entry}" is none. For example: OIDC_ROLES=${example}`,
       );
   }
   return roles;
@@ -128,8 +129,7 @@ function readOrigin(reader: EnvReader, name: string): string | undefined {
 }
 
 function readProxies(reader: EnvReader): readonly string[] {
-  const texts = reader.string('ADMIN_TRUSTED_PROXIES', '').split(',');
-  const proxies = texts.map((text) => text.trim()).filter((text) => text !== '');
+  const proxies = entriesOf(reader.string('ADMIN_TRUSTED_PROXIES', ''));
   const wrong = proxies.filter((text) => {
     const [, address = '', bits] = /^([^/]*)(?:\/(\d+))?$/.exec(text) ?? [];
     return isIP(address) === 0 || Number(bits ?? 0) > (isIP(address) === 4 ? 32 : 128);

@@ -5,7 +5,7 @@ import type { IdentityService, Token } from '@gateway/proto/identity/v1/identity
 import type { Client } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
-import { peerTimeoutMs } from '../parts.ts';
+import { peerCall } from '../peer-calls.ts';
 import { nameOf, noteInAudit } from './audit-trail.ts';
 import type { Caller, Connection } from './caller.ts';
 import type { Identity } from './oidc-provider.ts';
@@ -108,8 +108,8 @@ export class SignIn {
       const operator = await this.#parts.operators.withToken(tokenText);
       return operator && this.#seen(operator, address);
     }
-    const options = { timeoutMs: peerTimeoutMs, signal };
-    const { token } = await this.#parts.identity.resolve({ tokenSha256: tokenSha256(tokenText) }, options);
+    const asked = { tokenSha256: tokenSha256(tokenText) };
+    const { token } = await this.#parts.identity.resolve(asked, peerCall(signal));
     return token && { kind: 'token', token, address };
   }
 
@@ -122,8 +122,7 @@ export class SignIn {
   /** The token that the session began with, if nothing changed it since: another text for it takes the old one's sessions away. */
   async #tokenOf({ token_id, token_revision }: StoredSession, signal: AbortSignal): Promise<Token | undefined> {
     if (token_id === null) return undefined;
-    const options = { timeoutMs: peerTimeoutMs, signal };
-    const { tokens } = await this.#parts.identity.list({ tokenIds: [token_id] }, options);
+    const { tokens } = await this.#parts.identity.list({ tokenIds: [token_id] }, peerCall(signal));
     const token = tokens.find(({ tokenId }) => tokenId === token_id);
     const isSame = token !== undefined && Number(token.revision) === token_revision && token.revokedAt === undefined;
     const endsMs = token?.expiresAt === undefined ? Number.POSITIVE_INFINITY : timestampMs(token.expiresAt);

@@ -3,7 +3,9 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { UsageRowSchema } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { RequestEnding, type RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import type { Cell } from './csv.ts';
+
+/** What a cell of an export may be. */
+export type Cell = string | number | bigint;
 
 /** The columns of an export in their order, and what a row has in each. */
 export type Columns<T> = Readonly<Record<string, (row: T) => Cell>>;

@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
-import { type ListRequestsResponse, RequestSearchSchema } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { type AdminPeers, peerTimeoutMs } from '../parts.ts';
+import { RequestSearchSchema } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import type { AdminPeers } from '../parts.ts';
+import { pagesOf, peerCall } from '../peer-calls.ts';
 import { invalidFields } from '../rpc/problems.ts';
 import { requestListings, searchWithToken } from '../usage/request-listings.ts';
 import type { TokenNames } from '../usage/token-names.ts';
@@ -32,15 +33,11 @@ export async function* usageRowPages(
 /** The requests that match, newest first, a page at a time. */
 export async function* requestPages(
   { peers: { usageReport }, names }: ExportParts,
-  { token, search: asked }: RequestExport,
+  { token, search: given }: RequestExport,
   signal: AbortSignal,
 ): AsyncGenerator<readonly ListedRequest[]> {
-  const search = await searchWithToken(names, create(RequestSearchSchema, asked), token, signal);
-  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
-    const page = { search, pageSize: requestsAtATime, pageToken };
-    const options = { timeoutMs: peerTimeoutMs, signal };
-    const { requests, nextPageToken }: ListRequestsResponse = await usageReport.listRequests(page, options);
-    yield await requestListings(names, requests, signal);
-    pageToken = nextPageToken || undefined;
-  }
+  const search = await searchWithToken(names, create(RequestSearchSchema, given), token, signal);
+  const asked = { search, pageSize: requestsAtATime };
+  const pages = pagesOf((pageToken) => usageReport.listRequests({ ...asked, pageToken }, peerCall(signal)));
+  for await (const { requests } of pages) yield await requestListings(names, requests, signal);
 }

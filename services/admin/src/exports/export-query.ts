@@ -2,10 +2,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { RequestFilter, UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { endOfLocalDayMs, isLocalDay, startOfLocalDayMs } from '@gateway/time';
 import { z } from 'zod';
-import type { FieldProblems } from '../rpc/problems.ts';
-
-/** What an address asks for, or what is wrong with its parameters. */
-export type Read<T> = { readonly query: T } | { readonly problems: FieldProblems };
+import { invalidFields } from '../rpc/problems.ts';
 
 const text = z.string().max(512).default('');
 const localDay = z.string().refine(isLocalDay, 'Must be a day such as 2026-11-20.');
@@ -81,23 +78,24 @@ const requestQuery = z
 
 export type RequestExport = z.output<typeof requestQuery>;
 
-export function readUsageExport(parameters: unknown): Read<UsageExport> {
-  return toRead(usageQuery.safeParse(parameters));
+/** What the parameters of an address ask for. @throws ConnectError that says what is wrong with them */
+export function readUsageExport(parameters: unknown): UsageExport {
+  return resultOf(usageQuery.safeParse(parameters));
 }
 
-export function readRequestExport(parameters: unknown): Read<RequestExport> {
-  return toRead(requestQuery.safeParse(parameters));
+export function readRequestExport(parameters: unknown): RequestExport {
+  return resultOf(requestQuery.safeParse(parameters));
 }
 
-function toRead<T>(parsed: z.ZodSafeParseResult<T>): Read<T> {
-  if (parsed.success) return { query: parsed.data };
+function resultOf<T>(parsed: z.ZodSafeParseResult<T>): T {
+  if (parsed.success) return parsed.data;
   // One that is not known, too: an export without a filter that was meant would have more than was asked for.
   const problems = parsed.error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => [key, 'There is no such parameter.'] as const)
       : [[issue.path.join('.'), issue.message] as const],
   );
-  return { problems: Object.fromEntries(problems) };
+  throw invalidFields(Object.fromEntries(problems));
 }
 
 function namesOf<K extends string>(values: Readonly<Record<K, number>>): [K, ...K[]] {

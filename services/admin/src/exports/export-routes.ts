@@ -4,11 +4,10 @@ import { ConnectError } from '@connectrpc/connect';
 import { InvalidFieldsSchema } from '@gateway/proto/admin/v1/invalid_fields_pb.js';
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import type { AdminParts } from '../parts.ts';
-import type { FieldProblems } from '../rpc/problems.ts';
 import { TokenNames } from '../usage/token-names.ts';
 import { requestColumns, usageColumns } from './export-columns.ts';
 import { requestPages, usageRowPages } from './export-pages.ts';
-import { type Read, readRequestExport, readUsageExport } from './export-query.ts';
+import { readRequestExport, readUsageExport } from './export-query.ts';
 import { type ExportFormat, exportTexts, requestJson } from './export-texts.ts';
 
 /** Everything that a report or a search has, as a file, however many rows it has: GET /export/usage and GET /export/requests. For viewers. */
@@ -41,20 +40,23 @@ interface Export {
 
 /** Answers with an export: as fast as the client takes it, and no further when the client has left. */
 function exported<Q extends { readonly format: ExportFormat }>(
-  read: (parameters: unknown) => Read<Q>,
+  read: (parameters: unknown) => Q,
   onBroken: (fault: unknown) => void,
   open: (query: Q, signal: AbortSignal) => Export,
 ): RequestHandler {
   return async (request: Request, response: Response) => {
-    const asked = read(request.query);
-    if ('problems' in asked) return sendProblems(response, asked.problems);
     const left = new AbortController();
     response.once('close', () => left.abort());
-    const { name, texts } = open(asked.query, left.signal);
+    const begin = async () => {
+      const query = read(request.query);
+      const { name, texts } = open(query, left.signal);
+      return { name, format: query.format, texts, first: await texts.next() };
+    };
     // What fails before the first rows is answered as a failure.
-    const first = await texts.next().catch((thrown: unknown) => ({ problems: fieldsOf(thrown) }));
-    if ('problems' in first) return sendProblems(response, first.problems);
-    response.attachment(`${name}.${asked.query.format}`).type(contentTypes[asked.query.format]);
+    const begun = await begin().catch((thrown: unknown) => sendProblems(response, thrown));
+    if (begun === undefined) return;
+    const { name, format, texts, first } = begun;
+    response.attachment(`${name}.${format}`).type(contentTypes[format]);
     if (request.method === 'HEAD') return void response.end();
     try {
       // A failure from here on destroys the response, so that the client sees that it is not whole.
@@ -72,16 +74,12 @@ async function* joined(first: IteratorResult<string>, rest: AsyncGenerator<strin
   yield* rest;
 }
 
-function sendProblems(response: Response, problems: FieldProblems): void {
-  const fields = Object.entries(problems).map(([field, text]) => ({ field, text }));
-  response.status(400).json({ fields });
-}
-
-/** What is wrong with the fields of a request. @throws what was thrown for any other reason. */
-function fieldsOf(thrown: unknown): FieldProblems {
+/** Says what is wrong with the fields of a request. @throws what was thrown for any other reason. */
+function sendProblems(response: Response, thrown: unknown): undefined {
   const details = thrown instanceof ConnectError ? thrown.findDetails(InvalidFieldsSchema) : [];
   if (details.length === 0) throw thrown;
-  return Object.fromEntries(details.flatMap(({ fields }) => fields.map(({ field, text }) => [field, text])));
+  const fields = details.flatMap((each) => each.fields).map(({ field, text }) => ({ field, text }));
+  response.status(400).json({ fields });
 }
 
 /** The client went away before the end. */

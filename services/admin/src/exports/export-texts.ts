@@ -1,7 +1,6 @@
 import { toJson } from '@bufbuild/protobuf';
 import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { type Cell, csvLine } from './csv.ts';
-import type { Columns, ListedRequest } from './export-columns.ts';
+import type { Cell, Columns, ListedRequest } from './export-columns.ts';
 
 export type ExportFormat = 'csv' | 'ndjson';
 
@@ -24,6 +23,18 @@ export async function* exportTexts<T>(
   }
 }
 
+/** One line as RFC 4180 has it. Texts that a spreadsheet would take for a formula begin with an apostrophe. */
+function csvLine(cells: readonly Cell[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`;
+}
+
+function csvCell(cell: Cell): string {
+  if (typeof cell !== 'string') return String(cell);
+  // @see https://owasp.org/www-community/attacks/CSV_Injection
+  const text = /^[=+\-@\t\r\n]/.test(cell) ? `'${cell}` : cell;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
 /** A request as the request log has it, with the label of its token. */
 export function requestJson({ request, tokenLabel }: ListedRequest): object {
   return { tokenLabel, ...(toJson(RequestLoggedSchema, request) as object) };
@@ -31,10 +42,9 @@ export function requestJson({ request, tokenLabel }: ListedRequest): object {
 
 /** Counts are written with all their digits. */
 function objectOf<T>(columns: Columns<T>, row: T): object {
-  const entries = Object.entries(columns).map(([name, cellOf]) => [name, jsonOf(cellOf(row))]);
+  const entries = Object.entries(columns).map(([name, cellOf]) => {
+    const cell = cellOf(row);
+    return [name, typeof cell === 'bigint' ? JSON.rawJSON(String(cell)) : cell] as const;
+  });
   return Object.fromEntries(entries);
-}
-
-function jsonOf(cell: Cell): unknown {
-  return typeof cell === 'bigint' ? JSON.rawJSON(String(cell)) : cell;
 }

@@ -24,7 +24,8 @@ export interface Situation {
 interface Finding {
   readonly urgent?: boolean;
   readonly text: string;
-  readonly link: string;
+  /** Where to see more of it. */
+  readonly link?: string;
 }
 
 const minuteMs = 60_000;
@@ -37,7 +38,7 @@ const certificateSeconds = 7 * 86_400;
 export function attentionOf(situation: Situation): readonly Attention[] {
   const findings = rules.flatMap((rule) => rule(situation));
   const inOrder = [...findings.filter(({ urgent }) => urgent), ...findings.filter(({ urgent }) => !urgent)];
-  return inOrder.map(({ urgent, text, link }) =>
+  return inOrder.map(({ urgent, text, link = '/system' }) =>
     create(AttentionSchema, { severity: urgent ? Severity.CRITICAL : Severity.WARNING, text, link }),
   );
 }
@@ -62,9 +63,8 @@ function replicasThatAreNotReady({ replicas }: Situation): readonly Finding[] {
     const away = all.filter(({ problem }) => problem !== undefined);
     if (away.length === 0) return [];
     const problems = away.map(({ address, problem }) => `${address}: ${problem}`).join('; ');
-    if (away.length === all.length)
-      return [{ urgent: true, text: `No ${service} is ready (${problems}).`, link: '/system' }];
-    return [{ text: `${away.length} of ${all.length} ${service} are not ready (${problems}).`, link: '/system' }];
+    if (away.length === all.length) return [{ urgent: true, text: `No ${service} is ready (${problems}).` }];
+    return [{ text: `${away.length} of ${all.length} ${service} are not ready (${problems}).` }];
   });
 }
 
@@ -81,14 +81,13 @@ function backendsThatAreAway({ replicas }: Situation): readonly Finding[] {
   return [...new Set(away)].map((backend = '') => ({
     urgent: backend !== 'nats',
     text: backendTexts[backend] ?? `${backend} does not answer.`,
-    link: '/system',
   }));
 }
 
 function lostUsage({ history }: Situation): readonly Finding[] {
   const lost = countOf(history.counted('lostUsage', 15 * minuteMs));
   const text = `Usage was lost or could not be read ${count(lost, 'time', 'times')} within fifteen minutes: see to the disks of the edges.`;
-  return lost === 0 ? [] : [{ urgent: true, text, link: '/system' }];
+  return lost === 0 ? [] : [{ urgent: true, text }];
 }
 
 /** Ten of them, and one in a hundred: a single failure needs nobody. */
@@ -101,9 +100,9 @@ function failingRequests({ history }: Situation): readonly Finding[] {
 }
 
 function degradedLimits({ replicas, history }: Situation): readonly Finding[] {
-  const isAway = replicas.some(({ samples }) => samples && maxOf(samples, 'gateway_limiter_store_away') === 1);
+  const isAway = replicas.some(({ samples }) => maxOf(samples, 'gateway_limiter_store_away') === 1);
   if (!isAway && countOf(history.counted('degradedLimits', minuteMs)) === 0) return [];
-  return [{ urgent: true, text: 'Limits are estimated: the limiter or its Redis does not answer.', link: '/system' }];
+  return [{ urgent: true, text: 'Limits are estimated: the limiter or its Redis does not answer.' }];
 }
 
 function poolsThatEnd({ accounts, forecasts, nowMs, history }: Situation): readonly Finding[] {
@@ -151,8 +150,7 @@ function accountsOutOfService({ accounts }: Situation): readonly Finding[] {
 }
 
 function lateUsage({ replicas }: Situation): readonly Finding[] {
-  const oldest = (metric: string) =>
-    Math.max(0, ...replicas.map(({ samples }) => (samples && maxOf(samples, metric)) ?? 0));
+  const oldest = (metric: string) => Math.max(0, ...replicas.map(({ samples }) => maxOf(samples, metric) ?? 0));
   const waiting = oldest('gateway_edge_outbox_oldest_event_seconds');
   const behind = oldest('gateway_ledger_lag_seconds');
   const texts = [
@@ -163,7 +161,7 @@ function lateUsage({ replicas }: Situation): readonly Finding[] {
       ? [`The ledger is ${duration(behind * 1_000)} behind: reports lack the usage since then.`]
       : []),
   ];
-  return texts.map((text) => ({ text, link: '/system' }));
+  return texts.map((text) => ({ text }));
 }
 
 function unrecordedUsage({ deadLetters }: Situation): readonly Finding[] {
@@ -172,7 +170,6 @@ function unrecordedUsage({ deadLetters }: Situation): readonly Finding[] {
   return [
     {
       text: `${events} could not be recorded: gatewayctl usage replay-dead-letters --dry-run says why.`,
-      link: '/system',
     },
   ];
 }
@@ -188,14 +185,12 @@ function refusedConfiguration({ replicas }: Situation): readonly Finding[] {
 /** Short-lived certificates are always about to expire: less than a fifth of what they once had is late. */
 function expiringCertificates({ replicas, nowMs, longestCertificateSeconds }: Situation): readonly Finding[] {
   return replicas.flatMap(({ service, address, samples }): readonly Finding[] => {
-    const notAfter = samples && maxOf(samples, 'gateway_certificate_not_after_timestamp_seconds');
+    const notAfter = maxOf(samples, 'gateway_certificate_not_after_timestamp_seconds');
     if (notAfter === undefined) return [];
     const left = notAfter - nowMs / 1_000;
     if (left > certificateSeconds || left > (longestCertificateSeconds.get(address) ?? 0) / 5) return [];
     const end = left <= 0 ? 'has expired' : `expires ${inWords(left * 1_000)}`;
-    return [
-      { urgent: left < 3_600, text: `The certificate of ${service} at ${address} ${end}: renew it.`, link: '/system' },
-    ];
+    return [{ urgent: left < 3_600, text: `The certificate of ${service} at ${address} ${end}: renew it.` }];
   });
 }
 

@@ -5,6 +5,7 @@ import { type Overview, OverviewSchema, type Replica } from '@gateway/proto/admi
 import type { Logger } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import type { AdminPeers } from '../parts.ts';
+import { orAborted } from '../peer-calls.ts';
 import { attentionOf } from './attention.ts';
 import { Counting } from './counted-figures.ts';
 import { FigureHistory } from './figure-history.ts';
@@ -145,7 +146,7 @@ export class FigureReader {
 
   #rememberCertificates(atMs: number): void {
     const longest = [...this.#replicas.values()].flatMap(({ address, samples }) => {
-      const notAfter = samples && maxOf(samples, 'gateway_certificate_not_after_timestamp_seconds');
+      const notAfter = maxOf(samples, 'gateway_certificate_not_after_timestamp_seconds');
       const before = this.#longestCertificateSeconds.get(address) ?? 0;
       return notAfter === undefined ? [] : [[address, Math.max(before, notAfter - atMs / 1_000)] as const];
     });
@@ -154,18 +155,5 @@ export class FigureReader {
 }
 
 function openStreamsOf(replicas: readonly ReadReplica[]): number {
-  return replicas.reduce((sum, { samples }) => sum + ((samples && sumOf(samples, 'gateway_open_streams')) ?? 0), 0);
-}
-
-/** @throws the signal's reason when it is aborted first. */
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+  return replicas.reduce((sum, { samples }) => sum + (sumOf(samples, 'gateway_open_streams') ?? 0), 0);
 }

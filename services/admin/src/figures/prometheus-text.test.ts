@@ -20,8 +20,8 @@ it('reads what replicas write, and no more than is asked for', async () => {
     { labels: { le: '+Inf' }, value: 1 },
   ]);
   expect(sumOf(samples, 'refusals_total')).toBe(3.5);
-  expect(maxOf(samples, 'refusals_total', { code: 'b' })).toBe(0.5);
-  expect(sumOf(samples, 'refusals_total', { code: 'c' })).toBeUndefined();
+  expect(maxOf(samples, 'refusals_total')).toBe(3);
+  expect(sumOf(samples, 'allowances_total')).toBeUndefined();
 });
 
 it('leaves out what it does not understand, and takes timestamps, infinities and a missing line end', () => {

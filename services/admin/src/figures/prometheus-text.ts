@@ -22,37 +22,27 @@ export function parseMetrics(text: string, wanted: ReadonlySet<string>): Samples
     const name = nameAt(text, begin);
     if (wanted.has(name)) {
       const sample = toSample(text.slice(begin, end));
-      if (sample !== undefined) ofName(samples, name).push(sample);
+      if (sample !== undefined) samples.getOrInsert(name, []).push(sample);
     }
     begin = end + 1;
   }
   return samples;
 }
 
-/** The sum over all series of a metric that fit. Undefined: there is none. */
-export function sumOf(samples: Samples, name: string, labels: Readonly<Record<string, string>> = {}) {
-  const values = valuesOf(samples, name, labels);
+/** The sum over all series of a metric. Undefined: there is none. */
+export function sumOf(samples: Samples | undefined, name: string): number | undefined {
+  const values = valuesOf(samples, name);
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
 
-/** The largest value of all series of a metric that fit. Undefined: there is none. */
-export function maxOf(samples: Samples, name: string, labels: Readonly<Record<string, string>> = {}) {
-  const values = valuesOf(samples, name, labels);
+/** The largest value of all series of a metric. Undefined: there is none. */
+export function maxOf(samples: Samples | undefined, name: string): number | undefined {
+  const values = valuesOf(samples, name);
   return values.length === 0 ? undefined : Math.max(...values);
 }
 
-function valuesOf(samples: Samples, name: string, labels: Readonly<Record<string, string>>): readonly number[] {
-  const wanted = Object.entries(labels);
-  return (samples.get(name) ?? [])
-    .filter((sample) => wanted.every(([label, value]) => sample.labels[label] === value))
-    .map(({ value }) => value)
-    .filter(Number.isFinite);
-}
-
-function ofName(samples: Map<string, Sample[]>, name: string): Sample[] {
-  const known = samples.get(name) ?? [];
-  samples.set(name, known);
-  return known;
+function valuesOf(samples: Samples | undefined, name: string): readonly number[] {
+  return (samples?.get(name) ?? []).map(({ value }) => value).filter(Number.isFinite);
 }
 
 const namePattern = /[a-zA-Z_:][\w:]*/y;

@@ -8,20 +8,17 @@ import { type EnvReader, settingsPath } from '@gateway/config';
 import { identityCheck } from '@gateway/rpc/call-table';
 import type { Tls } from '@gateway/rpc/grpc';
 import { z } from 'zod';
+import { entriesOf } from '../list-setting.ts';
 import type { ReplicaDirectory } from '../parts.ts';
+import { orAborted } from '../peer-calls.ts';
 
 /** A service and the address of its admin port: `edge-router` and `http://edge-router:9090`. A service may have several. */
 export type MetricsUrls = readonly (readonly [string, string])[];
 
 /** Reads METRICS_URLS: `<service>=<url>` with commas between them. A name stands for every replica that it resolves to. */
 export function readMetricsUrls(reader: EnvReader): MetricsUrls {
-  const entries = reader
-    .string('METRICS_URLS', '')
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter(Boolean);
   const urls: [string, string][] = [];
-  for (const entry of entries) {
+  for (const entry of entriesOf(reader.string('METRICS_URLS', ''))) {
     const [, service, url] = /^([\w-]+)=(https?:\/\/[^\s/]+)\/?$/.exec(entry) ?? [];
     if (service !== undefined && url !== undefined && URL.canParse(url)) urls.push([service, url]);
     else {
@@ -39,14 +36,8 @@ export function networkReplicas(urls: MetricsUrls, tls: Tls | undefined): Replic
   // What asks knows its own settings.
   const others = urls.filter(([service]) => service !== 'admin');
   return {
-    read: async (signal) => {
-      const readings = await askAll(urls, signal, readReplica);
-      return readings.map((each) => ({ metrics: undefined, ...each }));
-    },
-    settings: async (signal) => {
-      const readings = await askAll(others, signal, readSettings);
-      return readings.map((each) => ({ settings: undefined, ...each }));
-    },
+    read: (signal) => askAll(urls, signal, readReplica),
+    settings: (signal) => askAll(others, signal, readSettings),
     [Symbol.dispose]() {
       for (const agent of agents) agent.destroy();
     },
@@ -67,7 +58,7 @@ export function networkReplicas(urls: MetricsUrls, tls: Tls | undefined): Replic
     const ofServices = wanted.map(async ([service, text]) => {
       const url = new URL(text);
       try {
-        const found = await within(deadline, lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true }));
+        const found = await orAborted(lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true }), deadline);
         return await Promise.all(found.map(({ address }) => askOne(service, url, address)));
       } catch (thrown) {
         return [{ service, address: url.host, problem: problemOf(thrown) }];
@@ -134,14 +125,6 @@ export function ownReplica(own: {
 
 /** A replica that takes longer is listed as one that does not answer. */
 const readTimeoutMs = 2_000;
-
-async function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const ended = Promise.withResolvers<never>();
-  signal.throwIfAborted();
-  const onAbort = () => ended.reject(signal.reason);
-  signal.addEventListener('abort', onAbort);
-  return Promise.race([work, ended.promise]).finally(() => signal.removeEventListener('abort', onAbort));
-}
 
 function problemOf(thrown: unknown): string {
   if (thrown instanceof Error && (thrown.name === 'TimeoutError' || thrown.name === 'AbortError'))

@@ -99,7 +99,7 @@ function cpuShareOf({ samples, atMs }: ReadReplica, before: ReadReplica | undefi
 }
 
 function cpuSecondsOf(samples: Samples | undefined): number {
-  return samples === undefined ? 0 : (sumOf(samples, 'process_cpu_seconds_total') ?? 0);
+  return sumOf(samples, 'process_cpu_seconds_total') ?? 0;
 }
 
 /** Workers may have begun later than their process. */

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import type { EnvReader } from '@gateway/config';
+import { entriesOf } from '../list-setting.ts';
 
 /** Reads ADMIN_ALLOWED_HOSTS: host names with commas between them, where `.example` stands for all names below it. */
 export function readAllowedHosts(reader: EnvReader): readonly string[] {
-  const texts = reader.string('ADMIN_ALLOWED_HOSTS', '').split(',');
-  const names = texts.map((name) => normalName(name.trim())).filter((name) => name !== '');
+  const names = entriesOf(reader.string('ADMIN_ALLOWED_HOSTS', '')).map(normalName).filter(Boolean);
   const wrong = names.filter((name) => !/^\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name));
   if (wrong.length > 0) {
     reader.problem(

@@ -1,8 +1,9 @@
-import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import type { ServiceImpl } from '@connectrpc/connect';
 import { GatewayError } from '@gateway/errors';
 import type { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { type Account, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
-import { type AdminParts, peerTimeoutMs } from '../parts.ts';
+import type { AdminParts } from '../parts.ts';
+import { peerCall } from '../peer-calls.ts';
 import { changedMeanwhile, invalidFields, notFound } from './problems.ts';
 
 /** Provider accounts. The broker has the rules; nothing of a credential is kept, noted or answered here. */
@@ -12,7 +13,9 @@ export function accountService({ peers, audit }: AdminParts): ServiceImpl<typeof
     async addAccount({ account: spec, credential }, context) {
       const subject = `${spec?.pool}/${spec?.name}`;
       return await audit.change(context, { action: 'account.add', subject }, async () => {
-        const { account } = await toldAtFields(poolOperator.addAccount({ account: spec, credential }, callOf(context)));
+        const { account } = await refusedByField(
+          poolOperator.addAccount({ account: spec, credential }, peerCall(context.signal)),
+        );
         return { answer: { account }, after: shown(account) };
       });
     },
@@ -20,7 +23,9 @@ export function accountService({ peers, audit }: AdminParts): ServiceImpl<typeof
     async replaceCredential({ accountId, credential }, context) {
       return await audit.change(context, { action: 'account.replace_credential', subject: accountId }, async () => {
         const request = { accountId, credential };
-        const { before, account } = await toldAtFields(poolOperator.replaceCredential(request, callOf(context)));
+        const { before, account } = await refusedByField(
+          poolOperator.replaceCredential(request, peerCall(context.signal)),
+        );
         if (before === undefined) throw notFound(`account ${accountId}`);
         return { answer: { account }, before: shown(before), after: shown(account) };
       });
@@ -31,7 +36,7 @@ export function accountService({ peers, audit }: AdminParts): ServiceImpl<typeof
       if (action === undefined) throw invalidFields({ use: 'Must be active, draining or disabled.' });
       return await audit.change(context, { action, subject: accountId }, async () => {
         const request = { accountId, use, expectedUse };
-        const { before, account } = await poolOperator.setAccountUse(request, callOf(context));
+        const { before, account } = await poolOperator.setAccountUse(request, peerCall(context.signal));
         if (before === undefined) throw notFound(`account ${accountId}`);
         const isExpected = expectedUse === AccountUse.UNSPECIFIED || before.use === expectedUse;
         if (!isExpected) throw changedMeanwhile(`The account ${accountId}`);
@@ -41,7 +46,7 @@ export function accountService({ peers, audit }: AdminParts): ServiceImpl<typeof
 
     async removeAccount({ accountId }, context) {
       return await audit.change(context, { action: 'account.remove', subject: accountId }, async () => {
-        const { before } = await poolOperator.removeAccount({ accountId }, callOf(context));
+        const { before } = await poolOperator.removeAccount({ accountId }, peerCall(context.signal));
         if (before === undefined) throw notFound(`account ${accountId}`);
         return { answer: {}, before: shown(before) };
       });
@@ -55,12 +60,8 @@ const actions: Readonly<Partial<Record<AccountUse, string>>> = {
   [AccountUse.DISABLED]: 'account.disable',
 };
 
-function callOf({ signal }: Pick<HandlerContext, 'signal'>) {
-  return { timeoutMs: peerTimeoutMs, signal };
-}
-
 /** The broker says what is wrong with a request a line for each field: "credential.oauth.token_url: must …". */
-async function toldAtFields<T>(call: Promise<T>): Promise<T> {
+async function refusedByField<T>(call: Promise<T>): Promise<T> {
   try {
     return await call;
   } catch (thrown) {

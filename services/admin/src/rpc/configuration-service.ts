@@ -2,7 +2,8 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { settingsRead } from '@gateway/config';
 import type { ConfigurationService, SettingSchema } from '@gateway/proto/admin/v1/configuration_service_pb.js';
-import { type AdminParts, peerTimeoutMs, type ReplicaSettings } from '../parts.ts';
+import type { AdminParts, ReplicaSettings } from '../parts.ts';
+import { peerCall } from '../peer-calls.ts';
 import { invalidFields } from './problems.ts';
 
 /** What the gateway runs with: the broker's `gateway.yaml`, the settings of this process, and those of the services that run apart. */
@@ -11,7 +12,7 @@ export function configurationService({ peers, logger }: AdminParts): ServiceImpl
   return {
     async getConfiguration(_request, { signal }) {
       const [{ file }, replicas] = await Promise.all([
-        peers.poolOperator.getGatewayFile({}, { timeoutMs: peerTimeoutMs, signal }),
+        peers.poolOperator.getGatewayFile({}, peerCall(signal)),
         peers.replicas.settings(signal),
       ]);
       const own = settingsRead().map((setting) => ({ service: String(service), ...setting }));
@@ -27,9 +28,8 @@ export function configurationService({ peers, logger }: AdminParts): ServiceImpl
 
     async checkConfiguration({ text }, { signal }) {
       if (text.trim() === '') throw invalidFields({ text: 'Give the text of a gateway.yaml.' });
-      const request = { text };
-      const checked = await peers.poolOperator.checkGatewayFile(request, { timeoutMs: peerTimeoutMs, signal });
-      return { problems: checked.problems, changes: checked.changes };
+      const { problems, changes } = await peers.poolOperator.checkGatewayFile({ text }, peerCall(signal));
+      return { problems, changes };
     },
   };
 }

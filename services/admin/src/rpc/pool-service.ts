@@ -4,7 +4,8 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { type PoolOverview, PoolOverviewSchema, type PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { scopedKey } from '@gateway/tokens';
-import { type AdminParts, peerTimeoutMs } from '../parts.ts';
+import type { AdminParts } from '../parts.ts';
+import { peerCall } from '../peer-calls.ts';
 import { invalidFields, notFound } from './problems.ts';
 
 /** Pools of accounts, and the classes of models on them, as the broker knows them. */
@@ -35,8 +36,7 @@ export function poolService(parts: AdminParts): ServiceImpl<typeof PoolService> 
       };
       if (Object.keys(problems).length > 0) throw invalidFields(problems);
       const affinityKey = sessionId === '' ? '' : scopedKey(tokenId, sessionId);
-      const options = { timeoutMs: peerTimeoutMs, signal };
-      const { candidates } = await peers.broker.explain({ model, affinityKey }, options);
+      const { candidates } = await peers.broker.explain({ model, affinityKey }, peerCall(signal));
       return { candidates };
     },
   };
@@ -46,7 +46,7 @@ const everyMs = 1_000;
 
 /** One pool, or all. Without a time, so that it can be seen whether anything changed. */
 async function overviewOf({ peers }: AdminParts, wanted: string, signal: AbortSignal): Promise<PoolOverview> {
-  const options = { timeoutMs: peerTimeoutMs, signal };
+  const options = peerCall(signal);
   const [{ pools }, { accounts, forecasts }, { file }] = await Promise.all([
     peers.broker.listPools({}, options),
     peers.broker.listAccounts({ pool: wanted }, options),

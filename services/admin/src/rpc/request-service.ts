@@ -1,6 +1,7 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
-import { type AdminParts, type AdminPeers, peerTimeoutMs } from '../parts.ts';
+import type { AdminParts, AdminPeers } from '../parts.ts';
+import { pagesOf, peerCall } from '../peer-calls.ts';
 import { requestListings, searchWithToken } from '../usage/request-listings.ts';
 import { TokenNames } from '../usage/token-names.ts';
 import { invalidFields, notFound } from './problems.ts';
@@ -17,14 +18,14 @@ export function requestService({ peers }: AdminParts): ServiceImpl<typeof Reques
       if (pageSize > maxPageSize) throw invalidFields({ pageSize: `Must be at most ${maxPageSize}.` });
       const search = await searchWithToken(names, given, token, signal);
       const page = { search, pageSize: pageSize || usualPageSize, pageToken };
-      const { requests, nextPageToken } = await usageReport.listRequests(page, { timeoutMs: peerTimeoutMs, signal });
+      const { requests, nextPageToken } = await usageReport.listRequests(page, peerCall(signal));
       return { requests: await requestListings(names, requests, signal), nextPageToken };
     },
 
     async getRequest({ requestId: text }, context) {
       const requestId = await meantRequest(peers, text.trim(), context);
-      const options = { timeoutMs: peerTimeoutMs, signal: context.signal };
-      const { log, loggedAt, request: recorded } = await usageReport.findRequest({ requestId }, options);
+      const found = await usageReport.findRequest({ requestId }, peerCall(context.signal));
+      const { log, loggedAt, request: recorded } = found;
       if (log === undefined && recorded === undefined) throw notFound(`request ${requestId} in the log or the ledger`);
       const [request] = log === undefined ? [] : await requestListings(names, [log], context.signal);
       return { request, recorded, loggedAt };
@@ -45,14 +46,13 @@ async function meantRequest({ usageReport }: AdminPeers, text: string, { signal 
   if (whole !== undefined) return whole;
   const requestId = text.replace(/^chatcmpl-/, '');
   if (requestId === '') throw invalidFields({ requestId: 'Give the id of a request, or its beginning.' });
+  const asked = { search: { requestId }, pageSize: 2 };
   const found = new Set<string>();
-  for (let pageToken = ''; ; ) {
-    const asked = { search: { requestId }, pageSize: 2, pageToken };
-    const page = await usageReport.listRequests(asked, { timeoutMs: peerTimeoutMs, signal });
+  for await (const page of pagesOf((pageToken) =>
+    usageReport.listRequests({ ...asked, pageToken }, peerCall(signal)),
+  )) {
     for (const each of page.requests) found.add(each.requestId);
     if (found.size > 1) throw invalidFields({ requestId: 'Several requests begin so. Give more of the id.' });
-    if (page.nextPageToken === '') break;
-    pageToken = page.nextPageToken;
   }
   const [only] = found;
   if (only === undefined) throw notFound(`request in the log whose id begins with ${requestId}`);

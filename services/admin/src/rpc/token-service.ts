@@ -4,7 +4,8 @@ import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@conn
 import type { IssueTokenRequest, TokenService, UpdateTokenRequest } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { type Token, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { detailProblems, type GivenDetails, maxKeepOldSeconds } from '@gateway/tokens';
-import { type AdminParts, peerTimeoutMs } from '../parts.ts';
+import type { AdminParts } from '../parts.ts';
+import { pagesOf, peerCall } from '../peer-calls.ts';
 import { changedMeanwhile, type FieldProblems, invalidFields, notFound } from './problems.ts';
 import { tokenListings } from './token-listings.ts';
 
@@ -16,7 +17,7 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
     async listTokens({ search, includeEnded, pageSize, pageToken }, context) {
       if (pageSize > maxPageSize) throw invalidFields({ pageSize: `Must be at most ${maxPageSize}.` });
       const page = { search: search.trim(), includeRevoked: includeEnded, pageSize: pageSize || 50, pageToken };
-      const { tokens, nextPageToken } = await identity.list(page, callOf(context));
+      const { tokens, nextPageToken } = await identity.list(page, peerCall(context.signal));
       return { tokens: await tokenListings(parts, tokens, context.signal), nextPageToken };
     },
 
@@ -30,7 +31,7 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
       check(request, kindOf(request.kind), clock.nowMs());
       const { $typeName: _, ...details } = request;
       return await audit.change(context, { action: 'token.issue', subject: '' }, async () => {
-        const { token, tokenText } = await identity.issue(details, callOf(context));
+        const { token, tokenText } = await identity.issue(details, peerCall(context.signal));
         return { answer: { token, tokenText }, subject: token?.tokenId ?? '', after: shown(token) };
       });
     },
@@ -45,7 +46,7 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
           // Also where any revision will do: so that what is noted as "before" is what this change changed.
           const before = await current();
           const expectedRevision = request.expectedRevision || before.revision;
-          const { token, conflict } = await identity.update({ ...change, expectedRevision }, callOf(context));
+          const { token, conflict } = await identity.update({ ...change, expectedRevision }, peerCall(context.signal));
           if (!conflict) return { answer: { token }, before: shown(before), after: shown(token) };
           if (request.expectedRevision !== 0n) throw changedMeanwhile('The token');
         }
@@ -57,7 +58,7 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
       const before = shown(await tokenById(parts, tokenId, context));
       return await audit.change(context, { action: 'token.rotate', subject: tokenId, before }, async () => {
         const request = { tokenId, keepOldSeconds, expectedRevision };
-        const { token, tokenText, conflict } = await identity.rotate(request, callOf(context));
+        const { token, tokenText, conflict } = await identity.rotate(request, peerCall(context.signal));
         if (conflict) throw changedMeanwhile('The token');
         return { answer: { token, tokenText }, after: { ...shown(token), keepOldSeconds } };
       });
@@ -66,7 +67,7 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
     async revokeToken({ tokenId }, context) {
       const before = shown(await tokenById(parts, tokenId, context));
       return await audit.change(context, { action: 'token.revoke', subject: tokenId, before }, async () => {
-        const { token } = await identity.revoke({ tokenId }, callOf(context));
+        const { token } = await identity.revoke({ tokenId }, peerCall(context.signal));
         return { answer: { token }, after: shown(token) };
       });
     },
@@ -75,20 +76,14 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
 
 const maxPageSize = 1_000;
 
-function callOf({ signal }: Pick<HandlerContext, 'signal'>) {
-  return { timeoutMs: peerTimeoutMs, signal };
-}
-
 /** The one token that an id, the beginning of one, or a label means. A label of a valid token means that one. */
 async function meantToken(parts: AdminParts, wanted: string, context: HandlerContext): Promise<Token> {
   if (wanted === '') throw invalidFields({ token: 'Give an id, the beginning of one, or a label.' });
+  const asked = { search: wanted, includeRevoked: true, pageSize: maxPageSize };
+  const pages = pagesOf((pageToken) => parts.peers.identity.list({ ...asked, pageToken }, peerCall(context.signal)));
   const found: Token[] = [];
-  for (let pageToken = ''; ; ) {
-    const page = { search: wanted, includeRevoked: true, pageSize: maxPageSize, pageToken };
-    const { tokens, nextPageToken } = await parts.peers.identity.list(page, callOf(context));
+  for await (const { tokens } of pages) {
     found.push(...tokens.filter(({ tokenId, label }) => label === wanted || tokenId.startsWith(wanted)));
-    if (nextPageToken === '') break;
-    pageToken = nextPageToken;
   }
   const valid = found.filter((token) => !hasEnded(token, parts.clock.nowMs()));
   const meant = found.find(({ tokenId }) => tokenId === wanted) ?? (valid.length === 1 ? valid[0] : undefined);
@@ -110,7 +105,7 @@ function hasEnded({ revokedAt, expiresAt }: Token, nowMs: number): boolean {
 
 async function tokenById({ peers }: AdminParts, tokenId: string, context: HandlerContext): Promise<Token> {
   if (tokenId === '') throw invalidFields({ tokenId: 'Must be the id of a token.' });
-  const { tokens } = await peers.identity.list({ tokenIds: [tokenId] }, callOf(context));
+  const { tokens } = await peers.identity.list({ tokenIds: [tokenId] }, peerCall(context.signal));
   const [token] = tokens;
   if (token === undefined) throw notFound(`token ${tokenId}`);
   return token;

@@ -3,13 +3,11 @@ import { GatewayError } from '@gateway/errors';
 import type { CounterDifferenceSchema } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { addLocalDays, type LocalDay } from '@gateway/time';
-import { type AdminPeers, peerTimeoutMs } from '../parts.ts';
+import type { AdminPeers } from '../parts.ts';
+import { askForEach, pagesOf, peerCall } from '../peer-calls.ts';
 
 type Peers = Pick<AdminPeers, 'identity' | 'limiterOperator'>;
 type Difference = MessageInitShape<typeof CounterDifferenceSchema>;
-
-/** Tokens that are compared at the same time. */
-const comparedAtOnce = 16;
 
 /**
  * Has the limiter compare a day's counters of all tokens with the ledger, and gives those that were wrong. A counter is right afterwards.
@@ -23,15 +21,12 @@ export async function differentCounters(
 ): Promise<Difference[]> {
   if (localDay !== today && localDay !== addLocalDays(today, -1)) return [];
   const differences: Difference[] = [];
-  const left = (await limitedTokens(peers, signal)).values();
-  const compareNext = async () => {
-    for (const tokenId of left) {
+  const tokenIds = await limitedTokens(peers, signal);
+  try {
+    await askForEach(tokenIds, async (tokenId) => {
       const difference = await differenceOf(peers, tokenId, localDay, signal);
       if (difference !== undefined) differences.push(difference);
-    }
-  };
-  try {
-    await Promise.all(Array.from({ length: comparedAtOnce }, compareNext));
+    });
   } catch (thrown) {
     // The limiter forgets yesterday in the morning, and says so.
     const isForgotten = thrown instanceof GatewayError && thrown.code === 'invalid_request' && localDay !== today;
@@ -47,7 +42,7 @@ async function differenceOf(
   signal: AbortSignal,
 ): Promise<Difference | undefined> {
   const asked = { key: `token:${tokenId}`, localDay };
-  const answer = await limiterOperator.reconcileDay(asked, { timeoutMs: peerTimeoutMs, signal });
+  const answer = await limiterOperator.reconcileDay(asked, peerCall(signal));
   const { usedTokensBefore: counterTokens, usedTokensAfter: ledgerTokens } = answer;
   // A counter that was forgotten is loaded when it is needed: it was not wrong.
   if (counterTokens === undefined || counterTokens === ledgerTokens) return undefined;
@@ -56,11 +51,7 @@ async function differenceOf(
 
 /** Personal tokens are not counted. */
 async function limitedTokens({ identity }: Peers, signal: AbortSignal): Promise<readonly string[]> {
-  const tokenIds: string[] = [];
-  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
-    const page = await identity.list({ pageSize: 1_000, pageToken }, { timeoutMs: peerTimeoutMs, signal });
-    tokenIds.push(...page.tokens.filter(({ kind }) => kind === TokenKind.SERVICE).map(({ tokenId }) => tokenId));
-    pageToken = page.nextPageToken || undefined;
-  }
-  return tokenIds;
+  const pages = pagesOf((pageToken) => identity.list({ pageSize: 1_000, pageToken }, peerCall(signal)));
+  const tokens = (await Array.fromAsync(pages)).flatMap((page) => page.tokens);
+  return tokens.filter(({ kind }) => kind === TokenKind.SERVICE).map(({ tokenId }) => tokenId);
 }

@@ -3,7 +3,9 @@ import type { GetMyUsageResponseSchema } from '@gateway/proto/admin/v1/usage_ser
 import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { addLocalDays, type Clock, localDayOf } from '@gateway/time';
-import { type AdminPeers, peerTimeoutMs } from '../parts.ts';
+import type { AdminPeers } from '../parts.ts';
+import { peerCall } from '../peer-calls.ts';
+import { limitsOf } from '../rpc/token-listings.ts';
 import type { TokenNames } from './token-names.ts';
 import { usagePages } from './usage-report.ts';
 
@@ -22,7 +24,7 @@ export async function ownUsage(
   signal: AbortSignal,
 ): Promise<MessageInitShape<typeof GetMyUsageResponseSchema>> {
   const { tokenId } = known;
-  const options = { timeoutMs: peerTimeoutMs, signal };
+  const options = peerCall(signal);
   // Its limits may be others by now.
   const { tokens } = await peers.identity.list({ tokenIds: [tokenId] }, options);
   const token = tokens[0] ?? known;
@@ -43,10 +45,4 @@ export async function ownUsage(
     days: pages.flatMap(({ rows }) => rows),
     currency: pages[0]?.currency ?? '',
   };
-}
-
-/** The limiter knows nothing of a token without limits. */
-async function limitsOf({ limiter }: AdminPeers, { tokenId, limits }: Token, signal: AbortSignal) {
-  if (limits?.requestsPerMinute === undefined && limits?.tokensPerDay === undefined) return undefined;
-  return (await limiter.peek({ key: `token:${tokenId}`, limits }, { timeoutMs: peerTimeoutMs, signal })).status;
 }

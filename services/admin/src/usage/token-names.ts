@@ -1,6 +1,6 @@
-import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LRUCache } from 'lru-cache';
-import { type AdminPeers, peerTimeoutMs } from '../parts.ts';
+import type { AdminPeers } from '../parts.ts';
+import { pagesOf, peerCall } from '../peer-calls.ts';
 
 /** A label may change; for so long the old one is shown. */
 const labelTtlMs = 30_000;
@@ -28,7 +28,7 @@ export class TokenNames {
     }
     for (let start = 0; start < unknown.length; start += tokensAtATime) {
       const asked = { tokenIds: unknown.slice(start, start + tokensAtATime), includeRevoked: true };
-      const { tokens } = await this.#identity.list(asked, { timeoutMs: peerTimeoutMs, signal });
+      const { tokens } = await this.#identity.list(asked, peerCall(signal));
       for (const { tokenId, label } of tokens) {
         labels.set(tokenId, label);
         this.#labels.set(tokenId, label);
@@ -39,14 +39,9 @@ export class TokenNames {
 
   /** The ids of the tokens that a text may mean: those with the id or the label, else those whose ids begin with it. */
   async idsNamed(text: string, signal: AbortSignal): Promise<readonly string[]> {
-    const found: Token[] = [];
-    for (let pageToken = ''; ; ) {
-      const asked = { includeRevoked: true, search: text, pageSize: tokensAtATime, pageToken };
-      const { tokens, nextPageToken } = await this.#identity.list(asked, { timeoutMs: peerTimeoutMs, signal });
-      found.push(...tokens);
-      if (nextPageToken === '') break;
-      pageToken = nextPageToken;
-    }
+    const asked = { includeRevoked: true, search: text, pageSize: tokensAtATime };
+    const pages = pagesOf((pageToken) => this.#identity.list({ ...asked, pageToken }, peerCall(signal)));
+    const found = (await Array.fromAsync(pages)).flatMap(({ tokens }) => tokens);
     const named = found.filter(({ tokenId, label }) => tokenId === text || label === text);
     const meant = named.length > 0 ? named : found.filter(({ tokenId }) => tokenId.startsWith(text));
     return meant.map(({ tokenId }) => tokenId);

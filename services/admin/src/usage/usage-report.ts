@@ -2,12 +2,12 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { UsageRowSchema } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import {
   type ReportUsageRequest,
-  type ReportUsageResponse,
   UsageGrouping,
   type UsageReportRow,
 } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { addLocalDays, isLocalDay } from '@gateway/time';
-import { type AdminPeers, peerTimeoutMs } from '../parts.ts';
+import type { AdminPeers } from '../parts.ts';
+import { pagesOf, peerCall } from '../peer-calls.ts';
 import { invalidFields } from '../rpc/problems.ts';
 import { ModelPrices } from './model-prices.ts';
 import type { TokenNames } from './token-names.ts';
@@ -39,10 +39,10 @@ export async function usagePage(parts: ReportParts, query: ReportQuery, signal: 
   const { peers, names } = parts;
   const { compare, ...request } = query;
   const [{ rows: uses, nextPageToken }, prices] = await Promise.all([
-    peers.usageReport.reportUsage({ ...request, byModel: true }, { timeoutMs: peerTimeoutMs, signal }),
+    peers.usageReport.reportUsage({ ...request, byModel: true }, peerCall(signal)),
     readPrices(peers, signal),
   ]);
-  const keyOf = keys[query.grouping] ?? noKey;
+  const keyOf = keyBy(query.grouping);
   const groups = Map.groupBy(uses, (use) => JSON.stringify(keyOf(use)));
   const before = compare ? await groupsBefore(peers, query, uses, signal) : undefined;
   const tokenIds = uses.map((use) => keyOf(use).tokenId ?? '');
@@ -68,48 +68,39 @@ async function groupsBefore(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, readonly UsageReportRow[]>> {
   const length = Temporal.PlainDate.from(firstDay).until(lastDay).days + 1;
-  const keyOf = keys[grouping] ?? noKey;
+  const keyOf = keyBy(grouping);
   // A page of days needs those days alone.
   const [first, last] = [uses[0]?.localDay || firstDay, uses.at(-1)?.localDay || lastDay];
   const period = { firstDay: addLocalDays(first, -length), lastDay: addLocalDays(last, -length) };
   const query = { ...period, grouping, tokenId, model, accountId, byModel: true };
-  const earlier: UsageReportRow[] = [];
-  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
-    const options = { timeoutMs: peerTimeoutMs, signal };
-    const page: ReportUsageResponse = await usageReport.reportUsage({ ...query, pageToken }, options);
-    earlier.push(...page.rows);
-    pageToken = page.nextPageToken || undefined;
-  }
+  const pages = pagesOf((pageToken) => usageReport.reportUsage({ ...query, pageToken }, peerCall(signal)));
+  const earlier = (await Array.fromAsync(pages)).flatMap(({ rows }) => rows);
   return Map.groupBy(earlier, (use) => {
     const { localDay, ...key } = keyOf(use);
     return JSON.stringify(localDay === undefined ? key : { localDay: addLocalDays(localDay, length), ...key });
   });
 }
 
-/** All pages, one after the other: one is in memory at a time. */
-export async function* usagePages(parts: ReportParts, query: Omit<ReportQuery, 'pageToken'>, signal: AbortSignal) {
-  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
-    const page: UsagePage = await usagePage(parts, { ...query, pageToken }, signal);
-    yield page;
-    pageToken = page.nextPageToken || undefined;
-  }
+/** All pages, one after the other. */
+export function usagePages(parts: ReportParts, query: Omit<ReportQuery, 'pageToken'>, signal: AbortSignal) {
+  return pagesOf((pageToken) => usagePage(parts, { ...query, pageToken }, signal));
 }
 
 async function readPrices({ poolOperator }: ReportParts['peers'], signal: AbortSignal): Promise<ModelPrices> {
-  const { file } = await poolOperator.getGatewayFile({}, { timeoutMs: peerTimeoutMs, signal });
+  const { file } = await poolOperator.getGatewayFile({}, peerCall(signal));
   return new ModelPrices({ prices: file?.prices ?? [], currency: file?.currency ?? '' });
 }
 
 function checkDays({ firstDay, lastDay }: ReportQuery): void {
-  const problems: Record<string, string> = {};
-  if (!isLocalDay(firstDay)) problems.firstDay = 'Must be a day such as 2026-11-01.';
-  if (!isLocalDay(lastDay)) problems.lastDay = 'Must be a day such as 2026-11-20.';
-  else if (problems.firstDay === undefined && lastDay < firstDay)
-    problems.lastDay = 'Must not be before the first day.';
-  else if (problems.firstDay === undefined && lastDay > addLocalDays(firstDay, maxDays)) {
-    problems.lastDay = `Must be at most ${maxDays} days after the first day.`;
-  }
+  const problems = {
+    ...(!isLocalDay(firstDay) && { firstDay: 'Must be a day such as 2026-11-01.' }),
+    ...(!isLocalDay(lastDay) && { lastDay: 'Must be a day such as 2026-11-20.' }),
+  };
   if (Object.keys(problems).length > 0) throw invalidFields(problems);
+  if (lastDay < firstDay) throw invalidFields({ lastDay: 'Must not be before the first day.' });
+  if (lastDay > addLocalDays(firstDay, maxDays)) {
+    throw invalidFields({ lastDay: `Must be at most ${maxDays} days after the first day.` });
+  }
 }
 
 const maxDays = 3_660;
@@ -117,23 +108,20 @@ const maxDays = 3_660;
 /** What a row sums up: the fields of its key are set. */
 type UsageKey = Partial<Pick<UsageReportRow, 'localDay' | 'tokenId' | 'provider' | 'model' | 'accountId'>>;
 
-const keys: Readonly<Record<number, (use: UsageReportRow) => UsageKey>> = {
-  [UsageGrouping.UNSPECIFIED]: ({ localDay }) => ({ localDay }),
-  [UsageGrouping.DAY]: ({ localDay }) => ({ localDay }),
-  [UsageGrouping.TOKEN]: ({ tokenId }) => ({ tokenId }),
-  [UsageGrouping.MODEL]: ({ provider, model }) => ({ provider, model }),
-  [UsageGrouping.ACCOUNT]: ({ accountId }) => ({ accountId }),
-  [UsageGrouping.ALL]: ({ localDay, tokenId, provider, model, accountId }) => ({
-    localDay,
-    tokenId,
-    provider,
-    model,
-    accountId,
-  }),
+/** The fields of a key. Another grouping is refused by the service behind. */
+const keys: Readonly<Record<number, readonly (keyof UsageKey)[]>> = {
+  [UsageGrouping.UNSPECIFIED]: ['localDay'],
+  [UsageGrouping.DAY]: ['localDay'],
+  [UsageGrouping.TOKEN]: ['tokenId'],
+  [UsageGrouping.MODEL]: ['provider', 'model'],
+  [UsageGrouping.ACCOUNT]: ['accountId'],
+  [UsageGrouping.ALL]: ['localDay', 'tokenId', 'provider', 'model', 'accountId'],
 };
 
-/** Another grouping is refused by the service behind. */
-const noKey = (): UsageKey => ({});
+function keyBy(grouping: UsageGrouping): (use: UsageReportRow) => UsageKey {
+  const fields = keys[grouping] ?? [];
+  return (use) => Object.fromEntries(fields.map((field) => [field, use[field]]));
+}
 
 function totalOf(uses: readonly UsageReportRow[]) {
   const total = { requests: 0n, inputTokens: 0n, cachedTokens: 0n, outputTokens: 0n };
