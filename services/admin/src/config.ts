@@ -5,9 +5,8 @@ import { databaseUrl } from '@gateway/database/database-url';
 import { parseTokenText } from '@gateway/tokens';
 import type { OidcConfig } from './access/oidc-provider.ts';
 import { roleNames } from './access/role-names.ts';
-import { readMetricsUrls } from './figures/replica-directory.ts';
-import { readAllowedHosts } from './http/page-check.ts';
-import { entriesOf } from './list-setting.ts';
+import type { MetricsUrls } from './figures/replica-directory.ts';
+import { normalName } from './http/page-check.ts';
 
 /** What the admin service needs wherever it runs. */
 export type AdminConfig = ReturnType<typeof readAdminConfig>;
@@ -140,4 +139,39 @@ function readProxies(reader: EnvReader): readonly string[] {
     );
   }
   return proxies;
+}
+
+/** Reads ADMIN_ALLOWED_HOSTS: host names with commas between them, where `.example` stands for all names below it. */
+function readAllowedHosts(reader: EnvReader): readonly string[] {
+  const names = entriesOf(reader.string('ADMIN_ALLOWED_HOSTS', '')).map(normalName).filter(Boolean);
+  const wrong = names.filter((name) => !/^\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name));
+  if (wrong.length > 0) {
+    reader.problem(
+      `ADMIN_ALLOWED_HOSTS must be host names with commas between them, without scheme and port, not "${wrong.join(', ')}". For example: ADMIN_ALLOWED_HOSTS=admin,.gateway.svc.cluster.local`,
+    );
+  }
+  return names;
+}
+
+/** Reads METRICS_URLS: `<service>=<url>` with commas between them. A name stands for every replica that it resolves to. */
+export function readMetricsUrls(reader: EnvReader): MetricsUrls {
+  const urls: [string, string][] = [];
+  for (const entry of entriesOf(reader.string('METRICS_URLS', ''))) {
+    const [, service, url] = /^([\w-]+)=(https?:\/\/[^\s/]+)\/?$/.exec(entry) ?? [];
+    if (service !== undefined && url !== undefined && URL.canParse(url)) urls.push([service, url]);
+    else {
+      reader.problem(
+        `METRICS_URLS must be services with their admin addresses, with commas between them, and "${entry}" is none. For example: METRICS_URLS=edge-router=http://edge-router:9090,limiter=http://limiter:9090`,
+      );
+    }
+  }
+  return urls;
+}
+
+/** What stands between the commas of a setting. */
+function entriesOf(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter(Boolean);
 }

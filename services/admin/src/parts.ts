@@ -34,7 +34,7 @@ export interface ReplicaDirectory {
 
 export interface ReplicaSettings extends Pick<ReplicaReading, 'service' | 'address'> {
   /** Undefined: it did not say. */
-  readonly settings?: readonly SettingRead[];
+  readonly settings: readonly SettingRead[] | undefined;
   readonly problem: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface ReplicaReading {
   /** "10.0.0.7:9090" */
   readonly address: string;
   /** Its metrics in the text format of Prometheus. Undefined: it could not be asked. */
-  readonly metrics?: string | undefined;
+  readonly metrics: string | undefined;
   /** Why it takes no requests, or could not be asked. Undefined: it is ready. */
   readonly problem: string | undefined;
   /** By this process's clock, when the metrics were asked for and there. Undefined: it is this process. */

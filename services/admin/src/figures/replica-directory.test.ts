@@ -8,7 +8,8 @@ import { EnvReader } from '@gateway/config';
 import { Tls } from '@gateway/rpc/grpc';
 import { CertificateAuthority } from '@gateway/testkit/certificates';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { networkReplicas, ownReplica, readMetricsUrls } from './replica-directory.ts';
+import { readMetricsUrls } from '../config.ts';
+import { networkReplicas, ownReplica } from './replica-directory.ts';
 
 const signal = new AbortController().signal;
 

@@ -4,31 +4,15 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIPv6 } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { type EnvReader, settingsPath } from '@gateway/config';
+import { settingsPath } from '@gateway/config';
 import { identityCheck } from '@gateway/rpc/call-table';
 import type { Tls } from '@gateway/rpc/grpc';
 import { z } from 'zod';
-import { entriesOf } from '../list-setting.ts';
 import type { ReplicaDirectory } from '../parts.ts';
 import { orAborted } from '../peer-calls.ts';
 
 /** A service and the address of its admin port: `edge-router` and `http://edge-router:9090`. A service may have several. */
 export type MetricsUrls = readonly (readonly [string, string])[];
-
-/** Reads METRICS_URLS: `<service>=<url>` with commas between them. A name stands for every replica that it resolves to. */
-export function readMetricsUrls(reader: EnvReader): MetricsUrls {
-  const urls: [string, string][] = [];
-  for (const entry of entriesOf(reader.string('METRICS_URLS', ''))) {
-    const [, service, url] = /^([\w-]+)=(https?:\/\/[^\s/]+)\/?$/.exec(entry) ?? [];
-    if (service !== undefined && url !== undefined && URL.canParse(url)) urls.push([service, url]);
-    else {
-      reader.problem(
-        `METRICS_URLS must be services with their admin addresses, with commas between them, and "${entry}" is none. For example: METRICS_URLS=edge-router=http://edge-router:9090,limiter=http://limiter:9090`,
-      );
-    }
-  }
-  return urls;
-}
 
 /** Asks every replica behind these addresses, as Prometheus does. With TLS it shows this process's certificate. */
 export function networkReplicas(urls: MetricsUrls, tls: Tls | undefined): ReplicaDirectory & Disposable {
@@ -36,8 +20,14 @@ export function networkReplicas(urls: MetricsUrls, tls: Tls | undefined): Replic
   // What asks knows its own settings.
   const others = urls.filter(([service]) => service !== 'admin');
   return {
-    read: (signal) => askAll(urls, signal, readReplica),
-    settings: (signal) => askAll(others, signal, readSettings),
+    read: async (signal) => {
+      const readings = await askAll(urls, signal, readReplica);
+      return readings.map((each) => ({ metrics: undefined, ...each }));
+    },
+    settings: async (signal) => {
+      const readings = await askAll(others, signal, readSettings);
+      return readings.map((each) => ({ settings: undefined, ...each }));
+    },
     [Symbol.dispose]() {
       for (const agent of agents) agent.destroy();
     },

@@ -1,25 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
-import type { EnvReader } from '@gateway/config';
-import { entriesOf } from '../list-setting.ts';
-
-/** Reads ADMIN_ALLOWED_HOSTS: host names with commas between them, where `.example` stands for all names below it. */
-export function readAllowedHosts(reader: EnvReader): readonly string[] {
-  const names = entriesOf(reader.string('ADMIN_ALLOWED_HOSTS', '')).map(normalName).filter(Boolean);
-  const wrong = names.filter((name) => !/^\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name));
-  if (wrong.length > 0) {
-    reader.problem(
-      `ADMIN_ALLOWED_HOSTS must be host names with commas between them, without scheme and port, not "${wrong.join(', ')}". For example: ADMIN_ALLOWED_HOSTS=admin,.gateway.svc.cluster.local`,
-    );
-  }
-  return names;
-}
 
 /** The names under which operators may come here. */
 export interface OwnNames {
   /** What the port listens on. */
   readonly host: string;
-  /** As `readAllowedHosts` gives them. */
+  /** Further ones, in lower case; `.example` stands for all names below it. */
   readonly allowedHosts: readonly string[];
   /** Where browsers find the console, when it is behind a proxy. */
   readonly publicUrl?: string | undefined;
@@ -69,6 +55,6 @@ function nameIn(host = ''): string | undefined {
 }
 
 /** In lower case, without the final dot of a full name. */
-function normalName(name: string): string {
+export function normalName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
