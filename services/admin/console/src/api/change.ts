@@ -1,11 +1,14 @@
 import type { DescMessage, DescMethodUnary, DescService, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import { useMutation } from '@connectrpc/connect-query';
 import { useQueryClient } from '@tanstack/react-query';
+import { useNotify } from '../ui/notice.tsx';
 import { type Problem, problemOf } from './problem.ts';
 
 export interface ChangeOptions<O extends DescMessage> {
   /** Services whose answers are asked for again afterwards. The method's own service always is. */
   readonly alsoRefresh?: readonly DescService[];
+  /** Says in a corner that it was done. */
+  readonly notice?: (answer: MessageShape<O>) => string;
   readonly onDone?: (answer: MessageShape<O>) => void;
 }
 
@@ -21,13 +24,17 @@ export interface Change<I extends DescMessage> {
 /** A call that changes something. What the page shows is asked for again afterwards, also after a conflict. */
 export function useChange<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
-  { alsoRefresh = [], onDone }: ChangeOptions<O> = {},
+  { alsoRefresh = [], notice, onDone }: ChangeOptions<O> = {},
 ): Change<I> {
   const queries = useQueryClient();
+  const notify = useNotify();
   const mutation = useMutation(method, {
     // What was sent and answered may be a secret: it is forgotten with what showed it.
     gcTime: 0,
-    onSuccess: (answer) => onDone?.(answer),
+    onSuccess: (answer) => {
+      if (notice !== undefined) notify(notice(answer));
+      onDone?.(answer);
+    },
     onSettled: () => {
       const services = [method.parent, ...alsoRefresh].map((service) => service.typeName);
       return queries.invalidateQueries({ predicate: ({ queryKey }) => services.includes(serviceOf(queryKey)) });

@@ -1,7 +1,9 @@
-import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
+import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
 import type { Problem } from '../api/problem.ts';
 import { Button } from './button.tsx';
-import { ProblemNote } from './state.tsx';
+import { CopyButton } from './copy-button.tsx';
+import { CheckField } from './field.tsx';
+import { Form, FormProblem } from './form.tsx';
 
 interface DialogProps {
   readonly title: string;
@@ -12,7 +14,7 @@ interface DialogProps {
 }
 
 /** A modal dialog, open as long as it is rendered. The browser keeps the focus in it, and gives it back afterwards. */
-export function Dialog({ title, onClose, closable = true, children }: DialogProps) {
+function Dialog({ title, onClose, closable = true, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   // Before it leaves the page: only then does the browser give the focus back.
@@ -36,40 +38,79 @@ export function Dialog({ title, onClose, closable = true, children }: DialogProp
   );
 }
 
-interface ConfirmProps {
+interface FormDialogProps {
   readonly title: string;
-  /** What will happen, and what it means for requests under way. */
+  /** The input; or what will happen, and what it means for requests under way. */
   readonly children: ReactNode;
   /** The deed: "Disable account", never "OK". */
-  readonly confirmLabel: string;
+  readonly submitLabel: string;
   readonly danger?: boolean;
-  readonly busy?: boolean;
-  readonly problem?: Problem | undefined;
-  readonly onConfirm: () => void;
+  readonly busy: boolean;
+  readonly problem: Problem | undefined;
+  /** As FormProblem takes them. */
+  readonly fields?: readonly string[];
+  readonly onSubmit: () => void;
   readonly onClose: () => void;
 }
 
-/** Asks before something is done. The caller closes it when it is done. */
-export function ConfirmDialog({
+/** Asks before something is done, and for what it takes. The caller closes it when it is done. */
+export function FormDialog({
   title,
   children,
-  confirmLabel,
+  submitLabel,
   danger = false,
   busy,
   problem,
-  onConfirm,
+  fields,
+  onSubmit,
   onClose,
-}: ConfirmProps) {
+}: FormDialogProps) {
   return (
     <Dialog title={title} onClose={onClose}>
+      <Form busy={busy} onSubmit={onSubmit}>
+        <div className="dialog-body">
+          {children}
+          <FormProblem problem={problem} fields={fields} />
+        </div>
+        <div className="dialog-actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind={danger ? 'danger' : 'primary'} type="submit" busy={busy}>
+            {submitLabel}
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}
+
+interface SecretOnceProps {
+  readonly title: string;
+  readonly secret: string;
+  /** "token" */
+  readonly what: string;
+  readonly onClose: () => void;
+  /** What it is good for, and who should have it. */
+  readonly children: ReactNode;
+}
+
+/** A secret that is nowhere else, ever: it stays until somebody says that it is kept. */
+export function SecretOnce({ title, secret, what, onClose, children }: SecretOnceProps) {
+  const [kept, setKept] = useState(false);
+  return (
+    <Dialog title={title} onClose={onClose} closable={false}>
       <div className="dialog-body">
-        {children}
-        {problem !== undefined && <ProblemNote problem={problem} />}
+        <p>
+          <strong>This {what} is shown now and never again.</strong> {children}
+        </p>
+        <div className="secret">
+          <code>{secret}</code>
+          <CopyButton text={secret} what={what} />
+        </div>
+        <CheckField label={`I have kept the ${what}`} checked={kept} onChecked={setKept} />
       </div>
       <div className="dialog-actions">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button kind={danger ? 'danger' : 'primary'} busy={busy} onClick={onConfirm}>
-          {confirmLabel}
+        <Button kind="primary" disabled={!kept} onClick={onClose}>
+          Done
         </Button>
       </div>
     </Dialog>

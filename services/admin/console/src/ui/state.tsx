@@ -41,10 +41,10 @@ export function Failure({ problem, onRetry, retryLabel = 'Try again' }: FailureP
 }
 
 /** Why a change was not made, where it was asked for. */
-export function ProblemNote({ problem }: { readonly problem: Problem }) {
+export function ProblemNote({ children }: { readonly children: ReactNode }) {
   return (
     <p className="problem-note" role="alert">
-      {problem.text}
+      {children}
     </p>
   );
 }
@@ -79,7 +79,5 @@ export function Answer<T>({
 
 /** Says that what is shown is old, when it could not be asked for again. */
 export function OutOfDate({ error }: { readonly error: Error | null }) {
-  return error === null ? null : (
-    <ProblemNote problem={{ ...problemOf(error), text: `What you see is old. ${problemOf(error).text}` }} />
-  );
+  return error === null ? null : <ProblemNote>What you see is old. {problemOf(error).text}</ProblemNote>;
 }

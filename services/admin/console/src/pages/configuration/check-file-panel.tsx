@@ -8,6 +8,7 @@ import { problemOf } from '../../api/problem.ts';
 import { Panel } from '../../frame/page.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextAreaField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
 import { ProblemNote } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { ProblemList } from './problem-list.tsx';
@@ -27,13 +28,7 @@ export function CheckFilePanel({ runningText }: { readonly runningText: string }
   };
   return (
     <Panel title="Check a file">
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          check.mutate({ text });
-        }}
-      >
+      <Form className="stack" busy={check.isPending} onSubmit={() => check.mutate({ text })}>
         {/* biome-ignore lint/a11y/noStaticElementInteractions: dropping is a shortcut of the button beside it. */}
         <div onDragOver={(event) => event.preventDefault()} onDrop={onDrop}>
           <TextAreaField
@@ -60,10 +55,10 @@ export function CheckFilePanel({ runningText }: { readonly runningText: string }
           </label>
           {runningText !== '' && <Button onClick={() => take(runningText)}>Begin with the running file</Button>}
         </div>
-      </form>
+      </Form>
       <div aria-live="polite" className="block">
         {check.data !== undefined && <Verdict answer={check.data} />}
-        {check.error !== null && <ProblemNote problem={problemOf(check.error)} />}
+        {check.error !== null && <ProblemNote>{problemOf(check.error).text}</ProblemNote>}
       </div>
     </Panel>
   );

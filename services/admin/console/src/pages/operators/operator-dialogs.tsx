@@ -1,70 +1,95 @@
-import { type Operator, OperatorService } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import { type Operator, OperatorService, Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import type { Problem } from '../../api/problem.ts';
 import { roleNames } from '../../frame/role-names.ts';
-import { ConfirmDialog } from '../../ui/dialog.tsx';
-import { SelectField } from '../../ui/field.tsx';
-import { useNotify } from '../../ui/notice.tsx';
-import { SecretOnce } from '../../ui/secret-once.tsx';
+import { FormDialog, SecretOnce } from '../../ui/dialog.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
 import { Time } from '../../ui/time.tsx';
-import { choosableRoles } from './operator-roles.ts';
 
 interface OperatorProps {
   readonly operator: Operator;
   readonly onClose: () => void;
 }
 
+/** A new operator. Its token is shown once. */
+export function CreateOperator({ onClose }: Pick<OperatorProps, 'onClose'>) {
+  const [name, setName] = useState('');
+  const [role, setRole] = useState(String(Role.VIEWER));
+  const [made, setMade] = useState<{ readonly name: string; readonly token: string }>();
+  const { run, busy, problem } = useChange(OperatorService.method.createOperator, {
+    onDone: ({ operator, token }) => setMade({ name: operator?.name ?? name, token }),
+  });
+  if (made !== undefined) {
+    return (
+      <SecretOnce title={`The token of ${made.name}`} secret={made.token} what="token" onClose={onClose}>
+        Whoever has it may sign in as {made.name}. Hand it over on a safe way.
+      </SecretOnce>
+    );
+  }
+  return (
+    <FormDialog
+      title="New operator"
+      submitLabel="Create operator"
+      busy={busy}
+      problem={problem}
+      fields={['name', 'role']}
+      onSubmit={() => run({ name: name.trim(), role: Number(role) })}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        hint="As it will stand in the audit log. 1 to 100 characters."
+        value={name}
+        onValue={setName}
+        problem={problem?.fields.name}
+        autoComplete="off"
+        required
+        maxLength={100}
+      />
+      <RoleField role={role} onRole={setRole} problem={problem} />
+    </FormDialog>
+  );
+}
+
 export function EditOperator({ operator, onClose }: OperatorProps) {
-  const notify = useNotify();
   const [role, setRole] = useState(String(operator.role));
   const update = useChange(OperatorService.method.updateOperator, {
-    onDone: () => {
-      notify(`${operator.name} is ${roleNames[Number(role) as Operator['role']]} now.`);
-      onClose();
-    },
+    notice: () => `${operator.name} is ${roleNames[Number(role) as Role]} now.`,
+    onDone: onClose,
   });
   return (
-    <ConfirmDialog
+    <FormDialog
       title={`Role of ${operator.name}`}
-      confirmLabel="Change role"
+      submitLabel="Change role"
       busy={update.busy}
       problem={update.problem}
-      onConfirm={() =>
+      onSubmit={() =>
         update.run({ operatorId: operator.operatorId, role: Number(role), expectedRevision: operator.revision })
       }
       onClose={onClose}
     >
       <Conflict problem={update.problem} operator={operator} />
-      <SelectField label="Role" value={role} onValue={setRole} problem={update.problem?.fields.role}>
-        {choosableRoles.map(([value, label]) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </SelectField>
-    </ConfirmDialog>
+      <RoleField role={role} onRole={setRole} problem={update.problem} />
+    </FormDialog>
   );
 }
 
 export function DisableOperator({ operator, onClose }: OperatorProps) {
-  const notify = useNotify();
   const [disabling] = useState(operator.disabledAt === undefined);
   const { operatorId, name, revision } = operator;
   const update = useChange(OperatorService.method.updateOperator, {
-    onDone: () => {
-      notify(disabling ? `${name} is kept out.` : `${name} may sign in again.`);
-      onClose();
-    },
+    notice: () => (disabling ? `${name} is kept out.` : `${name} may sign in again.`),
+    onDone: onClose,
   });
   return (
-    <ConfirmDialog
+    <FormDialog
       title={disabling ? `Keep ${name} out?` : `Let ${name} in again?`}
-      confirmLabel={disabling ? 'Disable operator' : 'Enable operator'}
+      submitLabel={disabling ? 'Disable operator' : 'Enable operator'}
       danger={disabling}
       busy={update.busy}
       problem={update.problem}
-      onConfirm={() => update.run({ operatorId, disabled: disabling, expectedRevision: revision })}
+      onSubmit={() => update.run({ operatorId, disabled: disabling, expectedRevision: revision })}
       onClose={onClose}
     >
       <Conflict problem={update.problem} operator={operator} />
@@ -73,7 +98,7 @@ export function DisableOperator({ operator, onClose }: OperatorProps) {
           ? 'Its sessions end at once, and its token works no more until it is enabled again.'
           : 'It signs in as before, with the same token and role.'}
       </p>
-    </ConfirmDialog>
+    </FormDialog>
   );
 }
 
@@ -89,18 +114,34 @@ export function RotateToken({ operator, isSelf, onClose }: OperatorProps & { rea
     );
   }
   return (
-    <ConfirmDialog
+    <FormDialog
       title={`A new token for ${name}?`}
-      confirmLabel="Make a new token"
+      submitLabel="Make a new token"
       danger
       busy={rotate.busy}
       problem={rotate.problem}
-      onConfirm={() => rotate.run({ operatorId, expectedRevision: revision })}
+      onSubmit={() => rotate.run({ operatorId, expectedRevision: revision })}
       onClose={onClose}
     >
       <Conflict problem={rotate.problem} operator={operator} />
       <p>The old token works no more at once, and the sessions of {name} end.</p>
-    </ConfirmDialog>
+    </FormDialog>
+  );
+}
+
+interface RoleFieldProps {
+  readonly role: string;
+  readonly onRole: (role: string) => void;
+  readonly problem: Problem | undefined;
+}
+
+function RoleField({ role, onRole, problem }: RoleFieldProps) {
+  return (
+    <SelectField label="Role" value={role} onValue={onRole} problem={problem?.fields.role}>
+      <option value={Role.VIEWER}>Viewer: sees everything but secrets, operators and the audit log</option>
+      <option value={Role.OPERATOR}>Operator: also changes tokens, accounts and the ledger</option>
+      <option value={Role.ADMIN}>Admin: also changes operators and sees the audit log</option>
+    </SelectField>
   );
 }
 

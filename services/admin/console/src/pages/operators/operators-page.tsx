@@ -9,8 +9,7 @@ import { Answer } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Ago, Time } from '../../ui/time.tsx';
-import { CreateOperator } from './create-operator.tsx';
-import { DisableOperator, EditOperator, RotateToken } from './operator-dialogs.tsx';
+import { CreateOperator, DisableOperator, EditOperator, RotateToken } from './operator-dialogs.tsx';
 
 type Open = { readonly dialog: 'create' } | { readonly dialog: 'role' | 'use' | 'rotate'; readonly operatorId: string };
 

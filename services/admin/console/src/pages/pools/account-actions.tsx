@@ -4,10 +4,10 @@ import { type Account, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { Button } from '../../ui/button.tsx';
-import { ConfirmDialog } from '../../ui/dialog.tsx';
-import { useNotify } from '../../ui/notice.tsx';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { ProblemNote } from '../../ui/state.tsx';
 import { changesOf, useWords } from './account-words.ts';
-import { ReplaceCredential } from './replace-credential.tsx';
+import { CredentialFields, credentialFieldNames, credentialOf, emptyCredential } from './credential-fields.tsx';
 
 type Asked =
   | { readonly kind: 'use'; readonly use: AccountUse; readonly seen: AccountUse }
@@ -57,35 +57,35 @@ const verbs: Readonly<Record<AccountUse, string>> = {
   [AccountUse.DISABLED]: 'Disable',
 };
 
-interface ConfirmUseProps {
+interface AccountProps {
   /** As it is now; it may change while the question is asked. */
   readonly account: Account;
-  readonly use: AccountUse;
-  /** What the operator saw when asking for it. */
-  readonly seen: AccountUse;
   readonly onClose: () => void;
 }
 
+interface ConfirmUseProps extends AccountProps {
+  readonly use: AccountUse;
+  /** What the operator saw when asking for it. */
+  readonly seen: AccountUse;
+}
+
 function ConfirmUse({ account, use, seen, onClose }: ConfirmUseProps) {
-  const notify = useNotify();
   const [expected, setExpected] = useState(seen);
   const { id, inFlight } = account;
   const { run, busy, problem } = useChange(AccountService.method.setAccountState, {
     alsoRefresh: [PoolService],
-    onDone: () => {
-      notify(`${id} is ${useWords[use]}.`);
-      onClose();
-    },
+    notice: () => `${id} is ${useWords[use]}.`,
+    onDone: onClose,
   });
   const changed = !busy && account.use !== expected;
   return (
-    <ConfirmDialog
+    <FormDialog
       title={`${verbs[use]} ${id}?`}
-      confirmLabel={changed ? `${verbs[use]} it all the same` : `${verbs[use]} account`}
+      submitLabel={changed ? `${verbs[use]} it all the same` : `${verbs[use]} account`}
       danger={use === AccountUse.DISABLED}
       busy={busy}
       problem={changed ? undefined : problem}
-      onConfirm={() => {
+      onSubmit={() => {
         setExpected(account.use);
         run({ accountId: id, use, expectedUse: account.use });
       }}
@@ -98,12 +98,8 @@ function ConfirmUse({ account, use, seen, onClose }: ConfirmUseProps) {
       {!account.stored && (
         <p>It is in gateway.yaml, which counts again as soon as it says otherwise of this account.</p>
       )}
-      {changed && (
-        <p className="problem-note" role="alert">
-          Somebody else changed it meanwhile: it is {useWords[account.use]} now.
-        </p>
-      )}
-    </ConfirmDialog>
+      {changed && <ProblemNote>Somebody else changed it meanwhile: it is {useWords[account.use]} now.</ProblemNote>}
+    </FormDialog>
   );
 }
 
@@ -114,33 +110,48 @@ const consequences: Readonly<Record<AccountUse, string>> = {
   [AccountUse.DISABLED]: 'Nothing is sent with it, and its model list is not read, until it is enabled.',
 };
 
-function ConfirmRemove({
-  account: { id, inFlight },
-  onClose,
-}: {
-  readonly account: Account;
-  readonly onClose: () => void;
-}) {
-  const notify = useNotify();
-  const { run, busy, problem } = useChange(AccountService.method.removeAccount, {
+/** Another secret for an account of the database. */
+function ReplaceCredential({ account: { id }, onClose }: AccountProps) {
+  const [draft, setDraft] = useState(emptyCredential);
+  const { run, busy, problem } = useChange(AccountService.method.replaceCredential, {
     alsoRefresh: [PoolService],
-    onDone: () => {
-      notify(`${id} was removed.`);
-      onClose();
-    },
+    notice: () => `${id} has another credential.`,
+    onDone: onClose,
   });
   return (
-    <ConfirmDialog
+    <FormDialog
+      title={`Replace the credential of ${id}`}
+      submitLabel="Replace credential"
+      busy={busy}
+      problem={problem}
+      fields={credentialFieldNames}
+      onSubmit={() => run({ accountId: id, credential: credentialOf(draft) })}
+      onClose={onClose}
+    >
+      <p>The old one is forgotten. What kept the account out of service because of it is forgotten, too.</p>
+      <CredentialFields draft={draft} onDraft={setDraft} problem={problem} />
+    </FormDialog>
+  );
+}
+
+function ConfirmRemove({ account: { id, inFlight }, onClose }: AccountProps) {
+  const { run, busy, problem } = useChange(AccountService.method.removeAccount, {
+    alsoRefresh: [PoolService],
+    notice: () => `${id} was removed.`,
+    onDone: onClose,
+  });
+  return (
+    <FormDialog
       title={`Remove ${id}?`}
-      confirmLabel="Remove account"
+      submitLabel="Remove account"
       danger
       busy={busy}
       problem={problem}
-      onConfirm={() => run({ accountId: id })}
+      onSubmit={() => run({ accountId: id })}
       onClose={onClose}
     >
       <p>The account and its credential are forgotten. This cannot be undone; its usage stays in the ledger.</p>
       {inFlight > 0 && <p>Requests under way with it now: {inFlight}. They end as they would have.</p>}
-    </ConfirmDialog>
+    </FormDialog>
   );
 }

@@ -2,9 +2,9 @@ import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { type PoolOverview, PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
-import { FormDialog } from '../../ui/form-dialog.tsx';
-import { useNotify } from '../../ui/notice.tsx';
+import { fieldsOf } from '../../ui/form.tsx';
 import { CredentialFields, credentialFieldNames, credentialOf, emptyCredential } from './credential-fields.tsx';
 
 interface AddAccountProps {
@@ -16,19 +16,15 @@ interface AddAccountProps {
 
 /** A new account in the database. */
 export function AddAccount({ overview: { pools }, pool, onClose }: AddAccountProps) {
-  const notify = useNotify();
   const names = pools.map((status) => status.pool?.name ?? '');
   const [draft, setDraft] = useState({ pool: pool || (names[0] ?? ''), name: '', models: '', maxConcurrency: '' });
   const [credential, setCredential] = useState(emptyCredential);
   const { run, busy, problem } = useChange(AccountService.method.addAccount, {
     alsoRefresh: [PoolService],
-    onDone: ({ account }) => {
-      notify(`${account?.id} was added.`);
-      onClose();
-    },
+    notice: ({ account }) => `${account?.id} was added.`,
+    onDone: onClose,
   });
-  const set = (name: keyof typeof draft) => (value: string) => setDraft({ ...draft, [name]: value });
-  const at = (name: string) => problem?.fields[`account.${name}`];
+  const field = fieldsOf(draft, setDraft, problem);
   const submit = () => {
     const { models, maxConcurrency, ...rest } = draft;
     const account = {
@@ -48,7 +44,7 @@ export function AddAccount({ overview: { pools }, pool, onClose }: AddAccountPro
       onSubmit={submit}
       onClose={onClose}
     >
-      <SelectField label="Pool" value={draft.pool} onValue={set('pool')} problem={at('pool')}>
+      <SelectField label="Pool" {...field('pool', 'account.pool')}>
         {names.map((name) => (
           <option key={name}>{name}</option>
         ))}
@@ -59,16 +55,12 @@ export function AddAccount({ overview: { pools }, pool, onClose }: AddAccountPro
         required
         pattern="[A-Za-z0-9_.\-]+"
         autoComplete="off"
-        value={draft.name}
-        onValue={set('name')}
-        problem={at('name')}
+        {...field('name', 'account.name')}
       />
       <TextField
         label="Models"
         hint="Ids that it may serve, between spaces; “*” stands for any text. Empty: all of the pool."
-        value={draft.models}
-        onValue={set('models')}
-        problem={at('models')}
+        {...field('models', 'account.models')}
       />
       <TextField
         label="Most requests at a time"
@@ -76,9 +68,7 @@ export function AddAccount({ overview: { pools }, pool, onClose }: AddAccountPro
         type="number"
         min={1}
         max={4294967295}
-        value={draft.maxConcurrency}
-        onValue={set('maxConcurrency')}
-        problem={at('maxConcurrency')}
+        {...field('maxConcurrency', 'account.maxConcurrency')}
       />
       <CredentialFields draft={credential} onDraft={setCredential} problem={problem} />
     </FormDialog>

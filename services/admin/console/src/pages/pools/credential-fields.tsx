@@ -2,6 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { AccountCredentialSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Problem } from '../../api/problem.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
+import { fieldsOf } from '../../ui/form.tsx';
 
 /** What an account authenticates with, as it is typed. It is sent, and never shown again. */
 export interface CredentialDraft {
@@ -52,16 +53,14 @@ interface CredentialFieldsProps {
 }
 
 export function CredentialFields({ draft, onDraft, problem }: CredentialFieldsProps) {
-  const set = (name: keyof CredentialDraft) => (value: string) => onDraft({ ...draft, [name]: value });
-  const at = (name: string) => problem?.fields[`credential.${name}`];
-  const oauth = (name: string) => at(`oauth.${name}`);
+  const field = fieldsOf(draft, onDraft, problem);
+  const secretName = draft.kind === 'oauth' ? 'oauth.refreshToken' : draft.kind;
   const hidden = { type: 'password', autoComplete: 'off', spellCheck: false } as const;
   return (
     <>
       <SelectField
         label="Credential"
-        value={draft.kind}
-        problem={problem?.fields.credential}
+        {...field('kind', 'credential')}
         // What was typed for one kind is none of the other's.
         onValue={(kind) => onDraft({ ...emptyCredential, kind: kind as CredentialDraft['kind'] })}
       >
@@ -71,36 +70,15 @@ export function CredentialFields({ draft, onDraft, problem }: CredentialFieldsPr
       </SelectField>
       {draft.kind === 'oauth' && (
         <>
-          <TextField
-            label="Token URL"
-            type="url"
-            required
-            value={draft.tokenUrl}
-            onValue={set('tokenUrl')}
-            problem={oauth('tokenUrl')}
-          />
-          <TextField
-            label="Client id"
-            required
-            value={draft.clientId}
-            onValue={set('clientId')}
-            problem={oauth('clientId')}
-          />
+          <TextField label="Token URL" type="url" required {...field('tokenUrl', 'credential.oauth.tokenUrl')} />
+          <TextField label="Client id" required {...field('clientId', 'credential.oauth.clientId')} />
           <TextField
             label="Client secret"
             hint="Leave it empty when the client has none."
             {...hidden}
-            value={draft.clientSecret}
-            onValue={set('clientSecret')}
-            problem={oauth('clientSecret')}
+            {...field('clientSecret', 'credential.oauth.clientSecret')}
           />
-          <TextField
-            label="Scopes"
-            hint="Between spaces."
-            value={draft.scopes}
-            onValue={set('scopes')}
-            problem={oauth('scopes')}
-          />
+          <TextField label="Scopes" hint="Between spaces." {...field('scopes', 'credential.oauth.scopes')} />
         </>
       )}
       <TextField
@@ -108,9 +86,7 @@ export function CredentialFields({ draft, onDraft, problem }: CredentialFieldsPr
         hint="It is kept encrypted, and is never shown again."
         {...hidden}
         required
-        value={draft.secret}
-        onValue={set('secret')}
-        problem={draft.kind === 'oauth' ? oauth('refreshToken') : at(draft.kind)}
+        {...field('secret', `credential.${secretName}`)}
       />
     </>
   );

@@ -7,6 +7,7 @@ import { Panel } from '../../frame/page.tsx';
 import { useSearchParams } from '../../frame/routing.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
 import { Answer, Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -33,14 +34,7 @@ export function ExplainModel({ overview: { classes } }: { readonly overview: Poo
   return (
     <div ref={panel}>
       <Panel title="Explain a choice" aside="Which account would take a request now, and why not the others" wide>
-        <form
-          className="filters"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const given = Object.entries(draft).filter(([, value]) => value !== '');
-            if (!sessionAlone) setParams(new URLSearchParams(given));
-          }}
-        >
+        <Form className="filters" onSubmit={() => sessionAlone || setParams(draft)}>
           <TextField
             label="Model"
             required
@@ -71,7 +65,7 @@ export function ExplainModel({ overview: { classes } }: { readonly overview: Poo
             problem={sessionAlone ? 'Sessions belong to a token: say which.' : undefined}
           />
           <Button type="submit">Explain</Button>
-        </form>
+        </Form>
         {asked.model !== '' && <Explanation {...asked} />}
       </Panel>
     </div>

@@ -1,3 +1,4 @@
+import { exportLine } from '@gateway/presentation';
 import { type IssueTokenResponse, TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { useState } from 'react';
@@ -5,9 +6,9 @@ import { useChange } from '../../api/change.ts';
 import { Page, Panel } from '../../frame/page.tsx';
 import { Link } from '../../frame/routing.tsx';
 import { Button } from '../../ui/button.tsx';
-import { FormProblem } from '../../ui/form-dialog.tsx';
+import { CopyButton } from '../../ui/copy-button.tsx';
+import { Form, FormProblem } from '../../ui/form.tsx';
 import { ClientSetup } from './client-setup.tsx';
-import { NewTokenText } from './new-token-text.tsx';
 import { emptyToken, expiryOf, limitsOf, tokenFieldNames } from './token-draft.ts';
 import { TokenFields } from './token-fields.tsx';
 import './tokens.css';
@@ -25,13 +26,7 @@ export function IssueTokenPage() {
   };
   return (
     <Page title="Issue a token" about={<Link to="/tokens">All tokens</Link>}>
-      <form
-        className="panel token-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!busy) submit();
-        }}
-      >
+      <Form className="panel token-form" busy={busy} onSubmit={submit}>
         <TokenFields draft={draft} onDraft={setDraft} problem={problem} isNew />
         <FormProblem problem={problem} fields={tokenFieldNames} />
         <div className="row">
@@ -39,7 +34,7 @@ export function IssueTokenPage() {
             Issue token
           </Button>
         </div>
-      </form>
+      </Form>
     </Page>
   );
 }
@@ -54,5 +49,26 @@ function Issued({ token, tokenText }: IssueTokenResponse) {
         <ClientSetup />
       </Panel>
     </Page>
+  );
+}
+
+/** A token's text, which is here and nowhere else. */
+function NewTokenText({ text }: { readonly text: string }) {
+  const line = exportLine(text);
+  return (
+    <div className="stack">
+      <p>
+        <strong>It is shown now and never again.</strong> Put it where its holder finds it before you leave this page.
+      </p>
+      <p className="secret">
+        <code>{text}</code>
+        <CopyButton text={text} what="token" />
+      </p>
+      <p>For a shell, and all that is set up below:</p>
+      <p className="secret">
+        <code>{line}</code>
+        <CopyButton text={line} what="line" />
+      </p>
+    </div>
   );
 }

@@ -1,5 +1,6 @@
 import type { Problem } from '../../api/problem.ts';
 import { SelectField, TextAreaField, TextField } from '../../ui/field.tsx';
+import { fieldsOf } from '../../ui/form.tsx';
 import type { TokenDraft } from './token-draft.ts';
 
 interface TokenFieldsProps {
@@ -11,8 +12,7 @@ interface TokenFieldsProps {
 }
 
 export function TokenFields({ draft, onDraft, problem, isNew }: TokenFieldsProps) {
-  const set = (name: keyof TokenDraft) => (value: string) => onDraft({ ...draft, [name]: value });
-  const at = (name: string) => problem?.fields[name];
+  const field = fieldsOf(draft, onDraft, problem);
   return (
     <>
       <TextField
@@ -21,12 +21,10 @@ export function TokenFields({ draft, onDraft, problem, isNew }: TokenFieldsProps
         required
         maxLength={200}
         autoComplete="off"
-        value={draft.label}
-        onValue={set('label')}
-        problem={at('label')}
+        {...field('label')}
       />
       {isNew && (
-        <SelectField label="Kind" value={draft.kind} onValue={set('kind')} problem={at('kind')}>
+        <SelectField label="Kind" {...field('kind')}>
           <option value="service">Service: has the limits below</option>
           <option value="personal">Personal: has no limits</option>
         </SelectField>
@@ -39,9 +37,7 @@ export function TokenFields({ draft, onDraft, problem, isNew }: TokenFieldsProps
             type="number"
             min={0}
             max={4_294_967_295}
-            value={draft.requestsPerMinute}
-            onValue={set('requestsPerMinute')}
-            problem={at('limits.requestsPerMinute')}
+            {...field('requestsPerMinute', 'limits.requestsPerMinute')}
           />
           <TextField
             label="Tokens per day"
@@ -49,9 +45,7 @@ export function TokenFields({ draft, onDraft, problem, isNew }: TokenFieldsProps
             type="number"
             min={0}
             max={Number.MAX_SAFE_INTEGER}
-            value={draft.tokensPerDay}
-            onValue={set('tokensPerDay')}
-            problem={at('limits.tokensPerDay')}
+            {...field('tokensPerDay', 'limits.tokensPerDay')}
           />
         </>
       )}
@@ -59,18 +53,9 @@ export function TokenFields({ draft, onDraft, problem, isNew }: TokenFieldsProps
         label="Expires"
         hint="In your own time zone. Empty: never."
         type="datetime-local"
-        value={draft.expiresAt}
-        onValue={set('expiresAt')}
-        problem={at('expiresAt')}
+        {...field('expiresAt')}
       />
-      <TextAreaField
-        label="Note"
-        hint="For operators alone."
-        maxLength={1000}
-        value={draft.note}
-        onValue={set('note')}
-        problem={at('note')}
-      />
+      <TextAreaField label="Note" hint="For operators alone." maxLength={1000} {...field('note')} />
     </>
   );
 }

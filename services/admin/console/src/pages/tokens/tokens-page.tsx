@@ -9,6 +9,7 @@ import { Link, useSearchParams } from '../../frame/routing.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Sparkline } from '../../ui/chart.tsx';
 import { CheckField, TextField } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
 import { formatCompact } from '../../ui/numbers.ts';
 import { Answer, Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
@@ -48,14 +49,7 @@ export function TokensPage() {
         )
       }
     >
-      <form
-        className="filters"
-        aria-label="Filters"
-        onSubmit={(event) => {
-          event.preventDefault();
-          show(draft.trim(), includeEnded);
-        }}
-      >
+      <Form className="filters" aria-label="Filters" onSubmit={() => show(draft.trim(), includeEnded)}>
         <TextField label="Search" type="search" placeholder="label, note or id" value={draft} onValue={setDraft} />
         <Button type="submit">Search</Button>
         <CheckField
@@ -63,7 +57,7 @@ export function TokensPage() {
           checked={includeEnded}
           onChecked={(ended) => show(search, ended)}
         />
-      </form>
+      </Form>
       <section className="panel" aria-label="Tokens">
         <Answer of={list} what="the tokens">
           {({ pages }) => (
