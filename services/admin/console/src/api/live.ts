@@ -150,32 +150,32 @@ export function reconnectNow(): void {
 
 const open = new Set<{ readonly connection: Connection }>();
 const listeners = new Set<() => void>();
-let worst: Connection | undefined;
 
 function register(connection: Connection): () => void {
   const entry = { connection };
+  const notify = () => {
+    for (const listener of listeners) listener();
+  };
   open.add(entry);
-  tell();
+  notify();
   return () => {
     open.delete(entry);
-    tell();
+    notify();
   };
-}
-
-function tell(): void {
-  const all = [...open].map((entry) => entry.connection);
-  const ranked = (['lost', 'connecting', 'live'] as const).map((state) => all.find((each) => each.state === state));
-  worst = ranked.find((each) => each !== undefined);
-  for (const listener of listeners) listener();
 }
 
 /** The worst of all streams that the page follows. Undefined: it follows none. */
 export function useConnection(): Connection | undefined {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => worst,
-  );
+  return useSyncExternalStore(onConnection, worstConnection);
+}
+
+function onConnection(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function worstConnection(): Connection | undefined {
+  const all = [...open].map(({ connection }) => connection);
+  const ranked = (['lost', 'connecting', 'live'] as const).map((state) => all.find((each) => each.state === state));
+  return ranked.find((each) => each !== undefined);
 }

@@ -1,15 +1,15 @@
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
-import { useEffect, useState } from 'react';
+import { Component, type ReactNode, useEffect, useState } from 'react';
+import { reconnectNow, useConnection } from '../api/live.ts';
 import { useSigned } from '../api/session.tsx';
-import { Empty } from '../ui/state.tsx';
-import { ConnectionNote } from './connection-note.tsx';
-import { ErrorFence } from './error-fence.tsx';
-import { Navigation } from './navigation.tsx';
+import { Button } from '../ui/button.tsx';
+import { Empty, Failure } from '../ui/state.tsx';
+import { Countdown } from '../ui/time.tsx';
+import { Navigation, WhoAmI } from './navigation.tsx';
 import { Page } from './page.tsx';
 import { pages } from './pages.ts';
 import { Navigate, Routes, useLocation } from './routing.tsx';
 import { SearchBox } from './search-box.tsx';
-import { WhoAmI } from './who-am-i.tsx';
 
 /** Navigation, search and state of the connection around the page. */
 export function Layout() {
@@ -60,6 +60,51 @@ export function Layout() {
   );
 }
 
+/** Says whether what is shown is live. */
+function ConnectionNote() {
+  const connection = useConnection();
+  const state = connection?.state;
+  return (
+    <div className="connection" data-state={state}>
+      <span role="status">
+        {state === 'lost' ? 'Connection lost. What you see is old.' : state === 'live' ? 'Live' : ''}
+      </span>
+      {connection?.state === 'lost' && (
+        <>
+          <span className="faint">
+            Next try in <Countdown to={connection.retryAtMs} />
+          </span>
+          <Button kind="quiet" onClick={reconnectNow}>
+            Try now
+          </Button>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Keeps the rest of the console when a page breaks. */
+class ErrorFence extends Component<{ readonly children: ReactNode }, { readonly broken: boolean }> {
+  override state = { broken: false };
+
+  static getDerivedStateFromError() {
+    return { broken: true };
+  }
+
+  override render() {
+    if (!this.state.broken) return this.props.children;
+    const text = 'This page could not be shown. The gateway may have been updated since the console was loaded.';
+    return (
+      <Failure
+        problem={{ kind: 'other', fields: {}, text }}
+        retryLabel="Load again"
+        onRetry={() => window.location.reload()}
+      />
+    );
+  }
+}
+
+/** In place of a page that is not there, or not for who has signed in. */
 function Elsewhere() {
   const { role, may } = useSigned();
   const { pathname } = useLocation();

@@ -1,8 +1,14 @@
+import { useSigned } from '../api/session.tsx';
+import { Button } from '../ui/button.tsx';
+import { Choice } from '../ui/choice.tsx';
 import type { PageEntry } from './pages.ts';
+import { roleNames } from './role-names.ts';
 import { NavLink } from './routing.tsx';
+import { type Theme, useTheme } from './theme.ts';
 
 const groups = ['Watch', 'Manage', 'Gateway'] as const;
 
+/** The pages that one may see. */
 export function Navigation({ pages }: { readonly pages: readonly PageEntry[] }) {
   const listed = pages.filter((page) => page.label !== undefined);
   return (
@@ -28,3 +34,29 @@ export function Navigation({ pages }: { readonly pages: readonly PageEntry[] }) 
     </nav>
   );
 }
+
+/** Who has signed in, the way out, and the choice of the theme. */
+export function WhoAmI() {
+  const { name, role, signOut } = useSigned();
+  const [theme, setTheme] = useTheme();
+  return (
+    <div className="who">
+      <Choice className="theme" label="Theme" options={themes} value={theme} onValue={setTheme} />
+      <div className="who-name">
+        <div>
+          <strong>{name}</strong>
+          <span className="faint">{roleNames[role]}</span>
+        </div>
+        <Button kind="quiet" onClick={signOut}>
+          Sign out
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+const themes: readonly { readonly value: Theme; readonly label: string }[] = [
+  { value: 'system', label: 'Auto' },
+  { value: 'light', label: 'Light' },
+  { value: 'dark', label: 'Dark' },
+];

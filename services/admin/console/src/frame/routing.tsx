@@ -11,14 +11,7 @@ import {
 
 // As much of react-router as the console needs, by the same names: the library alone would be a fifteenth of all script.
 
-export interface Location {
-  readonly pathname: string;
-  /** With its "?". */
-  readonly search: string;
-  readonly hash: string;
-}
-
-export function useLocation(): Location {
+export function useLocation(): URL {
   const href = useSyncExternalStore(onMove, () => window.location.href);
   return useMemo(() => new URL(href), [href]);
 }
@@ -35,26 +28,19 @@ export function navigate(to: string, { replace = false }: { readonly replace?: b
   window.dispatchEvent(new PopStateEvent('popstate'));
 }
 
-export function useNavigate(): typeof navigate {
-  return navigate;
-}
-
-/** What the address says after "?", and how to say something else there. Empty values are left out. */
-export function useSearchParams(): readonly [
-  URLSearchParams,
-  (next: Record<string, string> | URLSearchParams, options?: { readonly replace?: boolean }) => void,
-] {
+/** What the address says after "?", and how to say something else there. */
+export function useSearchParams(): readonly [URLSearchParams, (next: Parameters) => void] {
   const { search } = useLocation();
   const parameters = useMemo(() => new URLSearchParams(search), [search]);
-  return [parameters, setSearchParams];
+  return [parameters, (next) => navigate(addressOf(window.location.pathname, next))];
 }
 
-function setSearchParams(
-  next: Record<string, string> | URLSearchParams,
-  options?: { readonly replace?: boolean },
-): void {
-  const entries = [...new URLSearchParams(next)].filter(([, value]) => value !== '');
-  navigate(`${window.location.pathname}${entries.length === 0 ? '' : `?${new URLSearchParams(entries)}`}`, options);
+type Parameters = Readonly<Record<string, string>>;
+
+/** A path with what is asked there. Empty values are left out. */
+export function addressOf(path: string, parameters: Parameters): string {
+  const given = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== ''));
+  return given.size === 0 ? path : `${path}?${given}`;
 }
 
 interface LinkProps extends Omit<ComponentProps<'a'>, 'href'> {
@@ -98,7 +84,7 @@ export function useParams(): Params {
 }
 
 export interface Route {
-  /** "/tokens/:tokenId"; "/*" at the end stands for whatever follows. */
+  /** "/tokens/:tokenId" */
   readonly path: string;
   readonly component: ComponentType;
 }
@@ -125,10 +111,8 @@ export function Routes({
 }
 
 function paramsOf(path: string, pathname: string): Params | undefined {
-  const pattern = path.replace(/\/\*$/, '(?<rest>/.*)?').replaceAll(/:(\w+)/g, '(?<$1>[^/]+)');
+  const pattern = path.replaceAll(/:(\w+)/g, '(?<$1>[^/]+)');
   const match = new RegExp(`^${pattern}/?$`).exec(pathname);
   if (match === null) return undefined;
-  return Object.fromEntries(
-    Object.entries(match.groups ?? {}).map(([name, text]) => [name, text && decodeURIComponent(text)]),
-  );
+  return Object.fromEntries(Object.entries(match.groups ?? {}).map(([name, text]) => [name, decodeURIComponent(text)]));
 }

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react';
 import { useSignIn } from '../api/session.tsx';
 import { Button } from '../ui/button.tsx';
 import { TextField } from '../ui/field.tsx';
+import { Form } from '../ui/form.tsx';
 
 /** For operators, and for callers who want to see their own usage. */
 export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
@@ -17,13 +18,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
   const returnTo = encodeURIComponent(window.location.pathname + window.location.search);
   return (
     <main className="sign-in">
-      <form
-        className="panel"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run(token.trim());
-        }}
-      >
+      <Form className="panel" busy={busy} onSubmit={() => run(token.trim())}>
         <div className="brand">
           <img src="/favicon.svg" alt="" width="20" height="20" />
           <span>Gateway</span>
@@ -57,7 +52,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
         <p className="about">
           The first admin token is in the gateway's data folder; <code>npm start</code> says where.
         </p>
-      </form>
+      </Form>
     </main>
   );
 }

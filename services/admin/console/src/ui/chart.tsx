@@ -6,8 +6,8 @@ export interface Series {
   readonly label: string;
   /** One per time; null where there is nothing. */
   readonly values: readonly (number | null)[];
-  /** A number of the palette, or a state. Series of one chart have different ones. */
-  readonly colour: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 'good' | 'warn' | 'bad';
+  /** By its name in tokens.css. Series of one chart have different ones. */
+  readonly colour: `chart-${number}` | 'bad';
 }
 
 interface ChartProps {
@@ -63,7 +63,7 @@ export function Chart({ label, times, series, format, kind = 'lines', height = 1
           >
             <Axes plot={plot} formatTime={formatTime} />
             {series.map((each, nth) => (
-              <g key={each.label} className={`c-${each.colour}`}>
+              <g key={each.label} style={{ color: `var(--${each.colour})` }}>
                 <Drawn plot={plot} kind={kind} layer={layers[nth] ?? []} alone={series.length === 1} />
               </g>
             ))}
@@ -77,7 +77,7 @@ export function Chart({ label, times, series, format, kind = 'lines', height = 1
         <ul>
           {legend.map(({ label, colour, values }) => (
             <li key={label}>
-              <i className={`swatch c-${colour}`} aria-hidden="true" />
+              <i className="swatch" style={{ color: `var(--${colour})` }} aria-hidden="true" />
               {label} <b>{valueOr(values[at], format)}</b>
             </li>
           ))}

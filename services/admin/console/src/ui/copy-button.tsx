@@ -24,13 +24,3 @@ export function CopyButton({ text, what, label = 'Copy' }: CopyButtonProps) {
     </Button>
   );
 }
-
-/** An id in full on hover, with a way to copy it. */
-export function Id({ id, what, digits = 8 }: { readonly id: string; readonly what: string; readonly digits?: number }) {
-  return (
-    <span className="id">
-      <code title={id}>{id.slice(0, digits)}</code>
-      <CopyButton text={id} what={what} />
-    </span>
-  );
-}

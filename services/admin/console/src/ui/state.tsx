@@ -73,8 +73,22 @@ export function Answer<T>({
         {children(data)}
       </>
     );
-  if (error !== null) return <Failure problem={problemOf(error)} onRetry={() => refetch()} />;
-  return <Loading what={what} />;
+  return <NoAnswer of={{ error, refetch }} what={what} />;
+}
+
+interface NoAnswerProps {
+  readonly of: Pick<Asked<unknown>, 'error' | 'refetch'>;
+  readonly what: string;
+  /** Where there is nothing of that name. */
+  readonly notFound?: ReactNode;
+}
+
+/** In place of an answer that is not there. */
+export function NoAnswer({ of: { error, refetch }, what, notFound }: NoAnswerProps) {
+  if (error === null) return <Loading what={what} />;
+  const problem = problemOf(error);
+  if (problem.kind === 'not found' && notFound !== undefined) return notFound;
+  return <Failure problem={problem} onRetry={() => refetch()} />;
 }
 
 /** Says that what is shown is old, when it could not be asked for again. */

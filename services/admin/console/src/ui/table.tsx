@@ -100,3 +100,9 @@ export function More({ of: { hasNextPage, isFetchingNextPage, fetchNextPage } }:
     </div>
   );
 }
+
+/** How `useInfiniteQuery` asks for the pages of a list. */
+export const byPages = {
+  pageParamKey: 'pageToken',
+  getNextPageParam: ({ nextPageToken }: { readonly nextPageToken: string }) => nextPageToken || undefined,
+} as const;

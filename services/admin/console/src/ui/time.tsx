@@ -1,9 +1,9 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
-import { useSyncExternalStore } from 'react';
+import { type ReactNode, useSyncExternalStore } from 'react';
 import { formatDuration } from './numbers.ts';
 
 /** Local days of limits and usage are days of this zone. */
-export const dayZone = 'Europe/Amsterdam';
+const dayZone = 'Europe/Amsterdam';
 
 type Moment = Timestamp | number;
 
@@ -50,32 +50,26 @@ export function localDayOf(moment: Moment): string {
 /** A moment in the operator's zone; the exact moment in UTC is its title. */
 export function Time({ at }: { readonly at: Moment | undefined }) {
   if (at === undefined) return <span className="faint">–</span>;
-  const iso = new Date(msOf(at)).toISOString();
-  return (
-    <time dateTime={iso} title={iso}>
-      {formatMoment(at)}
-    </time>
-  );
+  return <Exact at={at}>{formatMoment(at)}</Exact>;
 }
 
 /** A moment that ends or begins a day of limits and usage: "21 Nov, 00:00 Amsterdam". */
 export function DayTime({ at }: { readonly at: Moment }) {
-  const iso = new Date(msOf(at)).toISOString();
-  return (
-    <time dateTime={iso} title={iso}>
-      {dayTime.format(msOf(at))} Amsterdam
-    </time>
-  );
+  return <Exact at={at}>{dayTime.format(msOf(at))} Amsterdam</Exact>;
 }
 
 /** "4 min ago". Goes on by itself. */
 export function Ago({ at }: { readonly at: Moment | undefined }) {
   const nowMs = useNowMs();
   if (at === undefined) return <span className="faint">never</span>;
+  return <Exact at={at}>{formatDuration((nowMs - msOf(at)) / 1000)} ago</Exact>;
+}
+
+function Exact({ at, children }: { readonly at: Moment; readonly children: ReactNode }) {
   const iso = new Date(msOf(at)).toISOString();
   return (
     <time dateTime={iso} title={iso}>
-      {formatDuration((nowMs - msOf(at)) / 1000)} ago
+      {children}
     </time>
   );
 }

@@ -7,9 +7,9 @@ import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Answer, Empty } from '../../ui/state.tsx';
 import { Status, type Tone } from '../../ui/status.tsx';
-import { type Column, More, Table } from '../../ui/table.tsx';
+import { byPages, type Column, More, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { ChangeList } from './change-list.tsx';
+import { changesBetween } from './changes-between.ts';
 
 /** Who changed what, and what was refused to whom. What is looked for is in the address. */
 export function AuditPage() {
@@ -19,8 +19,7 @@ export function AuditPage() {
     AuditService.method.listAudit,
     { search: given('search'), since: momentOf(given('since')), until: momentOf(given('until')), pageToken: '' },
     {
-      pageParamKey: 'pageToken',
-      getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
+      ...byPages,
       // Further pages would move while they are read.
       refetchInterval: ({ state }) => (state.data?.pages.length === 1 ? 10_000 : false),
     },
@@ -122,5 +121,22 @@ function WhatChanged({ entry: { outcome, before, after } }: { readonly entry: Au
     <span className="faint">
       {outcome === AuditOutcome.STARTED ? 'Look at the subject: it may have been done.' : 'Nothing was changed.'}
     </span>
+  );
+}
+
+/** What is another now, a line for each field. */
+function ChangeList({ before, after }: { readonly before: string; readonly after: string }) {
+  const changes = changesBetween(before, after);
+  if (changes.length === 0) return <span className="faint">–</span>;
+  return (
+    <ul className="changes">
+      {changes.map(({ field, was, is }) => (
+        <li key={field}>
+          <span className="faint">{field}</span> {was !== undefined && <del>{was}</del>}
+          {was !== undefined && is !== undefined && <span aria-hidden="true"> → </span>}
+          {is !== undefined && <ins>{is}</ins>}
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -11,7 +11,6 @@ import { TextAreaField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { ProblemNote } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
-import { ProblemList } from './problem-list.tsx';
 
 /** Says what is wrong with a gateway.yaml, or what it would change, before it is put in place. */
 export function CheckFilePanel({ runningText }: { readonly runningText: string }) {
@@ -92,5 +91,16 @@ function Verdict({ answer: { problems, changes } }: { readonly answer: CheckConf
         </ul>
       )}
     </>
+  );
+}
+
+/** Each with its path and its remedy. */
+export function ProblemList({ problems }: { readonly problems: readonly string[] }) {
+  return (
+    <ul className="problem-note block">
+      {problems.map((problem) => (
+        <li key={problem}>{problem}</li>
+      ))}
+    </ul>
   );
 }

@@ -8,8 +8,7 @@ import { Answer, Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { CheckFilePanel } from './check-file-panel.tsx';
-import { ProblemList } from './problem-list.tsx';
+import { CheckFilePanel, ProblemList } from './check-file-panel.tsx';
 import { SettingsPanel } from './settings-panel.tsx';
 
 /** What the gateway runs with. Nothing is changed here: files are changed where they are, and checked here before. */

@@ -1,8 +1,9 @@
-import { SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
+import { type Attention, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { useLive } from '../../api/live.ts';
-import { Page } from '../../frame/page.tsx';
+import { Page, Panel } from '../../frame/page.tsx';
+import { Link } from '../../frame/routing.tsx';
 import { Failure, Loading } from '../../ui/state.tsx';
-import { AttentionPanel } from './attention-panel.tsx';
+import { Status } from '../../ui/status.tsx';
 import { joinOverview } from './overview-points.ts';
 import { PoolsPanel } from './pools-panel.tsx';
 import { TrafficPanels } from './traffic-panels.tsx';
@@ -21,5 +22,30 @@ export function OverviewPage() {
       <PoolsPanel />
       {data !== undefined && <TrafficPanels points={data.points} />}
     </Page>
+  );
+}
+
+/** What needs a person, the most urgent first, each with the way there. */
+function AttentionPanel({ attention }: { readonly attention: readonly Attention[] }) {
+  return (
+    <Panel title="Needs a person" aside={attention.length === 0 ? undefined : attention.length}>
+      {attention.length === 0 ? (
+        <p className="row">
+          <Status tone="good">Nothing</Status>
+          <span className="faint">Every account that should serve can, and every replica is ready.</span>
+        </p>
+      ) : (
+        <ul className="attention">
+          {attention.map(({ severity, text, link }) => (
+            <li key={text}>
+              <Status tone={severity === Severity.CRITICAL ? 'bad' : 'warn'}>
+                {severity === Severity.CRITICAL ? 'Now' : 'Soon'}
+              </Status>
+              <span>{link === '' ? text : <Link to={link}>{text}</Link>}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
   );
 }

@@ -7,8 +7,6 @@ import { Empty } from '../../ui/state.tsx';
 import { msOf } from '../../ui/time.tsx';
 import { largestOf } from './overview-points.ts';
 
-const palette = [1, 2, 3, 4, 5, 6, 7, 8] as const;
-
 /** What goes through the edges: one panel for each of the signals that operators look at first. */
 export function TrafficPanels({ points }: { readonly points: readonly OverviewPoint[] }) {
   const last = points.at(-1);
@@ -21,7 +19,7 @@ export function TrafficPanels({ points }: { readonly points: readonly OverviewPo
     values: points.map((point) => of(point) ?? null),
   });
   const coloured = (lines: readonly Omit<Series, 'colour'>[]) =>
-    lines.map((each, index): Series => ({ ...each, colour: palette[index % 8] ?? 8 }));
+    lines.map((each, index): Series => ({ ...each, colour: `chart-${(index % 8) + 1}` }));
   const tokens = coloured(largestOf(points, (point) => point.tokensPerMinuteByModel, 6));
   const refusals = coloured(largestOf(points, (point) => point.refusalsPerMinuteByCode, 5));
   const failing = last.requestsPerSecond > 0 ? last.errorsPerSecond / last.requestsPerSecond : 0;
@@ -32,7 +30,7 @@ export function TrafficPanels({ points }: { readonly points: readonly OverviewPo
           label="Requests per second"
           times={times}
           format={formatRate}
-          series={[line('requests/s', 1, (point) => point.requestsPerSecond)]}
+          series={[line('requests/s', 'chart-1', (point) => point.requestsPerSecond)]}
         />
       </Signal>
       <Signal title="Errors" figure={formatRate(last.errorsPerSecond)} unit="per second" bad={failing > 0.01}>
@@ -49,8 +47,8 @@ export function TrafficPanels({ points }: { readonly points: readonly OverviewPo
           times={times}
           format={formatSeconds}
           series={[
-            line('p50', 1, (point) => point.firstTokenP50Seconds),
-            line('p95', 2, (point) => point.firstTokenP95Seconds),
+            line('p50', 'chart-1', (point) => point.firstTokenP50Seconds),
+            line('p95', 'chart-2', (point) => point.firstTokenP95Seconds),
           ]}
         />
       </Signal>
@@ -65,7 +63,7 @@ export function TrafficPanels({ points }: { readonly points: readonly OverviewPo
           label="Open streams"
           times={times}
           format={formatCompact}
-          series={[line('streams', 3, (point) => Number(point.openStreams))]}
+          series={[line('streams', 'chart-3', (point) => Number(point.openStreams))]}
         />
       </Signal>
     </div>

@@ -20,15 +20,6 @@ export function costOf(
 
 /** "*" stands for any text. */
 function fits(pattern: string, model: string): boolean {
-  const [start = '', ...rest] = pattern.split('*');
-  if (rest.length === 0) return pattern === model;
-  const end = rest.pop() ?? '';
-  if (!model.startsWith(start) || !model.endsWith(end) || model.length < start.length + end.length) return false;
-  let from = start.length;
-  for (const part of rest) {
-    const found = model.indexOf(part, from);
-    if (found === -1 || found + part.length > model.length - end.length) return false;
-    from = found + part.length;
-  }
-  return true;
+  const parts = pattern.split(/\*+/).map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`, 's').test(model);
 }

@@ -5,13 +5,12 @@ import type { GetRequestResponse } from '@gateway/proto/admin/v1/request_service
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { ReactNode } from 'react';
-import { problemOf } from '../../api/problem.ts';
 import { Page, Panel } from '../../frame/page.tsx';
 import { Link, useParams } from '../../frame/routing.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { formatCount, formatMoney } from '../../ui/numbers.ts';
-import { Empty, Failure, Loading } from '../../ui/state.tsx';
+import { Empty, NoAnswer } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Time } from '../../ui/time.tsx';
 import { usePublicAddress } from '../tokens/public-address.ts';
@@ -32,15 +31,17 @@ export function RequestPage() {
     <Page title="Request" about={<Link to="/requests">All requests</Link>}>
       {data !== undefined ? (
         <Known answer={data} />
-      ) : error === null ? (
-        <Loading what="the request" />
-      ) : problemOf(error).kind === 'not found' ? (
-        <Empty title={`No single request goes by “${requestId}”.`}>
-          The id is in the answer's header x-request-id, and in the id of a chat completion. The log keeps requests for
-          some days. <Link to={requestsLink({ id: requestId })}>Look for ids that begin so</Link>
-        </Empty>
       ) : (
-        <Failure problem={problemOf(error)} onRetry={() => refetch()} />
+        <NoAnswer
+          of={{ error, refetch }}
+          what="the request"
+          notFound={
+            <Empty title={`No single request goes by “${requestId}”.`}>
+              The id is in the answer's header x-request-id, and in the id of a chat completion. The log keeps requests
+              for some days. <Link to={requestsLink({ id: requestId })}>Look for ids that begin so</Link>
+            </Empty>
+          }
+        />
       )}
     </Page>
   );

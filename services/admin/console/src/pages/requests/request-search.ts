@@ -5,6 +5,8 @@ import {
   type RequestSearch,
   RequestSearchSchema,
 } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { addressOf } from '../../frame/routing.tsx';
+import type { ExportFormat } from '../../ui/export-links.tsx';
 
 /** What is looked for, as the address of the page has it: every filter can be sent to a colleague as a link. */
 export interface RequestFilters {
@@ -33,26 +35,14 @@ export function filtersOf(params: URLSearchParams): RequestFilters {
 
 /** The address of the list that shows these. */
 export function requestsLink(filters: Partial<RequestFilters>): string {
-  const params = new URLSearchParams(Object.entries(filters).filter(([, value]) => value !== ''));
-  return params.size === 0 ? '/requests' : `/requests?${params}`;
+  return addressOf('/requests', { ...filters });
 }
 
 /** Where all that match are to be had as a file, however many they are. */
-export function exportLink(filters: RequestFilters, format: 'csv' | 'ndjson'): string {
-  const { token, kind, account, id, status, since, until, ...same } = filters;
-  const code = String(statusOf(status) || '');
-  const said = {
-    ...same,
-    token,
-    filter: kind,
-    account_id: account,
-    request_id: id,
-    status: code,
-    since,
-    until,
-    format,
-  };
-  return `/export/requests?${new URLSearchParams(Object.entries(said).filter(([, value]) => value !== ''))}`;
+export function exportLink(filters: RequestFilters, format: ExportFormat): string {
+  const { token, model, endpoint, kind, account, id, status, since, until } = filters;
+  const named = { token, filter: kind, account_id: account, request_id: id, status: String(statusOf(status) || '') };
+  return addressOf('/export/requests', { model, endpoint, ...named, since, until, format });
 }
 
 /** As the gateway takes it. The token goes beside it: what names it is looked up there. */

@@ -6,10 +6,11 @@ import { problemOf } from '../../api/problem.ts';
 import { Page } from '../../frame/page.tsx';
 import { Link, useSearchParams } from '../../frame/routing.tsx';
 import { Button } from '../../ui/button.tsx';
+import { ExportLinks } from '../../ui/export-links.tsx';
 import { formatCompact, formatCount } from '../../ui/numbers.ts';
 import { Answer, Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
-import { type Column, More, Table } from '../../ui/table.tsx';
+import { byPages, type Column, More, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { type LiveList, listWith, mergeNewest, mostAtOnce } from './live-list.ts';
 import { RequestFilterForm } from './request-filter-form.tsx';
@@ -29,7 +30,7 @@ export function RequestsPage() {
   const list = useInfiniteQuery(
     RequestService.method.listRequests,
     { search, token, pageSize: 50, pageToken: '' },
-    { pageParamKey: 'pageToken', getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined, staleTime: 0 },
+    { ...byPages, staleTime: 0 },
   );
   const live = useLive(RequestService.method.watchRequests, { search, token, mostAtOnce }, listWith, {
     silentAfterSeconds: 30,
@@ -72,14 +73,7 @@ export function RequestsPage() {
               />
               <More of={list} />
               <p className="export faint">
-                All that match, as{' '}
-                <a href={exportLink(filters, 'csv')} download>
-                  CSV
-                </a>{' '}
-                or{' '}
-                <a href={exportLink(filters, 'ndjson')} download>
-                  NDJSON
-                </a>
+                All that match, as <ExportLinks to={(format) => exportLink(filters, format)} />
               </p>
             </>
           )}

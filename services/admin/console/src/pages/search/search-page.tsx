@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { useQuery } from '@connectrpc/connect-query';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
-import { mayPass, problemOf } from '../../api/problem.ts';
+import { problemOf } from '../../api/problem.ts';
 import { Page } from '../../frame/page.tsx';
 import { Link, Navigate, useSearchParams } from '../../frame/routing.tsx';
 import { Empty, Failure, Loading } from '../../ui/state.tsx';
@@ -19,12 +19,8 @@ export function SearchPage() {
   const [parameters] = useSearchParams();
   const text = (parameters.get('q') ?? '').trim();
   const request = useRequest(text);
-  const tokens = useQuery(
-    TokenService.method.listTokens,
-    { search: text, includeEnded: true, pageSize: 20 },
-    { retry },
-  );
-  const pools = useQuery(PoolService.method.listPools, {}, { retry });
+  const tokens = useQuery(TokenService.method.listTokens, { search: text, includeEnded: true, pageSize: 20 });
+  const pools = useQuery(PoolService.method.listPools, {});
   const asked = [request, tokens, pools];
   const found = request.data?.request?.request ?? request.data?.recorded;
   const hits: readonly Hit[] = [
@@ -38,12 +34,9 @@ export function SearchPage() {
   ];
   const [only] = hits;
   const waiting = asked.some(({ isPending }) => isPending);
-  const failed = asked.find(
-    ({ error }) =>
-      error !== null &&
-      ConnectError.from(error).code !== Code.NotFound &&
-      ConnectError.from(error).code !== Code.InvalidArgument,
-  );
+  // No such id is an answer.
+  const noHit = [Code.NotFound, Code.InvalidArgument];
+  const failed = asked.find(({ error }) => error !== null && !noHit.includes(ConnectError.from(error).code));
   if (!waiting && hits.length === 1 && only !== undefined && failed === undefined)
     return <Navigate to={only.to} replace />;
   return (
@@ -68,11 +61,6 @@ export function SearchPage() {
       )}
     </Page>
   );
-}
-
-/** No such id is an answer. */
-function retry(failures: number, error: Error): boolean {
-  return failures < 2 && mayPass(error);
 }
 
 function hitsInPool(pool: string, accounts: readonly { readonly id: string }[], text: string): readonly Hit[] {

@@ -3,7 +3,6 @@ import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { type TokenListing, TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { useState } from 'react';
-import { problemOf } from '../../api/problem.ts';
 import { useSigned } from '../../api/session.tsx';
 import { Page, Panel } from '../../frame/page.tsx';
 import { Link, useParams } from '../../frame/routing.tsx';
@@ -11,7 +10,7 @@ import { Button } from '../../ui/button.tsx';
 import { Chart } from '../../ui/chart.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { formatCompact } from '../../ui/numbers.ts';
-import { Empty, Failure, Loading, OutOfDate } from '../../ui/state.tsx';
+import { Empty, NoAnswer, OutOfDate } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { localDayOf, Time } from '../../ui/time.tsx';
 import { requestsLink } from '../requests/request-search.ts';
@@ -35,15 +34,15 @@ export function TokenPage() {
   if (listing?.token !== undefined) return <Known listing={listing} token={listing.token} error={error} />;
   return (
     <Page title="Token" about={<Link to="/tokens">All tokens</Link>}>
-      {error === null ? (
-        <Loading what="the token" />
-      ) : problemOf(error).kind === 'not found' ? (
-        <Empty title={`No single token goes by “${tokenId}”.`}>
-          <Link to={`/tokens?q=${encodeURIComponent(tokenId)}&ended=yes`}>Look for it among all tokens</Link>
-        </Empty>
-      ) : (
-        <Failure problem={problemOf(error)} onRetry={() => refetch()} />
-      )}
+      <NoAnswer
+        of={{ error, refetch }}
+        what="the token"
+        notFound={
+          <Empty title={`No single token goes by “${tokenId}”.`}>
+            <Link to={`/tokens?q=${encodeURIComponent(tokenId)}&ended=yes`}>Look for it among all tokens</Link>
+          </Empty>
+        }
+      />
     </Page>
   );
 }
@@ -122,7 +121,7 @@ function Known({ listing, token, error }: KnownProps) {
             label="Tokens by local day (Europe/Amsterdam)"
             kind="bars"
             times={days.map(noonOf)}
-            series={[{ label: 'Tokens', colour: 1, values: listing.tokensByDay.map(Number) }]}
+            series={[{ label: 'Tokens', colour: 'chart-1', values: listing.tokensByDay.map(Number) }]}
             format={formatCompact}
             formatTime={dayLabel}
           />

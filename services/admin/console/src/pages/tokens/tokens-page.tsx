@@ -13,7 +13,7 @@ import { Form } from '../../ui/form.tsx';
 import { formatCompact } from '../../ui/numbers.ts';
 import { Answer, Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
-import { type Column, More, Table } from '../../ui/table.tsx';
+import { byPages, type Column, More, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { TokenLimits } from './token-limits.tsx';
 import { standOfToken } from './token-stand.ts';
@@ -29,14 +29,9 @@ export function TokensPage() {
   const list = useInfiniteQuery(
     TokenService.method.listTokens,
     { search, includeEnded, pageSize: 50, pageToken: '' },
-    {
-      pageParamKey: 'pageToken',
-      getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
-      refetchInterval: 5_000,
-    },
+    { ...byPages, refetchInterval: 5_000 },
   );
-  const show = (q: string, ended: boolean) =>
-    setParams(new URLSearchParams({ ...(q && { q }), ...(ended && { ended: 'yes' }) }));
+  const show = (q: string, ended: boolean) => setParams({ q, ended: ended ? 'yes' : '' });
   return (
     <Page
       title="Tokens"

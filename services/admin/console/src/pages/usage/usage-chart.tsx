@@ -24,8 +24,8 @@ export function UsageChart({ period, rows, measure, compare }: UsageChartProps) 
       height={180}
       times={days.map(noonOf)}
       series={[
-        { label: measure.label, colour: 1, values: now },
-        ...(compare ? [{ label: 'Period before', colour: 8 as const, values: before }] : []),
+        { label: measure.label, colour: 'chart-1', values: now },
+        ...(compare ? [{ label: 'Period before', colour: 'chart-8' as const, values: before }] : []),
       ]}
       format={measure.short}
       formatTime={dayLabel}

@@ -1,16 +1,16 @@
 import { Page } from '../../frame/page.tsx';
-import { Link, useNavigate, useSearchParams } from '../../frame/routing.tsx';
+import { Link, navigate, useSearchParams } from '../../frame/routing.tsx';
+import { Choice } from '../../ui/choice.tsx';
+import { CheckField, TextField } from '../../ui/field.tsx';
 import { localDayOf } from '../../ui/time.tsx';
-import { UsageControls } from './usage-controls.tsx';
-import { periodProblem } from './usage-period.ts';
-import { questionOf, usageLink } from './usage-question.ts';
+import { periodProblem, periodsOf } from './usage-period.ts';
+import { type GroupName, groups, questionOf, type UsageQuestion, usageLink } from './usage-question.ts';
 import { UsageReport } from './usage-report.tsx';
 import './usage.css';
 
 /** Who used how much, and what that costs. What is asked is in the address. */
 export function UsagePage() {
   const [params] = useSearchParams();
-  const navigate = useNavigate();
   const question = questionOf(params, localDayOf(Date.now()));
   const problem = periodProblem(question);
   const { token, model, account } = question;
@@ -20,7 +20,7 @@ export function UsagePage() {
       title="Usage"
       about="Days are local days in Europe/Amsterdam, from midnight to midnight, as day budgets count them."
     >
-      <UsageControls question={question} problem={problem} onQuestion={(next) => navigate(usageLink(next))} />
+      <Controls question={question} problem={problem} />
       {only.length > 0 && (
         <p className="row">
           Only
@@ -34,5 +34,59 @@ export function UsagePage() {
       )}
       {problem === undefined && <UsageReport question={question} />}
     </Page>
+  );
+}
+
+interface ControlsProps {
+  readonly question: UsageQuestion;
+  /** What is wrong with the days. */
+  readonly problem: string | undefined;
+}
+
+/** Which days, and what of them. */
+function Controls({ question, problem }: ControlsProps) {
+  const today = localDayOf(Date.now());
+  const periods = periodsOf(today);
+  const ask = (change: Partial<UsageQuestion>) => navigate(usageLink({ ...question, ...change }));
+  const choose = (period: string) => ask({ period, ...periods[period] });
+  const own = (days: Partial<UsageQuestion>) => ask({ period: '', ...days });
+  return (
+    <div className="filters">
+      <Choice
+        label="Period"
+        options={Object.entries(periods).map(([value, { label }]) => ({ value, label }))}
+        value={question.period}
+        onValue={choose}
+      />
+      <TextField
+        label="First day"
+        type="date"
+        max={today}
+        value={question.firstDay}
+        onValue={(firstDay) => own({ firstDay })}
+        problem={problem}
+      />
+      <TextField
+        label="Last day"
+        type="date"
+        max={today}
+        value={question.lastDay}
+        onValue={(lastDay) => own({ lastDay })}
+      />
+      <Choice
+        label="Rows"
+        options={Object.entries(groups).map(([value, { label }]) => ({
+          value: value as GroupName,
+          label: `By ${label.toLowerCase()}`,
+        }))}
+        value={question.by}
+        onValue={(by) => ask({ by })}
+      />
+      <CheckField
+        label="Compare with the period before"
+        checked={question.compare}
+        onChecked={(compare) => ask({ compare })}
+      />
+    </div>
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dayLabel, daysOf, noonOf, periodBefore, periodProblem, periodsOf } from './usage-period.ts';
+import { dayLabel, daysOf, noonOf, periodProblem, periodsOf } from './usage-period.ts';
 
 describe('a period of local days', () => {
   it('has both its ends, across months and the end of summer time', () => {
@@ -9,17 +9,6 @@ describe('a period of local days', () => {
       '2026-10-26',
     ]);
     expect(daysOf({ firstDay: '2026-02-27', lastDay: '2026-03-01' })).toHaveLength(3);
-  });
-
-  it('is preceded by as many days', () => {
-    expect(periodBefore({ firstDay: '2026-11-08', lastDay: '2026-11-14' })).toEqual({
-      firstDay: '2026-11-01',
-      lastDay: '2026-11-07',
-    });
-    expect(periodBefore({ firstDay: '2026-03-01', lastDay: '2026-03-01' })).toEqual({
-      firstDay: '2026-02-28',
-      lastDay: '2026-02-28',
-    });
   });
 
   it('can be named', () => {

@@ -20,12 +20,6 @@ export function periodsOf(today: string): Readonly<Record<string, Period & { rea
   };
 }
 
-/** The same number of days before it. */
-export function periodBefore(period: Period): Period {
-  const days = daysOf(period).length;
-  return { firstDay: addDays(period.firstDay, -days), lastDay: addDays(period.firstDay, -1) };
-}
-
 /** What is wrong with it. Undefined: nothing. */
 export function periodProblem({ firstDay, lastDay }: Period): string | undefined {
   if (!isDay(firstDay) || !isDay(lastDay)) return 'Give both days.';

@@ -1,4 +1,6 @@
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { addressOf } from '../../frame/routing.tsx';
+import type { ExportFormat } from '../../ui/export-links.tsx';
 import type { MeasureName } from './measures.ts';
 import { type Period, periodsOf } from './usage-period.ts';
 
@@ -46,46 +48,24 @@ export function questionOf(params: URLSearchParams, today: string): UsageQuestio
 }
 
 /** The address that asks it. What is as usual is left out. */
-export function usageLink({
-  period,
-  firstDay,
-  lastDay,
-  by,
-  measure,
-  compare,
-  token,
-  model,
-  account,
-}: UsageQuestion): string {
-  const days = period === '' ? { from: firstDay, to: lastDay } : period === '7d' ? {} : { period };
-  const said = {
-    ...days,
+export function usageLink({ period, firstDay, lastDay, by, measure, compare, ...only }: UsageQuestion): string {
+  const { token, model, account } = only;
+  return addressOf('/usage', {
+    ...(period === '' ? { from: firstDay, to: lastDay } : { period: period === '7d' ? '' : period }),
     by: by === 'day' ? '' : by,
     measure: measure === 'tokens' ? '' : measure,
     compare: compare ? 'yes' : '',
-    token,
-    model,
-    account,
-  };
-  const params = new URLSearchParams(Object.entries(said).filter(([, value]) => value !== ''));
-  return params.size === 0 ? '/usage' : `/usage?${params}`;
+    ...{ token, model, account },
+  });
 }
 
 /** Where the same rows are to be had as a file, however many they are. */
 export function exportLink(
   { firstDay, lastDay, by, token, model, account }: UsageQuestion,
-  format: 'csv' | 'ndjson',
+  format: ExportFormat,
 ): string {
-  const said = {
-    first_day: firstDay,
-    last_day: lastDay,
-    grouping: by,
-    token_id: token,
-    model,
-    account_id: account,
-    format,
-  };
-  return `/export/usage?${new URLSearchParams(Object.entries(said).filter(([, value]) => value !== ''))}`;
+  const rows = { first_day: firstDay, last_day: lastDay, grouping: by, token_id: token, model, account_id: account };
+  return addressOf('/export/usage', { ...rows, format });
 }
 
 function isGroup(name: string): name is GroupName {

@@ -3,12 +3,11 @@ import { type UsageRow, UsageService } from '@gateway/proto/admin/v1/usage_servi
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { useEffect } from 'react';
 import { Panel } from '../../frame/page.tsx';
-import { useNavigate } from '../../frame/routing.tsx';
+import { navigate } from '../../frame/routing.tsx';
 import { Choice } from '../../ui/choice.tsx';
-
+import { ExportLinks } from '../../ui/export-links.tsx';
 import { Answer } from '../../ui/state.tsx';
-
-import { More } from '../../ui/table.tsx';
+import { byPages, More } from '../../ui/table.tsx';
 import { type Measure, measuresOf } from './measures.ts';
 import { UsageChart } from './usage-chart.tsx';
 import { exportLink, groups, type UsageQuestion, usageLink } from './usage-question.ts';
@@ -38,7 +37,11 @@ export function UsageReport({ question }: { readonly question: UsageQuestion }) 
             <ChartPanel question={question} rows={byDay} measures={measures} measure={measure} />
             <Panel
               title={`By ${groups[question.by].label.toLowerCase()}`}
-              aside={<ExportLinks question={question} />}
+              aside={
+                <>
+                  All of them as <ExportLinks to={(format) => exportLink(question, format)} />
+                </>
+              }
               wide
             >
               <Answer of={rows} what="the rows">
@@ -65,26 +68,10 @@ export function UsageReport({ question }: { readonly question: UsageQuestion }) 
 function useReport({ firstDay, lastDay, token, model, account, compare }: UsageQuestion, grouping: UsageGrouping) {
   const question = { firstDay, lastDay, grouping, tokenId: token, model, accountId: account, compare, pageToken: '' };
   return useInfiniteQuery(UsageService.method.reportUsage, question, {
-    pageParamKey: 'pageToken',
-    getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
+    ...byPages,
     refetchInterval: 30_000,
     placeholderData: (before) => before,
   });
-}
-
-function ExportLinks({ question }: { readonly question: UsageQuestion }) {
-  return (
-    <>
-      All of them as{' '}
-      <a href={exportLink(question, 'csv')} download>
-        CSV
-      </a>{' '}
-      or{' '}
-      <a href={exportLink(question, 'ndjson')} download>
-        NDJSON
-      </a>
-    </>
-  );
 }
 
 interface ChartPanelProps {
@@ -95,7 +82,6 @@ interface ChartPanelProps {
 }
 
 function ChartPanel({ question, rows, measures, measure }: ChartPanelProps) {
-  const navigate = useNavigate();
   const options = Object.entries(measures).map(([value, { label }]) => ({
     value: value as UsageQuestion['measure'],
     label,
