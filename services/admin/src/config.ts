@@ -25,10 +25,10 @@ export function readAdminProcessConfig(env: Environment) {
       databaseUrl: databaseUrl.required(reader, 'Operators and the audit log live there.'),
       peerUrls: {
         identity: peer('IDENTITY_URL', 'Tokens are managed there.', 'identity'),
-        broker: peer('POOL_BROKER_URL', 'Accounts are managed there.', 'pool-broker'),
+        'pool-broker': peer('POOL_BROKER_URL', 'Accounts are managed there.', 'pool-broker'),
         limiter: peer('LIMITER_URL', 'Limits are counted there.', 'limiter'),
-        usageQuery: peer('USAGE_QUERY_URL', 'Usage and requests are read there.', 'usage-query'),
-        usageIngest: peer('USAGE_INGEST_URL', 'The ledger is mended there.', 'usage-ingest'),
+        'usage-query': peer('USAGE_QUERY_URL', 'Usage and requests are read there.', 'usage-query'),
+        'usage-ingest': peer('USAGE_INGEST_URL', 'The ledger is mended there.', 'usage-ingest'),
       },
       // METRICS_URLS (none): where the replicas of each service tell how they are.
       metricsUrls: readMetricsUrls(reader),

@@ -1,28 +1,37 @@
+import type { DescService } from '@bufbuild/protobuf';
 import type { SettingRead } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
-import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import type { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import type { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import type { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import type { Logger } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import type { AuditTrail } from './access/audit-trail.ts';
 
-/** The services behind this one. How they are reached is not known here. */
-export interface AdminPeers {
-  readonly identity: Client<typeof IdentityService>;
-  readonly broker: Client<typeof PoolBrokerService>;
-  readonly poolOperator: Client<typeof PoolOperatorService>;
+/** The services behind this one, and where the replicas of every service tell how they are. */
+export interface AdminPeers extends Omit<ReturnType<typeof peersOf>, 'limiter'> {
   readonly limiter: Pick<Client<typeof LimiterService>, 'peek'>;
-  readonly limiterOperator: Client<typeof LimiterOperatorService>;
-  readonly usageQuery: Client<typeof UsageQueryService>;
-  readonly usageReport: Client<typeof UsageReportService>;
-  readonly usageLedger: Client<typeof UsageLedgerService>;
-  /** Where the replicas of every service tell how they are. */
   readonly replicas: ReplicaDirectory;
 }
+
+/** @param clientOf a client of a service, which the process of that name serves. How it is reached is not known here. */
+export function peersOf(clientOf: <S extends DescService>(service: S, process: PeerName) => Client<S>) {
+  return {
+    identity: clientOf(IdentityService, 'identity'),
+    broker: clientOf(PoolBrokerService, 'pool-broker'),
+    poolOperator: clientOf(PoolOperatorService, 'pool-broker'),
+    limiter: clientOf(LimiterService, 'limiter'),
+    limiterOperator: clientOf(LimiterOperatorService, 'limiter'),
+    usageQuery: clientOf(UsageQueryService, 'usage-query'),
+    usageReport: clientOf(UsageReportService, 'usage-query'),
+    usageLedger: clientOf(UsageLedgerService, 'usage-ingest'),
+  } as const;
+}
+
+export type PeerName = 'identity' | 'pool-broker' | 'limiter' | 'usage-query' | 'usage-ingest';
 
 /** Every process of the gateway, with what it says of itself. */
 export interface ReplicaDirectory {

@@ -5,11 +5,6 @@ import { createDatabaseProbe, type GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
 import { faultLog, peerChannels } from '@gateway/lifecycle/transport';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
-import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { connectErrorOf, serverInterceptors } from '@gateway/rpc/connect-server';
 import { type Clock, systemClock } from '@gateway/time';
 import { Router } from 'express';
@@ -29,7 +24,7 @@ import { createApp } from './http/app.ts';
 import { builtConsole } from './http/console-files.ts';
 import { oidcRoutes } from './http/oidc-routes.ts';
 import { signedIn } from './http/signed-in.ts';
-import type { AdminParts, AdminPeers } from './parts.ts';
+import { type AdminParts, type AdminPeers, type PeerName, peersOf } from './parts.ts';
 import { adminRoutes } from './routes.ts';
 
 export interface AdminService extends Service {
@@ -124,19 +119,11 @@ export async function createAdminFromEnvironment(env: Environment, runtime: Serv
   const { openPostgres } = await import('@gateway/database/postgres');
   await using stack = new AsyncDisposableStack();
   const openChannel = await peerChannels(runtime, stack);
-  const { peerUrls } = config;
-  const broker = openChannel('pool-broker', peerUrls.broker);
-  const limiter = openChannel('limiter', peerUrls.limiter);
-  const usageQuery = openChannel('usage-query', peerUrls.usageQuery);
+  const channels = new Map<PeerName, ReturnType<typeof openChannel>>();
+  const channelOf = (name: PeerName) =>
+    channels.getOrInsertComputed(name, () => openChannel(name, config.peerUrls[name]));
   const peers: AdminPeers = {
-    identity: openChannel('identity', peerUrls.identity).client(IdentityService),
-    broker: broker.client(PoolBrokerService),
-    poolOperator: broker.client(PoolOperatorService),
-    limiter: limiter.client(LimiterService),
-    limiterOperator: limiter.client(LimiterOperatorService),
-    usageQuery: usageQuery.client(UsageQueryService),
-    usageReport: usageQuery.client(UsageReportService),
-    usageLedger: openChannel('usage-ingest', peerUrls.usageIngest).client(UsageLedgerService),
+    ...peersOf((service, name) => channelOf(name).client(service)),
     replicas: stack.use(networkReplicas(config.metricsUrls, runtime.tls)),
   };
   const database = openPostgres(config.databaseUrl, { applicationName: 'admin', metrics: runtime.metrics });

@@ -60,13 +60,7 @@ export class AccessGate {
   /** Whether one who has signed in may do something, which is named for the audit log. @throws ConnectError when not */
   async allow({ caller }: Signed, permission: Permission | undefined, what: string): Promise<void> {
     if (permission !== undefined && mayCall(caller, permission)) return;
-    await this.#parts.refusals.note({
-      reason: 'role',
-      actor: nameOf(caller),
-      address: caller.address,
-      subject: what,
-    });
-    throw new ConnectError(`Your role does not allow ${what}.`, Code.PermissionDenied);
+    await this.#refuse('role', caller, what, `Your role does not allow ${what}.`);
   }
 
   /** For each RPC, before its message is read. Says to its handler who makes it. */
@@ -78,8 +72,10 @@ export class AccessGate {
     if (signed === undefined) throw new ConnectError('Sign in first.', Code.Unauthenticated);
     const what = `${method.parent.name}.${method.name}`;
     // Pages learn the csrf token from GetSession; those of other sites can't read its answer.
-    if (signed.session !== undefined && method !== SessionService.method.getSession) {
-      await this.#checkCsrf(signed, signed.session, requestHeader.get('x-csrf-token') ?? '', what);
+    const token = method === SessionService.method.getSession ? undefined : signed.session?.csrf_token;
+    if (token !== undefined && !isSame(token, requestHeader.get('x-csrf-token') ?? '')) {
+      const text = 'The call does not carry the x-csrf-token of its session. Load the page again.';
+      await this.#refuse('csrf', signed.caller, what, text);
     }
     await this.allow(signed, permission, what);
     values.set(callerKey, signed.caller).set(sessionKey, signed.session);
@@ -94,14 +90,9 @@ export class AccessGate {
     return { ...response, message: checked(response.message, this.#parts.clock, checkAgain) };
   };
 
-  async #checkCsrf({ caller }: Signed, { csrf_token }: StoredSession, given: string, what: string): Promise<void> {
-    if (isSame(csrf_token, given)) return;
-    const actor = nameOf(caller);
-    await this.#parts.refusals.note({ reason: 'csrf', actor, address: caller.address, subject: what });
-    throw new ConnectError(
-      'The call does not carry the x-csrf-token of its session. Load the page again.',
-      Code.PermissionDenied,
-    );
+  async #refuse(reason: 'role' | 'csrf', caller: Caller, what: string, text: string): Promise<never> {
+    await this.#parts.refusals.note({ reason, actor: nameOf(caller), address: caller.address, subject: what });
+    throw new ConnectError(text, Code.PermissionDenied);
   }
 }
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { GatewayDatabase, OperatorSessionsTable } from '@gateway/database';
 import type { Clock } from '@gateway/time';
 
@@ -45,7 +45,7 @@ export class SessionStore {
     const nowMs = this.#clock.nowMs();
     const { sessionMaxMs, oidcSessionMs } = this.#rules;
     const session = {
-      session_hash: hashOf(secret),
+      session_hash: hash('sha256', secret),
       ...holder,
       csrf_token: randomBytes(32).toString('base64url'),
       created_at_ms: nowMs,
@@ -62,7 +62,7 @@ export class SessionStore {
     const session = await this.#database
       .selectFrom('operator_sessions')
       .selectAll()
-      .where('session_hash', '=', hashOf(secret))
+      .where('session_hash', '=', hash('sha256', secret))
       .where('expires_at_ms', '>', nowMs)
       .where('used_at_ms', '>', nowMs - this.#rules.sessionIdleMs)
       .executeTakeFirst();
@@ -101,8 +101,4 @@ export class SessionStore {
       )
       .execute();
   }
-}
-
-function hashOf(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
 }

@@ -6,7 +6,7 @@ import { type PoolOverview, PoolOverviewSchema, type PoolService } from '@gatewa
 import { scopedKey } from '@gateway/tokens';
 import type { AdminParts } from '../parts.ts';
 import { peerCall } from '../peer-calls.ts';
-import { invalidFields, notFound } from './problems.ts';
+import { checkFields, notFound } from './problems.ts';
 
 /** Pools of accounts, and the classes of models on them, as the broker knows them. */
 export function poolService(parts: AdminParts): ServiceImpl<typeof PoolService> {
@@ -30,11 +30,10 @@ export function poolService(parts: AdminParts): ServiceImpl<typeof PoolService> 
     },
 
     async explainModel({ model, sessionId, tokenId }, { signal }) {
-      const problems = {
-        ...(model === '' ? { model: 'Give a class, or the id of a model.' } : {}),
-        ...(sessionId !== '' && tokenId === '' ? { tokenId: 'Say whose session that is.' } : {}),
-      };
-      if (Object.keys(problems).length > 0) throw invalidFields(problems);
+      checkFields({
+        ...(model === '' && { model: 'Give a class, or the id of a model.' }),
+        ...(sessionId !== '' && tokenId === '' && { tokenId: 'Say whose session that is.' }),
+      });
       const affinityKey = sessionId === '' ? '' : scopedKey(tokenId, sessionId);
       const { candidates } = await peers.broker.explain({ model, affinityKey }, peerCall(signal));
       return { candidates };

@@ -11,6 +11,11 @@ export function invalidFields(problems: FieldProblems): ConnectError {
   return new ConnectError(text, Code.InvalidArgument, undefined, [{ desc: InvalidFieldsSchema, value: { fields } }]);
 }
 
+/** @throws ConnectError when there is a problem. */
+export function checkFields(problems: FieldProblems): void {
+  if (Object.keys(problems).length > 0) throw invalidFields(problems);
+}
+
 /** Somebody else changed it since the caller looked. */
 export function changedMeanwhile(what: string): ConnectError {
   return new ConnectError(`${what} was changed meanwhile. Look at it again before you change it.`, Code.Aborted);

@@ -6,7 +6,7 @@ import { type Token, TokenKind, TokenSchema } from '@gateway/proto/identity/v1/i
 import { detailProblems, type GivenDetails, maxKeepOldSeconds } from '@gateway/tokens';
 import type { AdminParts } from '../parts.ts';
 import { pagesOf, peerCall } from '../peer-calls.ts';
-import { changedMeanwhile, type FieldProblems, invalidFields, notFound } from './problems.ts';
+import { changedMeanwhile, checkFields, type FieldProblems, invalidFields, notFound } from './problems.ts';
 import { tokenListings } from './token-listings.ts';
 
 /** The tokens of callers. What is wrong is said before anything is sent to identity, which holds everyone to the same rules. */
@@ -125,11 +125,11 @@ function check({ label, note, limits, expiresAt, clearExpiry }: Details, kind: G
     ...(kind === undefined ? { kind: 'must be service or personal.' } : {}),
     ...(clearExpiry && expiresAt !== undefined ? { clearExpiry: 'must not be set together with an end.' } : {}),
   };
-  const entries = Object.entries(problems);
-  if (entries.length === 0) return;
-  throw invalidFields(
-    Object.fromEntries(entries.map(([field, text]) => [field, `${text.charAt(0).toUpperCase()}${text.slice(1)}`])),
-  );
+  const sentences = Object.entries(problems).map(([field, text]) => [
+    field,
+    `${text[0]?.toUpperCase()}${text.slice(1)}`,
+  ]);
+  checkFields(Object.fromEntries(sentences));
 }
 
 function kindOf(kind: TokenKind): GivenDetails['kind'] {

@@ -8,7 +8,7 @@ import {
 import { addLocalDays, isLocalDay } from '@gateway/time';
 import type { AdminPeers } from '../parts.ts';
 import { pagesOf, peerCall } from '../peer-calls.ts';
-import { invalidFields } from '../rpc/problems.ts';
+import { checkFields } from '../rpc/problems.ts';
 import { ModelPrices } from './model-prices.ts';
 import type { TokenNames } from './token-names.ts';
 
@@ -92,15 +92,15 @@ async function readPrices({ poolOperator }: ReportParts['peers'], signal: AbortS
 }
 
 function checkDays({ firstDay, lastDay }: ReportQuery): void {
-  const problems = {
+  checkFields({
     ...(!isLocalDay(firstDay) && { firstDay: 'Must be a day such as 2026-11-01.' }),
     ...(!isLocalDay(lastDay) && { lastDay: 'Must be a day such as 2026-11-20.' }),
-  };
-  if (Object.keys(problems).length > 0) throw invalidFields(problems);
-  if (lastDay < firstDay) throw invalidFields({ lastDay: 'Must not be before the first day.' });
-  if (lastDay > addLocalDays(firstDay, maxDays)) {
-    throw invalidFields({ lastDay: `Must be at most ${maxDays} days after the first day.` });
-  }
+  });
+  const isTooLong = lastDay > addLocalDays(firstDay, maxDays);
+  checkFields({
+    ...(lastDay < firstDay && { lastDay: 'Must not be before the first day.' }),
+    ...(isTooLong && { lastDay: `Must be at most ${maxDays} days after the first day.` }),
+  });
 }
 
 const maxDays = 3_660;

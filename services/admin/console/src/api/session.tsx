@@ -4,7 +4,7 @@ import { type Session, SessionService } from '@gateway/proto/admin/v1/session_se
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, use, useMemo } from 'react';
 import { Failure, Loading } from '../ui/state.tsx';
-import { type Problem, problemOf } from './problem.ts';
+import { problemOf } from './problem.ts';
 import { rememberCsrfToken } from './transport.ts';
 
 /** Who has signed in. */
@@ -70,15 +70,4 @@ function signedOf(session: Session, signOut: () => void): Signed {
   const role = holder.case === 'operator' ? holder.value.role : Role.UNSPECIFIED;
   const name = holder.case === 'operator' ? holder.value.name : (holder.value?.label ?? '');
   return { session, name, role, signOut, may: (needed) => role >= needed };
-}
-
-/** Begins a session; what the console shows is asked for anew. */
-export function useSignIn(): { run: (token: string) => void; busy: boolean; problem: Problem | undefined } {
-  const queries = useQueryClient();
-  const mutation = useMutation(SessionService.method.signIn, { onSuccess: () => queries.resetQueries() });
-  return {
-    run: (token) => mutation.mutate({ token }),
-    busy: mutation.isPending,
-    problem: mutation.error === null ? undefined : problemOf(mutation.error),
-  };
 }

@@ -31,7 +31,7 @@ export function Page({ title, about, actions, children }: PageProps) {
           </h1>
           {about !== undefined && <p className="about">{about}</p>}
         </div>
-        {actions !== undefined && <div className="actions">{actions}</div>}
+        {actions !== undefined && <div className="row">{actions}</div>}
       </div>
       {children}
     </>

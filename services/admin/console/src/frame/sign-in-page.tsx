@@ -1,7 +1,8 @@
-import { useQuery } from '@connectrpc/connect-query';
+import { useMutation, useQuery } from '@connectrpc/connect-query';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
+import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { useSignIn } from '../api/session.tsx';
+import { problemOf } from '../api/problem.ts';
 import { Button } from '../ui/button.tsx';
 import { TextField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
@@ -10,7 +11,10 @@ import { Form } from '../ui/form.tsx';
 export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
   const [token, setToken] = useState('');
   const { data } = useQuery(SessionService.method.getSignInOptions, {});
-  const { run, busy, problem } = useSignIn();
+  const queries = useQueryClient();
+  // What the console shows is asked for anew.
+  const begin = useMutation(SessionService.method.signIn, { onSuccess: () => queries.resetQueries() });
+  const problem = begin.error === null ? undefined : problemOf(begin.error);
   useEffect(() => {
     document.title = 'Sign in · Gateway';
   }, []);
@@ -18,7 +22,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
   const returnTo = encodeURIComponent(window.location.pathname + window.location.search);
   return (
     <main className="sign-in">
-      <Form className="panel" busy={busy} onSubmit={() => run(token.trim())}>
+      <Form className="panel" busy={begin.isPending} onSubmit={() => begin.mutate({ token: token.trim() })}>
         <div className="brand">
           <img src="/favicon.svg" alt="" width="20" height="20" />
           <span>Gateway</span>
@@ -46,7 +50,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
             (problem?.kind === 'signed out' ? 'This token is not known, or no longer valid.' : problem?.text)
           }
         />
-        <Button kind={label === '' ? 'primary' : 'plain'} type="submit" busy={busy}>
+        <Button kind={label === '' ? 'primary' : 'plain'} type="submit" busy={begin.isPending}>
           Sign in
         </Button>
         <p className="about">

@@ -68,11 +68,11 @@ export function FormDialog({
   return (
     <Dialog title={title} onClose={onClose}>
       <Form busy={busy} onSubmit={onSubmit}>
-        <div className="dialog-body">
+        <div className="stack">
           {children}
           <FormProblem problem={problem} fields={fields} />
         </div>
-        <div className="dialog-actions">
+        <div className="row dialog-actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button kind={danger ? 'danger' : 'primary'} type="submit" busy={busy}>
             {submitLabel}
@@ -98,7 +98,7 @@ export function SecretOnce({ title, secret, what, onClose, children }: SecretOnc
   const [kept, setKept] = useState(false);
   return (
     <Dialog title={title} onClose={onClose} closable={false}>
-      <div className="dialog-body">
+      <div className="stack">
         <p>
           <strong>This {what} is shown now and never again.</strong> {children}
         </p>
@@ -108,7 +108,7 @@ export function SecretOnce({ title, secret, what, onClose, children }: SecretOnc
         </div>
         <CheckField label={`I have kept the ${what}`} checked={kept} onChecked={setKept} />
       </div>
-      <div className="dialog-actions">
+      <div className="row dialog-actions">
         <Button kind="primary" disabled={!kept} onClick={onClose}>
           Done
         </Button>

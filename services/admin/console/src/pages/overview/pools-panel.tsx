@@ -13,17 +13,16 @@ import { Countdown, msOf, Time, useNowMs } from '../../ui/time.tsx';
 /** Every pool in a line: its accounts by state, what is under way, and when it runs out. */
 export function PoolsPanel() {
   const { data, connection } = useLive(PoolService.method.watchPools, {}, ({ overview }) => overview?.pools ?? []);
-  if (data === undefined) {
-    return (
-      <Panel title="Pools">
-        {connection.state === 'refused' ? <Failure problem={connection.problem} /> : <Loading what="the pools" />}
-      </Panel>
-    );
-  }
   const none = <Empty title="There are no pools.">Add one to gateway.yaml, and an account to it.</Empty>;
   return (
     <Panel title="Pools">
-      <Table caption="Pools" columns={columns} rows={data} keyOf={({ pool }) => pool?.name ?? ''} empty={none} />
+      {data !== undefined ? (
+        <Table caption="Pools" columns={columns} rows={data} keyOf={({ pool }) => pool?.name ?? ''} empty={none} />
+      ) : connection.state === 'refused' ? (
+        <Failure problem={connection.problem} />
+      ) : (
+        <Loading what="the pools" />
+      )}
     </Panel>
   );
 }
