@@ -14,8 +14,7 @@ import { OidcProvider } from './access/oidc-provider.ts';
 import { firstOperatorName, OperatorStore } from './access/operators.ts';
 import { Refusals } from './access/refusals.ts';
 import { SessionStore } from './access/sessions.ts';
-import { SignIn } from './access/sign-in.ts';
-import { SignInCounter } from './access/sign-in-counter.ts';
+import { SignIn, SignInCounter } from './access/sign-in.ts';
 import { type AdminConfig, readAdminProcessConfig } from './config.ts';
 import { exportRoutes } from './exports/export-routes.ts';
 import { FigureReader } from './figures/figure-reader.ts';
@@ -69,7 +68,7 @@ export function createAdminService(
   const adminApp = createApp({
     ...config,
     refusals,
-    routes: adminRoutes(parts, { signIn, sessions, operators, oidcLabel: provider?.label ?? '' }, figures),
+    routes: adminRoutes(parts, { signIn, sessions, operators, oidcLabel: config.oidc?.label ?? '' }, figures),
     check: (context) =>
       gate.check(context).catch((thrown) => {
         throw connectErrorOf(thrown, context, onFault);

@@ -42,14 +42,10 @@ export interface Identity {
  * signs in, and again after a failure: one that is away keeps nothing else from working.
  */
 export class OidcProvider {
-  readonly label: string;
-  readonly publicUrl: string;
   readonly #config: OidcConfig;
   #discovery: Promise<client.Configuration> | undefined;
 
   constructor(config: OidcConfig) {
-    this.label = config.label;
-    this.publicUrl = config.publicUrl;
     this.#config = config;
   }
 
@@ -63,7 +59,7 @@ export class OidcProvider {
       returnTo,
     };
     const url = client.buildAuthorizationUrl(configuration, {
-      redirect_uri: `${this.publicUrl}${callbackPath}`,
+      redirect_uri: `${this.#config.publicUrl}${callbackPath}`,
       scope: this.#config.scopes,
       state: pending.state,
       nonce: pending.nonce,
@@ -76,7 +72,7 @@ export class OidcProvider {
   /** Who came back. @param path with the query that the provider sent. @throws when it is not the answer to `pending` */
   async finish(path: string, { state, nonce, codeVerifier }: PendingSignIn): Promise<Identity> {
     const configuration = await this.#configuration();
-    const tokens = await client.authorizationCodeGrant(configuration, new URL(path, this.publicUrl), {
+    const tokens = await client.authorizationCodeGrant(configuration, new URL(path, this.#config.publicUrl), {
       expectedState: state,
       expectedNonce: nonce,
       pkceCodeVerifier: codeVerifier,

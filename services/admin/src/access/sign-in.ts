@@ -3,6 +3,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import type { GatewayDatabase } from '@gateway/database';
 import type { IdentityService, Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Client } from '@gateway/rpc';
+import type { Counter, Metrics } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
 import { peerCall } from '../peer-calls.ts';
@@ -14,7 +15,6 @@ import type { Refusals } from './refusals.ts';
 import { rolesByName } from './role-names.ts';
 import { cookieText } from './session-cookie.ts';
 import type { SessionHolder, SessionStore, SignInMethod, StoredSession } from './sessions.ts';
-import type { SignInCounter } from './sign-in-counter.ts';
 import { SignInThrottle } from './sign-in-throttle.ts';
 
 export interface SignInParts {
@@ -135,4 +135,24 @@ function holderOf(caller: Caller): SessionHolder {
   if (caller.kind === 'operator') return { operator_id: caller.operatorId, token_id: null, token_revision: null };
   const { tokenId: token_id, revision } = caller.token;
   return { operator_id: null, token_id, token_revision: Number(revision) };
+}
+
+type Result = 'done' | 'refused' | 'throttled' | 'failed';
+
+/** Counts how those fared who wanted to sign in. */
+export class SignInCounter {
+  readonly #counter: Counter<'method' | 'result'>;
+
+  constructor(metrics: Metrics) {
+    this.#counter = metrics.counter({
+      name: 'gateway_admin_sign_ins_total',
+      help: 'Attempts to sign in, by their result. Calls that bring a token of their own count only when it is refused.',
+      labels: ['method', 'result'],
+    });
+    for (const result of ['done', 'refused', 'throttled'] as const) this.#counter.inc({ method: 'token', result }, 0);
+  }
+
+  count(method: SignInMethod, result: Result): void {
+    this.#counter.inc({ method, result });
+  }
 }

@@ -4,8 +4,7 @@ import { type Request, Router } from 'express';
 import { z } from 'zod';
 import { callbackPath, type OidcProvider, type PendingSignIn } from '../access/oidc-provider.ts';
 import { cookieText, noCookieText, readCookie } from '../access/session-cookie.ts';
-import type { SignIn } from '../access/sign-in.ts';
-import type { SignInCounter } from '../access/sign-in-counter.ts';
+import type { SignIn, SignInCounter } from '../access/sign-in.ts';
 import { connectionOf } from './connection.ts';
 import { sendPage } from './plain-page.ts';
 

@@ -5,7 +5,6 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from '@bufbuild/protobuf';
-import type { Transport } from '@connectrpc/connect';
 import { useTransport } from '@connectrpc/connect-query';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useEffectEvent, useState, useSyncExternalStore } from 'react';
@@ -47,31 +46,34 @@ export function useLive<I extends DescMessage, O extends DescMessage, T>(
   const [data, setData] = useState<T>();
   const [connection, setConnection] = useState<Connection>({ state: 'connecting' });
   const question = JSON.stringify(input, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
-  const ask = useEffectEvent(() => create(method.input, input));
+  const open = useEffectEvent((attempt: AbortController) => {
+    const asked = once(create(method.input, input));
+    const stream = transport.stream(method, attempt.signal, undefined, undefined, asked);
+    return messagesOf(stream, silentAfterSeconds, attempt);
+  });
   const onRefused = useEffectEvent((error: unknown) => noticeEndOfSession(queries, error));
   const onMessage = useEffectEvent((message: MessageShape<O>) => setData((before) => fold(message, before)));
   // biome-ignore lint/correctness/useExhaustiveDependencies: another question is another stream.
   useEffect(() => {
     if (paused) return;
     setData(undefined);
-    return follow({ transport, method, ask, silentAfterSeconds, onMessage, onConnection: setConnection, onRefused });
+    return follow({ open, onMessage, onConnection: setConnection, onRefused });
   }, [transport, method, question, silentAfterSeconds, paused]);
   useEffect(() => (paused ? undefined : register(connection)), [connection, paused]);
   return { data, connection };
 }
 
-interface Following<I extends DescMessage, O extends DescMessage> {
-  readonly transport: Transport;
-  readonly method: DescMethodServerStreaming<I, O>;
-  readonly ask: () => MessageShape<I>;
-  readonly silentAfterSeconds: number;
-  readonly onMessage: (message: MessageShape<O>) => void;
+interface Following<T> {
+  /** Its messages, until it is aborted. */
+  readonly open: (attempt: AbortController) => AsyncIterable<T>;
+  readonly onMessage: (message: T) => void;
   readonly onConnection: (connection: Connection) => void;
+  /** It would be in vain to ask again. */
   readonly onRefused: (error: unknown) => void;
 }
 
 /** Follows until the returned function is called. */
-function follow<I extends DescMessage, O extends DescMessage>(following: Following<I, O>): () => void {
+function follow<T>({ open, onMessage, onConnection, onRefused }: Following<T>): () => void {
   let attempt = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
@@ -83,20 +85,22 @@ function follow<I extends DescMessage, O extends DescMessage>(following: Followi
     const own = new AbortController();
     attempt = own;
     try {
-      for await (const message of messagesOf(following, own)) {
+      for await (const message of open(own)) {
         failures = 0;
-        following.onConnection({ state: 'live' });
-        following.onMessage(message);
+        onConnection({ state: 'live' });
+        onMessage(message);
       }
       throw new TypeError('The stream has ended.');
     } catch (thrown) {
       if (own.signal.aborted && own.signal.reason !== silence) return;
       const problem = problemOf(thrown);
-      if (!mayPass(thrown) && own.signal.reason !== silence)
-        return following.onConnection({ state: 'refused', problem });
+      if (!mayPass(thrown) && own.signal.reason !== silence) {
+        onRefused(thrown);
+        return onConnection({ state: 'refused', problem });
+      }
       const delayMs = Math.min(30_000, 1000 * 2 ** failures) * (0.75 + Math.random() / 2);
       failures += 1;
-      following.onConnection({ state: 'lost', retryAtMs: Date.now() + delayMs, problem });
+      onConnection({ state: 'lost', retryAtMs: Date.now() + delayMs, problem });
       timer = setTimeout(connect, delayMs);
     }
   };
@@ -117,21 +121,20 @@ function follow<I extends DescMessage, O extends DescMessage>(following: Followi
 
 const silence = new Error('Nothing has come for too long.');
 
-async function* messagesOf<I extends DescMessage, O extends DescMessage>(
-  { transport, method, ask, silentAfterSeconds }: Following<I, O>,
-  controller: AbortController,
-): AsyncGenerator<MessageShape<O>> {
+/** The messages of a stream, which is ended when it is silent for too long. */
+async function* messagesOf<T>(
+  stream: Promise<{ readonly message: AsyncIterable<T> }>,
+  silentAfterSeconds: number,
+  attempt: AbortController,
+): AsyncGenerator<T> {
   let watchdog: ReturnType<typeof setTimeout> | undefined;
   const watch = () => {
     clearTimeout(watchdog);
-    if (silentAfterSeconds > 0) watchdog = setTimeout(() => controller.abort(silence), silentAfterSeconds * 1000);
+    if (silentAfterSeconds > 0) watchdog = setTimeout(() => attempt.abort(silence), silentAfterSeconds * 1000);
   };
   try {
     watch();
-    const asked = (async function* () {
-      yield ask();
-    })();
-    const { message: messages } = await transport.stream(method, controller.signal, undefined, undefined, asked);
+    const { message: messages } = await stream;
     for await (const message of messages) {
       watch();
       yield message;
@@ -141,6 +144,10 @@ async function* messagesOf<I extends DescMessage, O extends DescMessage>(
   }
 }
 
+async function* once<T>(message: T): AsyncGenerator<T> {
+  yield message;
+}
+
 const retries = new Set<() => void>();
 
 /** Tries lost connections again at once. */
@@ -148,7 +155,7 @@ export function reconnectNow(): void {
   for (const retry of retries) retry();
 }
 
-const open = new Set<{ readonly connection: Connection }>();
+const followed = new Set<{ readonly connection: Connection }>();
 const listeners = new Set<() => void>();
 
 function register(connection: Connection): () => void {
@@ -156,10 +163,10 @@ function register(connection: Connection): () => void {
   const notify = () => {
     for (const listener of listeners) listener();
   };
-  open.add(entry);
+  followed.add(entry);
   notify();
   return () => {
-    open.delete(entry);
+    followed.delete(entry);
     notify();
   };
 }
@@ -175,7 +182,7 @@ function onConnection(listener: () => void): () => void {
 }
 
 function worstConnection(): Connection | undefined {
-  const all = [...open].map(({ connection }) => connection);
+  const all = [...followed].map(({ connection }) => connection);
   const ranked = (['lost', 'connecting', 'live'] as const).map((state) => all.find((each) => each.state === state));
   return ranked.find((each) => each !== undefined);
 }

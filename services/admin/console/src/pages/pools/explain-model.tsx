@@ -13,10 +13,12 @@ import { Status } from '../../ui/status.tsx';
 import { Table } from '../../ui/table.tsx';
 import { standOf } from './account-words.ts';
 
+type Asked = Readonly<Record<'model' | 'session' | 'token', string>>;
+
 /** Which account would take the next request for a model, and why not the others. What is asked is in the address. */
 export function ExplainModel({ overview: { classes } }: { readonly overview: PoolOverview }) {
   const [params, setParams] = useSearchParams();
-  const asked = {
+  const asked: Asked = {
     model: params.get('model') ?? '',
     session: params.get('session') ?? '',
     token: params.get('token') ?? '',
@@ -77,24 +79,14 @@ function modelOf(candidate: string): string {
   return candidate.slice(candidate.indexOf('/') + 1);
 }
 
-function Explanation({
-  model,
-  session,
-  token,
-}: {
-  readonly model: string;
-  readonly session: string;
-  readonly token: string;
-}) {
+function Explanation({ model, session, token }: Asked) {
   const named = useQuery(TokenService.method.getToken, session === '' ? skipToken : { token });
   const tokenId = named.data?.token?.token?.tokenId ?? '';
   const waits = session !== '' && tokenId === '';
   const explained = useQuery(
     PoolService.method.explainModel,
     waits ? skipToken : { model, sessionId: session, tokenId },
-    {
-      refetchInterval: 5_000,
-    },
+    { refetchInterval: 5_000 },
   );
   const question = waits ? { ...named, data: undefined } : explained;
   return (

@@ -21,7 +21,7 @@ export function RequestDecisions({
     );
   }
   return (
-    <ol className="decisions">
+    <ol className="plain decisions">
       {attempts.map((attempt) => (
         <li key={attempt.asked}>
           <p className="row">

@@ -17,7 +17,7 @@ export function RequestWaterfall({ request, loggedAt }: WaterfallProps) {
   const waited = request.times?.waitedForRoom ?? 0;
   return (
     <>
-      <ol className="waterfall">
+      <ol className="plain waterfall">
         {bars.map((bar) => (
           <Step key={`${bar.label} ${bar.fromMs}`} bar={bar} totalMs={totalMs} />
         ))}

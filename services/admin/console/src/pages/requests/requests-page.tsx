@@ -154,7 +154,7 @@ const columns: readonly Column<RequestListing>[] = [
   {
     label: 'Model',
     render: ({ request }) =>
-      request?.model ? <div className="model">{request.model}</div> : <span className="faint">not known</span>,
+      request?.model ? <div className="clipped model">{request.model}</div> : <span className="faint">not known</span>,
   },
   {
     label: 'Endpoint',
