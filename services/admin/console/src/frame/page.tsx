@@ -62,3 +62,13 @@ export function Panel({
     </section>
   );
 }
+
+/** What there is to know by a name, in a list of `facts`. */
+export function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}

@@ -1,6 +1,8 @@
 /** From where to where a series goes at each time; null where there is nothing. */
 export type Layer = readonly (readonly [number, number] | null)[];
 
+export type ChartKind = 'lines' | 'stacked' | 'bars';
+
 /** Series as they stand: on the ground, or on each other. */
 export function layersOf(
   series: readonly { readonly values: readonly (number | null)[] }[],
@@ -37,7 +39,7 @@ interface PlotInput {
   readonly layers: readonly Layer[];
   readonly width: number;
   readonly height: number;
-  readonly kind: 'lines' | 'stacked' | 'bars';
+  readonly kind: ChartKind;
   readonly format: (value: number) => string;
 }
 
@@ -117,7 +119,7 @@ export function linePath({ x, y }: Plot, layer: Layer): string {
 }
 
 /** What is between the lower and the upper ends: an area without gaps, or a bar for each time. */
-export function shapePath({ x, y, barWidth }: Plot, layer: Layer, kind: 'lines' | 'stacked' | 'bars'): string {
+export function shapePath({ x, y, barWidth }: Plot, layer: Layer, kind: ChartKind): string {
   const known = layer.flatMap((span, index) =>
     span === null ? [] : [{ x: x(index), from: y(span[0]), to: y(span[1]) }],
   );

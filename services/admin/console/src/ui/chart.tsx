@@ -1,5 +1,15 @@
 import { type PointerEvent, useEffect, useMemo, useRef, useState } from 'react';
-import { indexAt, layersOf, linePath, type Plot, plotOf, shapePath, timeTicks } from './chart-geometry.ts';
+import {
+  type ChartKind,
+  indexAt,
+  type Layer,
+  layersOf,
+  linePath,
+  type Plot,
+  plotOf,
+  shapePath,
+  timeTicks,
+} from './chart-geometry.ts';
 import { formatMoment } from './time.tsx';
 
 export interface Series {
@@ -17,7 +27,7 @@ interface ChartProps {
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
   /** Stacked areas and bars stand on each other, in the order of the series. */
-  readonly kind?: 'lines' | 'stacked' | 'bars';
+  readonly kind?: ChartKind;
   readonly height?: number;
   /** What is said of a time. Moments in the operator's zone, unless given: days, for instance. */
   readonly formatTime?: (seconds: number) => string;
@@ -90,8 +100,8 @@ export function Chart({ label, times, series, format, kind = 'lines', height = 1
 
 interface DrawnProps {
   readonly plot: Plot;
-  readonly kind: 'lines' | 'stacked' | 'bars';
-  readonly layer: readonly (readonly [number, number] | null)[];
+  readonly kind: ChartKind;
+  readonly layer: Layer;
   readonly alone: boolean;
 }
 

@@ -2,8 +2,7 @@ import { useQuery } from '@connectrpc/connect-query';
 import { type GetMyUsageResponse, type UsageRow, UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { UsagePeriod } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import { Fragment } from 'react';
-import { Page, Panel } from '../../frame/page.tsx';
+import { Fact, Page, Panel } from '../../frame/page.tsx';
 import { formatCount, formatMoney } from '../../ui/numbers.ts';
 import { Answer } from '../../ui/state.tsx';
 import { DayTime, localDayOf, Time } from '../../ui/time.tsx';
@@ -81,12 +80,9 @@ function PeriodPanel({ title, period }: { readonly title: string; readonly perio
       </p>
       <dl className="facts block">
         {period?.byModel.map(({ provider, model, totals: own }) => (
-          <Fragment key={`${provider} ${model}`}>
-            <dt>{model}</dt>
-            <dd>
-              {formatCount(tokensOf(own))} tokens, {formatCount(own?.requests ?? 0)} requests
-            </dd>
-          </Fragment>
+          <Fact key={`${provider} ${model}`} name={model}>
+            {formatCount(tokensOf(own))} tokens, {formatCount(own?.requests ?? 0)} requests
+          </Fact>
         ))}
       </dl>
     </Panel>

@@ -9,33 +9,33 @@ import { addressOf } from '../../frame/routing.tsx';
 import type { ExportFormat } from '../../ui/export-links.tsx';
 
 /** What is looked for, as the address of the page has it: every filter can be sent to a colleague as a link. */
-export interface RequestFilters {
-  /** The id of a token, the beginning of one, or a label. */
-  readonly token: string;
-  readonly model: string;
-  /** "<pool>/<name>" */
-  readonly account: string;
-  readonly endpoint: string;
-  /** "429"; "4xx" and "5xx" stand for all of them. */
-  readonly status: string;
-  readonly kind: string;
-  /** The beginning of the request's id, or of the id that the client sent. */
-  readonly id: string;
-  /** ISO times in UTC. */
-  readonly since: string;
-  readonly until: string;
-}
+export type RequestFilters = Readonly<Record<(typeof filterNames)[number], string>>;
 
-export const filterNames = ['token', 'model', 'account', 'endpoint', 'status', 'kind', 'id', 'since', 'until'] as const;
+export const filterNames = [
+  // The id of a token, the beginning of one, or a label.
+  'token',
+  'model',
+  // "<pool>/<name>"
+  'account',
+  'endpoint',
+  // "429"; "4xx" and "5xx" stand for all of them.
+  'status',
+  'kind',
+  // The beginning of the request's id, or of the id that the client sent.
+  'id',
+  // ISO times in UTC.
+  'since',
+  'until',
+] as const;
 
 export function filtersOf(params: URLSearchParams): RequestFilters {
   const values = filterNames.map((name) => [name, params.get(name)?.trim() ?? '']);
-  return Object.fromEntries(values) as Record<(typeof filterNames)[number], string>;
+  return Object.fromEntries(values) as RequestFilters;
 }
 
 /** The address of the list that shows these. */
 export function requestsLink(filters: Partial<RequestFilters>): string {
-  return addressOf('/requests', { ...filters });
+  return addressOf('/requests', filters);
 }
 
 /** Where all that match are to be had as a file, however many they are. */

@@ -4,7 +4,7 @@ import { type TokenListing, TokenService } from '@gateway/proto/admin/v1/token_s
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { useState } from 'react';
 import { useSigned } from '../../api/session.tsx';
-import { Page, Panel } from '../../frame/page.tsx';
+import { Fact, Page, Panel } from '../../frame/page.tsx';
 import { Link, useParams } from '../../frame/routing.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Chart } from '../../ui/chart.tsx';
@@ -85,20 +85,17 @@ function Known({ listing, token, error }: KnownProps) {
       <div className="panels">
         <Panel title="Token" aside={<Status tone={tone}>{text}</Status>}>
           <dl className="facts">
-            <dt>Id</dt>
-            <dd>
+            <Fact name="Id">
               <code>{token.tokenId}</code> <CopyButton text={token.tokenId} what="token id" />
-            </dd>
-            <dt>Kind</dt>
-            <dd>{token.kind === TokenKind.PERSONAL ? 'personal: has no limits' : 'service'}</dd>
-            <dt>Issued</dt>
-            <dd>
+            </Fact>
+            <Fact name="Kind">{token.kind === TokenKind.PERSONAL ? 'personal: has no limits' : 'service'}</Fact>
+            <Fact name="Issued">
               <Time at={token.createdAt} />
-            </dd>
-            <dt>{token.revokedAt === undefined ? 'Expires' : 'Revoked'}</dt>
-            <dd>{at === undefined ? 'never' : <Time at={at} />}</dd>
-            <dt>Note</dt>
-            <dd>{token.note || <span className="faint">none</span>}</dd>
+            </Fact>
+            <Fact name={token.revokedAt === undefined ? 'Expires' : 'Revoked'}>
+              {at === undefined ? 'never' : <Time at={at} />}
+            </Fact>
+            <Fact name="Note">{token.note || <span className="faint">none</span>}</Fact>
           </dl>
         </Panel>
         <Panel

@@ -31,17 +31,8 @@ export function tokensOf(totals: UsageTotals | undefined): number {
   return totals === undefined ? 0 : Number(totals.inputTokens + totals.outputTokens);
 }
 
-/** What the rows add up to, and what those of the period before did. */
-export interface Sums {
-  readonly requests: number;
-  readonly inputTokens: number;
-  readonly cachedTokens: number;
-  readonly outputTokens: number;
-  readonly costMicros: number;
-  readonly unpricedTokens: number;
-}
-
-export function sumOf(rows: readonly UsageRow[], when: 'now' | 'before' = 'now'): Sums {
+/** What the rows add up to, or what those of the period before did. */
+export function sumOf(rows: readonly UsageRow[], when: 'now' | 'before' = 'now') {
   const picked = rows.map(({ usage, cost, before, costBefore }) =>
     when === 'now' ? { totals: usage?.totals, cost } : { totals: before, cost: costBefore },
   );
