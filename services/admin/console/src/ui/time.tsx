@@ -11,22 +11,12 @@ export function msOf(moment: Moment): number {
   return typeof moment === 'number' ? moment : timestampMs(moment);
 }
 
-const clockTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-const dateTime = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-});
+const day = { day: 'numeric', month: 'short' } as const;
+const minute = { hour: '2-digit', minute: '2-digit' } as const;
+const clockTime = new Intl.DateTimeFormat('en-GB', { ...minute, second: '2-digit' });
+const dateTime = new Intl.DateTimeFormat('en-GB', { ...day, ...minute, second: '2-digit' });
 const yearTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
-const dayTime = new Intl.DateTimeFormat('en-GB', {
-  timeZone: dayZone,
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-});
+const dayTime = new Intl.DateTimeFormat('en-GB', { timeZone: dayZone, ...day, ...minute });
 const isoDay = new Intl.DateTimeFormat('en-CA', {
   timeZone: dayZone,
   year: 'numeric',

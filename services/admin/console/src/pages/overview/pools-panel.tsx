@@ -47,21 +47,19 @@ const states: readonly (readonly [AccountState, Tone, string])[] = [
 ];
 
 function AccountStates({ accounts }: { readonly accounts: readonly Account[] }) {
-  const counts = states.map(([state, tone, word]) => ({
-    tone,
-    word,
-    count: accounts.filter((account) => account.state === state).length,
-  }));
   if (accounts.length === 0) return <Status tone="bad">none</Status>;
   return (
     <span className="row">
-      {counts
-        .filter(({ count }) => count > 0)
-        .map(({ tone, word, count }) => (
-          <Status key={word} tone={tone}>
-            {count} {word}
-          </Status>
-        ))}
+      {states.map(([state, tone, word]) => {
+        const count = accounts.filter((account) => account.state === state).length;
+        return (
+          count > 0 && (
+            <Status key={word} tone={tone}>
+              {count} {word}
+            </Status>
+          )
+        );
+      })}
     </span>
   );
 }
