@@ -1,8 +1,7 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import type { UsageRowSchema } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { RequestEnding, type RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
+import type { UsagePage } from '../usage/usage-report.ts';
 
 /** What a cell of an export may be. */
 export type Cell = string | number | bigint;
@@ -11,22 +10,22 @@ export type Cell = string | number | bigint;
 export type Columns<T> = Readonly<Record<string, (row: T) => Cell>>;
 
 /** A row of usage, and what its costs are in. */
-export type PricedRow = MessageInitShape<typeof UsageRowSchema> & { readonly currency: string };
+export type PricedRow = UsagePage['rows'][number] & Pick<UsagePage, 'currency'>;
 
 export function usageColumns(grouping: UsageGrouping): Columns<PricedRow> {
   return { ...keyColumns[grouping], ...sumColumns };
 }
 
-const day: Columns<PricedRow> = { day: ({ usage }) => usage?.localDay ?? '' };
+const day: Columns<PricedRow> = { day: ({ usage }) => usage.localDay ?? '' };
 const token: Columns<PricedRow> = {
-  token_id: ({ usage }) => usage?.tokenId ?? '',
-  token_label: ({ tokenLabel = '' }) => tokenLabel,
+  token_id: ({ usage }) => usage.tokenId ?? '',
+  token_label: ({ tokenLabel }) => tokenLabel,
 };
 const model: Columns<PricedRow> = {
-  provider: ({ usage }) => usage?.provider ?? '',
-  model: ({ usage }) => usage?.model ?? '',
+  provider: ({ usage }) => usage.provider ?? '',
+  model: ({ usage }) => usage.model ?? '',
 };
-const account: Columns<PricedRow> = { account_id: ({ usage }) => usage?.accountId ?? '' };
+const account: Columns<PricedRow> = { account_id: ({ usage }) => usage.accountId ?? '' };
 
 const keyColumns: Readonly<Record<UsageGrouping, Columns<PricedRow>>> = {
   [UsageGrouping.UNSPECIFIED]: day,
@@ -38,12 +37,12 @@ const keyColumns: Readonly<Record<UsageGrouping, Columns<PricedRow>>> = {
 };
 
 const sumColumns: Columns<PricedRow> = {
-  requests: ({ usage }) => usage?.totals?.requests ?? 0n,
-  input_tokens: ({ usage }) => usage?.totals?.inputTokens ?? 0n,
-  cached_tokens: ({ usage }) => usage?.totals?.cachedTokens ?? 0n,
-  output_tokens: ({ usage }) => usage?.totals?.outputTokens ?? 0n,
-  total_tokens: ({ usage }) => (usage?.totals?.inputTokens ?? 0n) + (usage?.totals?.outputTokens ?? 0n),
-  cost: ({ cost }) => (cost === undefined ? '' : decimal(cost.micros ?? 0n)),
+  requests: ({ usage }) => usage.totals.requests,
+  input_tokens: ({ usage }) => usage.totals.inputTokens,
+  cached_tokens: ({ usage }) => usage.totals.cachedTokens,
+  output_tokens: ({ usage }) => usage.totals.outputTokens,
+  total_tokens: ({ usage: { totals } }) => totals.inputTokens + totals.outputTokens,
+  cost: ({ cost }) => (cost === undefined ? '' : decimal(cost.micros)),
   currency: ({ currency }) => currency,
   unpriced_tokens: ({ cost }) => cost?.unpricedTokens ?? '',
 };

@@ -1,5 +1,3 @@
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { UsageRowSchema } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import {
   type ReportUsageRequest,
   UsageGrouping,
@@ -26,15 +24,10 @@ export interface ReportQuery
   readonly compare: boolean;
 }
 
-export interface UsagePage {
-  readonly rows: MessageInitShape<typeof UsageRowSchema>[];
-  readonly nextPageToken: string;
-  /** "EUR". Empty: there are no prices. */
-  readonly currency: string;
-}
+export type UsagePage = Awaited<ReturnType<typeof usagePage>>;
 
 /** A page of usage, and what it cost. @throws ConnectError for days that are none. */
-export async function usagePage(parts: ReportParts, query: ReportQuery, signal: AbortSignal): Promise<UsagePage> {
+export async function usagePage(parts: ReportParts, query: ReportQuery, signal: AbortSignal) {
   checkDays(query);
   const { peers, names } = parts;
   const { compare, ...request } = query;
