@@ -1,16 +1,11 @@
-import type { DescService } from '@bufbuild/protobuf';
 import { firstOperatorName, OperatorStore } from '@gateway/admin/access/operators';
 import { readAdminConfig } from '@gateway/admin/config';
 import { ownReplica } from '@gateway/admin/figures/replica-directory';
+import { peersOf } from '@gateway/admin/parts';
 import { type AdminService, createAdminService } from '@gateway/admin/service';
 import { type Environment, Secret } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { ServiceRuntime } from '@gateway/lifecycle';
-import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import { PoolBrokerService, PoolOperatorService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf, type ServiceRoute } from '@gateway/rpc';
 import { createTokenText } from '@gateway/tokens';
 import type { AllInOneConfig } from './config.ts';
@@ -31,17 +26,9 @@ interface AdminOptions {
 /** The operators' API and console, on the services of this process. */
 export async function createAdmin({ env, database, routes, ...options }: AdminOptions): Promise<AdminService> {
   const { config, runtime, notReady } = options;
-  const clientOf = <S extends DescService>(service: S) => directClientOf(routes, service);
   const address = `${config.adminHost}:${config.adminPort}`;
   const peers = {
-    identity: clientOf(IdentityService),
-    broker: clientOf(PoolBrokerService),
-    poolOperator: clientOf(PoolOperatorService),
-    limiter: clientOf(LimiterService),
-    limiterOperator: clientOf(LimiterOperatorService),
-    usageQuery: clientOf(UsageQueryService),
-    usageReport: clientOf(UsageReportService),
-    usageLedger: clientOf(UsageLedgerService),
+    ...peersOf((service) => directClientOf(routes, service)),
     // With workers, their metrics are among those of this process.
     replicas: ownReplica({ service: 'gateway', address, metrics: runtime.metrics, notReady }),
   };
