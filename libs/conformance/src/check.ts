@@ -1,5 +1,5 @@
 import type { ProviderDouble } from './double/provider-double.ts';
-import type { Endpoint, GatewayClient } from './target/gateway-client.ts';
+import { type Endpoint, endpoints, type GatewayClient } from './target/gateway-client.ts';
 
 /**
  * What a check is about. `formats`: what SDKs need, from any gateway. `operations`: limits, failover, disconnects.
@@ -25,6 +25,11 @@ export interface Check {
   readonly alone?: true;
   /** Throws `Violation` when the rule is broken, `NotApplicable` when it can't be tried here. */
   run(scene: Scene): Promise<void>;
+}
+
+/** The endpoint that the name of a check begins with; `spec-` may stand before it. */
+export function endpointNamedBy(name: string): Endpoint | undefined {
+  return endpoints.find((endpoint) => name.replace(/^spec-/, '').startsWith(`${endpoint}-`));
 }
 
 /**

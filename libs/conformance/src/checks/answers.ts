@@ -1,8 +1,8 @@
 import { must } from '../check.ts';
 import type { Part } from '../double/script.ts';
-import { converse, doubleOf, hello, type ReplyEndpoint, wholeAnswer } from '../formats/format.ts';
+import { hello, type ReplyEndpoint, wholeAnswer } from '../formats/format.ts';
 import type { Found } from '../formats/found.ts';
-import { bothWays, ofEach, type Rule, rulesOfEachFormat } from './rules.ts';
+import { onReplies, type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
 
 const objects: Readonly<Record<ReplyEndpoint, { readonly rule: string; judge(answer: Found): void }>> = {
@@ -67,14 +67,9 @@ export const answers = rulesOfEachFormat((format, endpoint): readonly Rule[] => 
     name: `${endpoint}-reasoning-is-not-text`,
     rule: 'What a model thinks is no part of the text that it says, whole and streamed.',
     source: sources.reasoning[endpoint],
-    needs: ['double'],
-    async run(scene) {
-      using scripted = doubleOf(scene).script({ parts: thoughtful });
-      await ofEach(bothWays, async (way) => {
-        const { text } = await converse(scene, format, way, { text: scripted.marker });
-        must(text === 'Hello.', `the text should be "Hello."; it is "${text}"`);
-      });
-    },
+    ...onReplies(format, { parts: thoughtful }, ({ text }) =>
+      must(text === 'Hello.', `the text should be "Hello."; it is "${text}"`),
+    ),
   },
 ]);
 

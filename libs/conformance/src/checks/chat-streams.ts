@@ -4,7 +4,7 @@ import { chat, chunksOf, DONE } from '../formats/chat.ts';
 import { doubleOf, hello, type Prompt, streamOf } from '../formats/format.ts';
 import type { Found } from '../formats/found.ts';
 import { mustBeInSeconds } from './answers.ts';
-import { type Rule, rulesOf } from './rules.ts';
+import type { Rule } from './rules.ts';
 import { sources } from './sources.ts';
 
 interface ChunkRule {
@@ -15,11 +15,9 @@ interface ChunkRule {
   judge(chunks: readonly Found[]): void;
 }
 
-const { sdkHelper, stream, request } = {
-  sdkHelper: sources.sdkHelper.chat,
-  stream: sources.stream.chat,
-  request: sources.request.chat,
-};
+const { chat: sdkHelper } = sources.sdkHelper;
+const { chat: stream } = sources.stream;
+const { chat: request } = sources.request;
 
 /** On the chunks of an answer with text. */
 const rules: readonly ChunkRule[] = [
@@ -109,52 +107,48 @@ const rules: readonly ChunkRule[] = [
 ];
 
 /** The order and the parts of a stream of chunks. */
-export const chatStreams = rulesOf(
-  ['chat'],
-  [
-    {
-      name: 'chat-stream-ends-with-done',
-      rule: 'The last event of a stream is `data: [DONE]`, and no other event is.',
-      source: stream,
-      async run(scene) {
-        const data = (await streamOf(scene, chat, hello)).map((event) => event.data);
-        must(data.at(-1) === DONE, `the last event should be [DONE]; it is ${data.at(-1)?.slice(0, 200)}`);
-        const first = data.indexOf(DONE) + 1;
-        must(first === data.length, `[DONE] should come once; it comes as event ${first}`);
-      },
+export const chatStreams: readonly Rule[] = [
+  {
+    name: 'chat-stream-ends-with-done',
+    rule: 'The last event of a stream is `data: [DONE]`, and no other event is.',
+    source: stream,
+    async run(scene) {
+      const data = (await streamOf(scene, chat, hello)).map((event) => event.data);
+      must(data.at(-1) === DONE, `the last event should be [DONE]; it is ${data.at(-1)?.slice(0, 200)}`);
+      const first = data.indexOf(DONE) + 1;
+      must(first === data.length, `[DONE] should come once; it comes as event ${first}`);
     },
-    ...rules.map(
-      ({ name, rule, source, asksForUsage, judge }): Rule => ({
-        name: `chat-stream-${name}`,
-        rule,
-        source,
-        run: async (scene) =>
-          judge(await chunks(scene, { ...hello, ...(asksForUsage && { more: chat.asksForUsage }) })),
-      }),
-    ),
-    {
-      name: 'chat-stream-announces-tool-calls',
-      rule: 'The first piece of each tool call has its index, id, type `function` and name; indexes count from 0.',
-      source: sdkHelper,
-      needs: ['double'],
-      async run(scene) {
-        using scripted = doubleOf(scene).script({
-          parts: [{ kind: 'text', text: 'I look.' }, lookup('1'), lookup('2')],
-        });
-        const deltas = choicesOf(await chunks(scene, { text: scripted.marker })).map((choice) => choice.at('delta'));
-        const pieces = deltas.flatMap((delta) => delta.at('tool_calls').listOrNone);
-        const calls = [...Map.groupBy(pieces, (piece) => piece.at('index').count).values()];
-        must(calls.length === 2, `the stream should have 2 tool calls; it has ${calls.length}`);
-        for (const [position, [first]] of calls.entries()) {
-          first?.at('index').is(position);
-          first?.at('type').is('function');
-          void first?.at('id').name;
-          first?.at('function', 'name').is('lookup');
-        }
-      },
+  },
+  ...rules.map(
+    ({ name, rule, source, asksForUsage, judge }): Rule => ({
+      name: `chat-stream-${name}`,
+      rule,
+      source,
+      run: async (scene) => judge(await chunks(scene, { ...hello, ...(asksForUsage && { more: chat.asksForUsage }) })),
+    }),
+  ),
+  {
+    name: 'chat-stream-announces-tool-calls',
+    rule: 'The first piece of each tool call has its index, id, type `function` and name; indexes count from 0.',
+    source: sdkHelper,
+    needs: ['double'],
+    async run(scene) {
+      using scripted = doubleOf(scene).script({
+        parts: [{ kind: 'text', text: 'I look.' }, lookup('1'), lookup('2')],
+      });
+      const deltas = choicesOf(await chunks(scene, { text: scripted.marker })).map((choice) => choice.at('delta'));
+      const pieces = deltas.flatMap((delta) => delta.at('tool_calls').listOrNone);
+      const calls = [...Map.groupBy(pieces, (piece) => piece.at('index').count).values()];
+      must(calls.length === 2, `the stream should have 2 tool calls; it has ${calls.length}`);
+      for (const [position, [first]] of calls.entries()) {
+        first?.at('index').is(position);
+        first?.at('type').is('function');
+        void first?.at('id').name;
+        first?.at('function', 'name').is('lookup');
+      }
     },
-  ],
-);
+  },
+];
 
 const chunks = async (scene: Scene, prompt: Prompt) => chunksOf(await streamOf(scene, chat, prompt));
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatChecks } from './index.ts';
+import { formatChecks } from '../all-checks.ts';
 
 describe('the checks of formats', () => {
   it('have names of their own, which begin with an endpoint or with http', () => {

@@ -1,7 +1,7 @@
 import { must } from '../check.ts';
-import type { Script } from '../double/script.ts';
-import { converse, doubleOf, type ReplyEndpoint } from '../formats/format.ts';
-import { bothWays, ofEach, rulesOfEachFormat } from './rules.ts';
+import type { Part, Script } from '../double/script.ts';
+import type { ReplyEndpoint } from '../formats/format.ts';
+import { onReplies, type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
 
 interface FinishCase {
@@ -29,26 +29,19 @@ const cases: readonly FinishCase[] = [
   },
 ];
 
+const text: Part = { kind: 'text', text: 'An answer of a few words.' };
+const call: Part = { kind: 'tool-call', id: 'call_conformance1', name: 'lookup', arguments: '{"word":"hill"}' };
+
 /** Why the answer ended is said in the words of the client's format. Complete answers are part of other checks. */
 export const finishReasons = rulesOfEachFormat((format, endpoint) =>
-  cases.map(({ finish, because, as }) => ({
-    name: `${endpoint}-finish-${finish}`,
-    rule: `An answer that is ${because} ends with \`${as[endpoint]}\`, whole and streamed.`,
-    source: sources.answer[endpoint],
-    needs: ['double'],
-    async run(scene) {
-      const call = {
-        kind: 'tool-call',
-        id: 'call_conformance1',
-        name: 'lookup',
-        arguments: '{"word":"hill"}',
-      } as const;
-      const text = { kind: 'text', text: 'An answer of a few words.' } as const;
-      using scripted = doubleOf(scene).script({ parts: [finish === 'tool-calls' ? call : text], finish });
-      await ofEach(bothWays, async (way) => {
-        const reply = await converse(scene, format, way, { text: scripted.marker });
-        must(reply.finish === finish, `the answer should end with \`${as[endpoint]}\`; it ends with ${reply.finish}`);
-      });
-    },
-  })),
+  cases.map(
+    ({ finish, because, as }): Rule => ({
+      name: `${endpoint}-finish-${finish}`,
+      rule: `An answer that is ${because} ends with \`${as[endpoint]}\`, whole and streamed.`,
+      source: sources.answer[endpoint],
+      ...onReplies(format, { parts: [finish === 'tool-calls' ? call : text], finish }, (reply) =>
+        must(reply.finish === finish, `the answer should end with \`${as[endpoint]}\`; it ends with ${reply.finish}`),
+      ),
+    }),
+  ),
 );

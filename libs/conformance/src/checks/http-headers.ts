@@ -1,12 +1,13 @@
 import { must, type Scene } from '../check.ts';
-import { askWhole, doubleOf, type Format, hello, openStream } from '../formats/format.ts';
+import { ask, askWhole, doubleOf, type Format, hello, openStream } from '../formats/format.ts';
 import { messages } from '../formats/messages.ts';
 import type { Ask } from '../target/gateway-client.ts';
-import { ofEach, type Rule, rulesOf, rulesOfEachFormat } from './rules.ts';
+import { mustAnswerWith } from './errors.ts';
+import { ofEach, type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
 
 /** What stands in the headers of answers, and what does not. */
-export const httpHeaders = [
+export const httpHeaders: readonly Rule[] = [
   ...rulesOfEachFormat((format, endpoint): readonly Rule[] => [
     {
       name: `${endpoint}-answers-json`,
@@ -67,7 +68,7 @@ export const httpHeaders = [
       needs: ['double'],
       async run(scene) {
         using scripted = doubleOf(scene).script({ parts: [{ kind: 'text', text: 'Hello.' }] });
-        const { headers, text } = await asked(scene, format, scripted.marker);
+        const { headers, text } = await ask(scene, format, { text: scripted.marker });
         const [received] = scripted.received;
         must(received !== undefined, 'the request should reach the provider');
         const isThere = received.credential !== '' && JSON.stringify([headers, text]).includes(received.credential);
@@ -75,44 +76,30 @@ export const httpHeaders = [
       },
     },
   ]),
-  ...rulesOf(
-    ['messages'],
-    [
-      taken('takes-x-api-key', 'A token in `x-api-key`, as releases of the SDK and agents send it', {
-        headers: { authorization: undefined },
-      }),
-      taken('takes-bearer', 'A token in `Authorization: Bearer`, as other releases of the SDK send it', {
-        headers: { 'x-api-key': undefined },
-      }),
-      taken('takes-a-query', 'A path with `?beta=true`, as SDKs and agents send it', {
-        path: '/v1/messages?beta=true',
-      }),
-    ],
-  ),
+  taken('takes-x-api-key', 'A token in `x-api-key`, as releases of the SDK and agents send it', {
+    headers: { authorization: undefined },
+  }),
+  taken('takes-bearer', 'A token in `Authorization: Bearer`, as other releases of the SDK send it', {
+    headers: { 'x-api-key': undefined },
+  }),
+  taken('takes-a-query', 'A path with `?beta=true`, as SDKs and agents send it', {
+    path: '/v1/messages?beta=true',
+  }),
 ];
 
 /** A way to ask for a message that must work. */
-function taken(name: string, what: string, ask: Ask): Rule {
+function taken(name: string, what: string, how: Omit<Ask, 'body'>): Rule {
   return {
     name: `messages-${name}`,
     rule: `${what}, is taken.`,
     source: sources.sdkClient.messages,
-    async run(scene) {
-      const body = messages.request(scene.modelOf('messages'), hello);
-      const { status, text } = await scene.gateway.ask('messages', { ...ask, body });
-      must(status === 200, `the status should be 200; it is ${status}: ${text.slice(0, 200)}`);
-    },
+    run: async (scene) => mustAnswerWith(await ask(scene, messages, hello, how), 200),
   };
 }
 
 async function refused(scene: Scene, format: Format, headers: Readonly<Record<string, string>>) {
   using scripted = doubleOf(scene).script({ fault: { kind: 'refuse', status: 400, headers } });
-  return await asked(scene, format, scripted.marker);
-}
-
-async function asked(scene: Scene, format: Format, text: string) {
-  const body = format.request(scene.modelOf(format.endpoint), { text });
-  return await scene.gateway.ask(format.endpoint, { body });
+  return await ask(scene, format, { text: scripted.marker });
 }
 
 function mustBeOfType({ headers }: { readonly headers: Readonly<Record<string, string>> }, type: string): void {

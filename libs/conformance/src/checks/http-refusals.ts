@@ -1,9 +1,8 @@
-import { type Check, must } from '../check.ts';
 import { unknownModel, wrongToken } from '../double/refusals.ts';
-import type { Ask } from '../target/gateway-client.ts';
-import { mustBeError, mustHaveDocumentedType } from './errors.ts';
-import { goodBodies, type PostEndpoint, postEndpoints } from './good-bodies.ts';
-import { ofEach, type Rule, rulesOf } from './rules.ts';
+import { type Ask, isMessages } from '../target/gateway-client.ts';
+import { mustBeError, mustHaveDocumentedType, mustHaveStatus } from './errors.ts';
+import { goodBody, type PostEndpoint, postEndpoints } from './good-requests.ts';
+import { ofEach, type Rule } from './rules.ts';
 import { sources } from './sources.ts';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -82,37 +81,31 @@ const refusals: readonly Refusal[] = [
 ];
 
 /** What is no good request is refused with the status and the error that SDKs read. */
-export const httpRefusals: readonly Check[] = [
-  ...postEndpoints.flatMap((endpoint) =>
-    rulesOf([endpoint], [...refusals.map((refusal) => refusalRule(endpoint, refusal)), wrongMethodRule(endpoint)]),
-  ),
-  ...rulesOf(
-    [],
-    [
-      {
-        name: 'http-refuses-unknown-path',
-        rule: 'A path that there is not is answered with 404.',
-        source: sources.notFound,
-        async run({ gateway }) {
-          const { status } = await gateway.ask('chat', { path: '/v1/conformance-no-such-path', body: {} });
-          must(status === 404, `the status should be 404; it is ${status}`);
-        },
-      },
-    ],
-  ),
+export const httpRefusals: readonly Rule[] = [
+  ...postEndpoints.flatMap((endpoint) => [
+    ...refusals.map((refusal) => refusalRule(endpoint, refusal)),
+    wrongMethodRule(endpoint),
+  ]),
+  {
+    name: 'http-refuses-unknown-path',
+    rule: 'A path that there is not is answered with 404.',
+    source: sources.notFound,
+    async run({ gateway }) {
+      mustHaveStatus(await gateway.ask('chat', { path: '/v1/conformance-no-such-path', body: {} }), 404);
+    },
+  },
 ];
 
 function refusalRule(endpoint: PostEndpoint, { name, rule, statuses, asks }: Refusal): Rule {
-  const isMessages = endpoint === 'messages' || endpoint === 'count-tokens';
   return {
     name: `${endpoint}-${name}`,
     rule: `${rule}, with the error object of the format.`,
-    source: sources.errors[isMessages ? 'messages' : 'chat'],
+    source: sources.errors[isMessages(endpoint) ? 'messages' : 'chat'],
     run: (scene) =>
-      ofEach(asks(goodBodies[endpoint](scene.modelOf(endpoint)), endpoint), async (ask) => {
+      ofEach(asks(goodBody(scene, endpoint), endpoint), async (ask) => {
         const answer = await scene.gateway.ask(endpoint, ask);
         mustBeError(endpoint, answer, statuses);
-        if (isMessages) mustHaveDocumentedType(answer);
+        if (isMessages(endpoint)) mustHaveDocumentedType(answer);
       }),
   };
 }
@@ -123,8 +116,7 @@ function wrongMethodRule(endpoint: PostEndpoint): Rule {
     rule: 'PUT is refused with 405, or with 404.',
     source: sources.methods,
     async run({ gateway }) {
-      const { status } = await gateway.ask(endpoint, { method: 'PUT', body: {} });
-      must(status === 405 || status === 404, `the status should be 405 or 404; it is ${status}`);
+      mustHaveStatus(await gateway.ask(endpoint, { method: 'PUT', body: {} }), 405, 404);
     },
   };
 }

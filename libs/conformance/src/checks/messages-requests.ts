@@ -1,11 +1,11 @@
-import { must, NotApplicable, type Scene } from '../check.ts';
-import { doubleOf, type Prompt } from '../formats/format.ts';
+import { must } from '../check.ts';
+import { ask, doubleOf } from '../formats/format.ts';
 import { shown } from '../formats/found.ts';
 import { messages } from '../formats/messages.ts';
 import { requestThatReached } from '../formats/provider-request.ts';
-import { ofEach, rulesOf } from './rules.ts';
+import { ofEach, type Rule } from './rules.ts';
 import { sources } from './sources.ts';
-import { whatReached } from './to-the-provider.ts';
+import { inFormat, reachedInSameFormat } from './to-the-provider.ts';
 
 const fields: Readonly<Record<string, unknown>> = {
   max_tokens: 321,
@@ -27,57 +27,45 @@ const thinkingTurns = [
 ];
 
 /** What only Messages can say, to a provider of Messages. */
-export const messagesRequests = rulesOf(
-  ['messages'],
-  [
-    {
-      name: 'messages-fields-reach-the-provider',
-      rule: '`max_tokens`, `stop_sequences`, system blocks with `cache_control`, `thinking` and `metadata` reach the provider.',
-      source: sources.request.messages,
-      needs: ['double'],
-      run: (scene) =>
-        ofEach(Object.fromEntries(Object.keys(fields).map((field) => [field, field])), async (field) => {
-          const more = { max_tokens: 2_048, [field]: fields[field] };
-          const found = (await reachedInMessages(scene, { more })).body.at(field);
-          // A gateway may add to the system, not take away.
-          const isThere = JSON.stringify(found.value ?? null).includes(JSON.stringify(fields[field]).slice(1, -1));
-          if (!isThere) throw found.not(shown(fields[field]));
-        }),
+export const messagesRequests: readonly Rule[] = [
+  {
+    name: 'messages-fields-reach-the-provider',
+    rule: '`max_tokens`, `stop_sequences`, system blocks with `cache_control`, `thinking` and `metadata` reach the provider.',
+    source: sources.request.messages,
+    needs: ['double'],
+    run: (scene) =>
+      ofEach(Object.fromEntries(Object.keys(fields).map((field) => [field, field])), async (field) => {
+        const more = { max_tokens: 2_048, [field]: fields[field] };
+        const found = (await reachedInSameFormat(scene, messages, { more })).body.at(field);
+        // A gateway may add to the system, not take away.
+        const isThere = JSON.stringify(found.value ?? null).includes(JSON.stringify(fields[field]).slice(1, -1));
+        if (!isThere) throw found.not(shown(fields[field]));
+      }),
+  },
+  {
+    name: 'messages-thinking-goes-back-unchanged',
+    rule: 'Thinking blocks of earlier turns go back to the provider with their signatures, unchanged.',
+    source: sources.reasoning.messages,
+    needs: ['double'],
+    async run(scene) {
+      const { body } = await reachedInSameFormat(scene, messages, { turnsAfter: thinkingTurns });
+      const turns = body.at('messages').list.map((turn) => JSON.stringify(turn.value));
+      const isThere = turns.includes(JSON.stringify(thinkingTurns[0]));
+      must(isThere, `the turn should be ${shown(thinkingTurns[0])}; there are ${shown(turns)}`);
     },
-    {
-      name: 'messages-thinking-goes-back-unchanged',
-      rule: 'Thinking blocks of earlier turns go back to the provider with their signatures, unchanged.',
-      source: sources.reasoning.messages,
-      needs: ['double'],
-      async run(scene) {
-        const { body } = await reachedInMessages(scene, { turnsAfter: thinkingTurns });
-        const turns = body.at('messages').list.map((turn) => JSON.stringify(turn.value));
-        const isThere = turns.includes(JSON.stringify(thinkingTurns[0]));
-        must(isThere, `the turn should be ${shown(thinkingTurns[0])}; there are ${shown(turns)}`);
-      },
+  },
+  {
+    name: 'messages-betas-reach-the-provider',
+    rule: '`anthropic-beta` reaches the provider: it refuses the fields of a beta without it.',
+    source: sources.betas,
+    needs: ['double'],
+    async run(scene) {
+      using scripted = doubleOf(scene).script({ parts: [{ kind: 'text', text: 'Read.' }] });
+      const beta = 'context-management-2025-06-27';
+      await ask(scene, messages, { text: scripted.marker }, { headers: { 'anthropic-beta': beta } });
+      const { headers } = inFormat(messages, requestThatReached(scripted));
+      const found = headers['anthropic-beta'] ?? 'not there';
+      must(found.includes(beta), `anthropic-beta should have ${beta}; at the provider it is ${found}`);
     },
-    {
-      name: 'messages-betas-reach-the-provider',
-      rule: '`anthropic-beta` reaches the provider: it refuses the fields of a beta without it.',
-      source: sources.betas,
-      needs: ['double'],
-      async run(scene) {
-        using scripted = doubleOf(scene).script({ parts: [{ kind: 'text', text: 'Read.' }] });
-        const body = messages.request(scene.modelOf('messages'), { text: scripted.marker });
-        const beta = 'context-management-2025-06-27';
-        await scene.gateway.ask('messages', { body, headers: { 'anthropic-beta': beta } });
-        const { format, headers } = requestThatReached(scripted);
-        if (format !== 'messages') throw new NotApplicable('the provider is asked in another format');
-        const found = headers['anthropic-beta'] ?? 'not there';
-        must(found.includes(beta), `anthropic-beta should have ${beta}; at the provider it is ${found}`);
-      },
-    },
-  ],
-);
-
-/** @throws NotApplicable where the gateway asks the provider in another format, which may not have the fields. */
-async function reachedInMessages(scene: Scene, prompt: Omit<Prompt, 'text'>) {
-  const request = await whatReached(scene, messages, prompt);
-  if (request.format !== 'messages') throw new NotApplicable('the provider is asked in another format');
-  return request;
-}
+  },
+];

@@ -1,10 +1,9 @@
 import { must } from '../check.ts';
 import type { Part } from '../double/script.ts';
 import { hello, streamOf } from '../formats/format.ts';
-import { Found } from '../formats/found.ts';
+import { Found, ofType, typesOf } from '../formats/found.ts';
 import { messageEvents, messages } from '../formats/messages.ts';
-import { type EventRule, rulesOnEvents } from './event-rules.ts';
-import { rulesOf } from './rules.ts';
+import { type EventRule, type Rule, rulesOnEvents } from './rules.ts';
 import { sources } from './sources.ts';
 
 const { messages: stream } = sources.stream;
@@ -22,9 +21,6 @@ const deltaKinds: Readonly<Record<string, readonly string[]>> = {
   tool_use: ['input_json_delta'],
   thinking: ['thinking_delta', 'signature_delta'],
 };
-
-const typesOf = (events: readonly Found[]) => events.map((event) => event.at('type').name);
-const ofType = (events: readonly Found[], type: string) => events.filter((event) => event.at('type').value === type);
 
 /** On the events of an answer with text, pings left out. */
 const rules: readonly EventRule[] = [
@@ -129,21 +125,18 @@ const rulesOnBlocks: readonly EventRule[] = [
 ];
 
 /** The order and the parts of a stream of events. */
-export const messagesStreams = rulesOf(
-  ['messages'],
-  [
-    {
-      name: 'messages-stream-names-events',
-      rule: 'Each event has an `event:` line with the `type` of its data: the SDK leaves events without a name out.',
-      source: sources.sdkStream.messages,
-      async run(scene) {
-        for (const { event, data, json } of await streamOf(scene, messages, hello)) {
-          must(event !== undefined, `each event should have a name; one has none: ${data.slice(0, 100)}`);
-          new Found(json(), 'event').at('type').is(event);
-        }
-      },
+export const messagesStreams: readonly Rule[] = [
+  {
+    name: 'messages-stream-names-events',
+    rule: 'Each event has an `event:` line with the `type` of its data: the SDK leaves events without a name out.',
+    source: sources.sdkStream.messages,
+    async run(scene) {
+      for (const { event, data, json } of await streamOf(scene, messages, hello)) {
+        must(event !== undefined, `each event should have a name; one has none: ${data.slice(0, 100)}`);
+        new Found(json(), 'event').at('type').is(event);
+      }
     },
-    ...rulesOnEvents(messages, messageEvents, rules),
-    ...rulesOnEvents(messages, messageEvents, rulesOnBlocks, manyBlocks),
-  ],
-);
+  },
+  ...rulesOnEvents(messages, messageEvents, rules),
+  ...rulesOnEvents(messages, messageEvents, rulesOnBlocks, manyBlocks),
+];

@@ -1,12 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { must, type Scene } from '../check.ts';
 import type { Fault, Script } from '../double/script.ts';
-import { converse, doubleOf, type Format, type Way } from '../formats/format.ts';
+import { ask, converse, doubleOf, type Format, type Way } from '../formats/format.ts';
 import { mustBeError } from './errors.ts';
-import { goodBodies } from './good-bodies.ts';
+import { askWell, untilServed } from './good-requests.ts';
 import { waitOf } from './operations-limits.ts';
 import { type Rule, rulesOfEachFormat } from './rules.ts';
-import { untilServed } from './until-served.ts';
 
 const source = 'https://sre.google/sre-book/addressing-cascading-failures/';
 const tooManyRequests = 'https://www.rfc-editor.org/rfc/rfc6585#section-4';
@@ -17,41 +16,37 @@ const limited: Fault = { kind: 'refuse', status: 429, headers: { 'retry-after': 
 const restMs = 1_200;
 
 /** What clients see of accounts that refuse: nothing, as long as there is another. */
-export const operationsFailover = rulesOfEachFormat(
-  (format, endpoint): readonly Rule[] => [
-    ...(['whole', 'stream'] as const).map((way) => movesOn(format, way, 'when-an-account-is-limited', limited)),
-    ...(endpoint === 'chat'
-      ? [
-          movesOn(format, 'whole', 'when-the-provider-fails', {
-            kind: 'refuse',
-            status: 503,
-            headers: { 'retry-after': '1' },
-          }),
-          movesOn(format, 'stream', 'when-the-connection-breaks', { kind: 'cut-before-answer' }),
-        ]
-      : []),
-    {
-      name: `${endpoint}-says-when-all-accounts-are-limited`,
-      rule: 'When every account is limited, the answer is 429 with the error object of the format and the time to wait.',
-      source: tooManyRequests,
-      needs: ['double'],
-      alone: true,
-      async run(scene) {
-        await untilServed(scene, endpoint);
-        using scripted = doubleOf(scene).script({ fault: limited });
-        const body = format.request(scene.modelOf(endpoint), { text: `Say hello. ${scripted.marker}` });
-        const answer = await scene.gateway.ask(endpoint, { body });
-        await setTimeout(restMs, undefined, { signal: scene.signal });
-        mustBeError(endpoint, answer, [429]);
-        const seconds = waitOf(answer);
-        must(seconds <= 2, `retry-after should be the 1 second of the provider; it is ${seconds}`);
-        const { status } = await scene.gateway.ask(endpoint, { body: goodBodies[endpoint](scene.modelOf(endpoint)) });
-        must(status === 200, `after that time a request should be answered; its status is ${status}`);
-      },
+export const operationsFailover = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
+  ...(['whole', 'stream'] as const).map((way) => movesOn(format, way, 'when-an-account-is-limited', limited)),
+  ...(endpoint === 'chat'
+    ? [
+        movesOn(format, 'whole', 'when-the-provider-fails', {
+          kind: 'refuse',
+          status: 503,
+          headers: { 'retry-after': '1' },
+        }),
+        movesOn(format, 'stream', 'when-the-connection-breaks', { kind: 'cut-before-answer' }),
+      ]
+    : []),
+  {
+    name: `${endpoint}-says-when-all-accounts-are-limited`,
+    rule: 'When every account is limited, the answer is 429 with the error object of the format and the time to wait.',
+    source: tooManyRequests,
+    needs: ['double'],
+    alone: true,
+    async run(scene) {
+      await untilServed(scene, endpoint);
+      using scripted = doubleOf(scene).script({ fault: limited });
+      const answer = await ask(scene, format, { text: `Say hello. ${scripted.marker}` });
+      await setTimeout(restMs, undefined, { signal: scene.signal });
+      mustBeError(endpoint, answer, [429]);
+      const seconds = waitOf(answer);
+      must(seconds <= 2, `retry-after should be the 1 second of the provider; it is ${seconds}`);
+      const { status } = await askWell(scene, endpoint);
+      must(status === 200, `after that time a request should be answered; its status is ${status}`);
     },
-  ],
-  'operations',
-);
+  },
+]);
 
 function movesOn(format: Format, way: Way, when: string, fault: Fault): Rule {
   return {

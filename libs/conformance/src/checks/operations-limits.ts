@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import { must, NotApplicable, type Scene } from '../check.ts';
 import type { Answer } from '../target/gateway-client.ts';
 import { mustBeError } from './errors.ts';
-import { goodBodies, postEndpoints } from './good-bodies.ts';
-import { rulesOf } from './rules.ts';
+import { askWell, type PostEndpoint, postEndpoints } from './good-requests.ts';
+import type { Rule } from './rules.ts';
 
 const retryAfter = 'https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3';
 const tooManyRequests = 'https://www.rfc-editor.org/rfc/rfc6585#section-4';
@@ -15,99 +15,74 @@ const windowMs = 61_000;
  * A token with few requests a minute. They come in this order: the first uses the limit up, the next find it used up, the last
  * waits until it is not.
  */
-export const operationsLimits = [
-  ...rulesOf(
-    ['chat'],
-    [
-      {
-        name: 'chat-limit-admits-exactly-the-limit',
-        rule: 'Of requests that come at once, a token with a limit has so many admitted, not one more or fewer.',
-        source: tooManyRequests,
-        needs: ['limited-token'],
-        timeoutMs: windowMs + 20_000,
-        alone: true,
-        async run(scene) {
-          const { limit } = scene;
-          const admitted = await admittedOfBurst(scene, limit + 3);
-          if (admitted === limit) return;
-          must(admitted < limit, `${limit} of ${limit + 3} requests should be admitted; ${admitted} are`);
-          // The token may have been used a short while ago.
-          await setTimeout(windowMs, undefined, { signal: scene.signal });
-          const again = await admittedOfBurst(scene, limit + 3);
-          must(again === limit, `${limit} of ${limit + 3} requests should be admitted; ${again} are`);
-        },
+export const operationsLimits: readonly Rule[] = [
+  {
+    name: 'chat-limit-admits-exactly-the-limit',
+    rule: 'Of requests that come at once, a token with a limit has so many admitted, not one more or fewer.',
+    source: tooManyRequests,
+    needs: ['limited-token'],
+    timeoutMs: windowMs + 20_000,
+    alone: true,
+    async run(scene) {
+      const { limit } = scene;
+      const admitted = await admittedOfBurst(scene, limit + 3);
+      if (admitted === limit) return;
+      must(admitted < limit, `${limit} of ${limit + 3} requests should be admitted; ${admitted} are`);
+      // The token may have been used a short while ago.
+      await setTimeout(windowMs, undefined, { signal: scene.signal });
+      const again = await admittedOfBurst(scene, limit + 3);
+      must(again === limit, `${limit} of ${limit + 3} requests should be admitted; ${again} are`);
+    },
+  },
+  ...postEndpoints.map(
+    (endpoint): Rule => ({
+      name: `${endpoint}-limit-refuses-with-429`,
+      rule: 'A request over the limit is refused with 429, the error object of the format and `retry-after`.',
+      source: tooManyRequests,
+      needs: ['limited-token'],
+      async run(scene) {
+        const refused = await untilRefused(scene, endpoint);
+        mustBeError(endpoint, refused, [429]);
+        waitOf(refused);
       },
-    ],
-    'operations',
+    }),
   ),
-  ...postEndpoints.flatMap((endpoint) =>
-    rulesOf(
-      [endpoint],
-      [
-        {
-          name: `${endpoint}-limit-refuses-with-429`,
-          rule: 'A request over the limit is refused with 429, the error object of the format and `retry-after`.',
-          source: tooManyRequests,
-          needs: ['limited-token'],
-          async run(scene) {
-            const body = goodBodies[endpoint](scene.modelOf(endpoint));
-            const refused = await untilRefused(scene, () => scene.gateway.ask(endpoint, { body, as: 'limited-token' }));
-            mustBeError(endpoint, refused, [429]);
-            waitOf(refused);
-          },
-        },
-      ],
-      'operations',
-    ),
-  ),
-  ...rulesOf(
-    ['chat'],
-    [
-      {
-        name: 'chat-retry-after-is-honest',
-        rule: 'A request that comes when `retry-after` is over is admitted, and one that comes clearly earlier is not.',
-        source: retryAfter,
-        needs: ['limited-token'],
-        timeoutMs: 100_000,
-        async run(scene) {
-          const refused = await untilRefused(scene, () => askLimited(scene));
-          const refusedAtMs = performance.now();
-          const waitMs = waitOf(refused) * 1_000;
-          if (waitMs > 80_000)
-            throw new NotApplicable(`retry-after is ${waitMs / 1_000} s, longer than is waited here`);
-          const earlyMs = Math.max(0, waitMs - 1_500);
-          await setTimeout(earlyMs, undefined, { signal: scene.signal });
-          const early = await askLimited(scene);
-          // The time was rounded up to a second. What a busy machine asked later than that says nothing of the gateway.
-          const isEarly = performance.now() - refusedAtMs < waitMs - 1_000;
-          if (isEarly)
-            must(early.status === 429, `${waitMs - earlyMs} ms before its time a request has status ${early.status}`);
-          await setTimeout(waitMs - earlyMs, undefined, { signal: scene.signal });
-          const late = await askLimited(scene);
-          must(late.status === 200, `after retry-after a request should be admitted; its status is ${late.status}`);
-        },
-      },
-    ],
-    'operations',
-  ),
+  {
+    name: 'chat-retry-after-is-honest',
+    rule: 'A request that comes when `retry-after` is over is admitted, and one that comes clearly earlier is not.',
+    source: retryAfter,
+    needs: ['limited-token'],
+    timeoutMs: 100_000,
+    async run(scene) {
+      const refused = await untilRefused(scene, 'chat');
+      const refusedAtMs = performance.now();
+      const waitMs = waitOf(refused) * 1_000;
+      if (waitMs > 80_000) throw new NotApplicable(`retry-after is ${waitMs / 1_000} s, longer than is waited here`);
+      const earlyMs = Math.max(0, waitMs - 1_500);
+      await setTimeout(earlyMs, undefined, { signal: scene.signal });
+      const early = await askWell(scene, 'chat', 'limited-token');
+      // The time was rounded up to a second. What a busy machine asked later than that says nothing of the gateway.
+      const isEarly = performance.now() - refusedAtMs < waitMs - 1_000;
+      if (isEarly)
+        must(early.status === 429, `${waitMs - earlyMs} ms before its time a request has status ${early.status}`);
+      await setTimeout(waitMs - earlyMs, undefined, { signal: scene.signal });
+      const late = await askWell(scene, 'chat', 'limited-token');
+      must(late.status === 200, `after retry-after a request should be admitted; its status is ${late.status}`);
+    },
+  },
 ];
 
-export async function askLimited(scene: Scene): Promise<Answer> {
-  const body = goodBodies.chat(scene.modelOf('chat'));
-  return await scene.gateway.ask('chat', { body, as: 'limited-token' });
-}
-
 async function admittedOfBurst(scene: Scene, requests: number): Promise<number> {
-  const answers = await Promise.all(Array.from({ length: requests }, () => askLimited(scene)));
+  const answers = await Promise.all(Array.from({ length: requests }, () => askWell(scene, 'chat', 'limited-token')));
   const other = answers.find(({ status }) => status !== 200 && status !== 429);
   must(other === undefined, `each status should be 200 or 429; one is ${other?.status}`);
   return answers.filter(({ status }) => status === 200).length;
 }
 
 /** The first request that is not answered well: the limit may be used up already. */
-export async function untilRefused(scene: Scene, ask: () => Promise<Answer>): Promise<Answer> {
+export async function untilRefused(scene: Scene, endpoint: PostEndpoint): Promise<Answer> {
   for (let requests = 0; requests <= scene.limit; requests++) {
-    const answer = await ask();
+    const answer = await askWell(scene, endpoint, 'limited-token');
     if (answer.status !== 200) return answer;
   }
   throw new NotApplicable('the limit is not reached here, as its own check says');

@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { must, type Scene } from '../check.ts';
 import type { Script } from '../double/script.ts';
-import { converse, doubleOf, type Format, openStream, type ReplyEndpoint } from '../formats/format.ts';
+import { ask, converse, doubleOf, type Format, openStream, type ReplyEndpoint } from '../formats/format.ts';
 import type { ServerSentEvent } from '../target/gateway-client.ts';
+import { untilServed } from './good-requests.ts';
 import { type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
-import { untilServed } from './until-served.ts';
 
 const words = Array.from({ length: 60 }, (_, word) => `word${word}`).join(' ');
 const text = { kind: 'text', text: words } as const;
@@ -15,91 +15,87 @@ const hangUps = 'https://www.rfc-editor.org/rfc/rfc9110#section-9.3.3';
 const hangUpMs = 5_000;
 
 /** Answers that come late, slowly, in part or not at all, and clients that leave. */
-export const operationsStreams = rulesOfEachFormat(
-  (format, endpoint): readonly Rule[] => [
-    comesWhole(format, 'late-first-byte', 'An answer whose first byte comes after seconds', {
-      firstByteAfterMs: 4_000,
-    }),
-    comesWhole(format, 'slow-stream', 'A stream with half a second between events', { eventEveryMs: 500 }),
-    {
-      name: `${endpoint}-silent-stream-is-not-whole`,
-      rule: 'A stream whose provider has fallen silent does not end as a complete answer.',
-      source: sources.stream[endpoint],
-      needs: ['double'],
-      async run(scene) {
-        using scripted = doubleOf(scene).script({ parts: [text], fault: { kind: 'silent-after-events', events: 12 } });
-        const stream = await openStream(scene, format, { text: scripted.marker });
-        const listening = setTimeout(3_000, undefined, { signal: scene.signal }).finally(() => stream.hangUp());
-        const [{ events }] = await Promise.all([stream.all(), listening]);
-        must(!events.some((event) => isGoodEnd[endpoint](event)), 'the stream should not end as if it were complete');
-      },
+export const operationsStreams = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
+  comesWhole(format, 'late-first-byte', 'An answer whose first byte comes after seconds', {
+    firstByteAfterMs: 4_000,
+  }),
+  comesWhole(format, 'slow-stream', 'A stream with half a second between events', { eventEveryMs: 500 }),
+  {
+    name: `${endpoint}-silent-stream-is-not-whole`,
+    rule: 'A stream whose provider has fallen silent does not end as a complete answer.',
+    source: sources.stream[endpoint],
+    needs: ['double'],
+    async run(scene) {
+      using scripted = doubleOf(scene).script({ parts: [text], fault: { kind: 'silent-after-events', events: 12 } });
+      const stream = await openStream(scene, format, { text: scripted.marker });
+      const listening = setTimeout(3_000, undefined, { signal: scene.signal }).finally(() => stream.hangUp());
+      const [{ events }] = await Promise.all([stream.all(), listening]);
+      must(!events.some((event) => isGoodEnd[endpoint](event)), 'the stream should not end as if it were complete');
     },
-    {
-      name: `${endpoint}-no-second-answer-in-a-stream`,
-      rule: 'Once a part of an answer was sent, no other answer follows in the same stream.',
-      source: sources.stream[endpoint],
-      needs: ['double'],
-      alone: true,
-      async run(scene) {
-        await untilServed(scene, endpoint);
-        const fault = { kind: 'cut-after-events', events: 12 } as const;
-        using scripted = doubleOf(scene).script({ parts: [text], fault, faultForFirst: 1 });
-        const stream = await openStream(scene, format, { text: scripted.marker });
-        const { events } = await stream.all();
-        const first = events.filter(({ data }) => data.includes('word1"') || data.includes('word1 "'));
-        must(first.length <= 1, `the second word should come at most once; it comes ${first.length} times`);
-        must(!events.some((event) => isGoodEnd[endpoint](event)), 'the stream should not end as if it were complete');
-      },
+  },
+  {
+    name: `${endpoint}-no-second-answer-in-a-stream`,
+    rule: 'Once a part of an answer was sent, no other answer follows in the same stream.',
+    source: sources.stream[endpoint],
+    needs: ['double'],
+    alone: true,
+    async run(scene) {
+      await untilServed(scene, endpoint);
+      const fault = { kind: 'cut-after-events', events: 12 } as const;
+      using scripted = doubleOf(scene).script({ parts: [text], fault, faultForFirst: 1 });
+      const stream = await openStream(scene, format, { text: scripted.marker });
+      const { events } = await stream.all();
+      const first = events.filter(({ data }) => data.includes('word1"') || data.includes('word1 "'));
+      must(first.length <= 1, `the second word should come at most once; it comes ${first.length} times`);
+      must(!events.some((event) => isGoodEnd[endpoint](event)), 'the stream should not end as if it were complete');
     },
-    {
-      name: `${endpoint}-hang-up-reaches-the-provider`,
-      rule: 'When a client leaves a stream, the gateway ends its request to the provider within seconds.',
-      source: hangUps,
-      needs: ['double'],
-      async run(scene) {
-        using scripted = doubleOf(scene).script({ parts: [text], eventEveryMs: 250 });
-        const stream = await openStream(scene, format, { text: scripted.marker });
-        for await (const { data } of stream.events()) if (data.includes('word')) break;
-        await mustHangUp(scene, scripted.received[0]?.outcome);
-      },
+  },
+  {
+    name: `${endpoint}-hang-up-reaches-the-provider`,
+    rule: 'When a client leaves a stream, the gateway ends its request to the provider within seconds.',
+    source: hangUps,
+    needs: ['double'],
+    async run(scene) {
+      using scripted = doubleOf(scene).script({ parts: [text], eventEveryMs: 250 });
+      const stream = await openStream(scene, format, { text: scripted.marker });
+      for await (const { data } of stream.events()) if (data.includes('word')) break;
+      await mustHangUp(scene, scripted.received[0]?.outcome);
     },
-    {
-      name: `${endpoint}-hang-up-before-the-answer`,
-      rule: 'When a client leaves before the answer begins, the gateway ends its request to the provider within seconds.',
-      source: hangUps,
-      needs: ['double'],
-      async run(scene) {
-        using scripted = doubleOf(scene).script({ firstByteAfterMs: 15_000 });
-        const leaving = new AbortController();
-        const body = format.request(scene.modelOf(endpoint), { text: scripted.marker });
-        const asked = scene.gateway.ask(endpoint, { body, signal: leaving.signal }).catch(() => {});
-        await scripted.came(1, scene.signal);
-        leaving.abort();
-        await asked;
-        await mustHangUp(scene, scripted.received[0]?.outcome);
-      },
+  },
+  {
+    name: `${endpoint}-hang-up-before-the-answer`,
+    rule: 'When a client leaves before the answer begins, the gateway ends its request to the provider within seconds.',
+    source: hangUps,
+    needs: ['double'],
+    async run(scene) {
+      using scripted = doubleOf(scene).script({ firstByteAfterMs: 15_000 });
+      const leaving = new AbortController();
+      const asked = ask(scene, format, { text: scripted.marker }, { signal: leaving.signal }).catch(() => {});
+      await scripted.came(1, scene.signal);
+      leaving.abort();
+      await asked;
+      await mustHangUp(scene, scripted.received[0]?.outcome);
     },
-    {
-      name: `${endpoint}-cut-answer-is-an-error`,
-      rule: 'An answer that the provider breaks off is not passed on as a complete one.',
-      source: sources.sdkErrors[endpoint],
-      needs: ['double'],
-      alone: true,
-      async run(scene) {
-        await untilServed(scene, endpoint);
-        const fault = { kind: 'cut-after-events', events: 12 } as const;
-        using scripted = doubleOf(scene).script({ parts: [text], fault });
-        const body = { ...format.request(scene.modelOf(endpoint), { text: scripted.marker }), stream: false };
-        const answer = await scene.gateway.stream(endpoint, { body });
-        const { events, end } = await answer.all();
-        const isWhole = answer.status === 200 && end === 'whole' && events.length === 0;
-        must(!isWhole, 'the status should be an error, or the connection be cut; it is a whole answer with 200');
-        must(!events.some((event) => isGoodEnd[endpoint](event)), 'the stream should not end as if it were complete');
-      },
+  },
+  {
+    name: `${endpoint}-cut-answer-is-an-error`,
+    rule: 'An answer that the provider breaks off is not passed on as a complete one.',
+    source: sources.sdkErrors[endpoint],
+    needs: ['double'],
+    alone: true,
+    async run(scene) {
+      await untilServed(scene, endpoint);
+      const fault = { kind: 'cut-after-events', events: 12 } as const;
+      using scripted = doubleOf(scene).script({ parts: [text], fault });
+      const body = { ...format.request(scene.modelOf(endpoint), { text: scripted.marker }), stream: false };
+      const answer = await scene.gateway.stream(endpoint, { body });
+      const { events, end } = await answer.all();
+      const isWhole = answer.status === 200 && end === 'whole' && events.length === 0;
+      must(!isWhole, 'the status should be an error, or the connection be cut; it is a whole answer with 200');
+      must(!events.some((event) => isGoodEnd[endpoint](event)), 'the stream should not end as if it were complete');
     },
-  ],
-  'operations',
-);
+  },
+]);
 
 /** The event stands only at the end of a complete answer. */
 const isGoodEnd: Readonly<Record<ReplyEndpoint, (event: ServerSentEvent) => boolean>> = {

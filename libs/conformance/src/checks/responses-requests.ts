@@ -1,10 +1,10 @@
-import { must, NotApplicable, type Scene } from '../check.ts';
-import type { Prompt } from '../formats/format.ts';
+import { must } from '../check.ts';
 import { shown } from '../formats/found.ts';
 import { responses } from '../formats/responses.ts';
-import { rulesOf } from './rules.ts';
+import { mustHaveStatus } from './errors.ts';
+import type { Rule } from './rules.ts';
 import { sources } from './sources.ts';
-import { whatReached } from './to-the-provider.ts';
+import { reachedInSameFormat, whatReached } from './to-the-provider.ts';
 
 const source = sources.request.responses;
 
@@ -17,61 +17,50 @@ const reasoningItems = [
 ];
 
 /** What only Responses can say. */
-export const responsesRequests = rulesOf(
-  ['responses'],
-  [
-    {
-      name: 'responses-developer-text-reaches-the-provider',
-      rule: 'A message with the role `developer` reaches the provider as a system text does.',
-      source,
-      needs: ['double'],
-      async run(scene) {
-        const { system } = await whatReached(scene, responses, { turnsAfter: [developer] });
-        must(system.join('\n').includes('Keep the light.'), `it should reach the provider; ${shown(system)} does`);
-      },
+export const responsesRequests: readonly Rule[] = [
+  {
+    name: 'responses-developer-text-reaches-the-provider',
+    rule: 'A message with the role `developer` reaches the provider as a system text does.',
+    source,
+    needs: ['double'],
+    async run(scene) {
+      const { system } = await whatReached(scene, responses, { turnsAfter: [developer] });
+      must(system.join('\n').includes('Keep the light.'), `it should reach the provider; ${shown(system)} does`);
     },
-    {
-      name: 'responses-fields-reach-the-provider',
-      rule: '`reasoning.effort` and `prompt_cache_key` reach a provider of Responses.',
-      source: sources.reasoning.responses,
-      needs: ['double'],
-      async run(scene) {
-        const more = { reasoning: { effort: 'low' }, prompt_cache_key: 'conformance-lighthouse' };
-        const { body } = await reachedInResponses(scene, { more });
-        body.at('reasoning', 'effort').is('low');
-        void body.at('prompt_cache_key').name;
-      },
+  },
+  {
+    name: 'responses-fields-reach-the-provider',
+    rule: '`reasoning.effort` and `prompt_cache_key` reach a provider of Responses.',
+    source: sources.reasoning.responses,
+    needs: ['double'],
+    async run(scene) {
+      const more = { reasoning: { effort: 'low' }, prompt_cache_key: 'conformance-lighthouse' };
+      const { body } = await reachedInSameFormat(scene, responses, { more });
+      body.at('reasoning', 'effort').is('low');
+      void body.at('prompt_cache_key').name;
     },
-    {
-      name: 'responses-encrypted-reasoning-goes-back',
-      rule: 'Encrypted reasoning goes back to a provider of Responses, before the item that it belongs to.',
-      source: sources.reasoning.responses,
-      needs: ['double'],
-      async run(scene) {
-        const { body } = await reachedInResponses(scene, { turnsAfter: reasoningItems });
-        const items = body.at('input').list;
-        const at = items.findIndex((item) => item.at('type').value === 'reasoning');
-        must(at !== -1, 'the reasoning should reach the provider; it does not');
-        items[at]?.at('encrypted_content').is('Y29uZm9ybWFuY2U=');
-        items[at + 1]?.at('type').is('function_call');
-      },
+  },
+  {
+    name: 'responses-encrypted-reasoning-goes-back',
+    rule: 'Encrypted reasoning goes back to a provider of Responses, before the item that it belongs to.',
+    source: sources.reasoning.responses,
+    needs: ['double'],
+    async run(scene) {
+      const { body } = await reachedInSameFormat(scene, responses, { turnsAfter: reasoningItems });
+      const items = body.at('input').list;
+      const at = items.findIndex((item) => item.at('type').value === 'reasoning');
+      must(at !== -1, 'the reasoning should reach the provider; it does not');
+      items[at]?.at('encrypted_content').is('Y29uZm9ybWFuY2U=');
+      items[at + 1]?.at('type').is('function_call');
     },
-    {
-      name: 'responses-text-input',
-      rule: 'An `input` that is plain text is taken, or refused with 400.',
-      source,
-      async run(scene) {
-        const body = { model: scene.modelOf('responses'), input: 'Say hello.', store: false };
-        const { status } = await scene.gateway.ask('responses', { body });
-        must(status === 200 || status === 400, `the status should be 200 or 400; it is ${status}`);
-      },
+  },
+  {
+    name: 'responses-text-input',
+    rule: 'An `input` that is plain text is taken, or refused with 400.',
+    source,
+    async run(scene) {
+      const body = { model: scene.modelOf('responses'), input: 'Say hello.', store: false };
+      mustHaveStatus(await scene.gateway.ask('responses', { body }), 200, 400);
     },
-  ],
-);
-
-/** @throws NotApplicable where the gateway asks the provider in another format, which may not have the fields. */
-async function reachedInResponses(scene: Scene, prompt: Omit<Prompt, 'text'>) {
-  const request = await whatReached(scene, responses, prompt);
-  if (request.format !== 'responses') throw new NotApplicable('the provider is asked in another format');
-  return request;
-}
+  },
+];

@@ -1,10 +1,9 @@
 import { must } from '../check.ts';
 import type { Part } from '../double/script.ts';
 import { hello, streamOf } from '../formats/format.ts';
-import { Found, shown } from '../formats/found.ts';
+import { Found, ofType, shown, typesOf } from '../formats/found.ts';
 import { responseEvents, responses, terminals } from '../formats/responses.ts';
-import { type EventRule, rulesOnEvents } from './event-rules.ts';
-import { rulesOf } from './rules.ts';
+import { type EventRule, type Rule, rulesOnEvents } from './rules.ts';
 import { sources } from './sources.ts';
 
 const { responses: stream } = sources.stream;
@@ -145,30 +144,19 @@ const rulesOnItems: readonly EventRule[] = [
 ];
 
 /** The order and the parts of a stream of events. */
-export const responsesStreams = rulesOf(
-  ['responses'],
-  [
-    {
-      name: 'responses-stream-names-events',
-      rule: 'Where an event has an `event:` line, it is the `type` of its data.',
-      source: stream,
-      async run(scene) {
-        for (const { event, data, json } of await streamOf(scene, responses, hello))
-          if (event !== undefined && data !== '[DONE]') new Found(json(), 'event').at('type').is(event);
-      },
+export const responsesStreams: readonly Rule[] = [
+  {
+    name: 'responses-stream-names-events',
+    rule: 'Where an event has an `event:` line, it is the `type` of its data.',
+    source: stream,
+    async run(scene) {
+      for (const { event, data, json } of await streamOf(scene, responses, hello))
+        if (event !== undefined && data !== '[DONE]') new Found(json(), 'event').at('type').is(event);
     },
-    ...rulesOnEvents(responses, responseEvents, rules),
-    ...rulesOnEvents(responses, responseEvents, rulesOnItems, manyItems),
-  ],
-);
-
-function typesOf(events: readonly Found[]): readonly string[] {
-  return events.map((event) => event.at('type').name);
-}
-
-function ofType(events: readonly Found[], type: string): readonly Found[] {
-  return events.filter((event) => event.at('type').value === type);
-}
+  },
+  ...rulesOnEvents(responses, responseEvents, rules),
+  ...rulesOnEvents(responses, responseEvents, rulesOnItems, manyItems),
+];
 
 function lastResponse(events: readonly Found[]): Found {
   const last = events.findLast((event) => terminals.includes(event.at('type').name));

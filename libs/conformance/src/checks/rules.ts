@@ -1,29 +1,91 @@
-import { type Check, type Level, NotApplicable, Violation } from '../check.ts';
+import { type Check, NotApplicable, Violation } from '../check.ts';
+import type { Part, Script } from '../double/script.ts';
 import { chat } from '../formats/chat.ts';
-import type { Format, ReplyEndpoint, Way } from '../formats/format.ts';
+import {
+  converse,
+  doubleOf,
+  type Format,
+  hello,
+  type Prompt,
+  type Reply,
+  type ReplyEndpoint,
+  streamOf,
+  type Way,
+} from '../formats/format.ts';
+import type { Found } from '../formats/found.ts';
 import { messages } from '../formats/messages.ts';
 import { responses } from '../formats/responses.ts';
-import type { Endpoint } from '../target/gateway-client.ts';
+import type { ServerSentEvent } from '../target/gateway-client.ts';
 
-/** A check but for what a whole file of them has in common. */
-export type Rule = Omit<Check, 'level' | 'endpoints'>;
-
-export function rulesOf(
-  endpoints: readonly Endpoint[],
-  rules: readonly Rule[],
-  level: Level = 'formats',
-): readonly Check[] {
-  return rules.map((rule) => ({ level, endpoints, ...rule }));
-}
+/** A check without its level. Its endpoint is the one that its name begins with, unless it says others. */
+export type Rule = Omit<Check, 'level' | 'endpoints'> & Partial<Pick<Check, 'endpoints'>>;
 
 /** The same rules for each endpoint that converses. */
 export function rulesOfEachFormat(
   rules: (format: Format, endpoint: ReplyEndpoint) => readonly Rule[],
-  level: Level = 'formats',
-) {
-  return [chat, messages, responses].flatMap((format) =>
-    rulesOf([format.endpoint], rules(format, format.endpoint), level),
-  );
+): readonly Rule[] {
+  return [chat, messages, responses].flatMap((format) => rules(format, format.endpoint));
+}
+
+/** A rule on a statement of the specification. */
+export interface Promised extends Omit<Rule, 'rule' | 'source'> {
+  /** The heading under which the document lists it. */
+  readonly section: string;
+  /** As it stands there. It is the rule, unless that says more of what is tried. */
+  readonly says: string;
+  readonly rule?: string;
+}
+
+/** What this project's specification promises. */
+export function specifies(promises: readonly Promised[]): readonly Rule[] {
+  return promises.map(({ section, says, rule = says, ...check }) => {
+    return { ...check, rule, source: `spec-coverage.md, ${section}: ${says}` };
+  });
+}
+
+/** How to try a rule on what a client reads, whole and streamed, of an answer that the provider gives as scripted. */
+export function onReplies(
+  format: Format,
+  script: Script,
+  judge: (reply: Reply) => void,
+  prompt: Omit<Prompt, 'text'> = {},
+): Pick<Rule, 'needs' | 'run'> {
+  return {
+    needs: ['double'],
+    async run(scene) {
+      using scripted = doubleOf(scene).script(script);
+      await ofEach(bothWays, async (way) =>
+        judge(await converse(scene, format, way, { text: scripted.marker, ...prompt })),
+      );
+    },
+  };
+}
+
+/** What holds for the events of a stream as a whole. */
+export interface EventRule {
+  readonly name: string;
+  readonly rule: string;
+  readonly source: string;
+  judge(events: readonly Found[]): void;
+}
+
+/** @param parts of the answer; what the provider says by itself if there are none. */
+export function rulesOnEvents(
+  format: Format,
+  eventsIn: (stream: readonly ServerSentEvent[]) => readonly Found[],
+  rules: readonly EventRule[],
+  parts?: readonly Part[],
+): readonly Rule[] {
+  return rules.map(({ name, judge, ...rule }) => ({
+    ...rule,
+    name: `${format.endpoint}-stream-${name}`,
+    ...(parts && { needs: ['double'] }),
+    async run(scene) {
+      using scripted = parts && doubleOf(scene).script({ parts });
+      const prompt = scripted === undefined ? hello : { text: scripted.marker };
+      judge(eventsIn(await streamOf(scene, format, prompt)));
+    },
+  }));
 }
 
 /** For `ofEach`: whole and streamed. */

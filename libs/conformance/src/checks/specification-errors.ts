@@ -1,9 +1,13 @@
 import { gzipSync } from 'node:zlib';
-import { type Check, must } from '../check.ts';
+import { unknownModel } from '../double/refusals.ts';
 import { Found } from '../formats/found.ts';
-import type { Answer, Ask, Endpoint } from '../target/gateway-client.ts';
-import { goodBodies, type PostEndpoint, postEndpoints } from './good-bodies.ts';
-import { specifies } from './specification.ts';
+import { messagesErrorTypeOf } from '../formats/messages.ts';
+import { type Answer, type Ask, type Endpoint, isMessages } from '../target/gateway-client.ts';
+import { mustHaveStatus } from './errors.ts';
+import { goodBody, type PostEndpoint, postEndpoints } from './good-requests.ts';
+import { type Promised, specifies } from './rules.ts';
+
+type Body = Readonly<Record<string, unknown>>;
 
 interface Refusal {
   readonly name: string;
@@ -11,16 +15,9 @@ interface Refusal {
   readonly status: number;
   /** On the Messages endpoints the type of the status is in its place. */
   readonly code: string;
-  ask(model: string): Ask;
+  /** @param good a request that the endpoint takes. */
+  ask(good: Body): Ask;
 }
-
-const messagesTypes: Readonly<Record<number, string>> = {
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  404: 'not_found_error',
-  413: 'request_too_large',
-  429: 'rate_limit_error',
-};
 
 const noToken = { name: 'no-token', what: 'A request without a token', status: 401, code: 'unauthorized' };
 const wrongMethod = { name: 'wrong-method', what: 'A wrong method', status: 405, code: 'method_not_allowed' };
@@ -30,20 +27,15 @@ const mebibyte = 1_024 * 1_024;
 const sizesMiB: Readonly<Record<PostEndpoint, number>> = { chat: 16, messages: 16, 'count-tokens': 16, responses: 64 };
 
 /** What the gateway refuses by itself, with the status and code of its table. */
-export const specificationErrors: readonly Check[] = [
-  ...specifies(
-    [],
-    [
-      {
-        name: 'spec-unknown-path',
-        section: 'Endpoints in general',
-        says: 'An unknown path is 404 `not_found`.',
-        async run({ gateway }) {
-          mustHaveCode(await gateway.ask('models', { path: '/v1/conformance-no-such-path' }), 404, 'not_found');
-        },
-      },
-    ],
-  ),
+export const specificationErrors = specifies([
+  {
+    name: 'spec-unknown-path',
+    section: 'Endpoints in general',
+    says: 'An unknown path is 404 `not_found`.',
+    async run({ gateway }) {
+      mustHaveCode(await gateway.ask('models', { path: '/v1/conformance-no-such-path' }), 404, 'not_found');
+    },
+  },
   ...(['models', 'usage'] as const).flatMap((endpoint) =>
     refusals(endpoint, [
       { ...wrongMethod, ask: () => ({ method: 'DELETE' }) },
@@ -52,17 +44,17 @@ export const specificationErrors: readonly Check[] = [
   ),
   ...postEndpoints.flatMap((endpoint) => refusals(endpoint, refusalsOfPosts(endpoint))),
   ...refusals('chat', [
-    { ...invalid('several-choices', '`n` above 1'), ask: (model) => ({ body: { ...goodBodies.chat(model), n: 2 } }) },
+    { ...invalid('several-choices', '`n` above 1'), ask: (good) => ({ body: { ...good, n: 2 } }) },
     {
       ...invalid('unknown-effort', 'A `reasoning_effort` that there is not'),
-      ask: (model) => ({ body: { ...goodBodies.chat(model), reasoning_effort: 'conformance' } }),
+      ask: (good) => ({ body: { ...good, reasoning_effort: 'conformance' } }),
     },
     {
       name: 'file-part',
       what: 'A content part that is neither text nor image',
       status: 400,
       code: 'unsupported_content',
-      ask: (model) => ({
+      ask: ({ model }) => ({
         body: { model, messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-1' } }] }] },
       }),
     },
@@ -70,27 +62,25 @@ export const specificationErrors: readonly Check[] = [
   ...refusals('responses', [
     {
       ...invalid('text-as-input', 'An `input` that is a string'),
-      ask: (model) => ({ body: { model, input: 'Hello.' } }),
+      ask: ({ model }) => ({ body: { model, input: 'Hello.' } }),
     },
   ]),
-];
+]);
 
 function refusalsOfPosts(endpoint: PostEndpoint): readonly Refusal[] {
-  const body = goodBodies[endpoint];
-  const isMessages = endpoint === 'messages' || endpoint === 'count-tokens';
-  const encoded = (encoding: string) => (model: string) => ({
-    body: encoding === 'gzip' ? gzipSync(JSON.stringify(body(model))) : JSON.stringify(body(model)),
+  const encoded = (encoding: string) => (good: Body) => ({
+    body: encoding === 'gzip' ? gzipSync(JSON.stringify(good)) : JSON.stringify(good),
     headers: { 'content-encoding': encoding },
   });
   return [
-    { ...noToken, ask: (model) => ({ body: body(model), as: 'none' }) },
+    { ...noToken, ask: (body) => ({ body, as: 'none' }) },
     { ...wrongMethod, ask: () => ({ method: 'GET' }) },
     {
       name: 'unknown-model',
       what: 'A model that there is not',
       status: 404,
       code: 'model_not_found',
-      ask: () => ({ body: body('conformance-no-such-model') }),
+      ask: (good) => ({ body: { ...good, model: unknownModel } }),
     },
     {
       name: 'bad-json',
@@ -99,59 +89,54 @@ function refusalsOfPosts(endpoint: PostEndpoint): readonly Refusal[] {
       code: 'invalid_json',
       ask: () => ({ body: '{' }),
     },
-    { ...invalid('no-model', 'A request without `model`'), ask: () => ({ body: { ...body(''), model: undefined } }) },
+    { ...invalid('no-model', 'A request without `model`'), ask: (good) => ({ body: { ...good, model: undefined } }) },
     {
       name: 'unknown-encoding',
-      what: isMessages ? 'A compressed body' : 'A body in an unknown encoding',
+      what: isMessages(endpoint) ? 'A compressed body' : 'A body in an unknown encoding',
       status: 415,
       code: 'unsupported_encoding',
-      ask: encoded(isMessages ? 'gzip' : 'compress'),
+      ask: encoded(isMessages(endpoint) ? 'gzip' : 'compress'),
     },
     {
       name: 'large-body',
       what: `A body above ${sizesMiB[endpoint]} MiB`,
       status: 413,
       code: 'body_too_large',
-      ask: (model) => ({ body: { ...body(model), padding: 'x'.repeat(sizesMiB[endpoint] * mebibyte) } }),
+      ask: (good) => ({ body: { ...good, padding: 'x'.repeat(sizesMiB[endpoint] * mebibyte) } }),
     },
   ];
 }
 
-function refusals(endpoint: Endpoint, all: readonly Refusal[]): readonly Check[] {
-  const isMessages = endpoint === 'messages' || endpoint === 'count-tokens';
-  return specifies(
-    [endpoint],
-    all.map(({ name, what, status, code, ask }) => {
-      const word = isMessages ? (messagesTypes[status] ?? 'api_error') : code;
-      return {
-        name: `spec-${endpoint}-${name}`,
-        rule: `${what} is refused with ${status} and \`${word}\`.`,
-        section: 'Errors',
-        says: isMessages
-          ? 'The two shapes, and the Messages type for each status.'
-          : 'Every code of the table, on every route that can give it, and no other.',
-        async run(scene) {
-          const answer = await scene.gateway.ask(endpoint, ask(scene.modelOf(endpoint)));
-          if (isMessages) mustHaveType(answer, status);
-          else mustHaveCode(answer, status, code);
-        },
-      };
-    }),
-  );
+function refusals(endpoint: Endpoint, all: readonly Refusal[]): readonly Promised[] {
+  const isOfMessages = isMessages(endpoint);
+  return all.map(({ name, what, status, code, ask }) => ({
+    name: `spec-${endpoint}-${name}`,
+    rule: `${what} is refused with ${status} and \`${isOfMessages ? messagesErrorTypeOf(status) : code}\`.`,
+    section: 'Errors',
+    says: isOfMessages
+      ? 'The two shapes, and the Messages type for each status.'
+      : 'Every code of the table, on every route that can give it, and no other.',
+    async run(scene) {
+      const good = endpoint === 'models' || endpoint === 'usage' ? {} : goodBody(scene, endpoint);
+      const answer = await scene.gateway.ask(endpoint, ask(good));
+      if (isOfMessages) mustHaveType(answer, status);
+      else mustHaveCode(answer, status, code);
+    },
+  }));
 }
 
 /** `{error: {code, message}}`, with whatever else stands beside the code. */
 export function mustHaveCode(answer: Answer, status: number, code: string): void {
-  must(answer.status === status, `the status should be ${status}; it is ${answer.status}`);
+  mustHaveStatus(answer, status);
   const error = new Found(answer.json(), 'the answer').at('error');
   error.at('code').is(code);
   void error.at('message').name;
 }
 
 export function mustHaveType(answer: Answer, status: number): void {
-  must(answer.status === status, `the status should be ${status}; it is ${answer.status}`);
+  mustHaveStatus(answer, status);
   const body = new Found(answer.json(), 'the answer');
   body.at('type').is('error');
-  body.at('error', 'type').is(messagesTypes[status] ?? 'api_error');
+  body.at('error', 'type').is(messagesErrorTypeOf(status));
   void body.at('error', 'message').name;
 }

@@ -1,93 +1,80 @@
 import { setTimeout } from 'node:timers/promises';
 import { must, NotApplicable, type Scene } from '../check.ts';
 import { Found } from '../formats/found.ts';
-import type { Answer, Ask, Endpoint } from '../target/gateway-client.ts';
-import { goodBodies, postEndpoints } from './good-bodies.ts';
+import { type Answer, type Ask, type Endpoint, isMessages } from '../target/gateway-client.ts';
+import { mustHaveStatus } from './errors.ts';
+import { goodBody, postEndpoints } from './good-requests.ts';
 import { untilRefused, waitOf } from './operations-limits.ts';
-import { specifies } from './specification.ts';
+import { type Promised, specifies } from './rules.ts';
 import { mustHaveCode, mustHaveType } from './specification-errors.ts';
 
 const names = ['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}-requests`);
 const duration = /^(?=.)(\d+h)?(\d+m)?(\d+s)?$/;
+
 /** A token with a limit of requests per minute sees how it stands. The last ones use the limit up. */
-export const specificationLimits = [
-  ...postEndpoints.flatMap((endpoint) =>
-    specifies(
-      [endpoint],
-      [
-        {
-          name: `spec-${endpoint}-limit-headers`,
-          section: 'Limits',
-          says: 'Rate-limit headers on every answer of the four endpoints, errors and 429s included, and before a stream starts; nowhere else.',
-          needs: ['limited-token'],
-          timeoutMs: 80_000,
-          async run(scene) {
-            const body = goodBodies[endpoint](scene.modelOf(endpoint));
-            let [left, after] = [0, 0];
-            // Between two requests an older one may be a minute old.
-            for (let tries = 0; tries < 3 && after !== left - 1; tries++) {
-              left = remainingIn(await askAdmitted(scene, endpoint, { body }), scene);
-              const refused = await askAdmitted(scene, endpoint, { body: '{' });
-              must(refused.status === 400, `the status should be 400; it is ${refused.status}`);
-              after = remainingIn(refused, scene);
-            }
-            must(after === left - 1, `a request with 400 should take one of ${left}; ${after} are left`);
-          },
-        },
-      ],
-    ),
-  ),
-  ...specifies(
-    ['chat', 'usage', 'models'],
-    [
-      {
-        name: 'spec-usage-takes-no-slot',
-        section: 'GET /v1/usage',
-        says: 'Counts toward no limit.',
-        needs: ['limited-token'],
-        timeoutMs: 80_000,
-        async run(scene) {
-          const body = goodBodies.chat(scene.modelOf('chat'));
-          const before = remainingIn(await askAdmitted(scene, 'chat', { body }), scene);
-          for (const endpoint of ['usage', 'usage', 'models'] as const) {
-            const { headers } = await scene.gateway.ask(endpoint, {
-              as: endpoint === 'usage' ? 'limited-token' : 'token',
-            });
-            const found = names.find((name) => name in headers);
-            must(found === undefined, `${found} should not be in the answer of ${endpoint}`);
-          }
-          const after = remainingIn(await askAdmitted(scene, 'chat', { body }), scene);
-          must(after >= before - 1, `one slot should be taken; ${before - after} are`);
-        },
+export const specificationLimits = specifies([
+  ...postEndpoints.map(
+    (endpoint): Promised => ({
+      name: `spec-${endpoint}-limit-headers`,
+      section: 'Limits',
+      says: 'Rate-limit headers on every answer of the four endpoints, errors and 429s included, and before a stream starts; nowhere else.',
+      needs: ['limited-token'],
+      timeoutMs: 80_000,
+      async run(scene) {
+        const body = goodBody(scene, endpoint);
+        let [left, after] = [0, 0];
+        // Between two requests an older one may be a minute old.
+        for (let tries = 0; tries < 3 && after !== left - 1; tries++) {
+          left = remainingIn(await askAdmitted(scene, endpoint, { body }), scene);
+          const refused = await askAdmitted(scene, endpoint, { body: '{' });
+          mustHaveStatus(refused, 400);
+          after = remainingIn(refused, scene);
+        }
+        must(after === left - 1, `a request with 400 should take one of ${left}; ${after} are left`);
       },
-    ],
+    }),
   ),
-  ...postEndpoints.flatMap((endpoint) =>
-    specifies(
-      [endpoint],
-      [
-        {
-          name: `spec-${endpoint}-limit-refusal`,
-          section: 'Limits',
-          says: '429 over a token limit: `retry-after`, code, `limit`, `retryAt`; on Messages the type `rate_limit_error`.',
-          needs: ['limited-token'],
-          async run(scene) {
-            const body = goodBodies[endpoint](scene.modelOf(endpoint));
-            const refused = await untilRefused(scene, () => scene.gateway.ask(endpoint, { body, as: 'limited-token' }));
-            must(remainingIn(refused, scene) === 0, 'nothing of the limit should be left');
-            const seconds = waitOf(refused);
-            if (endpoint === 'messages' || endpoint === 'count-tokens') return mustHaveType(refused, 429);
-            mustHaveCode(refused, 429, 'rate_limit_exceeded');
-            const error = new Found(refused.json(), 'the answer').at('error');
-            error.at('limit').is('requests_per_minute');
-            const offMs = Date.parse(error.at('retryAt').name) - (Date.now() + seconds * 1_000);
-            must(Math.abs(offMs) < 3_000, `retryAt should be ${seconds} s away, as retry-after; it is ${offMs} ms off`);
-          },
-        },
-      ],
-    ),
+  {
+    name: 'spec-usage-takes-no-slot',
+    endpoints: ['chat', 'usage', 'models'],
+    section: 'GET /v1/usage',
+    says: 'Counts toward no limit.',
+    needs: ['limited-token'],
+    timeoutMs: 80_000,
+    async run(scene) {
+      const body = goodBody(scene, 'chat');
+      const before = remainingIn(await askAdmitted(scene, 'chat', { body }), scene);
+      for (const endpoint of ['usage', 'usage', 'models'] as const) {
+        const { headers } = await scene.gateway.ask(endpoint, {
+          as: endpoint === 'usage' ? 'limited-token' : 'token',
+        });
+        const found = names.find((name) => name in headers);
+        must(found === undefined, `${found} should not be in the answer of ${endpoint}`);
+      }
+      const after = remainingIn(await askAdmitted(scene, 'chat', { body }), scene);
+      must(after >= before - 1, `one slot should be taken; ${before - after} are`);
+    },
+  },
+  ...postEndpoints.map(
+    (endpoint): Promised => ({
+      name: `spec-${endpoint}-limit-refusal`,
+      section: 'Limits',
+      says: '429 over a token limit: `retry-after`, code, `limit`, `retryAt`; on Messages the type `rate_limit_error`.',
+      needs: ['limited-token'],
+      async run(scene) {
+        const refused = await untilRefused(scene, endpoint);
+        must(remainingIn(refused, scene) === 0, 'nothing of the limit should be left');
+        const seconds = waitOf(refused);
+        if (isMessages(endpoint)) return mustHaveType(refused, 429);
+        mustHaveCode(refused, 429, 'rate_limit_exceeded');
+        const error = new Found(refused.json(), 'the answer').at('error');
+        error.at('limit').is('requests_per_minute');
+        const offMs = Date.parse(error.at('retryAt').name) - (Date.now() + seconds * 1_000);
+        must(Math.abs(offMs) < 3_000, `retryAt should be ${seconds} s away, as retry-after; it is ${offMs} ms off`);
+      },
+    }),
   ),
-];
+]);
 
 /** Waits once for the limit, which other checks may have used up. */
 async function askAdmitted(scene: Scene, endpoint: Endpoint, ask: Ask): Promise<Answer> {

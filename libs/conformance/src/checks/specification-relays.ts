@@ -5,200 +5,182 @@ import { doubleOf } from '../formats/format.ts';
 import { Found, shown } from '../formats/found.ts';
 import { messages } from '../formats/messages.ts';
 import { responses } from '../formats/responses.ts';
-import { goodBodies } from './good-bodies.ts';
-import { specifies } from './specification.ts';
+import { mustHaveStatus } from './errors.ts';
+import { goodBody, untilServed } from './good-requests.ts';
+import { specifies } from './rules.ts';
 import { mustHaveCode } from './specification-errors.ts';
-import { untilServed } from './until-served.ts';
 
 const providerText = 'conformance words of the provider';
 
 /** What of a request reaches the provider, and what of the provider's words reaches the client. */
-export const specificationRelays = [
-  ...specifies(
-    ['messages'],
-    [
-      {
-        name: 'spec-messages-request-is-unchanged',
-        section: 'POST /v1/messages',
-        says: '`model` is resolved, every other field is forwarded unchanged.',
-        needs: ['double'],
-        async run(scene) {
-          const sent = {
-            stop_sequences: ['END'],
-            metadata: { user_id: 'u' },
-            temperature: 0.5,
-            conformance: [1, null],
-          };
-          const { body } = await reached(scene, 'messages', (text) => ({
-            ...messages.request(scene.modelOf('messages'), { text, system: 'Be short.' }),
-            ...sent,
-          }));
-          const found = new Found(body, "the provider's request");
-          for (const [name, value] of Object.entries(sent)) mustBe(found.at(name), value);
-          mustBe(found.at('system'), 'Be short.');
-        },
-      },
-      {
-        name: 'spec-messages-headers',
-        section: 'POST /v1/messages',
-        says: '`partner-version` (default `2023-06-01`) and `partner-beta` are forwarded, no other header is.',
-        needs: ['double'],
-        async run(scene) {
-          for (const spelling of ['partner', 'anthropic']) {
-            const own = { 'anthropic-version': undefined, 'x-conformance': 'of the client', cookie: 'a=b' };
-            const version = spelling === 'partner' ? { 'partner-version': '2023-06-01' } : {};
-            const { headers } = await reached(
-              scene,
-              'messages',
-              (text) => messages.request(scene.modelOf('messages'), { text }),
-              { ...own, ...version, [`${spelling}-beta`]: 'conformance-2026-01-01' },
-            );
-            const values = Object.values(headers).join(' ');
-            must(values.includes('2023-06-01'), `${spelling}: the version 2023-06-01 should reach the provider`);
-            must(values.includes('conformance-2026-01-01'), `${spelling}: the beta should reach the provider`);
-            const other = ['x-conformance', 'cookie'].find((name) => name in headers);
-            must(other === undefined, `${other} should not reach the provider`);
-          }
-        },
-      },
-      {
-        name: 'spec-messages-provider-error',
-        section: 'Errors',
-        says: "On `/v1/messages` a provider's error has its status and the generic body.",
-        needs: ['double'],
-        async run(scene) {
-          const answer = await refused(scene, 'messages', { kind: 'refuse', status: 400, message: providerText });
-          must(answer.status === 400, `the status should be 400; it is ${answer.status}`);
-          const error = new Found(answer.json(), 'the answer').at('error');
-          error.at('type').is('api_error');
-          error.at('code').is('subscription_upstream_error');
-          mustNotQuote(answer.text);
-        },
-      },
-      {
-        name: 'spec-messages-stream-error',
-        section: 'Events',
-        says: "Messages: a provider's error mid-stream becomes an `error` event with a generic message.",
-        needs: ['double'],
-        alone: true,
-        async run(scene) {
-          const data = await dataOfFailing(scene, 'messages');
-          must(
-            data.some((text) => text.includes('"error"')),
-            'an error event should come',
-          );
-          mustNotQuote(data.join('\n'));
-        },
-      },
-    ],
-  ),
-  ...specifies(
-    ['chat'],
-    [
-      {
-        name: 'spec-chat-upstream-rejected',
-        section: 'Errors',
-        says: "`upstream_rejected` has the provider's status.",
-        needs: ['double'],
-        async run(scene) {
-          for (const status of [400, 422]) {
-            const answer = await refused(scene, 'chat', { kind: 'refuse', status, message: providerText });
-            mustHaveCode(answer, status, 'upstream_rejected');
-            mustNotQuote(answer.text);
-          }
-        },
-      },
-      {
-        name: 'spec-chat-stream-error',
-        section: 'Events',
-        says: 'Chat: an answer that breaks off ends with one error and without `[DONE]`.',
-        needs: ['double'],
-        alone: true,
-        async run(scene) {
-          const data = await dataOfFailing(scene, 'chat');
-          const errors = data.filter((text) => text.startsWith('{"error"'));
-          must(
-            errors.length === 1 && errors[0] === data.at(-1),
-            `the last event should be the one error; it is ${data.at(-1)}`,
-          );
-          const error = new Found(JSON.parse(errors[0] ?? ''), 'the last event').at('error');
-          void [error.at('code').name, error.at('message').name];
-          mustNotQuote(data.join('\n'));
-        },
-      },
-    ],
-  ),
-  ...specifies(
-    ['responses'],
-    [
-      {
-        name: 'spec-responses-request',
-        section: 'POST /v1/responses',
-        says: '`stream` set to true, `store` to false, `max_output_tokens` and `client_metadata` removed, the rest passed on.',
-        needs: ['double'],
-        async run(scene) {
-          const { body } = await reached(scene, 'responses', (text) => ({
-            ...responses.request(scene.modelOf('responses'), { text, maxTokens: 99, system: 'Be short.' }),
-            ...{ store: true, stream: false, client_metadata: { a: 'b' }, conformance: [1, null] },
-          }));
-          const found = new Found(body, "the provider's request");
-          found.at('stream').is(true);
-          found.at('store').is(false);
-          found.at('instructions').is('Be short.');
-          mustBe(found.at('conformance'), [1, null]);
-          for (const name of ['max_output_tokens', 'client_metadata']) {
-            if (found.at(name).value !== undefined) throw found.at(name).not('removed');
-          }
-        },
-      },
-      {
-        name: 'spec-responses-always-streams',
-        section: 'POST /v1/responses',
-        says: 'Always `text/event-stream` of Responses events.',
-        async run(scene) {
-          const answer = await scene.gateway.stream('responses', {
-            body: goodBodies.responses(scene.modelOf('responses')),
-          });
-          const { events } = await answer.all();
-          const type = answer.headers['content-type'];
-          must(
-            type?.startsWith('text/event-stream') === true,
-            `content-type should be text/event-stream; it is ${type}`,
-          );
-          must(events.at(-1)?.event === 'response.completed', 'the last event should be response.completed');
-        },
-      },
-      {
-        name: 'spec-responses-provider-error',
-        section: 'POST /v1/responses',
-        says: 'Other provider errors come back unchanged, with status and body.',
-        needs: ['double'],
-        async run(scene) {
-          const answer = await refused(scene, 'responses', { kind: 'refuse', status: 422, message: providerText });
-          must(answer.status === 422, `the status should be 422; it is ${answer.status}`);
-          new Found(answer.json(), 'the answer').at('error', 'message').is(providerText);
-        },
-      },
-      {
-        name: 'spec-responses-session-stays',
-        section: 'POST /v1/responses',
-        says: '`session-id`, else `prompt_cache_key`, keeps related requests on one account.',
-        needs: ['second-account'],
-        alone: true,
-        async run(scene) {
-          for (const more of [{}, { prompt_cache_key: 'conformance' }]) {
-            using scripted = doubleOf(scene).script({});
-            const headers = 'prompt_cache_key' in more ? {} : { 'session-id': 'conformance' };
-            const body = { ...responses.request(scene.modelOf('responses'), { text: scripted.marker }), ...more };
-            for (let requests = 0; requests < 6; requests++) await scene.gateway.ask('responses', { body, headers });
-            const accounts = new Set(scripted.received.map(({ credential }) => credential));
-            must(accounts.size === 1, `six requests should go to one account; they go to ${accounts.size}`);
-          }
-        },
-      },
-    ],
-  ),
-];
+export const specificationRelays = specifies([
+  {
+    name: 'spec-messages-request-is-unchanged',
+    section: 'POST /v1/messages',
+    says: '`model` is resolved, every other field is forwarded unchanged.',
+    needs: ['double'],
+    async run(scene) {
+      const sent = {
+        stop_sequences: ['END'],
+        metadata: { user_id: 'u' },
+        temperature: 0.5,
+        conformance: [1, null],
+      };
+      const { body } = await reached(scene, 'messages', (text) => ({
+        ...messages.request(scene.modelOf('messages'), { text, system: 'Be short.' }),
+        ...sent,
+      }));
+      const found = new Found(body, "the provider's request");
+      for (const [name, value] of Object.entries(sent)) mustBe(found.at(name), value);
+      mustBe(found.at('system'), 'Be short.');
+    },
+  },
+  {
+    name: 'spec-messages-headers',
+    section: 'POST /v1/messages',
+    says: '`partner-version` (default `2023-06-01`) and `partner-beta` are forwarded, no other header is.',
+    needs: ['double'],
+    async run(scene) {
+      for (const spelling of ['partner', 'anthropic']) {
+        const own = { 'anthropic-version': undefined, 'x-conformance': 'of the client', cookie: 'a=b' };
+        const version = spelling === 'partner' ? { 'partner-version': '2023-06-01' } : {};
+        const { headers } = await reached(
+          scene,
+          'messages',
+          (text) => messages.request(scene.modelOf('messages'), { text }),
+          { ...own, ...version, [`${spelling}-beta`]: 'conformance-2026-01-01' },
+        );
+        const values = Object.values(headers).join(' ');
+        must(values.includes('2023-06-01'), `${spelling}: the version 2023-06-01 should reach the provider`);
+        must(values.includes('conformance-2026-01-01'), `${spelling}: the beta should reach the provider`);
+        const other = ['x-conformance', 'cookie'].find((name) => name in headers);
+        must(other === undefined, `${other} should not reach the provider`);
+      }
+    },
+  },
+  {
+    name: 'spec-messages-provider-error',
+    section: 'Errors',
+    says: "On `/v1/messages` a provider's error has its status and the generic body.",
+    needs: ['double'],
+    async run(scene) {
+      const answer = await refused(scene, 'messages', { kind: 'refuse', status: 400, message: providerText });
+      mustHaveStatus(answer, 400);
+      const error = new Found(answer.json(), 'the answer').at('error');
+      error.at('type').is('api_error');
+      error.at('code').is('subscription_upstream_error');
+      mustNotQuote(answer.text);
+    },
+  },
+  {
+    name: 'spec-messages-stream-error',
+    section: 'Events',
+    says: "Messages: a provider's error mid-stream becomes an `error` event with a generic message.",
+    needs: ['double'],
+    alone: true,
+    async run(scene) {
+      const data = await dataOfFailing(scene, 'messages');
+      must(
+        data.some((text) => text.includes('"error"')),
+        'an error event should come',
+      );
+      mustNotQuote(data.join('\n'));
+    },
+  },
+  {
+    name: 'spec-chat-upstream-rejected',
+    section: 'Errors',
+    says: "`upstream_rejected` has the provider's status.",
+    needs: ['double'],
+    async run(scene) {
+      for (const status of [400, 422]) {
+        const answer = await refused(scene, 'chat', { kind: 'refuse', status, message: providerText });
+        mustHaveCode(answer, status, 'upstream_rejected');
+        mustNotQuote(answer.text);
+      }
+    },
+  },
+  {
+    name: 'spec-chat-stream-error',
+    section: 'Events',
+    says: 'Chat: an answer that breaks off ends with one error and without `[DONE]`.',
+    needs: ['double'],
+    alone: true,
+    async run(scene) {
+      const data = await dataOfFailing(scene, 'chat');
+      const errors = data.filter((text) => text.startsWith('{"error"'));
+      must(
+        errors.length === 1 && errors[0] === data.at(-1),
+        `the last event should be the one error; it is ${data.at(-1)}`,
+      );
+      const error = new Found(JSON.parse(errors[0] ?? ''), 'the last event').at('error');
+      void [error.at('code').name, error.at('message').name];
+      mustNotQuote(data.join('\n'));
+    },
+  },
+  {
+    name: 'spec-responses-request',
+    section: 'POST /v1/responses',
+    says: '`stream` set to true, `store` to false, `max_output_tokens` and `client_metadata` removed, the rest passed on.',
+    needs: ['double'],
+    async run(scene) {
+      const { body } = await reached(scene, 'responses', (text) => ({
+        ...responses.request(scene.modelOf('responses'), { text, maxTokens: 99, system: 'Be short.' }),
+        ...{ store: true, stream: false, client_metadata: { a: 'b' }, conformance: [1, null] },
+      }));
+      const found = new Found(body, "the provider's request");
+      found.at('stream').is(true);
+      found.at('store').is(false);
+      found.at('instructions').is('Be short.');
+      mustBe(found.at('conformance'), [1, null]);
+      for (const name of ['max_output_tokens', 'client_metadata']) {
+        if (found.at(name).value !== undefined) throw found.at(name).not('removed');
+      }
+    },
+  },
+  {
+    name: 'spec-responses-always-streams',
+    section: 'POST /v1/responses',
+    says: 'Always `text/event-stream` of Responses events.',
+    async run(scene) {
+      const answer = await scene.gateway.stream('responses', {
+        body: goodBody(scene, 'responses'),
+      });
+      const { events } = await answer.all();
+      const type = answer.headers['content-type'];
+      must(type?.startsWith('text/event-stream') === true, `content-type should be text/event-stream; it is ${type}`);
+      must(events.at(-1)?.event === 'response.completed', 'the last event should be response.completed');
+    },
+  },
+  {
+    name: 'spec-responses-provider-error',
+    section: 'POST /v1/responses',
+    says: 'Other provider errors come back unchanged, with status and body.',
+    needs: ['double'],
+    async run(scene) {
+      const answer = await refused(scene, 'responses', { kind: 'refuse', status: 422, message: providerText });
+      mustHaveStatus(answer, 422);
+      new Found(answer.json(), 'the answer').at('error', 'message').is(providerText);
+    },
+  },
+  {
+    name: 'spec-responses-session-stays',
+    section: 'POST /v1/responses',
+    says: '`session-id`, else `prompt_cache_key`, keeps related requests on one account.',
+    needs: ['second-account'],
+    alone: true,
+    async run(scene) {
+      for (const more of [{}, { prompt_cache_key: 'conformance' }]) {
+        using scripted = doubleOf(scene).script({});
+        const headers = 'prompt_cache_key' in more ? {} : { 'session-id': 'conformance' };
+        const body = { ...responses.request(scene.modelOf('responses'), { text: scripted.marker }), ...more };
+        for (let requests = 0; requests < 6; requests++) await scene.gateway.ask('responses', { body, headers });
+        const accounts = new Set(scripted.received.map(({ credential }) => credential));
+        must(accounts.size === 1, `six requests should go to one account; they go to ${accounts.size}`);
+      }
+    },
+  },
+]);
 
 type Relayed = 'chat' | 'messages' | 'responses';
 
@@ -229,14 +211,13 @@ async function dataOfFailing(scene: Scene, endpoint: Relayed): Promise<readonly 
   const stream = await scene.gateway.stream(endpoint, {
     body: { ...bodyWith(scene, endpoint, scripted.marker), stream: true },
   });
-  must(stream.status === 200, `the status should be 200; it is ${stream.status}`);
+  mustHaveStatus(stream, 200);
   const { events } = await stream.all();
   return events.map(({ data }) => data);
 }
 
 function bodyWith(scene: Scene, endpoint: Relayed, text: string): object {
-  const body = goodBodies[endpoint](scene.modelOf(endpoint));
-  return JSON.parse(JSON.stringify(body).replace('Say hello.', text));
+  return JSON.parse(JSON.stringify(goodBody(scene, endpoint)).replace('Say hello.', text));
 }
 
 function mustNotQuote(text: string): void {

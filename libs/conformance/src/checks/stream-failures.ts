@@ -1,12 +1,12 @@
 import { must, NotApplicable, type Scene } from '../check.ts';
 import type { Fault } from '../double/script.ts';
-import { doubleOf, type Format, openStream, type ReplyEndpoint } from '../formats/format.ts';
+import { ask, askStream, doubleOf, type Format, openStream, type ReplyEndpoint } from '../formats/format.ts';
 import { Found } from '../formats/found.ts';
 import type { ServerSentEvent } from '../target/gateway-client.ts';
 import { mustHaveErrorShape } from './errors.ts';
+import { untilServed } from './good-requests.ts';
 import { type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
-import { untilServed } from './until-served.ts';
 
 const text = Array.from({ length: 40 }, (_, word) => `word${word}`).join(' ');
 
@@ -104,8 +104,7 @@ export const streamFailures = rulesOfEachFormat((format, endpoint): readonly Rul
     async run(scene) {
       const fault: Fault = { kind: 'refuse', status: 400, message: 'This can not be answered.' };
       using scripted = doubleOf(scene).script({ fault });
-      const body = format.request(scene.modelOf(endpoint), { text: scripted.marker });
-      const answer = await scene.gateway.ask(endpoint, { body });
+      const answer = await ask(scene, format, { text: scripted.marker });
       must(answer.status >= 400, `the status should be 400 or more; it is ${answer.status}`);
       mustHaveErrorShape(endpoint, answer);
     },
@@ -126,7 +125,6 @@ async function mustShowFailure(scene: Scene, format: Format, fault: Fault): Prom
 async function failed(scene: Scene, format: Format, fault: Fault) {
   await untilServed(scene, format.endpoint);
   using scripted = doubleOf(scene).script({ parts: [{ kind: 'text', text }], fault, eventEveryMs: 5 });
-  const body = { ...format.request(scene.modelOf(format.endpoint), { text: scripted.marker }), stream: true };
-  const stream = await scene.gateway.stream(format.endpoint, { body });
+  const stream = await askStream(scene, format, { text: scripted.marker });
   return { ...(await stream.all()), isRefused: stream.status >= 400 };
 }

@@ -1,7 +1,7 @@
 import { must } from '../check.ts';
-import { converse, doubleOf } from '../formats/format.ts';
+import type { Part } from '../double/script.ts';
 import { shown } from '../formats/found.ts';
-import { bothWays, ofEach, rulesOfEachFormat } from './rules.ts';
+import { onReplies, type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
 
 interface TextCase {
@@ -36,23 +36,19 @@ const cases: readonly TextCase[] = [
 
 /** What the provider wrote is what the client reads. */
 export const texts = rulesOfEachFormat((format, endpoint) =>
-  cases.map(({ name, what, pieces }) => ({
-    name: `${endpoint}-${name}`,
-    rule: `${what}, whole and streamed.`,
-    source: sources.stream[endpoint],
-    needs: ['double'],
-    async run(scene) {
-      const written = pieces.join('');
-      using scripted = doubleOf(scene).script({
-        parts: written === '' ? [] : [{ kind: 'text', text: written, pieces }],
-      });
-      await ofEach(bothWays, async (way) => {
-        const { text, finish } = await converse(scene, format, way, { text: scripted.marker });
+  cases.map(({ name, what, pieces }): Rule => {
+    const written = pieces.join('');
+    const parts: readonly Part[] = written === '' ? [] : [{ kind: 'text', text: written, pieces }];
+    return {
+      name: `${endpoint}-${name}`,
+      rule: `${what}, whole and streamed.`,
+      source: sources.stream[endpoint],
+      ...onReplies(format, { parts }, ({ text, finish }) => {
         must(text === written, difference(text, written));
         must(finish === 'stop', `the answer should end as one that is complete; it ends with ${finish}`);
-      });
-    },
-  })),
+      }),
+    };
+  }),
 );
 
 function difference(read: string, written: string): string {

@@ -1,7 +1,8 @@
-import { must, type Scene } from '../check.ts';
-import { converse, doubleOf, type Format, hello, type Prompt, type ReplyEndpoint } from '../formats/format.ts';
+import { must, NotApplicable, type Scene } from '../check.ts';
+import { ask, converse, doubleOf, type Format, hello, type Prompt, type ReplyEndpoint } from '../formats/format.ts';
 import { shown } from '../formats/found.ts';
 import { type ProviderRequest, requestThatReached } from '../formats/provider-request.ts';
+import { mustAnswerWith } from './errors.ts';
 import { ofEach, type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
 import { weather } from './tool-calls.ts';
@@ -155,12 +156,9 @@ export const toTheProvider = rulesOfEachFormat((format, endpoint): readonly Rule
     // Some live models can not be made to call a tool.
     needs: ['double'],
     run: (scene) =>
-      ofEach(Object.fromEntries(choices[endpoint].map((more) => [JSON.stringify(more), more])), async (more) => {
-        const prompt = { ...hello, tools: [weather], more };
-        const body = format.request(scene.modelOf(endpoint), prompt);
-        const { status, text } = await scene.gateway.ask(endpoint, { body });
-        must(status === 200, `the status should be 200; it is ${status}: ${text.slice(0, 200)}`);
-      }),
+      ofEach(Object.fromEntries(choices[endpoint].map((more) => [JSON.stringify(more), more])), async (more) =>
+        mustAnswerWith(await ask(scene, format, { ...hello, tools: [weather], more }), 200),
+      ),
   },
 ]);
 
@@ -169,6 +167,16 @@ export async function whatReached(scene: Scene, format: Format, prompt: Omit<Pro
   using scripted = doubleOf(scene).script({ parts: [{ kind: 'text', text: '{}' }] });
   await converse(scene, format, 'stream', { ...prompt, text: `Read this. ${scripted.marker}` });
   return requestThatReached(scripted);
+}
+
+/** @throws NotApplicable where the gateway asks the provider in another format, which may not have the fields. */
+export async function reachedInSameFormat(scene: Scene, format: Format, prompt: Omit<Prompt, 'text'>) {
+  return inFormat(format, await whatReached(scene, format, prompt));
+}
+
+export function inFormat({ endpoint }: Format, request: ProviderRequest): ProviderRequest {
+  if (request.format !== endpoint) throw new NotApplicable('the provider is asked in another format');
+  return request;
 }
 
 function mustBe(what: string, found: unknown, expected: unknown): void {

@@ -1,8 +1,8 @@
 import { must } from '../check.ts';
 import type { Part } from '../double/script.ts';
-import { converse, doubleOf, type Tool } from '../formats/format.ts';
+import type { Reply, Tool } from '../formats/format.ts';
 import { Found, shown } from '../formats/found.ts';
-import { bothWays, ofEach, rulesOfEachFormat } from './rules.ts';
+import { onReplies, type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
 
 export const weather: Tool = {
@@ -55,24 +55,22 @@ const cases: readonly { readonly name: string; readonly what: string; readonly p
 
 /** What the model calls is what the client reads. */
 export const toolCalls = rulesOfEachFormat((format, endpoint) =>
-  cases.map(({ name, what, parts }) => ({
-    name: `${endpoint}-${name}`,
-    rule: `${what}, whole and streamed.`,
-    source: sources.tools[endpoint],
-    needs: ['double'],
-    async run(scene) {
-      using scripted = doubleOf(scene).script({ parts });
-      const made = parts.filter((part) => part.kind === 'tool-call').map((one) => [one.name, inputOf(one.arguments)]);
-      await ofEach(bothWays, async (way) => {
-        const reply = await converse(scene, format, way, { text: scripted.marker, tools: [weather, clock] });
-        const read = reply.toolCalls.map((one) => [one.name, inputOf(one.arguments)]);
-        const isSame = JSON.stringify(read) === JSON.stringify(made);
-        must(isSame, `the calls should be ${shown(made)}; they are ${shown(read)}`);
-        const ids = new Set(reply.toolCalls.map(({ id }) => id));
-        must(ids.size === made.length, `each call should have an id of its own; they are ${[...ids].join(', ')}`);
-      });
-    },
-  })),
+  cases.map(({ name, what, parts }): Rule => {
+    const made = parts.filter((part) => part.kind === 'tool-call').map((one) => [one.name, inputOf(one.arguments)]);
+    const judge = ({ toolCalls }: Reply) => {
+      const read = toolCalls.map((one) => [one.name, inputOf(one.arguments)]);
+      const isSame = JSON.stringify(read) === JSON.stringify(made);
+      must(isSame, `the calls should be ${shown(made)}; they are ${shown(read)}`);
+      const ids = new Set(toolCalls.map(({ id }) => id));
+      must(ids.size === made.length, `each call should have an id of its own; they are ${[...ids].join(', ')}`);
+    };
+    return {
+      name: `${endpoint}-${name}`,
+      rule: `${what}, whole and streamed.`,
+      source: sources.tools[endpoint],
+      ...onReplies(format, { parts }, judge, { tools: [weather, clock] }),
+    };
+  }),
 );
 
 function inputOf(json: string): unknown {

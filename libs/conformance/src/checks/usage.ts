@@ -1,5 +1,13 @@
 import { must, type Scene } from '../check.ts';
-import { converse, doubleOf, type Format, hello, type ReplyEndpoint, type ReplyUsage } from '../formats/format.ts';
+import {
+  converse,
+  doubleOf,
+  type Format,
+  hello,
+  type ReplyEndpoint,
+  type ReplyUsage,
+  type Way,
+} from '../formats/format.ts';
 import { bothWays, ofEach, type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
 
@@ -51,7 +59,7 @@ async function onUsage(scene: Scene, format: Format, judge: (usage: ReplyUsage) 
   await ofEach(bothWays, async (way) => judge(await usageOf(scene, format, way, scripted.marker)));
 }
 
-async function usageOf(scene: Scene, format: Format, way: 'whole' | 'stream', text: string): Promise<ReplyUsage> {
+async function usageOf(scene: Scene, format: Format, way: Way, text: string): Promise<ReplyUsage> {
   const more = way === 'stream' ? format.asksForUsage : {};
   const { usage: found } = await converse(scene, format, way, { ...hello, text, more });
   must(found !== undefined, 'the answer should have usage; it has none');

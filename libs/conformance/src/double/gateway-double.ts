@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import express, { type Request, type Response } from 'express';
-import type { Endpoint } from '../target/gateway-client.ts';
+import { messagesErrorTypeOf } from '../formats/messages.ts';
+import { type Endpoint, isMessages } from '../target/gateway-client.ts';
 import type { Frame } from './formats/provider-format.ts';
 import { Accounts, type ProviderAnswer } from './gateway-double/accounts.ts';
-import { type Call, classes, endpointOf, isMessages, Refusal, readCall, tokenOf } from './gateway-double/call.ts';
+import { type Call, classes, endpointOf, Refusal, readCall, tokenOf } from './gateway-double/call.ts';
 import { Ledger, providerOf } from './gateway-double/ledger.ts';
 import type { Misbehaviour, Model, ProviderAsk, RuleName, WholeAnswer } from './gateway-double/planted-fault.ts';
 import { countsIn, onlyCompletion, relayEvents } from './gateway-double/relay-events.ts';
@@ -143,17 +144,9 @@ function askOf({ endpoint, request, body, model }: Call): ProviderAsk {
   return { headers: {}, body: { ...kept, model, stream: true, store: false } };
 }
 
-const types: Readonly<Record<number, string>> = {
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  404: 'not_found_error',
-  413: 'request_too_large',
-  429: 'rate_limit_error',
-};
-
 function refusalAnswer({ status, code, message, more, headers }: Refusal, endpoint: Endpoint): WholeAnswer {
   const body = isMessages(endpoint)
-    ? { type: 'error', error: { type: types[status] ?? 'api_error', message } }
+    ? { type: 'error', error: { type: messagesErrorTypeOf(status), message } }
     : { error: { code, message, ...more } };
   return { status, headers, body };
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { formatChecks } from '../all-checks.ts';
 import type { Check } from '../check.ts';
-import { formatChecks } from '../checks/index.ts';
 import type { ProviderDouble } from '../double/provider-double.ts';
 import { startProviderDouble } from '../double/start-provider-double.ts';
 import type { Result } from '../report/result.ts';

@@ -1,15 +1,19 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { type Dispatcher, request as send } from 'undici';
+import { endpointNamedBy } from '../check.ts';
 import { type Listening, listenOnLoopback } from '../double/listen-on-loopback.ts';
-import { type Endpoint, paths } from '../target/gateway-client.ts';
+import { paths } from '../target/gateway-client.ts';
 
-/** One way in which a gateway goes wrong between a client and its provider. Bodies are changed as text. */
-export interface Fault {
+/** One way in which a gateway goes wrong between a client and its provider. */
+export interface Fault extends Change {
   /** `ends streams without [DONE]`. */
   readonly name: string;
-  readonly endpoint: Endpoint;
   /** The check that must find it. */
   readonly foundBy: string;
+}
+
+/** What becomes of a request and its answer. Bodies are changed as text. */
+export interface Change {
   /** In place of asking the provider, for requests that it does not know what to do with. */
   refuses?(request: ClientRequest): { readonly status: number; readonly body: string } | undefined;
   /** What the provider is asked. */
@@ -41,10 +45,10 @@ export interface Frame {
 /** A gateway that passes on what it should, and nothing else; but for the fault, if there is one. */
 export async function startFaultyGateway(providerUrl: string, fault?: Fault): Promise<Listening> {
   return await listenOnLoopback(async (request, response) => {
-    const isConcerned = fault !== undefined && pathOf(request) === paths[fault.endpoint];
-    const planted = isConcerned ? fault : undefined;
+    const endpoint = fault && endpointNamedBy(fault.foundBy);
+    const isConcerned = endpoint !== undefined && pathOf(request) === paths[endpoint];
     try {
-      await relay(providerUrl, request, response, planted);
+      await relay(providerUrl, request, response, isConcerned ? fault : undefined);
     } catch {
       response.destroy();
     }
@@ -66,7 +70,7 @@ async function relay(
   providerUrl: string,
   request: IncomingMessage,
   response: ServerResponse,
-  fault: Fault | undefined,
+  fault: Change | undefined,
 ) {
   const bytes = Buffer.concat(await request.toArray());
   const { url = '', headers } = request;
@@ -94,11 +98,16 @@ async function relay(
   }
 }
 
-function changesBodies(fault: Fault | undefined): fault is Fault {
+function changesBodies(fault: Change | undefined): fault is Change {
   return Boolean(fault && (fault.json || fault.events || fault.bytes || fault.holdsBack || fault.hidesCuts));
 }
 
-async function sendChanged(answer: Dispatcher.ResponseData, response: ServerResponse, fault: Fault, isStream: boolean) {
+async function sendChanged(
+  answer: Dispatcher.ResponseData,
+  response: ServerResponse,
+  fault: Change,
+  isStream: boolean,
+) {
   const pieces: Buffer[] = [];
   let isWhole = true;
   try {
@@ -113,7 +122,7 @@ async function sendChanged(answer: Dispatcher.ResponseData, response: ServerResp
   else response.destroy();
 }
 
-function streamed(text: string, { events, json }: Fault): string {
+function streamed(text: string, { events, json }: Change): string {
   const frames = text
     .split('\n\n')
     .filter((frame) => frame !== '')

@@ -1,6 +1,6 @@
 import { must, NotApplicable, type Scene } from '../check.ts';
 import type { ProviderDouble } from '../double/provider-double.ts';
-import type { Answer, ServerSentEvent } from '../target/gateway-client.ts';
+import type { Answer, Ask, ServerSentEvent, StreamedAnswer } from '../target/gateway-client.ts';
 import { Found } from './found.ts';
 
 /** A conversation to send, in the words of no format. */
@@ -90,6 +90,23 @@ export async function converse(scene: Scene, format: Format, way: Way, prompt: P
     : format.readStream(await streamOf(scene, format, prompt));
 }
 
+/** Sends the prompt and gives whatever is answered. */
+export async function ask(scene: Scene, format: Format, prompt: Prompt, more: Omit<Ask, 'body'> = {}): Promise<Answer> {
+  const body = format.request(scene.modelOf(format.endpoint), prompt);
+  return await scene.gateway.ask(format.endpoint, { ...more, body });
+}
+
+/** The same, asking for a stream. */
+export async function askStream(
+  scene: Scene,
+  format: Format,
+  prompt: Prompt,
+  more: Omit<Ask, 'body'> = {},
+): Promise<StreamedAnswer> {
+  const body = { ...format.request(scene.modelOf(format.endpoint), prompt), stream: true };
+  return await scene.gateway.stream(format.endpoint, { ...more, body });
+}
+
 /** The JSON of an answer that was not asked to be a stream. */
 export async function wholeAnswer(scene: Scene, format: Format, prompt: Prompt): Promise<Found> {
   const answer = await askWhole(scene, format, prompt);
@@ -97,8 +114,7 @@ export async function wholeAnswer(scene: Scene, format: Format, prompt: Prompt):
 }
 
 export async function askWhole(scene: Scene, format: Format, prompt: Prompt): Promise<Answer> {
-  const body = { ...format.request(scene.modelOf(format.endpoint), prompt), stream: false };
-  const answer = await scene.gateway.ask(format.endpoint, { body });
+  const answer = await ask(scene, format, { ...prompt, more: { ...prompt.more, stream: false } });
   mustBeOk(answer.status, answer.text);
   if (answer.headers['content-type']?.startsWith('text/event-stream') && format.endpoint === 'responses')
     throw new NotApplicable('the gateway answers Responses as streams only');
@@ -120,8 +136,7 @@ export async function openStream(
   prompt: Prompt,
   headers: Readonly<Record<string, string>> = {},
 ) {
-  const body = { ...format.request(scene.modelOf(format.endpoint), prompt), stream: true };
-  const stream = await scene.gateway.stream(format.endpoint, { body, headers });
+  const stream = await askStream(scene, format, prompt, { headers });
   if (stream.status !== 200) {
     const { events } = await stream.all();
     mustBeOk(stream.status, events.map(({ data }) => data).join('\n'));

@@ -77,6 +77,15 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** What each is, by its member `type`. */
+export function typesOf(found: readonly Found[]): readonly string[] {
+  return found.map((one) => one.at('type').name);
+}
+
+export function ofType(found: readonly Found[], type: string): readonly Found[] {
+  return found.filter((one) => one.at('type').value === type);
+}
+
 /** Short enough for one line of a report. */
 export function shown(value: unknown): string {
   if (value === undefined) return 'not there';

@@ -10,6 +10,11 @@ export const paths: Readonly<Record<Endpoint, string>> = {
   usage: '/v1/usage',
 };
 
+export const endpoints = Object.keys(paths) as readonly Endpoint[];
+
+/** Those of the Messages format, with its errors. */
+export const isMessages = (endpoint: Endpoint) => endpoint === 'messages' || endpoint === 'count-tokens';
+
 /** One request to the gateway. Without more it is a POST of JSON with the token as a bearer. */
 export interface Ask {
   readonly method?: string;

@@ -9,6 +9,7 @@ import {
   type Endpoint,
   type Exchange,
   type GatewayClient,
+  isMessages,
   paths,
   type StreamedAnswer,
 } from './gateway-client.ts';
@@ -71,13 +72,12 @@ export class HttpGatewayClient implements GatewayClient, AsyncDisposable {
 
   #headersOf(endpoint: Endpoint, { as = 'token', headers = {}, body }: Ask): Record<string, string> {
     const token = { token: this.#target.token, 'limited-token': this.#target.limitedToken, none: undefined }[as];
-    const isMessages = endpoint === 'messages' || endpoint === 'count-tokens';
     const all = {
       'content-type': body === undefined ? undefined : 'application/json',
       authorization: token === undefined ? undefined : `Bearer ${token}`,
       // Of the official SDKs, some releases send this one and some the other.
-      'x-api-key': isMessages ? token : undefined,
-      'anthropic-version': isMessages ? '2023-06-01' : undefined,
+      'x-api-key': isMessages(endpoint) ? token : undefined,
+      'anthropic-version': isMessages(endpoint) ? '2023-06-01' : undefined,
       ...inLowerCase(this.#target.headers ?? {}),
       ...inLowerCase(headers),
     };

@@ -1,3 +1,4 @@
+import { messagesErrorTypeOf } from '../../formats/messages.ts';
 import type { Part } from '../script.ts';
 import { type Frame, type ProviderFormat, piecesOf, type Reply } from './provider-format.ts';
 
@@ -99,17 +100,5 @@ function usageOf({ usage: { input, cached, reasoning } }: Reply, output: number)
 
 /** @see https://docs.claude.com/en/api/errors */
 function errorOf(status: number, message: string) {
-  return { type: 'error', error: { type: errorTypes[status] ?? 'api_error', message } };
+  return { type: 'error', error: { type: messagesErrorTypeOf(status), message } };
 }
-
-const errorTypes: Readonly<Record<number, string>> = {
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  402: 'billing_error',
-  403: 'permission_error',
-  404: 'not_found_error',
-  413: 'request_too_large',
-  429: 'rate_limit_error',
-  504: 'timeout_error',
-  529: 'overloaded_error',
-};

@@ -1,7 +1,7 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { paths } from '../../target/gateway-client.ts';
+import { isMessages, paths } from '../../target/gateway-client.ts';
 import type { Frame } from '../formats/provider-format.ts';
-import { type Call, isMessages, Refusal } from './call.ts';
+import { type Call, Refusal } from './call.ts';
 import type { Misbehaviour, ProviderAsk } from './planted-fault.ts';
 
 /** What a provider has answered, with the first event of a stream read. */

@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import type { Request } from 'express';
 import { isObject } from '../../formats/found.ts';
-import { type Endpoint, paths } from '../../target/gateway-client.ts';
+import { type Endpoint, isMessages, paths } from '../../target/gateway-client.ts';
 import type { RuleName } from './planted-fault.ts';
 
 /** Why a request is not passed on. */
@@ -32,8 +32,6 @@ export interface Call {
   /** Of the provider. */
   readonly model: string;
 }
-
-export const isMessages = (endpoint: Endpoint) => endpoint === 'messages' || endpoint === 'count-tokens';
 
 export function tokenOf({ headers }: Request): string {
   return headers.authorization?.replace(/^Bearer /i, '') ?? [headers['x-api-key']].flat()[0] ?? '';

@@ -1,0 +1,40 @@
+import { setTimeout } from 'node:timers/promises';
+import { must, type Scene } from '../check.ts';
+import { chat } from '../formats/chat.ts';
+import { hello } from '../formats/format.ts';
+import { messages } from '../formats/messages.ts';
+import { responses } from '../formats/responses.ts';
+import type { Answer, Ask } from '../target/gateway-client.ts';
+
+export const postEndpoints = ['chat', 'messages', 'count-tokens', 'responses'] as const;
+export type PostEndpoint = (typeof postEndpoints)[number];
+
+const formats = { chat, messages, 'count-tokens': messages, responses };
+
+/** A request that the endpoint takes. */
+export function goodBody(scene: Scene, endpoint: PostEndpoint): Readonly<Record<string, unknown>> {
+  const body = formats[endpoint].request(scene.modelOf(endpoint), hello);
+  // A field that is undefined is left out of the JSON.
+  return endpoint === 'count-tokens' ? { ...body, max_tokens: undefined } : body;
+}
+
+/** What the gateway answers to it. */
+export async function askWell(scene: Scene, endpoint: PostEndpoint, as: Ask['as'] = 'token'): Promise<Answer> {
+  return await scene.gateway.ask(endpoint, { body: goodBody(scene, endpoint), as });
+}
+
+const tries = 24;
+const pauseMs = 500;
+
+/**
+ * A gateway may let accounts rest that have failed several times. A check that makes the provider fail begins when they serve
+ * again, and is tried alone.
+ */
+export async function untilServed(scene: Scene, endpoint: PostEndpoint): Promise<void> {
+  for (let left = tries; left > 0; left--) {
+    const { status } = await askWell(scene, endpoint);
+    if (status === 200) return;
+    await setTimeout(pauseMs, undefined, { signal: scene.signal });
+  }
+  must(false, `a good request should be answered within ${(tries * pauseMs) / 1_000} s of failures; none is`);
+}
