@@ -1,5 +1,6 @@
 import type { ProviderDouble } from './double/provider-double.ts';
-import { type Endpoint, endpoints, type GatewayClient } from './target/gateway-client.ts';
+import { type Endpoint, endpoints } from './target/endpoints.ts';
+import type { GatewayClient } from './target/gateway-client.ts';
 
 /**
  * What a check is about. `formats`: what SDKs need, from any gateway. `operations`: limits, failover, disconnects.

@@ -1,9 +1,8 @@
 import { type Check, type Level, type Need, NotApplicable, type Scene, Violation } from './check.ts';
 import type { ProviderDouble } from './double/provider-double.ts';
 import type { Outcome, Result } from './report/result.ts';
-import type { Endpoint } from './target/gateway-client.ts';
-import { HttpGatewayClient, reasonOf } from './target/http-gateway-client.ts';
-import type { Target } from './target/target.ts';
+import type { Endpoint, Target } from './target/endpoints.ts';
+import { GatewayClient, reasonOf } from './target/gateway-client.ts';
 
 export interface RunOptions {
   readonly target: Target;
@@ -93,7 +92,7 @@ async function outcomeOf(
 ): Promise<Outcome> {
   const timeoutMs = Math.max(checkTimeoutMs, check.timeoutMs ?? 0);
   const signal = AbortSignal.any([ended, AbortSignal.timeout(timeoutMs)]);
-  await using gateway = new HttpGatewayClient(target, signal);
+  await using gateway = new GatewayClient(target, signal);
   const broken = (found: string): Outcome => ({ kind: 'broken', found, exchanges: gateway.exchanges });
   const scene: Scene = {
     gateway,

@@ -1,5 +1,6 @@
 import { unknownModel, wrongToken } from '../double/refusals.ts';
-import { type Ask, isMessages } from '../target/gateway-client.ts';
+import { isMessages } from '../target/endpoints.ts';
+import type { Ask } from '../target/gateway-client.ts';
 import { mustBeError, mustHaveDocumentedType, mustHaveStatus } from './errors.ts';
 import { goodBody, type PostEndpoint, postEndpoints } from './good-requests.ts';
 import { ofEach, type Rule } from './rules.ts';

@@ -15,7 +15,7 @@ import {
 import type { Found } from '../formats/found.ts';
 import { messages } from '../formats/messages.ts';
 import { responses } from '../formats/responses.ts';
-import type { ServerSentEvent } from '../target/gateway-client.ts';
+import type { ServerSentEvent } from '../target/streamed-answer.ts';
 
 /** A check without its level. Its endpoint is the one that its name begins with, unless it says others. */
 export type Rule = Omit<Check, 'level' | 'endpoints'> & Partial<Pick<Check, 'endpoints'>>;

@@ -8,6 +8,12 @@ const rfc = 'https://www.rfc-editor.org/rfc';
 
 type OfEach = Readonly<Record<ReplyEndpoint, string>>;
 
+const ofSdks = (ofOpenai: string, ofClaude: string): OfEach => ({
+  chat: ofOpenai,
+  messages: ofClaude,
+  responses: ofOpenai,
+});
+
 /** Where the rules stand: documentation, or the source of an SDK that relies on them. */
 export const sources = {
   answer: {
@@ -25,57 +31,25 @@ export const sources = {
     messages: `${claude}/docs/build-with-claude/streaming`,
     responses: `${openai}/api-reference/responses-streaming`,
   },
-  tools: {
-    chat: `${openai}/guides/function-calling`,
-    messages: `${claude}/docs/agents-and-tools/tool-use/implement-tool-use`,
-    responses: `${openai}/guides/function-calling`,
-  },
-  images: {
-    chat: `${openai}/guides/images-vision`,
-    messages: `${claude}/docs/build-with-claude/vision`,
-    responses: `${openai}/guides/images-vision`,
-  },
-  structured: {
-    chat: `${openai}/guides/structured-outputs`,
-    messages: `${claude}/docs/build-with-claude/structured-outputs`,
-    responses: `${openai}/guides/structured-outputs`,
-  },
-  errors: {
-    chat: `${openai}/guides/error-codes`,
-    messages: `${claude}/api/errors`,
-    responses: `${openai}/guides/error-codes`,
-  },
+  tools: ofSdks(`${openai}/guides/function-calling`, `${claude}/docs/agents-and-tools/tool-use/implement-tool-use`),
+  images: ofSdks(`${openai}/guides/images-vision`, `${claude}/docs/build-with-claude/vision`),
+  structured: ofSdks(`${openai}/guides/structured-outputs`, `${claude}/docs/build-with-claude/structured-outputs`),
+  errors: ofSdks(`${openai}/guides/error-codes`, `${claude}/api/errors`),
   /** How the SDKs read streams, and what makes them throw. */
-  sdkStream: {
-    chat: `${openaiNode}/core/streaming.ts`,
-    messages: `${anthropicSdk}/core/streaming.ts`,
-    responses: `${openaiNode}/core/streaming.ts`,
-  },
+  sdkStream: ofSdks(`${openaiNode}/core/streaming.ts`, `${anthropicSdk}/core/streaming.ts`),
   /** How the SDKs put streams together. */
   sdkHelper: {
     chat: `${openaiNode}/lib/ChatCompletionStream.ts`,
     messages: `${anthropicSdk}/lib/MessageStream.ts`,
     responses: `${openaiNode}/lib/responses/ResponseStream.ts`,
   },
-  sdkErrors: {
-    chat: `${openaiNode}/core/error.ts`,
-    messages: `${anthropicSdk}/core/error.ts`,
-    responses: `${openaiNode}/core/error.ts`,
-  },
-  sdkClient: {
-    chat: `${openaiNode}/client.ts`,
-    messages: `${anthropicSdk}/client.ts`,
-    responses: `${openaiNode}/client.ts`,
-  },
+  sdkErrors: ofSdks(`${openaiNode}/core/error.ts`, `${anthropicSdk}/core/error.ts`),
+  sdkClient: ofSdks(`${openaiNode}/client.ts`, `${anthropicSdk}/client.ts`),
   accumulator: `${openaiNode}/internal/responses/response-accumulator.ts`,
   betas: `${claude}/api/beta-headers`,
   countTokens: `${claude}/api/messages-count-tokens`,
   models: `${openai}/api-reference/models/list`,
-  reasoning: {
-    chat: `${openai}/guides/reasoning`,
-    messages: `${claude}/docs/build-with-claude/extended-thinking`,
-    responses: `${openai}/guides/reasoning`,
-  },
+  reasoning: ofSdks(`${openai}/guides/reasoning`, `${claude}/docs/build-with-claude/extended-thinking`),
   promptCaching: `${openai}/guides/prompt-caching`,
   eventStream: 'https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream',
   json: `${rfc}/rfc8259#section-4`,

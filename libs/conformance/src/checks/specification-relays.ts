@@ -1,6 +1,6 @@
 import { must, type Scene } from '../check.ts';
-import type { Received } from '../double/provider-double.ts';
 import type { Fault } from '../double/script.ts';
+import type { Received } from '../double/scripted-requests.ts';
 import { doubleOf } from '../formats/format.ts';
 import { Found, shown } from '../formats/found.ts';
 import { messages } from '../formats/messages.ts';

@@ -3,12 +3,12 @@ import { allChecks } from '../all-checks.ts';
 import type { Check } from '../check.ts';
 import type { Result } from '../report/result.ts';
 import { runChecks } from '../run.ts';
-import type { Target } from '../target/target.ts';
-import { plantedFaults } from './gateway-double/faults/index.ts';
-import type { Misbehaviour } from './gateway-double/planted-fault.ts';
+import type { Target } from '../target/endpoints.ts';
+import { plantedFaults } from './gateway-double/faults.ts';
+import type { Misbehaviour } from './gateway-double/misbehaviour.ts';
 import { startGatewayDouble, tokens } from './gateway-double.ts';
 import type { ProviderDouble } from './provider-double.ts';
-import { startProviderDouble } from './start-provider-double.ts';
+import { startProviderDouble } from './provider-double.ts';
 
 const limit = 20;
 

@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import express, { type Request, type Response } from 'express';
 import { messagesErrorTypeOf } from '../formats/messages.ts';
-import { type Endpoint, isMessages } from '../target/gateway-client.ts';
+import { type Endpoint, isMessages } from '../target/endpoints.ts';
 import type { Frame } from './formats/provider-format.ts';
-import { Accounts, type ProviderAnswer } from './gateway-double/accounts.ts';
+import { Accounts, type ProviderAnswer, type ProviderAsk } from './gateway-double/accounts.ts';
 import { type Call, classes, endpointOf, Refusal, readCall, tokenOf } from './gateway-double/call.ts';
 import { Ledger, providerOf } from './gateway-double/ledger.ts';
-import type { Misbehaviour, Model, ProviderAsk, RuleName, WholeAnswer } from './gateway-double/planted-fault.ts';
+import type { Misbehaviour, WholeAnswer } from './gateway-double/misbehaviour.ts';
 import { countsIn, onlyCompletion, relayEvents } from './gateway-double/relay-events.ts';
 import { type Listening, listenOnLoopback } from './listen-on-loopback.ts';
-import { defaultModels } from './start-provider-double.ts';
+import { defaultModels } from './provider-double.ts';
 
 export const tokens = { token: 'conformance-token', limitedToken: 'conformance-limited-token' } as const;
 
@@ -33,13 +33,11 @@ class GatewayDouble {
   readonly #accounts: Accounts;
   readonly #ledger: Ledger;
   readonly #misbehaviour: Misbehaviour;
-  readonly #skips: ReadonlySet<RuleName>;
 
   constructor(providerUrl: string, ledger: Ledger, misbehaviour: Misbehaviour) {
     this.#accounts = new Accounts(providerUrl, misbehaviour);
     this.#ledger = ledger;
     this.#misbehaviour = misbehaviour;
-    this.#skips = new Set(misbehaviour.skips);
   }
 
   async serve(request: Request, response: Response): Promise<void> {
@@ -52,15 +50,14 @@ class GatewayDouble {
     try {
       endpoint = endpointOf(request);
       this.#admit(request, response, endpoint);
-      if (endpoint === 'models') return this.#send(response, ok({ object: 'list', data: this.#models() }), endpoint);
-      if (endpoint === 'usage') return this.#send(response, ok(this.#ledger.usage), endpoint);
-      const call = readCall(request, await buffer(request), endpoint, this.#skips);
-      const ask = this.#misbehaviour.ask?.(askOf(call)) ?? askOf(call);
-      await this.#relay(call, await this.#accounts.ask(call, ask, left.signal), response);
+      if (endpoint === 'models') return this.#send(response, ok({ object: 'list', data: listedModels }));
+      if (endpoint === 'usage') return this.#send(response, ok(this.#ledger.usage));
+      const call = readCall(request, await buffer(request), endpoint, this.#misbehaviour.skips);
+      await this.#relay(call, await this.#accounts.ask(call, askOf(call), left.signal), response);
     } catch (thrown) {
       if (left.signal.aborted) return;
       const refusal = thrown instanceof Refusal ? thrown : new Refusal(503, 'providers_unavailable');
-      this.#send(response, refusalAnswer(refusal, endpoint), endpoint);
+      this.#send(response, refusalAnswer(refusal, endpoint));
     }
   }
 
@@ -82,16 +79,15 @@ class GatewayDouble {
     const { endpoint, model } = call;
     if (endpoint === 'chat') response.set({ 'x-gateway-provider': providerOf(model), 'x-gateway-model': model });
     if (answer.frames !== undefined) return await this.#stream(call, answer.frames, response);
-    if (answer.status >= 400) return this.#send(response, this.#errorOf(call, answer), endpoint);
+    if (answer.status >= 400) return this.#send(response, this.#errorOf(call, answer));
     const body = JSON.parse(answer.text);
     if (endpoint !== 'count-tokens') this.#ledger.record(model, { input: 0, cached: 0, output: 0, ...countsIn(body) });
-    this.#send(response, ok(endpoint === 'chat' ? onlyCompletion(body) : body), endpoint);
+    this.#send(response, ok(endpoint === 'chat' ? onlyCompletion(body) : body));
   }
 
   /** What the specification makes of an error of the provider. */
   #errorOf({ endpoint }: Call, { status, text }: ProviderAnswer): WholeAnswer {
-    if (endpoint === 'responses' || this.#misbehaviour.passesOn?.includes('errors'))
-      return ok(JSON.parse(text), status);
+    if (endpoint === 'responses' || this.#misbehaviour.passesErrorsOn) return ok(JSON.parse(text), status);
     if (endpoint === 'chat') return refusalAnswer(new Refusal(status, 'upstream_rejected'), endpoint);
     const error = { type: 'api_error', code: 'subscription_upstream_error', message: 'The provider has failed.' };
     return ok({ type: 'error', error }, status);
@@ -100,7 +96,7 @@ class GatewayDouble {
   async #stream(call: Call, provided: AsyncIterable<Frame>, response: Response): Promise<void> {
     const record = (counts: Parameters<Ledger['record']>[1]) => this.#ledger.record(call.model, counts);
     const right = relayEvents(call, provided, this.#misbehaviour, record);
-    const frames = this.#misbehaviour.frames?.(right, call.endpoint) ?? right;
+    const frames = this.#misbehaviour.frames?.(right) ?? right;
     response.set({ 'content-type': 'text/event-stream; charset=utf-8', ...this.#misbehaviour.streamHeaders });
     response.flushHeaders();
     for await (const { event, data } of frames) {
@@ -110,22 +106,18 @@ class GatewayDouble {
     response.end();
   }
 
-  #send(response: Response, answer: WholeAnswer, endpoint: Endpoint): void {
-    const { status, headers, body } = this.#misbehaviour.answer?.(answer, endpoint) ?? answer;
+  #send(response: Response, answer: WholeAnswer): void {
+    const { status, headers, body } = { ...answer, ...this.#misbehaviour.answer?.(answer) };
     if (response.headersSent) response.destroy();
     else response.status(status).type('application/json').set(headers).end(JSON.stringify(body));
   }
-
-  #models(): readonly Model[] {
-    const model = (id: string, owned_by: string): Model => ({ id, object: 'model', created: 0, owned_by, name: id });
-    const models = [
-      ...Object.keys(classes).map((id) => model(id, 'gateway')),
-      ...defaultModels.openai.map((id) => model(id, 'provider_a')),
-      ...defaultModels.anthropic.map((id) => model(id, 'provider_b')),
-    ];
-    return this.#misbehaviour.listsModels?.(models) ?? models;
-  }
 }
+
+const listedModels = [
+  ...Object.keys(classes).map((id) => ({ id, owned_by: 'gateway' })),
+  ...defaultModels.openai.map((id) => ({ id, owned_by: 'provider_a' })),
+  ...defaultModels.anthropic.map((id) => ({ id, owned_by: 'provider_b' })),
+].map((model) => ({ ...model, object: 'model', created: 0, name: model.id }));
 
 const ok = (body: Readonly<Record<string, unknown>>, status = 200): WholeAnswer => ({ status, headers: {}, body });
 

@@ -1,11 +1,21 @@
 import { EventEmitter, once } from 'node:events';
 import type { Request, Response } from 'express';
-import type { Received, Scripted } from './provider-double.ts';
 import { credentialOf } from './refusals.ts';
 import type { Fault, Script } from './script.ts';
 
+export interface Received {
+  readonly path: string;
+  /** The key or bearer that the gateway used: which account. */
+  readonly credential: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+  /** Settles when the answer is over. `hung-up`: the gateway left before its end. */
+  readonly outcome: Promise<'sent' | 'hung-up'>;
+}
+
 /** The requests of one script. */
-export class ScriptedRequests implements Scripted {
+export class Scripted implements Disposable {
+  /** Unique text such as `[conformance 7f3a91]`. */
   readonly marker: string;
   readonly #script: Script;
   readonly #received: Received[] = [];
@@ -18,10 +28,12 @@ export class ScriptedRequests implements Scripted {
     this.#forget = forget;
   }
 
+  /** The requests that carried the marker, as they came to the provider. */
   get received(): readonly Received[] {
     return this.#received;
   }
 
+  /** Ends when so many requests have come; rejects with the signal. */
   async came(requests: number, signal: AbortSignal): Promise<void> {
     while (this.#received.length < requests) await once(this.#arrivals, 'request', { signal });
   }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatChecks } from '../all-checks.ts';
 import type { Check } from '../check.ts';
 import type { ProviderDouble } from '../double/provider-double.ts';
-import { startProviderDouble } from '../double/start-provider-double.ts';
+import { startProviderDouble } from '../double/provider-double.ts';
 import type { Result } from '../report/result.ts';
 import { runChecks } from '../run.ts';
 import { faults } from './faults.ts';

@@ -1,8 +1,7 @@
 import { must } from '../check.ts';
-import type { ServerSentEvent } from '../target/gateway-client.ts';
-import { foundIn } from './events.ts';
+import type { ServerSentEvent } from '../target/streamed-answer.ts';
 import { type Format, type Prompt, type Reply, type ReplyUsage, type ToolCall, turnsBefore } from './format.ts';
-import { Found } from './found.ts';
+import { Found, foundIn } from './found.ts';
 
 export const chat: Format = {
   endpoint: 'chat',
@@ -114,13 +113,11 @@ const firstThere = (found: readonly Found[]) =>
 
 function usageOf(usage: Found | undefined): ReplyUsage | undefined {
   if (!usage?.isThere) return undefined;
-  const cached = usage.at('prompt_tokens_details', 'cached_tokens');
-  const reasoning = usage.at('completion_tokens_details', 'reasoning_tokens');
   return {
     input: usage.at('prompt_tokens').count,
-    cached: cached.isThere ? cached.count : undefined,
+    cached: usage.at('prompt_tokens_details', 'cached_tokens').countOrNone,
     output: usage.at('completion_tokens').count,
-    reasoning: reasoning.isThere ? reasoning.count : undefined,
+    reasoning: usage.at('completion_tokens_details', 'reasoning_tokens').countOrNone,
     total: usage.at('total_tokens').count,
   };
 }

@@ -1,6 +1,7 @@
 import { must, NotApplicable, type Scene } from '../check.ts';
 import type { ProviderDouble } from '../double/provider-double.ts';
-import type { Answer, Ask, ServerSentEvent, StreamedAnswer } from '../target/gateway-client.ts';
+import type { Answer, Ask } from '../target/gateway-client.ts';
+import type { ServerSentEvent, StreamedAnswer } from '../target/streamed-answer.ts';
 import { Found } from './found.ts';
 
 /** A conversation to send, in the words of no format. */

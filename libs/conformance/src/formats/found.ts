@@ -1,4 +1,5 @@
 import { Violation } from '../check.ts';
+import type { ServerSentEvent } from '../target/streamed-answer.ts';
 
 /** A value of JSON that a gateway sent and the place where it stood. What is not as asked is a violation that names the place. */
 export class Found {
@@ -41,6 +42,10 @@ export class Found {
     return this.value;
   }
 
+  get countOrNone(): number | undefined {
+    return this.isThere ? this.count : undefined;
+  }
+
   get list(): readonly Found[] {
     if (!Array.isArray(this.value)) throw this.not('an array');
     return this.value.map((_, index) => this.#child(index));
@@ -75,6 +80,11 @@ export class Found {
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The JSON of events, each named by its number in the stream. */
+export function foundIn(events: readonly ServerSentEvent[], what: string): readonly Found[] {
+  return events.map((event, index) => new Found(event.json(), `${what} ${index + 1}`));
 }
 
 /** What each is, by its member `type`. */

@@ -1,8 +1,7 @@
 import { must } from '../check.ts';
-import type { ServerSentEvent } from '../target/gateway-client.ts';
-import { foundIn } from './events.ts';
+import type { ServerSentEvent } from '../target/streamed-answer.ts';
 import { type Format, type Prompt, type Reply, type ReplyUsage, type ToolCall, turnsBefore } from './format.ts';
-import { Found } from './found.ts';
+import { Found, foundIn, ofType } from './found.ts';
 
 export const messages: Format = {
   endpoint: 'messages',
@@ -32,8 +31,8 @@ export const messages: Format = {
 
   readStream(events): Reply {
     const all = messageEvents(events);
-    const delta = all.findLast((event) => event.at('type').value === 'message_delta');
-    const start = all.find((event) => event.at('type').value === 'message_start');
+    const delta = ofType(all, 'message_delta').at(-1);
+    const [start] = ofType(all, 'message_start');
     return {
       ...blocksRead(blocksOf(all)),
       finish: finishOf(delta?.at('delta', 'stop_reason') ?? new Found(undefined, 'the message_delta event')),
@@ -92,12 +91,11 @@ function withParsedInput(block: Readonly<Record<string, unknown>>): unknown {
 }
 
 function blocksRead(blocks: readonly Found[]): Pick<Reply, 'text' | 'toolCalls'> {
-  const ofType = (type: string) => blocks.filter((block) => block.at('type').value === type);
   return {
-    text: ofType('text')
+    text: ofType(blocks, 'text')
       .map((block) => block.at('text').string)
       .join(''),
-    toolCalls: ofType('tool_use').map(
+    toolCalls: ofType(blocks, 'tool_use').map(
       (block): ToolCall => ({
         id: block.at('id').name,
         name: block.at('name').name,
@@ -133,14 +131,13 @@ const finishOf = (reason: Found) => finishes[reason.string] ?? reason.string;
 
 function usageOf(usage: Found): ReplyUsage | undefined {
   if (!usage.isThere) return undefined;
-  const optional = (field: Found) => (field.isThere ? field.count : undefined);
-  const cached = optional(usage.at('cache_read_input_tokens'));
-  const written = optional(usage.at('cache_creation_input_tokens')) ?? 0;
+  const cached = usage.at('cache_read_input_tokens').countOrNone;
+  const written = usage.at('cache_creation_input_tokens').countOrNone ?? 0;
   return {
     input: usage.at('input_tokens').count + (cached ?? 0) + written,
     cached,
     output: usage.at('output_tokens').count,
-    reasoning: optional(usage.at('output_tokens_details', 'thinking_tokens')),
+    reasoning: usage.at('output_tokens_details', 'thinking_tokens').countOrNone,
     total: undefined,
   };
 }

@@ -1,7 +1,7 @@
 import { must, NotApplicable } from '../check.ts';
-import type { Received, Scripted } from '../double/provider-double.ts';
+import type { Received, Scripted } from '../double/scripted-requests.ts';
 import type { ReplyEndpoint } from './format.ts';
-import { Found, isObject } from './found.ts';
+import { Found, isObject, ofType } from './found.ts';
 
 /** What a provider was asked, read from whichever format the gateway asks in. */
 export interface ProviderRequest {
@@ -88,9 +88,9 @@ function readMessages(body: Found): Read {
 function readResponses(body: Found): Read {
   const input = body.at('input');
   const items: readonly Found[] = typeof input.value === 'string' ? [] : input.list;
-  const ofType = (type: string) => items.filter((item) => (item.at('type').value ?? 'message') === type);
+  const itemsOf = (type: string) => items.filter((item) => (item.at('type').value ?? 'message') === type);
   const ofRole = (...roles: string[]) =>
-    ofType('message')
+    itemsOf('message')
       .filter((item) => roles.includes(item.at('role').string))
       .map((item) => item.at('content'));
   return {
@@ -101,12 +101,12 @@ function readResponses(body: Found): Read {
       .flatMap((content) => partsOf(content, 'input_image'))
       .map((part) => part.at('image_url').string),
     tools: body.at('tools').listOrNone,
-    toolCalls: ofType('function_call').map((item) => ({
+    toolCalls: itemsOf('function_call').map((item) => ({
       id: item.at('call_id').string,
       name: item.at('name').string,
       input: parsed(item.at('arguments')),
     })),
-    toolResults: ofType('function_call_output').map((item) => ({
+    toolResults: itemsOf('function_call_output').map((item) => ({
       id: item.at('call_id').string,
       text: texts(item.at('output')).join(''),
     })),
@@ -121,7 +121,7 @@ function texts(content: Found): readonly string[] {
 }
 
 function partsOf(content: Found, type: string): readonly Found[] {
-  return Array.isArray(content.value) ? content.list.filter((part) => part.at('type').value === type) : [];
+  return Array.isArray(content.value) ? ofType(content.list, type) : [];
 }
 
 function imageUrl(source: Found): string {

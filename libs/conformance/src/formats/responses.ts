@@ -1,7 +1,6 @@
-import type { ServerSentEvent } from '../target/gateway-client.ts';
-import { foundIn } from './events.ts';
+import type { ServerSentEvent } from '../target/streamed-answer.ts';
 import { type Format, type Prompt, type Reply, type ReplyUsage, type ToolCall, turnsBefore } from './format.ts';
-import { Found } from './found.ts';
+import { Found, foundIn, ofType } from './found.ts';
 
 export const responses: Format = {
   endpoint: 'responses',
@@ -35,7 +34,7 @@ export const responses: Format = {
   /** From the finished items, which is what agents read; `response.completed` is compared with them by checks of its own. */
   readStream(events): Reply {
     const all = responseEvents(events);
-    const items = all.filter((event) => event.at('type').value === 'response.output_item.done');
+    const items = ofType(all, 'response.output_item.done');
     const last = all.findLast((event) => terminals.includes(event.at('type').string));
     return responseRead(
       last?.at('response') ?? new Found(undefined, 'the last event of the stream'),
@@ -57,16 +56,14 @@ export function responseEvents(events: readonly ServerSentEvent[]): readonly Fou
 
 /** The texts of the parts of one type in the items of one type, joined. */
 export function textOfItems(items: readonly Found[]): string {
-  return items
-    .filter((item) => item.at('type').value === 'message')
-    .flatMap((item) => item.at('content').list)
-    .filter((part) => part.at('type').value === 'output_text')
+  const parts = ofType(items, 'message').flatMap((item) => item.at('content').list);
+  return ofType(parts, 'output_text')
     .map((part) => part.at('text').string)
     .join('');
 }
 
 function responseRead(response: Found, items: readonly Found[]): Reply {
-  const calls = items.filter((item) => item.at('type').value === 'function_call');
+  const calls = ofType(items, 'function_call');
   return {
     text: textOfItems(items),
     toolCalls: calls.map(
@@ -93,13 +90,11 @@ function finishOf(response: Found, called: boolean): string {
 
 function usageOf(usage: Found): ReplyUsage | undefined {
   if (!usage.isThere) return undefined;
-  const cached = usage.at('input_tokens_details', 'cached_tokens');
-  const reasoning = usage.at('output_tokens_details', 'reasoning_tokens');
   return {
     input: usage.at('input_tokens').count,
-    cached: cached.isThere ? cached.count : undefined,
+    cached: usage.at('input_tokens_details', 'cached_tokens').countOrNone,
     output: usage.at('output_tokens').count,
-    reasoning: reasoning.isThere ? reasoning.count : undefined,
+    reasoning: usage.at('output_tokens_details', 'reasoning_tokens').countOrNone,
     total: usage.at('total_tokens').count,
   };
 }

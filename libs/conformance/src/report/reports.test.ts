@@ -1,10 +1,8 @@
 import { expect, it } from 'vitest';
 import { create } from 'xmlbuilder2';
 import type { Check } from '../check.ts';
-import { jsonReport } from './json-report.ts';
-import { junitReport } from './junit-report.ts';
-import type { Result } from './result.ts';
-import { summaryOf } from './summary.ts';
+import { jsonReport, junitReport } from './program-reports.ts';
+import { type Result, summaryOf } from './result.ts';
 import { tableReport } from './table-report.ts';
 
 const check = (name: string, more: Partial<Check> = {}): Check => ({

@@ -1,7 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { exchangeLines } from './exchange-lines.ts';
-import type { Outcome, Result } from './result.ts';
-import { grouped, type SummaryRow, summaryOf } from './summary.ts';
+import { exchangeLines, grouped, type Outcome, type Result, type SummaryRow, summaryOf } from './result.ts';
 
 export interface TableOptions {
   /** Columns of the terminal; lines are not cut without it. */
@@ -72,23 +70,14 @@ class Table {
   }
 
   summary(rows: readonly SummaryRow[]): string {
-    const heads = ['endpoint', 'level', 'kept', 'broken', 'skipped'] as const;
     const totals = { endpoint: 'all', level: '', ...totalsOf(rows) };
     const lines = [...rows, totals].map((row) => {
-      const numbers = (
-        [
-          ['kept', 'green'],
-          ['broken', 'red'],
-          ['skipped', 'yellow'],
-        ] as const
-      ).map(([kind, color]) => {
-        const text = String(row[kind]).padStart(kind.length);
-        return row[kind] === 0 ? this.#color(text, 'dim') : this.#color(text, color);
-      });
-      return `${row.endpoint.padEnd(13)}${row.level.padEnd(15)}${numbers.join('  ')}\n`;
+      const numbers = kinds.map((kind) =>
+        this.#color(String(row[kind]).padStart(kind.length), row[kind] === 0 ? 'dim' : colors[kind]),
+      );
+      return summaryLine(row.endpoint, row.level, numbers);
     });
-    const [endpoint, level, ...counts] = heads;
-    return `${this.#color(`${endpoint.padEnd(13)}${level.padEnd(15)}${counts.join('  ')}`, 'dim')}\n${lines.join('')}`;
+    return [this.#color(summaryLine('endpoint', 'level', kinds), 'dim'), ...lines, ''].join('\n');
   }
 
   #wrapped(text: string, indent: number): readonly string[] {
@@ -106,6 +95,13 @@ class Table {
     const text = plain(line);
     return text.length > this.#width ? `${text.slice(0, this.#width - 1)}…` : text;
   }
+}
+
+const kinds = ['kept', 'broken', 'skipped'] as const;
+const colors = { kept: 'green', broken: 'red', skipped: 'yellow' } as const;
+
+function summaryLine(endpoint: string, level: string, counts: readonly string[]): string {
+  return `${endpoint.padEnd(13)}${level.padEnd(15)}${counts.join('  ')}`;
 }
 
 function totalsOf(rows: readonly SummaryRow[]) {

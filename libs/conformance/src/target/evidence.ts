@@ -1,5 +1,5 @@
+import type { Target } from './endpoints.ts';
 import type { Exchange } from './gateway-client.ts';
-import type { Target } from './target.ts';
 
 /** Writes down one answer as it comes. */
 export interface Recorder {

@@ -1,7 +1,6 @@
 import { Found } from '../formats/found.ts';
-import { type Endpoint, type GatewayClient, paths } from './gateway-client.ts';
-import { HttpGatewayClient } from './http-gateway-client.ts';
-import type { Target } from './target.ts';
+import { type Endpoint, paths, type Target } from './endpoints.ts';
+import { GatewayClient } from './gateway-client.ts';
 
 /**
  * The models of a target, with those that it does not say found among what `GET /v1/models` lists: a short request tries whether
@@ -12,7 +11,7 @@ export async function withModelsFound(
   endpoints: readonly Endpoint[],
   signal: AbortSignal,
 ): Promise<Target> {
-  await using client = new HttpGatewayClient(target, signal);
+  await using client = new GatewayClient(target, signal);
   const listed = await listedModels(client);
   const models: Partial<Record<Endpoint, string>> = {};
   for (const endpoint of endpoints) {

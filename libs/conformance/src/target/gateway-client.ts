@@ -1,19 +1,10 @@
-/** The endpoints that a gateway may claim. */
-export type Endpoint = 'chat' | 'messages' | 'count-tokens' | 'responses' | 'models' | 'usage';
-
-export const paths: Readonly<Record<Endpoint, string>> = {
-  chat: '/v1/chat/completions',
-  messages: '/v1/messages',
-  'count-tokens': '/v1/messages/count_tokens',
-  responses: '/v1/responses',
-  models: '/v1/models',
-  usage: '/v1/usage',
-};
-
-export const endpoints = Object.keys(paths) as readonly Endpoint[];
-
-/** Those of the Messages format, with its errors. */
-export const isMessages = (endpoint: Endpoint) => endpoint === 'messages' || endpoint === 'count-tokens';
+import { Readable } from 'node:stream';
+import { Agent, type Dispatcher } from 'undici';
+import { Violation } from '../check.ts';
+import { ArrivingAnswer } from './arriving-answer.ts';
+import { type Endpoint, isMessages, paths, type Target } from './endpoints.ts';
+import { Evidence } from './evidence.ts';
+import { parsedJson, StreamedAnswer } from './streamed-answer.ts';
 
 /** One request to the gateway. Without more it is a POST of JSON with the token as a bearer. */
 export interface Ask {
@@ -40,32 +31,7 @@ export interface Answer {
   json(): unknown;
 }
 
-/** An answer whose events are read as they come. Leaving the loop hangs up. */
-export interface StreamedAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  events(): AsyncIterable<ServerSentEvent>;
-  /** All events, then how the answer ended. `cut`: the connection went without the end of the body, where `events` throws. */
-  all(): Promise<{ readonly events: readonly ServerSentEvent[]; readonly end: 'whole' | 'cut' }>;
-  hangUp(): void;
-}
-
-/** One event, as it stood on the wire. */
-export interface ServerSentEvent {
-  readonly event: string | undefined;
-  readonly data: string;
-  /** @throws Violation when the data is not JSON. */
-  json(): unknown;
-}
-
-/** Speaks to the gateway and keeps what was said, for the report. */
-export interface GatewayClient {
-  ask(endpoint: Endpoint, ask?: Ask): Promise<Answer>;
-  stream(endpoint: Endpoint, ask?: Ask): Promise<StreamedAnswer>;
-  /** What was sent and what came, in order; secrets are left out, bodies cut to 4 KiB. */
-  readonly exchanges: readonly Exchange[];
-}
-
+/** What was sent and what came; secrets are left out, bodies cut to 4 KiB. */
 export interface Exchange {
   readonly request: {
     readonly line: string;
@@ -77,4 +43,98 @@ export interface Exchange {
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
   };
+}
+
+/** Speaks to a gateway over connections of its own, and keeps what was said. Disposing closes them, whatever is still under way. */
+export class GatewayClient implements AsyncDisposable {
+  readonly #target: Target;
+  readonly #signal: AbortSignal;
+  readonly #evidence: Evidence;
+  // How long to wait is for the signal to say.
+  readonly #agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+
+  /** @param signal ends every exchange. */
+  constructor(target: Target, signal: AbortSignal) {
+    this.#target = target;
+    this.#signal = signal;
+    this.#evidence = new Evidence(target);
+  }
+
+  /** In order. */
+  get exchanges(): readonly Exchange[] {
+    return this.#evidence.exchanges;
+  }
+
+  async ask(endpoint: Endpoint, ask: Ask = {}): Promise<Answer> {
+    const answer = await this.#send(endpoint, ask);
+    const { status, headers } = answer;
+    const { text, end } = await answer.read();
+    if (end === 'cut') throw new Violation(`the connection was closed within an answer with status ${status}`);
+    return { status, headers, text, json: () => parsedJson(text, 'the answer') };
+  }
+
+  async stream(endpoint: Endpoint, ask: Ask = {}): Promise<StreamedAnswer> {
+    const answer = await this.#send(endpoint, ask);
+    // Why a stream is refused belongs to the evidence.
+    if (answer.status >= 300) await answer.read();
+    return answer;
+  }
+
+  async #send(endpoint: Endpoint, ask: Ask): Promise<StreamedAnswer> {
+    const { origin, pathname } = new URL(this.#target.url);
+    const path = `${pathname.replace(/\/$/, '')}${ask.path ?? paths[endpoint]}`;
+    const method = ask.method ?? (endpoint === 'models' || endpoint === 'usage' ? 'GET' : 'POST');
+    const headers = this.#headersOf(endpoint, ask);
+    const body = bodyOf(ask.body);
+    const recorder = this.#evidence.record(`${method} ${path}`, headers, body);
+    const signal = ask.signal === undefined ? this.#signal : AbortSignal.any([this.#signal, ask.signal]);
+    signal.throwIfAborted();
+    const arriving = new ArrivingAnswer();
+    signal.addEventListener('abort', () => arriving.hangUp(signal.reason), { once: true });
+    this.#agent.dispatch({ origin, path, method: method as Dispatcher.HttpMethod, headers, body }, arriving);
+    try {
+      return new StreamedAnswer(await arriving.head, arriving, recorder, signal);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      throw new Violation(`no answer to ${method} ${path}: ${reasonOf(thrown)}`);
+    }
+  }
+
+  #headersOf(endpoint: Endpoint, { as = 'token', headers = {}, body }: Ask): Record<string, string> {
+    const token = { token: this.#target.token, 'limited-token': this.#target.limitedToken, none: undefined }[as];
+    const all = {
+      'content-type': body === undefined ? undefined : 'application/json',
+      authorization: token === undefined ? undefined : `Bearer ${token}`,
+      // Of the official SDKs, some releases send this one and some the other.
+      'x-api-key': isMessages(endpoint) ? token : undefined,
+      'anthropic-version': isMessages(endpoint) ? '2023-06-01' : undefined,
+      ...inLowerCase(this.#target.headers ?? {}),
+      ...inLowerCase(headers),
+    };
+    return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#agent.destroy();
+  }
+}
+
+/** A list is JSON like other values. Whatever else is iterable comes in pieces. */
+function bodyOf(body: unknown): string | Uint8Array | Readable | undefined {
+  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) return body;
+  if (isIterable(body) && !Array.isArray(body)) return Readable.from(body, { objectMode: false });
+  return JSON.stringify(body);
+}
+
+function isIterable(value: unknown): value is Iterable<unknown> | AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value);
+}
+
+function inLowerCase(headers: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+export function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  return 'code' in thrown ? `${thrown.message} (${String(thrown.code)})` : thrown.message;
 }

@@ -4,10 +4,17 @@ import { createParser } from 'eventsource-parser';
 import { Violation } from '../check.ts';
 import type { ArrivingAnswer, Head } from './arriving-answer.ts';
 import type { Recorder } from './evidence.ts';
-import type { ServerSentEvent, StreamedAnswer } from './gateway-client.ts';
 
-/** An answer whose body is still to come. */
-export class HttpStreamedAnswer implements StreamedAnswer {
+/** One event, as it stood on the wire. */
+export interface ServerSentEvent {
+  readonly event: string | undefined;
+  readonly data: string;
+  /** @throws Violation when the data is not JSON. */
+  json(): unknown;
+}
+
+/** An answer whose events are read as they come. Leaving the loop hangs up. */
+export class StreamedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly #arriving: ArrivingAnswer;
@@ -24,12 +31,14 @@ export class HttpStreamedAnswer implements StreamedAnswer {
     recorder.answered(status, headers);
   }
 
+  /** @throws Violation when the connection goes without the end of the body. */
   async *events(): AsyncIterable<ServerSentEvent> {
     yield* this.#eventsToTheEnd();
     if (this.#end === 'cut') throw new Violation('the connection was closed within the stream');
   }
 
-  async all(): ReturnType<StreamedAnswer['all']> {
+  /** All events, then how the answer ended. `cut`: the connection went without the end of the body. */
+  async all(): Promise<{ readonly events: readonly ServerSentEvent[]; readonly end: 'whole' | 'cut' }> {
     const events = await Array.fromAsync(this.#eventsToTheEnd());
     return { events, end: this.#end };
   }

@@ -1,8 +1,13 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { isMessages, paths } from '../../target/gateway-client.ts';
+import { isMessages, paths } from '../../target/endpoints.ts';
 import type { Frame } from '../formats/provider-format.ts';
 import { type Call, Refusal } from './call.ts';
-import type { Misbehaviour, ProviderAsk } from './planted-fault.ts';
+import type { Misbehaviour } from './misbehaviour.ts';
+
+export interface ProviderAsk {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
 
 /** What a provider has answered, with the first event of a stream read. */
 export interface ProviderAnswer {
@@ -57,7 +62,7 @@ export class Accounts {
     const response = await fetch(`${this.#providerUrl}${paths[endpoint]}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...ask.headers, ...credential },
-      body: JSON.stringify(ask.body),
+      body: JSON.stringify({ ...ask.body, ...this.#misbehaviour.ask?.(ask.body) }),
       signal,
     });
     const { status, headers, body } = response;

@@ -1,8 +1,8 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import type { Request } from 'express';
 import { isObject } from '../../formats/found.ts';
-import { type Endpoint, isMessages, paths } from '../../target/gateway-client.ts';
-import type { RuleName } from './planted-fault.ts';
+import { type Endpoint, isMessages, paths } from '../../target/endpoints.ts';
+import type { Misbehaviour } from './misbehaviour.ts';
 
 /** Why a request is not passed on. */
 export class Refusal extends Error {
@@ -49,10 +49,10 @@ export function endpointOf({ path, method }: Request): Endpoint {
 const mebibyte = 1_024 * 1_024;
 
 /** @throws Refusal */
-export function readCall(request: Request, sent: Buffer, endpoint: Endpoint, skips: ReadonlySet<RuleName>): Call {
+export function readCall(request: Request, sent: Buffer, endpoint: Endpoint, skips: Misbehaviour['skips']): Call {
   const bytes = decoded(request, sent, endpoint, skips);
   const most = (endpoint === 'responses' ? 64 : 16) * mebibyte;
-  if (bytes.length > most && !skips.has('size')) throw new Refusal(413, 'body_too_large');
+  if (bytes.length > most && skips !== 'size') throw new Refusal(413, 'body_too_large');
   const body = parsed(bytes);
   if (!hasFields(endpoint, body)) throw new Refusal(400, 'invalid_request');
   if (JSON.stringify(body.messages ?? []).includes('"type":"file"')) throw new Refusal(400, 'unsupported_content');
@@ -67,9 +67,9 @@ export const classes: Readonly<Record<string, string>> = {
   'gateway/claude': 'claude-sonnet-5',
 };
 
-function decoded(request: Request, bytes: Buffer, endpoint: Endpoint, skips: ReadonlySet<RuleName>): Buffer {
+function decoded(request: Request, bytes: Buffer, endpoint: Endpoint, skips: Misbehaviour['skips']): Buffer {
   const encoding = request.get('content-encoding') ?? 'identity';
-  if (encoding === 'identity' || (encoding === 'gzip' && skips.has('encoding'))) return bytes;
+  if (encoding === 'identity' || (encoding === 'gzip' && skips === 'encoding')) return bytes;
   const decode = { gzip: gunzipSync, deflate: inflateSync, br: brotliDecompressSync }[encoding];
   if (decode === undefined || isMessages(endpoint)) throw new Refusal(415, 'unsupported_encoding');
   try {

@@ -1,5 +1,5 @@
 import { Refusal } from './call.ts';
-import type { Misbehaviour } from './planted-fault.ts';
+import type { Misbehaviour } from './misbehaviour.ts';
 
 export interface Counts {
   readonly input: number;

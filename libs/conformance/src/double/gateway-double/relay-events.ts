@@ -3,7 +3,7 @@ import { Found } from '../../formats/found.ts';
 import type { Frame } from '../formats/provider-format.ts';
 import type { Call } from './call.ts';
 import type { Counts } from './ledger.ts';
-import type { Misbehaviour } from './planted-fault.ts';
+import type { Misbehaviour } from './misbehaviour.ts';
 
 const failure = { code: 'providers_unavailable', message: 'The provider has failed.' };
 
@@ -19,7 +19,7 @@ export async function* relayEvents(
   try {
     for await (const { event, data } of frames) {
       const isError = event === 'error' || data.startsWith('{"error"');
-      if (isError && misbehaviour.passesOn?.includes('errors')) yield { event, data };
+      if (isError && misbehaviour.passesErrorsOn) yield { event, data };
       if (isError) break;
       relay.count(data);
       isOver ||=
@@ -34,9 +34,7 @@ export async function* relayEvents(
   }
   record(relay.counts);
   if (isOver) return;
-  yield misbehaviour.passesOn?.includes('cuts-as-ends')
-    ? goodEnds[call.endpoint as keyof typeof goodEnds]
-    : relay.errorFrame();
+  yield misbehaviour.endsCutStreams ? goodEnds[call.endpoint as keyof typeof goodEnds] : relay.errorFrame();
 }
 
 const goodEnds = {

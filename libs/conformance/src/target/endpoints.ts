@@ -1,4 +1,19 @@
-import type { Endpoint } from './gateway-client.ts';
+/** The endpoints that a gateway may claim. */
+export type Endpoint = 'chat' | 'messages' | 'count-tokens' | 'responses' | 'models' | 'usage';
+
+export const paths: Readonly<Record<Endpoint, string>> = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  'count-tokens': '/v1/messages/count_tokens',
+  responses: '/v1/responses',
+  models: '/v1/models',
+  usage: '/v1/usage',
+};
+
+export const endpoints = Object.keys(paths) as readonly Endpoint[];
+
+/** Those of the Messages format, with its errors. */
+export const isMessages = (endpoint: Endpoint) => endpoint === 'messages' || endpoint === 'count-tokens';
 
 /** The gateway under test, and what it says of itself. */
 export interface Target {

@@ -2,8 +2,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { HttpGatewayClient } from './http-gateway-client.ts';
-import type { Target } from './target.ts';
+import type { Target } from './endpoints.ts';
+import { GatewayClient } from './gateway-client.ts';
 
 describe('the client of a gateway', () => {
   it('sends the credentials of both kinds of SDK on Messages, and a bearer alone elsewhere', async () => {
@@ -98,7 +98,7 @@ describe('the client of a gateway', () => {
   });
 
   it('says why there is no answer', async () => {
-    await using client = new HttpGatewayClient({ ...target, url: 'http://127.0.0.1:1' }, AbortSignal.timeout(5_000));
+    await using client = new GatewayClient({ ...target, url: 'http://127.0.0.1:1' }, AbortSignal.timeout(5_000));
     await expect(client.ask('models')).rejects.toThrow(/no answer to GET \/v1\/models: .*ECONNREFUSED/);
   });
 });
@@ -111,11 +111,11 @@ const target: Target = {
   headers: { 'x-route': 'a secret route' },
 };
 
-async function clientOf(listener: RequestListener): Promise<HttpGatewayClient> {
+async function clientOf(listener: RequestListener): Promise<GatewayClient> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/base`;
-  const client = new HttpGatewayClient({ ...target, url }, AbortSignal.timeout(10_000));
+  const client = new GatewayClient({ ...target, url }, AbortSignal.timeout(10_000));
   onTestFinished(async () => {
     await client[Symbol.asyncDispose]();
     server.closeAllConnections();

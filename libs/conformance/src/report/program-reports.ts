@@ -1,7 +1,14 @@
 import { create } from 'xmlbuilder2';
-import { exchangeLines } from './exchange-lines.ts';
-import type { Result } from './result.ts';
-import { grouped } from './summary.ts';
+import { exchangeLines, grouped, type Result, summaryOf } from './result.ts';
+
+/** Everything that was found, for programs. */
+export function jsonReport(results: readonly Result[]): string {
+  const checks = results.map(({ check: { name, level, endpoints, rule, source }, outcome, milliseconds }) => {
+    const { kind, ...found } = outcome;
+    return { name, level, endpoints, rule, source, outcome: kind, ...found, milliseconds };
+  });
+  return `${JSON.stringify({ summary: summaryOf(results), checks }, undefined, 2)}\n`;
+}
 
 /** As build servers read it: a suite for each endpoint and level. */
 export function junitReport(results: readonly Result[]): string {

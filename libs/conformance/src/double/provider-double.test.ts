@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Ask } from '../target/gateway-client.ts';
-import { HttpGatewayClient } from '../target/http-gateway-client.ts';
+import { type Ask, GatewayClient } from '../target/gateway-client.ts';
 import type { ProviderDouble } from './provider-double.ts';
+import { startProviderDouble } from './provider-double.ts';
 import { unknownModel, wrongToken } from './refusals.ts';
 import type { Script } from './script.ts';
-import { startProviderDouble } from './start-provider-double.ts';
 
 describe('the provider double', () => {
   let double: ProviderDouble;
-  let client: HttpGatewayClient;
+  let client: GatewayClient;
 
   beforeAll(async () => {
     double = await startProviderDouble();
-    client = new HttpGatewayClient({ url: double.url, token: 'account-one', models: {} }, AbortSignal.timeout(30_000));
+    client = new GatewayClient({ url: double.url, token: 'account-one', models: {} }, AbortSignal.timeout(30_000));
   });
 
   afterAll(async () => {
