@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { type Check, type Level, type Need, NotApplicable, type Scene, Violation } from './check.ts';
 import type { ProviderDouble } from './double/provider-double.ts';
 import type { Outcome, Result } from './report/result.ts';
@@ -115,14 +116,8 @@ async function outcomeOf(
 /** Whether or not a check heeds its signal. */
 async function withinTime(run: Promise<void>, signal: AbortSignal): Promise<void> {
   const over = Promise.withResolvers<never>();
-  const stop = () => over.reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  if (signal.aborted) stop();
-  try {
-    await Promise.race([run, over.promise]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+  using _ = addAbortListener(signal, () => over.reject(signal.reason));
+  await Promise.race([run, over.promise]);
 }
 
 const defaultTimeoutMs = 20_000;

@@ -1,15 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { must, type Scene } from '../check.ts';
-import { chat } from '../formats/chat.ts';
 import { hello } from '../formats/format.ts';
-import { messages } from '../formats/messages.ts';
-import { responses } from '../formats/responses.ts';
+import { formats } from '../formats/formats.ts';
+import type { PostEndpoint } from '../target/endpoints.ts';
 import type { Answer, Ask } from '../target/gateway-client.ts';
-
-export const postEndpoints = ['chat', 'messages', 'count-tokens', 'responses'] as const;
-export type PostEndpoint = (typeof postEndpoints)[number];
-
-const formats = { chat, messages, 'count-tokens': messages, responses };
 
 /** A request that the endpoint takes. */
 export function goodBody(scene: Scene, endpoint: PostEndpoint): Readonly<Record<string, unknown>> {

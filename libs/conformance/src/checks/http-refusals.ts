@@ -1,8 +1,8 @@
 import { unknownModel, wrongToken } from '../double/refusals.ts';
-import { isMessages } from '../target/endpoints.ts';
+import { isMessages, type PostEndpoint, postEndpoints } from '../target/endpoints.ts';
 import type { Ask } from '../target/gateway-client.ts';
 import { mustBeError, mustHaveDocumentedType, mustHaveStatus } from './errors.ts';
-import { goodBody, type PostEndpoint, postEndpoints } from './good-requests.ts';
+import { goodBody } from './good-requests.ts';
 import { ofEach, type Rule } from './rules.ts';
 import { sources } from './sources.ts';
 

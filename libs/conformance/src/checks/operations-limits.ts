@@ -1,8 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { must, NotApplicable, type Scene } from '../check.ts';
+import { type PostEndpoint, postEndpoints } from '../target/endpoints.ts';
 import type { Answer } from '../target/gateway-client.ts';
 import { mustBeError } from './errors.ts';
-import { askWell, type PostEndpoint, postEndpoints } from './good-requests.ts';
+import { askWell } from './good-requests.ts';
 import type { Rule } from './rules.ts';
 
 const retryAfter = 'https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3';

@@ -1,6 +1,5 @@
 import { type Check, NotApplicable, Violation } from '../check.ts';
 import type { Part, Script } from '../double/script.ts';
-import { chat } from '../formats/chat.ts';
 import {
   converse,
   doubleOf,
@@ -12,9 +11,8 @@ import {
   streamOf,
   type Way,
 } from '../formats/format.ts';
+import { conversing } from '../formats/formats.ts';
 import type { Found } from '../formats/found.ts';
-import { messages } from '../formats/messages.ts';
-import { responses } from '../formats/responses.ts';
 import type { ServerSentEvent } from '../target/streamed-answer.ts';
 
 /** A check without its level. Its endpoint is the one that its name begins with, unless it says others. */
@@ -24,7 +22,7 @@ export type Rule = Omit<Check, 'level' | 'endpoints'> & Partial<Pick<Check, 'end
 export function rulesOfEachFormat(
   rules: (format: Format, endpoint: ReplyEndpoint) => readonly Rule[],
 ): readonly Rule[] {
-  return [chat, messages, responses].flatMap((format) => rules(format, format.endpoint));
+  return conversing.flatMap((format) => rules(format, format.endpoint));
 }
 
 /** A rule on a statement of the specification. */

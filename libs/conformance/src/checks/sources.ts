@@ -50,7 +50,6 @@ export const sources = {
   countTokens: `${claude}/api/messages-count-tokens`,
   models: `${openai}/api-reference/models/list`,
   reasoning: ofSdks(`${openai}/guides/reasoning`, `${claude}/docs/build-with-claude/extended-thinking`),
-  promptCaching: `${openai}/guides/prompt-caching`,
   eventStream: 'https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream',
   json: `${rfc}/rfc8259#section-4`,
   chunked: `${rfc}/rfc9112#section-7.1`,

@@ -2,10 +2,10 @@ import { setTimeout } from 'node:timers/promises';
 import { must, type Scene } from '../check.ts';
 import { chat, chunksOf } from '../formats/chat.ts';
 import { askStream, doubleOf, openStream, streamOf } from '../formats/format.ts';
+import { conversing } from '../formats/formats.ts';
 import { Found, shown } from '../formats/found.ts';
-import { messages } from '../formats/messages.ts';
-import { responses } from '../formats/responses.ts';
-import { askWell, goodBody, postEndpoints } from './good-requests.ts';
+import { postEndpoints } from '../target/endpoints.ts';
+import { askWell, goodBody } from './good-requests.ts';
 import { type Promised, type Rule, specifies } from './rules.ts';
 
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'];
@@ -124,7 +124,7 @@ export const specificationAnswers: readonly Rule[] = [
         for (const period of [usage.at('today'), usage.at('last7Days')]) mustAddUp(period);
       },
     },
-    ...[chat, messages, responses].map(
+    ...conversing.map(
       (format): Promised => ({
         name: `spec-usage-counts-${format.endpoint}`,
         endpoints: ['usage', format.endpoint],

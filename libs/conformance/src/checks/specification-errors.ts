@@ -2,10 +2,10 @@ import { gzipSync } from 'node:zlib';
 import { unknownModel } from '../double/refusals.ts';
 import { Found } from '../formats/found.ts';
 import { messagesErrorTypeOf } from '../formats/messages.ts';
-import { type Endpoint, isMessages } from '../target/endpoints.ts';
+import { type Endpoint, isMessages, type PostEndpoint, postEndpoints } from '../target/endpoints.ts';
 import type { Answer, Ask } from '../target/gateway-client.ts';
 import { mustHaveStatus } from './errors.ts';
-import { goodBody, type PostEndpoint, postEndpoints } from './good-requests.ts';
+import { goodBody } from './good-requests.ts';
 import { type Promised, specifies } from './rules.ts';
 
 type Body = Readonly<Record<string, unknown>>;

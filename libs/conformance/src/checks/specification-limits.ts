@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { must, NotApplicable, type Scene } from '../check.ts';
 import { Found } from '../formats/found.ts';
-import { type Endpoint, isMessages } from '../target/endpoints.ts';
+import { type Endpoint, isMessages, postEndpoints } from '../target/endpoints.ts';
 import type { Answer, Ask } from '../target/gateway-client.ts';
 import { mustHaveStatus } from './errors.ts';
-import { goodBody, postEndpoints } from './good-requests.ts';
+import { goodBody } from './good-requests.ts';
 import { untilRefused, waitOf } from './operations-limits.ts';
 import { type Promised, specifies } from './rules.ts';
 import { mustHaveCode, mustHaveType } from './specification-errors.ts';

@@ -81,7 +81,8 @@ class GatewayDouble {
     if (answer.frames !== undefined) return await this.#stream(call, answer.frames, response);
     if (answer.status >= 400) return this.#send(response, this.#errorOf(call, answer));
     const body = JSON.parse(answer.text);
-    if (endpoint !== 'count-tokens') this.#ledger.record(model, { input: 0, cached: 0, output: 0, ...countsIn(body) });
+    if (endpoint !== 'count-tokens')
+      this.#ledger.record(model, { input: 0, cached: 0, output: 0, ...countsIn(endpoint, body) });
     this.#send(response, ok(endpoint === 'chat' ? onlyCompletion(body) : body));
   }
 

@@ -31,6 +31,8 @@ export const chat: Format = {
     };
   },
 
+  readUsage: usageOf,
+
   readStream(events): Reply {
     const chunks = chunksOf(events);
     const deltas = chunks.flatMap((chunk) => chunk.at('choices').list).map((choice) => choice.at('delta'));

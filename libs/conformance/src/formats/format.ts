@@ -79,6 +79,7 @@ export interface Format {
   /** What makes a stream tell its usage, where that must be asked for. */
   readonly asksForUsage: Readonly<Record<string, unknown>>;
   readReply(answer: Found): Reply;
+  readUsage(usage: Found): ReplyUsage | undefined;
   readStream(events: readonly ServerSentEvent[]): Reply;
 }
 

@@ -29,6 +29,8 @@ export const messages: Format = {
     usage: usageOf(answer.at('usage')),
   }),
 
+  readUsage: usageOf,
+
   readStream(events): Reply {
     const all = messageEvents(events);
     const delta = ofType(all, 'message_delta').at(-1);

@@ -31,6 +31,8 @@ export const responses: Format = {
 
   readReply: (answer): Reply => responseRead(answer, answer.at('output').list),
 
+  readUsage: usageOf,
+
   /** From the finished items, which is what agents read; `response.completed` is compared with them by checks of its own. */
   readStream(events): Reply {
     const all = responseEvents(events);

@@ -1,3 +1,4 @@
+import { EventEmitter, on } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 
@@ -14,11 +15,12 @@ export interface Head {
  */
 export class ArrivingAnswer implements Dispatcher.DispatchHandler {
   readonly #head = Promise.withResolvers<Head>();
+  // It keeps what is not read yet, and gives it before a failure.
+  readonly #body = new EventEmitter();
+  readonly #pieces = on(this.#body, 'piece', { close: ['end'] });
   #controller: Dispatcher.DispatchController | undefined;
   #leaving: Error | undefined;
-  #pieces: Uint8Array[] = [];
-  #end: { readonly failure: Error | undefined } | undefined;
-  #arrival = Promise.withResolvers<void>();
+  #isOver = false;
 
   /** Rejects when there is no answer. */
   get head(): Promise<Head> {
@@ -27,20 +29,12 @@ export class ArrivingAnswer implements Dispatcher.DispatchHandler {
 
   /** @throws Error when the connection was closed before the end. */
   async *pieces(): AsyncIterable<Uint8Array> {
-    for (;;) {
-      const pieces = this.#pieces;
-      this.#pieces = [];
-      yield* pieces;
-      if (this.#pieces.length > 0) continue;
-      if (this.#end?.failure) throw this.#end.failure;
-      if (this.#end) return;
-      await this.#arrival.promise;
-    }
+    for await (const [piece] of this.#pieces) yield piece;
   }
 
   hangUp(reason = new Error('the client has hung up')): void {
     this.#leaving ??= reason;
-    if (this.#end === undefined) this.#controller?.abort(this.#leaving);
+    if (!this.#isOver) this.#controller?.abort(this.#leaving);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -56,23 +50,18 @@ export class ArrivingAnswer implements Dispatcher.DispatchHandler {
 
   onResponseData(_: Dispatcher.DispatchController, piece: Uint8Array): void {
     // The buffer is used again.
-    this.#pieces.push(Uint8Array.from(piece));
-    this.#arrived();
+    this.#body.emit('piece', Uint8Array.from(piece));
   }
 
   onResponseEnd(): void {
-    this.#end ??= { failure: undefined };
-    this.#arrived();
+    this.#isOver = true;
+    this.#body.emit('end');
   }
 
   onResponseError(_: unknown, failure: Error): void {
-    this.#end ??= { failure };
+    this.#isOver = true;
     this.#head.reject(failure);
-    this.#arrived();
-  }
-
-  #arrived(): void {
-    this.#arrival.resolve();
-    this.#arrival = Promise.withResolvers();
+    // Where no reader is left, a failure concerns nobody.
+    if (this.#body.listenerCount('error') > 0) this.#body.emit('error', failure);
   }
 }

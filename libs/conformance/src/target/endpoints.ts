@@ -12,6 +12,9 @@ export const paths: Readonly<Record<Endpoint, string>> = {
 
 export const endpoints = Object.keys(paths) as readonly Endpoint[];
 
+export const postEndpoints = ['chat', 'messages', 'count-tokens', 'responses'] as const;
+export type PostEndpoint = (typeof postEndpoints)[number];
+
 /** Those of the Messages format, with its errors. */
 export const isMessages = (endpoint: Endpoint) => endpoint === 'messages' || endpoint === 'count-tokens';
 

@@ -7,9 +7,11 @@ export interface Recorder {
   came(text: string): void;
 }
 
+type Recorded = { -readonly [part in keyof Exchange]: Exchange[part] };
+
 /** What was said, without the secrets of the target, and without more of a body than a person reads. */
 export class Evidence {
-  readonly #recorded: { request: Exchange['request']; answer: Exchange['answer'] }[] = [];
+  readonly #recorded: Recorded[] = [];
   readonly #secrets: readonly string[];
 
   constructor({ token, limitedToken, headers = {} }: Target) {
@@ -24,10 +26,7 @@ export class Evidence {
 
   record(line: string, headers: Readonly<Record<string, string>>, body: unknown): Recorder {
     const request = { line, headers: this.#clean(headers), body: this.#text(textOf(body)) };
-    const recorded: { request: Exchange['request']; answer: Exchange['answer'] } = {
-      request,
-      answer: { status: undefined, headers: {}, body: '' },
-    };
+    const recorded: Recorded = { request, answer: { status: undefined, headers: {}, body: '' } };
     this.#recorded.push(recorded);
     return {
       answered: (status, answered) => {

@@ -1,3 +1,4 @@
+import { isObject } from '../../formats/found.ts';
 import type { Part } from '../script.ts';
 import { type Frame, type ProviderFormat, piecesOf, type Reply, textOf } from './provider-format.ts';
 
@@ -24,7 +25,7 @@ export function openaiErrorBody(status: number, message: string) {
 }
 
 function* events(reply: Reply): Generator<Frame> {
-  const withUsage = isRecord(reply.request.stream_options) && reply.request.stream_options.include_usage === true;
+  const withUsage = isObject(reply.request.stream_options) && reply.request.stream_options.include_usage === true;
   const frame = (members: object): Frame => ({
     data: JSON.stringify({
       ...shellOf(reply, 'chat.completion.chunk'),
@@ -97,8 +98,4 @@ function usageOf({ usage: { input, cached, output, reasoning } }: Reply) {
       rejected_prediction_tokens: 0,
     },
   };
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }

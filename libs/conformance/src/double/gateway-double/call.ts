@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import type { Request } from 'express';
 import { isObject } from '../../formats/found.ts';
-import { type Endpoint, isMessages, paths } from '../../target/endpoints.ts';
+import { type Endpoint, isMessages, type PostEndpoint, paths } from '../../target/endpoints.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
 
 /** Why a request is not passed on. */
@@ -26,7 +26,7 @@ export class Refusal extends Error {
 
 /** A request as it is understood step by step. */
 export interface Call {
-  readonly endpoint: Endpoint;
+  readonly endpoint: PostEndpoint;
   readonly request: Request;
   readonly body: Readonly<Record<string, unknown>>;
   /** Of the provider. */
@@ -49,7 +49,7 @@ export function endpointOf({ path, method }: Request): Endpoint {
 const mebibyte = 1_024 * 1_024;
 
 /** @throws Refusal */
-export function readCall(request: Request, sent: Buffer, endpoint: Endpoint, skips: Misbehaviour['skips']): Call {
+export function readCall(request: Request, sent: Buffer, endpoint: PostEndpoint, skips: Misbehaviour['skips']): Call {
   const bytes = decoded(request, sent, endpoint, skips);
   const most = (endpoint === 'responses' ? 64 : 16) * mebibyte;
   if (bytes.length > most && skips !== 'size') throw new Refusal(413, 'body_too_large');

@@ -12,7 +12,7 @@ export class Ledger {
   readonly #limit: number;
   readonly #windowMs: number;
   readonly #misbehaviour: Misbehaviour;
-  readonly #used = new Map<string, { requests: number; input: number; cached: number; output: number }>();
+  readonly #byModel = new Map<string, Usage>();
   #takenAtMs: number[] = [];
 
   constructor(limit: number, windowMs: number, misbehaviour: Misbehaviour) {
@@ -44,27 +44,26 @@ export class Ledger {
   }
 
   record(model: string, { input, cached, output }: Counts): void {
-    const used = this.#used.get(model) ?? { requests: 0, input: 0, cached: 0, output: 0 };
     const times = this.#misbehaviour.countsTwice ? 2 : 1;
-    this.#used.set(model, {
-      requests: used.requests + 1,
-      input: used.input + input * times,
-      cached: used.cached + cached * times,
-      output: used.output + output * times,
-    });
+    const used = {
+      requests: 1,
+      inputTokens: input * times,
+      cachedTokens: cached * times,
+      outputTokens: output * times,
+      totalTokens: (input + output) * times,
+    };
+    this.#byModel.set(model, sumOf([this.#byModel.get(model) ?? nothing, used]));
   }
 
   /** The usage object of the specification. */
   get usage() {
-    const byModel = [...this.#used].map(([model, used]) => ({ provider: providerOf(model), model, ...countsOf(used) }));
-    const sums = { requests: 0, input: 0, cached: 0, output: 0 };
-    for (const used of this.#used.values()) {
-      for (const name of Object.keys(sums) as (keyof typeof sums)[]) sums[name] += used[name];
-    }
-    const sorted = byModel.toSorted((one, other) => other.totalTokens - one.totalTokens);
+    const byModel = [...this.#byModel]
+      .map(([model, used]) => ({ provider: providerOf(model), model, ...used }))
+      .toSorted((one, other) => other.totalTokens - one.totalTokens);
+    const total = sumOf(this.#byModel.values());
     const midnight = Temporal.Now.zonedDateTimeISO('Europe/Amsterdam').startOfDay();
     const since = (daysAgo: number) => new Date(midnight.subtract({ days: daysAgo }).epochMilliseconds).toISOString();
-    const period = (daysAgo: number) => ({ since: since(daysAgo), ...countsOf(sums), byModel: sorted });
+    const period = (daysAgo: number) => ({ since: since(daysAgo), ...total, byModel });
     return {
       object: 'usage',
       token: { kind: 'personal', label: 'conformance' },
@@ -78,12 +77,11 @@ export class Ledger {
 
 export const providerOf = (model: string) => (model.startsWith('claude') ? 'provider_b' : 'provider_a');
 
-function countsOf({ requests, input, cached, output }: Counts & { readonly requests: number }) {
-  return {
-    requests,
-    inputTokens: input,
-    cachedTokens: cached,
-    outputTokens: output,
-    totalTokens: input + output,
-  };
+const nothing = { requests: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, totalTokens: 0 };
+type Usage = Readonly<typeof nothing>;
+
+function sumOf(all: Iterable<Usage>): Usage {
+  const sum = { ...nothing };
+  for (const one of all) for (const name of Object.keys(sum) as (keyof Usage)[]) sum[name] += one[name];
+  return sum;
 }

@@ -1,111 +1,96 @@
 import { randomUUID } from 'node:crypto';
+import type { ReplyEndpoint } from '../../formats/format.ts';
+import { formats } from '../../formats/formats.ts';
 import { Found } from '../../formats/found.ts';
 import type { Frame } from '../formats/provider-format.ts';
 import type { Call } from './call.ts';
 import type { Counts } from './ledger.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
 
-const failure = { code: 'providers_unavailable', message: 'The provider has failed.' };
-
 /** The stream that the client gets: the provider's until it fails, and then one error. Counts what was used. */
 export async function* relayEvents(
-  call: Call,
+  { endpoint, body }: Call,
   frames: AsyncIterable<Frame>,
   misbehaviour: Misbehaviour,
   record: (counts: Counts) => void,
 ): AsyncIterable<Frame> {
-  const relay = new Relay(call);
+  const asksForUsage = new Found(body, 'the request').at('stream_options', 'include_usage').value === true;
+  let counts: Counts = { input: 0, cached: 0, output: 0 };
+  let response: unknown;
+  let position = 0;
   let isOver = false;
   try {
-    for await (const { event, data } of frames) {
+    for await (const frame of frames) {
+      const { event, data } = frame;
       const isError = event === 'error' || data.startsWith('{"error"');
-      if (isError && misbehaviour.passesErrorsOn) yield { event, data };
+      if (isError && misbehaviour.passesErrorsOn) yield frame;
       if (isError) break;
-      relay.count(data);
-      isOver ||=
-        data === '[DONE]' ||
-        event === 'message_stop' ||
-        event === 'response.completed' ||
-        event === 'response.incomplete';
-      yield* relay.shown({ event, data });
+      if (data !== '[DONE]') {
+        const json: unknown = JSON.parse(data);
+        response = new Found(json, 'event').at('response').value ?? response;
+        counts = { ...counts, ...countsIn(endpoint, json) };
+      }
+      isOver ||= data === '[DONE]' || lastEvents.has(event);
+      position++;
+      if (endpoint === 'chat' && data !== '[DONE]') yield* onlyChunk(data, asksForUsage);
+      else yield frame;
     }
   } catch {
     // The provider has broken off.
   }
-  record(relay.counts);
+  record(counts);
   if (isOver) return;
-  yield misbehaviour.endsCutStreams ? goodEnds[call.endpoint as keyof typeof goodEnds] : relay.errorFrame();
+  const ends = misbehaviour.endsCutStreams ? goodEnds : errorFrames;
+  yield ends[formats[endpoint].endpoint](response, position);
 }
 
-const goodEnds = {
-  chat: { data: '[DONE]' },
-  messages: { event: 'message_stop', data: '{"type":"message_stop"}' },
-  responses: { event: 'response.completed', data: '{"type":"response.completed","sequence_number":99,"response":{}}' },
-} as const;
+const lastEvents: ReadonlySet<string | undefined> = new Set([
+  'message_stop',
+  'response.completed',
+  'response.incomplete',
+]);
 
-class Relay {
-  readonly #call: Call;
-  #response: unknown;
-  #position = 0;
-  counts: Counts = { input: 0, cached: 0, output: 0 };
+type Ends = Readonly<Record<ReplyEndpoint, (response: unknown, position: number) => Frame>>;
 
-  constructor(call: Call) {
-    this.#call = call;
-  }
+const goodEnds: Ends = {
+  chat: () => ({ data: '[DONE]' }),
+  messages: () => frameOf({ type: 'message_stop' }),
+  responses: () => frameOf({ type: 'response.completed', sequence_number: 99, response: {} }),
+};
 
-  /** Of chat completions only the fields of the specification, and usage only when asked for. */
-  *shown(frame: Frame): Iterable<Frame> {
-    this.#position++;
-    if (this.#call.endpoint !== 'chat' || frame.data === '[DONE]') return yield frame;
-    const { choices, usage, ...chunk } = JSON.parse(frame.data);
-    const asked = new Found(this.#call.body, 'the request').at('stream_options', 'include_usage').value === true;
-    if (choices.length === 0 && !asked) return;
-    const kept = choices.map(({ index, delta, finish_reason }: Record<string, unknown>) => {
-      return { index, delta: onlyDelta(delta), finish_reason };
-    });
-    const { id, object, created, model } = chunk;
-    yield { data: JSON.stringify({ id, object, created, model, choices: kept, ...(usage ? { usage } : {}) }) };
-  }
+const failure = { code: 'providers_unavailable', message: 'The provider has failed.' };
 
-  count(data: string): void {
-    if (data === '[DONE]') return;
-    const event: unknown = JSON.parse(data);
-    this.#response = new Found(event, 'event').at('response').value ?? this.#response;
-    this.counts = { ...this.counts, ...countsIn(event) };
-  }
+const errorFrames: Ends = {
+  chat: () => ({ data: JSON.stringify({ error: failure }) }),
+  messages: () => frameOf({ type: 'error', error: { type: 'api_error', message: failure.message } }),
+  responses: (response, position) => {
+    const failed = { ...Object(response), status: 'failed', error: failure };
+    return frameOf({ type: 'response.failed', sequence_number: position, response: failed });
+  },
+};
 
-  errorFrame(): Frame {
-    if (this.#call.endpoint === 'chat') return { data: JSON.stringify({ error: failure }) };
-    if (this.#call.endpoint === 'messages') {
-      return {
-        event: 'error',
-        data: JSON.stringify({ type: 'error', error: { type: 'api_error', message: failure.message } }),
-      };
-    }
-    const response = { ...Object(this.#response), status: 'failed', error: failure };
-    const event = { type: 'response.failed', sequence_number: this.#position, response };
-    return { event: event.type, data: JSON.stringify(event) };
-  }
+function frameOf(event: { readonly type: string; readonly [member: string]: unknown }): Frame {
+  return { event: event.type, data: JSON.stringify(event) };
 }
 
-/** What a provider says of usage, in whichever format. */
-export function countsIn(answer: unknown): Partial<Counts> {
+/** What a provider says of usage, in an answer or an event. */
+export function countsIn(endpoint: Call['endpoint'], answer: unknown): Partial<Counts> {
   const found = new Found(answer, 'the answer');
-  const usage = [found.at('usage'), found.at('response', 'usage'), found.at('message', 'usage')].find(
-    (one) => one.isThere,
-  );
-  if (usage === undefined) return {};
-  const number = (...path: readonly string[]) => Number(usage.at(...path).value ?? 0);
-  if (usage.at('prompt_tokens').isThere) {
-    const cached = number('prompt_tokens_details', 'cached_tokens');
-    return { input: number('prompt_tokens'), cached, output: number('completion_tokens') };
-  }
-  if (usage.at('total_tokens').isThere) {
-    const cached = number('input_tokens_details', 'cached_tokens');
-    return { input: number('input_tokens'), cached, output: number('output_tokens') };
-  }
-  const cached = number('cache_read_input_tokens');
-  return { input: number('input_tokens') + cached, cached, output: number('output_tokens') };
+  const [usage] = [found, found.at('response'), found.at('message')]
+    .map((one) => one.at('usage'))
+    .filter((one) => one.isThere);
+  const read = usage && formats[endpoint].readUsage(usage);
+  return read ? { input: read.input, cached: read.cached ?? 0, output: read.output } : {};
+}
+
+/** A chunk with the fields of the specification, and usage only when asked for. */
+function* onlyChunk(data: string, asksForUsage: boolean): Iterable<Frame> {
+  const { id, object, created, model, choices, usage } = JSON.parse(data);
+  if (choices.length === 0 && !asksForUsage) return;
+  const kept = choices.map(({ index, delta, finish_reason }: Record<string, unknown>) => {
+    return { index, delta: onlyDelta(delta), finish_reason };
+  });
+  yield { data: JSON.stringify({ id, object, created, model, choices: kept, ...(usage ? { usage } : {}) }) };
 }
 
 function onlyDelta(delta: unknown): object {
