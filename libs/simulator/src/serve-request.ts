@@ -1,13 +1,21 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { isObject, parseJson } from '@gateway/json';
+import { planAnswer, reasoningTokensOf, tokensOf } from './answer/plan-answer.ts';
 import { Exchange, readBody } from './exchange.ts';
 import type { FaultBook } from './faults/fault-book.ts';
 import { unauthorized } from './faults/fault-presets.ts';
 import { countInputTokens } from './messages/format.ts';
 import { type Models, modelList } from './models.ts';
 import { serveToken, type TokenFamilies, tokenPath } from './oauth/token-families.ts';
-import { type FormatName, type ProviderFormat, ProviderRefusal } from './provider-format.ts';
+import {
+  type Answer,
+  type FormatName,
+  type ProviderFormat,
+  ProviderRefusal,
+  type ProviderRequest,
+} from './provider-format.ts';
 import type { Recorder } from './record.ts';
-import { type AuthenticatedRequest, readRequest, serveGeneration } from './serve-generation.ts';
+import { streamAnswer } from './streaming.ts';
 import { withFaults } from './with-faults.ts';
 
 /** Everything that a simulated provider consists of. */
@@ -86,14 +94,19 @@ const mebibyte = 1024 * 1024;
 /** @see https://docs.claude.com/en/api/overview#request-size-limits */
 const maximumBodyBytes: Readonly<Record<FormatName, number>> = { responses: 128 * mebibyte, messages: 32 * mebibyte };
 
+interface AuthenticatedRequest {
+  readonly account: string;
+  readonly bytes: Buffer;
+}
+
 interface Route {
   readonly method: 'GET' | 'POST';
   readonly serve: (provider: Provider, exchange: Exchange, request: AuthenticatedRequest) => Promise<void>;
 }
 
 const routes: Readonly<Record<string, Route>> = {
-  '/v1/responses': { method: 'POST', serve: serveGeneration },
-  '/v1/messages': { method: 'POST', serve: serveGeneration },
+  '/v1/responses': { method: 'POST', serve: generate },
+  '/v1/messages': { method: 'POST', serve: generate },
   '/v1/messages/count_tokens': { method: 'POST', serve: countTokens },
   '/v1/models': { method: 'GET', serve: listModels },
 };
@@ -103,6 +116,27 @@ function unauthenticated({ request, format: { name } }: Exchange): ProviderRefus
   if (credentialOf(request.headers, name) !== undefined) return new ProviderRefusal(error);
   const message = name === 'messages' ? 'x-api-key header is required' : 'Missing bearer authentication.';
   return new ProviderRefusal({ ...error, message });
+}
+
+async function generate(provider: Provider, exchange: Exchange, received: AuthenticatedRequest): Promise<void> {
+  const { format, record } = exchange;
+  const request = readRequest(provider, exchange, received);
+  const read = await withFaults(provider, exchange, request.body, () => format.readConversation(request));
+  if (read === undefined) return;
+  const { result: conversation, faults } = read;
+  const answer: Answer = {
+    id: `sim${record.state.id.toString(16).padStart(21, '0')}`,
+    account: received.account,
+    createdAtSeconds: Math.floor(provider.nowMs() / 1000),
+    request: request.body,
+    conversation,
+    plan: planAnswer(conversation),
+    faults,
+  };
+  if (conversation.stream) return streamAnswer(exchange, answer, faults, provider.eventDelayMs);
+  const { parts } = answer.plan;
+  exchange.bill(answer, { outputTokens: tokensOf(parts), reasoningTokens: reasoningTokensOf(parts) });
+  await exchange.sendJson(200, format.body(answer), faults.headers);
 }
 
 async function countTokens(provider: Provider, exchange: Exchange, received: AuthenticatedRequest): Promise<void> {
@@ -117,6 +151,17 @@ async function listModels(provider: Provider, exchange: Exchange): Promise<void>
   if (models.unreachable.includes(name)) return exchange.reset();
   const listed = await withFaults(provider, exchange, {}, () => modelList(name, models[name]));
   if (listed !== undefined) await exchange.sendJson(200, listed.result);
+}
+
+/** @throws {ProviderRefusal} when the bytes are not a JSON object. */
+function readRequest(
+  { models }: Provider,
+  { format, request: { headers } }: Exchange,
+  { account, bytes }: AuthenticatedRequest,
+): ProviderRequest {
+  const body = parseJson(bytes.toString());
+  if (isObject(body)) return { account, headers, body, models: models.get()[format.name] };
+  throw new ProviderRefusal({ status: 400, message: 'The request body is not a valid JSON object.' });
 }
 
 async function endBadly(exchange: Exchange, thrown: unknown): Promise<void> {

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 
 export type RequestIssue = z.core.$ZodIssue;
 export type IssueText = z.core.$ZodErrorMap;
@@ -12,6 +12,11 @@ export function parseRequest<Schema extends z.ZodType>(
   const { data, error } = schema.safeParse(value, { error: text, reportInput: true });
   const issue = error?.issues[0];
   return issue === undefined ? { request: data as z.output<Schema> } : { issue: innermost(issue) };
+}
+
+/** Members that are known, and not checked. */
+export function unchecked(...names: readonly string[]) {
+  return Object.fromEntries(names.map((name) => [name, z.unknown().optional()]));
 }
 
 /** Of a union, the issue of the alternative that goes deepest. */

@@ -1,7 +1,7 @@
 import { asArray, isObject, type JsonObject, objectsIn } from '@gateway/json';
 import { z } from 'zod';
 import { verifyEncrypted } from '../answer/encrypted-reasoning.ts';
-import { type IssueText, parseRequest } from '../answer/parse-request.ts';
+import { type IssueText, parseRequest, unchecked } from '../answer/parse-request.ts';
 import { ProviderRefusal, type ProviderRequest } from '../provider-format.ts';
 import { type ModelTraits, traitsOf } from './model-traits.ts';
 
@@ -167,12 +167,8 @@ const requestSchema = z.looseObject(members);
 
 const strictSchema = z.strictObject({
   ...members,
-  ...Object.fromEntries(
-    [
-      ...['cache_control', 'container', 'diagnostics', 'inference_geo', 'metadata', 'service_tier', 'speed'],
-      ...['temperature', 'top_k', 'top_p', 'user_profile_id', 'workspace_id'],
-    ].map((name) => [name, z.unknown().optional()]),
-  ),
+  ...unchecked('cache_control', 'container', 'diagnostics', 'inference_geo', 'metadata', 'service_tier', 'speed'),
+  ...unchecked('temperature', 'top_k', 'top_p', 'user_profile_id', 'workspace_id'),
 });
 
 /** The first characters of each kind of image, in base64. */

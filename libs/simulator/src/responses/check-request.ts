@@ -1,7 +1,7 @@
 import { asArray, type JsonObject, objectsIn } from '@gateway/json';
 import { z } from 'zod';
 import { type Verdict, verifyEncrypted } from '../answer/encrypted-reasoning.ts';
-import { type IssueText, parseRequest, type RequestIssue } from '../answer/parse-request.ts';
+import { type IssueText, parseRequest, type RequestIssue, unchecked } from '../answer/parse-request.ts';
 import { type ProviderError, ProviderRefusal, type ProviderRequest } from '../provider-format.ts';
 import { requiredReasoningId } from './output-items.ts';
 
@@ -124,13 +124,9 @@ const requestSchema = z.strictObject({
     .nullish(),
   tools: z.array(z.looseObject({ type: z.string() })).nullish(),
   top_p: z.number().nullish(),
-  ...Object.fromEntries(
-    [
-      ...['access_programs', 'background', 'context_management', 'conversation', 'image', 'include', 'max_tool_calls'],
-      ...['metadata', 'moderation', 'prompt', 'prompt_cache_options', 'prompt_cache_retention', 'safety_identifier'],
-      ...['service_tier', 'store', 'stream_options', 'top_logprobs', 'truncation', 'user'],
-    ].map((member) => [member, z.unknown().optional()]),
-  ),
+  ...unchecked('access_programs', 'background', 'context_management', 'conversation', 'image', 'include'),
+  ...unchecked('max_tool_calls', 'metadata', 'moderation', 'prompt', 'prompt_cache_options', 'prompt_cache_retention'),
+  ...unchecked('safety_identifier', 'service_tier', 'store', 'stream_options', 'top_logprobs', 'truncation', 'user'),
 });
 
 const functionTool = z.looseObject({ name, strict: z.boolean().nullish(), parameters: z.looseObject({}).nullish() });
