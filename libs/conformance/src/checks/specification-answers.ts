@@ -105,10 +105,8 @@ export const specificationAnswers: readonly Rule[] = [
             must(/^gateway\/./.test(model.at('id').name), 'a class is gateway/…');
           return owners.indexOf(model.at('owned_by').string);
         });
-        must(
-          ranks.every((rank, index) => rank >= (ranks[index - 1] ?? 0)),
-          'the owners should be in their order',
-        );
+        const isSorted = ranks.every((rank, index) => rank >= (ranks[index - 1] ?? 0));
+        must(isSorted, 'the owners should be in their order');
       },
     },
     {
@@ -187,10 +185,8 @@ function mustAddUp(period: Found): void {
   }
   period.at('totalTokens').is(period.at('inputTokens').count + period.at('outputTokens').count);
   const totals = models.map((model) => model.at('totalTokens').count);
-  must(
-    totals.every((total, index) => total <= (totals[index - 1] ?? total)),
-    'byModel should be largest first',
-  );
+  const isSorted = totals.every((total, index) => total <= (totals[index - 1] ?? total));
+  must(isSorted, 'byModel should be largest first');
 }
 
 /** Fields may be missing; that is for other checks. */

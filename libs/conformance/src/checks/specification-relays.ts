@@ -1,10 +1,11 @@
 import { must, type Scene } from '../check.ts';
 import type { Fault } from '../double/script.ts';
 import type { Received } from '../double/scripted-requests.ts';
-import { doubleOf } from '../formats/format.ts';
+import { ask, doubleOf, type Format, type Prompt, type ReplyEndpoint } from '../formats/format.ts';
 import { Found, shown } from '../formats/found.ts';
 import { messages } from '../formats/messages.ts';
 import { responses } from '../formats/responses.ts';
+import type { Answer, Ask } from '../target/gateway-client.ts';
 import { mustHaveStatus } from './errors.ts';
 import { goodBody, untilServed } from './good-requests.ts';
 import { specifies } from './rules.ts';
@@ -20,18 +21,10 @@ export const specificationRelays = specifies([
     says: '`model` is resolved, every other field is forwarded unchanged.',
     needs: ['double'],
     async run(scene) {
-      const sent = {
-        stop_sequences: ['END'],
-        metadata: { user_id: 'u' },
-        temperature: 0.5,
-        conformance: [1, null],
-      };
-      const { body } = await reached(scene, 'messages', (text) => ({
-        ...messages.request(scene.modelOf('messages'), { text, system: 'Be short.' }),
-        ...sent,
-      }));
+      const more = { stop_sequences: ['END'], metadata: { user_id: 'u' }, temperature: 0.5, conformance: [1, null] };
+      const { body } = await reached(scene, messages, { system: 'Be short.', more });
       const found = new Found(body, "the provider's request");
-      for (const [name, value] of Object.entries(sent)) mustBe(found.at(name), value);
+      for (const [name, value] of Object.entries(more)) mustBe(found.at(name), value);
       mustBe(found.at('system'), 'Be short.');
     },
   },
@@ -44,12 +37,8 @@ export const specificationRelays = specifies([
       for (const spelling of ['partner', 'anthropic']) {
         const own = { 'anthropic-version': undefined, 'x-conformance': 'of the client', cookie: 'a=b' };
         const version = spelling === 'partner' ? { 'partner-version': '2023-06-01' } : {};
-        const { headers } = await reached(
-          scene,
-          'messages',
-          (text) => messages.request(scene.modelOf('messages'), { text }),
-          { ...own, ...version, [`${spelling}-beta`]: 'conformance-2026-01-01' },
-        );
+        const beta = { [`${spelling}-beta`]: 'conformance-2026-01-01' };
+        const { headers } = await reached(scene, messages, {}, { ...own, ...version, ...beta });
         const values = Object.values(headers).join(' ');
         must(values.includes('2023-06-01'), `${spelling}: the version 2023-06-01 should reach the provider`);
         must(values.includes('conformance-2026-01-01'), `${spelling}: the beta should reach the provider`);
@@ -64,7 +53,7 @@ export const specificationRelays = specifies([
     says: "On `/v1/messages` a provider's error has its status and the generic body.",
     needs: ['double'],
     async run(scene) {
-      const answer = await refused(scene, 'messages', { kind: 'refuse', status: 400, message: providerText });
+      const answer = await refused(scene, 'messages', 400);
       mustHaveStatus(answer, 400);
       const error = new Found(answer.json(), 'the answer').at('error');
       error.at('type').is('api_error');
@@ -80,10 +69,8 @@ export const specificationRelays = specifies([
     alone: true,
     async run(scene) {
       const data = await dataOfFailing(scene, 'messages');
-      must(
-        data.some((text) => text.includes('"error"')),
-        'an error event should come',
-      );
+      const hasError = data.some((text) => text.includes('"error"'));
+      must(hasError, 'an error event should come');
       mustNotQuote(data.join('\n'));
     },
   },
@@ -94,7 +81,7 @@ export const specificationRelays = specifies([
     needs: ['double'],
     async run(scene) {
       for (const status of [400, 422]) {
-        const answer = await refused(scene, 'chat', { kind: 'refuse', status, message: providerText });
+        const answer = await refused(scene, 'chat', status);
         mustHaveCode(answer, status, 'upstream_rejected');
         mustNotQuote(answer.text);
       }
@@ -109,10 +96,8 @@ export const specificationRelays = specifies([
     async run(scene) {
       const data = await dataOfFailing(scene, 'chat');
       const errors = data.filter((text) => text.startsWith('{"error"'));
-      must(
-        errors.length === 1 && errors[0] === data.at(-1),
-        `the last event should be the one error; it is ${data.at(-1)}`,
-      );
+      const isLast = errors.length === 1 && errors[0] === data.at(-1);
+      must(isLast, `the last event should be the one error; it is ${data.at(-1)}`);
       const error = new Found(JSON.parse(errors[0] ?? ''), 'the last event').at('error');
       void [error.at('code').name, error.at('message').name];
       mustNotQuote(data.join('\n'));
@@ -124,10 +109,8 @@ export const specificationRelays = specifies([
     says: '`stream` set to true, `store` to false, `max_output_tokens` and `client_metadata` removed, the rest passed on.',
     needs: ['double'],
     async run(scene) {
-      const { body } = await reached(scene, 'responses', (text) => ({
-        ...responses.request(scene.modelOf('responses'), { text, maxTokens: 99, system: 'Be short.' }),
-        ...{ store: true, stream: false, client_metadata: { a: 'b' }, conformance: [1, null] },
-      }));
+      const more = { store: true, stream: false, client_metadata: { a: 'b' }, conformance: [1, null] };
+      const { body } = await reached(scene, responses, { maxTokens: 99, system: 'Be short.', more });
       const found = new Found(body, "the provider's request");
       found.at('stream').is(true);
       found.at('store').is(false);
@@ -158,7 +141,7 @@ export const specificationRelays = specifies([
     says: 'Other provider errors come back unchanged, with status and body.',
     needs: ['double'],
     async run(scene) {
-      const answer = await refused(scene, 'responses', { kind: 'refuse', status: 422, message: providerText });
+      const answer = await refused(scene, 'responses', 422);
       mustHaveStatus(answer, 422);
       new Found(answer.json(), 'the answer').at('error', 'message').is(providerText);
     },
@@ -173,8 +156,8 @@ export const specificationRelays = specifies([
       for (const more of [{}, { prompt_cache_key: 'conformance' }]) {
         using scripted = doubleOf(scene).script({});
         const headers = 'prompt_cache_key' in more ? {} : { 'session-id': 'conformance' };
-        const body = { ...responses.request(scene.modelOf('responses'), { text: scripted.marker }), ...more };
-        for (let requests = 0; requests < 6; requests++) await scene.gateway.ask('responses', { body, headers });
+        const prompt = { text: scripted.marker, more };
+        for (let requests = 0; requests < 6; requests++) await ask(scene, responses, prompt, { headers });
         const accounts = new Set(scripted.received.map(({ credential }) => credential));
         must(accounts.size === 1, `six requests should go to one account; they go to ${accounts.size}`);
       }
@@ -182,27 +165,25 @@ export const specificationRelays = specifies([
   },
 ]);
 
-type Relayed = 'chat' | 'messages' | 'responses';
-
 async function reached(
   scene: Scene,
-  endpoint: Relayed,
-  bodyOf: (text: string) => object,
-  headers: Readonly<Record<string, string | undefined>> = {},
+  format: Format,
+  prompt: Omit<Prompt, 'text'>,
+  headers: Ask['headers'] = {},
 ): Promise<Received> {
   using scripted = doubleOf(scene).script({});
-  const { status } = await scene.gateway.ask(endpoint, { body: bodyOf(`Say hello. ${scripted.marker}`), headers });
+  const { status } = await ask(scene, format, { text: `Say hello. ${scripted.marker}`, ...prompt }, { headers });
   const [received] = scripted.received;
   must(status === 200 && received !== undefined, `the request should be answered; its status is ${status}`);
   return received;
 }
 
-async function refused(scene: Scene, endpoint: Relayed, fault: Fault) {
-  using scripted = doubleOf(scene).script({ fault });
+async function refused(scene: Scene, endpoint: ReplyEndpoint, status: number): Promise<Answer> {
+  using scripted = doubleOf(scene).script({ fault: { kind: 'refuse', status, message: providerText } });
   return await scene.gateway.ask(endpoint, { body: bodyWith(scene, endpoint, scripted.marker) });
 }
 
-async function dataOfFailing(scene: Scene, endpoint: Relayed): Promise<readonly string[]> {
+async function dataOfFailing(scene: Scene, endpoint: ReplyEndpoint): Promise<readonly string[]> {
   await untilServed(scene, endpoint);
   const fault: Fault = { kind: 'error-event-after', events: 6, message: providerText };
   const text = 'one two three four five six';
@@ -216,7 +197,7 @@ async function dataOfFailing(scene: Scene, endpoint: Relayed): Promise<readonly 
   return events.map(({ data }) => data);
 }
 
-function bodyWith(scene: Scene, endpoint: Relayed, text: string): object {
+function bodyWith(scene: Scene, endpoint: ReplyEndpoint, text: string): object {
   return JSON.parse(JSON.stringify(goodBody(scene, endpoint)).replace('Say hello.', text));
 }
 

@@ -99,10 +99,8 @@ function joinedToolCalls(deltas: readonly Found[]): readonly ToolCall[] {
   const pieces = deltas.flatMap((delta) => delta.at('tool_calls').listOrNone);
   const byIndex = Map.groupBy(pieces, (piece) => piece.at('index').count);
   const indexes = [...byIndex.keys()];
-  must(
-    indexes.every((index, position) => index === position),
-    `tool calls should be numbered 0, 1, 2… in their order; the stream has ${indexes.join(', ')}`,
-  );
+  const inOrder = indexes.every((index, position) => index === position);
+  must(inOrder, `tool calls should be numbered 0, 1, 2… in their order; the stream has ${indexes.join(', ')}`);
   return [...byIndex.values()].map((ofCall) => ({
     id: firstThere(ofCall.map((piece) => piece.at('id'))).name,
     name: firstThere(ofCall.map((piece) => piece.at('function', 'name'))).name,
