@@ -1,26 +1,18 @@
-import { must, type Scene } from '../check.ts';
+import { must } from '../check.ts';
 import type { Part } from '../double/script.ts';
 import { chat, chunksOf, DONE } from '../formats/chat.ts';
-import { doubleOf, hello, type Prompt, streamOf } from '../formats/format.ts';
+import { hello, streamOf } from '../formats/format.ts';
 import type { Found } from '../formats/found.ts';
 import { mustBeInSeconds } from './answers.ts';
-import type { Rule } from './rules.ts';
+import { type EventRule, type Rule, rulesOnEvents } from './rules.ts';
 import { sources } from './sources.ts';
-
-interface ChunkRule {
-  readonly name: string;
-  readonly rule: string;
-  readonly source: string;
-  readonly asksForUsage?: boolean;
-  judge(chunks: readonly Found[]): void;
-}
 
 const { chat: sdkHelper } = sources.sdkHelper;
 const { chat: stream } = sources.stream;
 const { chat: request } = sources.request;
 
 /** On the chunks of an answer with text. */
-const rules: readonly ChunkRule[] = [
+const rules: readonly EventRule[] = [
   {
     name: 'has-only-chunks',
     rule: 'Each event but `[DONE]` is a chunk with `choices`: SDK helpers throw on others; comments may keep a stream alive.',
@@ -80,7 +72,7 @@ const rules: readonly ChunkRule[] = [
     name: 'usage-when-asked',
     rule: 'With `stream_options.include_usage` the last chunk before `[DONE]` has empty `choices` and the usage.',
     source: request,
-    asksForUsage: true,
+    more: chat.asksForUsage,
     judge(chunks) {
       must(chunks.at(-1)?.at('choices').list.length === 0, 'the last chunk should have empty choices');
       void chunks.at(-1)?.at('usage').object;
@@ -90,7 +82,7 @@ const rules: readonly ChunkRule[] = [
     name: 'usage-once',
     rule: 'With `stream_options.include_usage` the chunks before the last have no usage, or null: clients add up what they find.',
     source: request,
-    asksForUsage: true,
+    more: chat.asksForUsage,
     judge(chunks) {
       for (const chunk of chunks.slice(0, -1)) if (chunk.at('usage').isThere) throw chunk.at('usage').not('null');
     },
@@ -102,6 +94,26 @@ const rules: readonly ChunkRule[] = [
     judge(chunks) {
       for (const chunk of chunks.filter((one) => one.at('choices').list.length === 0))
         if (chunk.at('usage').isThere) throw chunk.at('usage').not('not there');
+    },
+  },
+];
+
+/** On the chunks of an answer that speaks and calls two tools. */
+const rulesOnCalls: readonly EventRule[] = [
+  {
+    name: 'announces-tool-calls',
+    rule: 'The first piece of each tool call has its index, id, type `function` and name; indexes count from 0.',
+    source: sdkHelper,
+    judge(chunks) {
+      const pieces = choicesOf(chunks).flatMap((choice) => choice.at('delta', 'tool_calls').listOrNone);
+      const calls = [...Map.groupBy(pieces, (piece) => piece.at('index').count).values()];
+      must(calls.length === 2, `the stream should have 2 tool calls; it has ${calls.length}`);
+      for (const [position, [first]] of calls.entries()) {
+        first?.at('index').is(position);
+        first?.at('type').is('function');
+        void first?.at('id').name;
+        first?.at('function', 'name').is('lookup');
+      }
     },
   },
 ];
@@ -119,44 +131,14 @@ export const chatStreams: readonly Rule[] = [
       must(first === data.length, `[DONE] should come once; it comes as event ${first}`);
     },
   },
-  ...rules.map(
-    ({ name, rule, source, asksForUsage, judge }): Rule => ({
-      name: `chat-stream-${name}`,
-      rule,
-      source,
-      run: async (scene) => judge(await chunks(scene, { ...hello, ...(asksForUsage && { more: chat.asksForUsage }) })),
-    }),
-  ),
-  {
-    name: 'chat-stream-announces-tool-calls',
-    rule: 'The first piece of each tool call has its index, id, type `function` and name; indexes count from 0.',
-    source: sdkHelper,
-    needs: ['double'],
-    async run(scene) {
-      using scripted = doubleOf(scene).script({
-        parts: [{ kind: 'text', text: 'I look.' }, lookup('1'), lookup('2')],
-      });
-      const deltas = choicesOf(await chunks(scene, { text: scripted.marker })).map((choice) => choice.at('delta'));
-      const pieces = deltas.flatMap((delta) => delta.at('tool_calls').listOrNone);
-      const calls = [...Map.groupBy(pieces, (piece) => piece.at('index').count).values()];
-      must(calls.length === 2, `the stream should have 2 tool calls; it has ${calls.length}`);
-      for (const [position, [first]] of calls.entries()) {
-        first?.at('index').is(position);
-        first?.at('type').is('function');
-        void first?.at('id').name;
-        first?.at('function', 'name').is('lookup');
-      }
-    },
-  },
+  ...rulesOnEvents(chat, chunksOf, rules),
+  ...rulesOnEvents(chat, chunksOf, rulesOnCalls, [{ kind: 'text', text: 'I look.' }, lookup('1'), lookup('2')]),
 ];
 
-const chunks = async (scene: Scene, prompt: Prompt) => chunksOf(await streamOf(scene, chat, prompt));
+function choicesOf(chunks: readonly Found[]): readonly Found[] {
+  return chunks.flatMap((chunk) => chunk.at('choices').list);
+}
 
-const choicesOf = (all: readonly Found[]) => all.flatMap((chunk) => chunk.at('choices').list);
-
-const lookup = (id: string): Part => ({
-  kind: 'tool-call',
-  id: `call_conformance${id}`,
-  name: 'lookup',
-  arguments: `{"word":"hill ${id}"}`,
-});
+function lookup(id: string): Part {
+  return { kind: 'tool-call', id: `call_conformance${id}`, name: 'lookup', arguments: `{"word":"hill ${id}"}` };
+}

@@ -64,6 +64,8 @@ export interface EventRule {
   readonly name: string;
   readonly rule: string;
   readonly source: string;
+  /** Fields of the format's own that are asked with. */
+  readonly more?: Prompt['more'];
   judge(events: readonly Found[]): void;
 }
 
@@ -74,14 +76,14 @@ export function rulesOnEvents(
   rules: readonly EventRule[],
   parts?: readonly Part[],
 ): readonly Rule[] {
-  return rules.map(({ name, judge, ...rule }) => ({
+  return rules.map(({ name, judge, more, ...rule }) => ({
     ...rule,
     name: `${format.endpoint}-stream-${name}`,
     ...(parts && { needs: ['double'] }),
     async run(scene) {
       using scripted = parts && doubleOf(scene).script({ parts });
       const prompt = scripted === undefined ? hello : { text: scripted.marker };
-      judge(eventsIn(await streamOf(scene, format, prompt)));
+      judge(eventsIn(await streamOf(scene, format, { ...prompt, more })));
     },
   }));
 }

@@ -6,7 +6,7 @@ import type { Request, Response } from 'express';
 import type { Frame, ProviderFormat, Reply } from './formats/provider-format.ts';
 import type { Fault, Script } from './script.ts';
 
-export interface Answering {
+interface Answering {
   readonly format: ProviderFormat;
   readonly request: Request;
   readonly response: Response;

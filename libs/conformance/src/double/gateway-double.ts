@@ -10,7 +10,7 @@ import { Ledger, providerOf } from './gateway-double/ledger.ts';
 import type { Misbehaviour, WholeAnswer } from './gateway-double/misbehaviour.ts';
 import { countsIn, onlyCompletion, relayEvents } from './gateway-double/relay-events.ts';
 import { type Listening, listenOnLoopback } from './listen-on-loopback.ts';
-import { defaultModels } from './provider-double.ts';
+import { doubleModels } from './provider-double.ts';
 
 export const tokens = { token: 'conformance-token', limitedToken: 'conformance-limited-token' } as const;
 
@@ -116,8 +116,8 @@ class GatewayDouble {
 
 const listedModels = [
   ...Object.keys(classes).map((id) => ({ id, owned_by: 'gateway' })),
-  ...defaultModels.openai.map((id) => ({ id, owned_by: 'provider_a' })),
-  ...defaultModels.anthropic.map((id) => ({ id, owned_by: 'provider_b' })),
+  ...doubleModels.openai.map((id) => ({ id, owned_by: 'provider_a' })),
+  ...doubleModels.anthropic.map((id) => ({ id, owned_by: 'provider_b' })),
 ].map((model) => ({ ...model, object: 'model', created: 0, name: model.id }));
 
 const ok = (body: Readonly<Record<string, unknown>>, status = 200): WholeAnswer => ({ status, headers: {}, body });

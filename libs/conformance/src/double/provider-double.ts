@@ -21,25 +21,16 @@ export interface ProviderDouble extends AsyncDisposable {
   script(script: Script): Scripted;
 }
 
-export interface ProviderDoubleOptions {
-  /** Any free port by default. */
-  readonly port?: number;
-  /** What `/v1/models` lists. */
-  readonly models?: Readonly<Record<'openai' | 'anthropic', readonly string[]>>;
-}
-
-export const defaultModels = {
+/** What `/v1/models` lists. */
+export const doubleModels = {
   openai: ['gpt-5.5', 'gpt-5.5-mini'],
   anthropic: ['claude-sonnet-5', 'claude-haiku-4-5'],
 } as const;
 
-/** The double on a port of the loopback interface. Disposing closes it, whatever is still under way. */
-export async function startProviderDouble({
-  port = 0,
-  models = defaultModels,
-}: ProviderDoubleOptions = {}): Promise<ProviderDouble> {
+/** The double on the loopback interface. Disposing closes it, whatever is still under way. @param port 0: any free one */
+export async function startProviderDouble({ port = 0 }: { readonly port?: number } = {}): Promise<ProviderDouble> {
   const scripted = new Map<string, Scripted>();
-  const listening = await listenOnLoopback(routes(scripted, models), port);
+  const listening = await listenOnLoopback(routes(scripted), port);
   return {
     ...listening,
     script(script) {
@@ -52,7 +43,7 @@ export async function startProviderDouble({
 }
 
 /** Whatever stands before the last words of the path: base addresses end with `/v1`, or don't. */
-function routes(scripted: ReadonlyMap<string, Scripted>, models: NonNullable<ProviderDoubleOptions['models']>) {
+function routes(scripted: ReadonlyMap<string, Scripted>) {
   const app = express().disable('x-powered-by').disable('etag');
   app.use(express.json({ limit: '100mb', type: () => true }));
   const scriptOf = ({ body }: Request): Scripted | undefined => {
@@ -75,7 +66,7 @@ function routes(scripted: ReadonlyMap<string, Scripted>, models: NonNullable<Pro
   app.post(/\/messages\/count_tokens$/, generate(countFormat));
   app.get(/\/models$/, (request, response) => {
     const isAnthropic = request.get('x-api-key') !== undefined || request.get('anthropic-version') !== undefined;
-    response.json(isAnthropic ? anthropicModels(models.anthropic) : openaiModels(models.openai));
+    response.json(isAnthropic ? anthropicModels(doubleModels.anthropic) : openaiModels(doubleModels.openai));
   });
   app.use((request: Request, response: Response) => {
     response.status(404).json(chatFormat.errorBody(404, `The provider double does not know ${request.path}.`));

@@ -52,7 +52,7 @@ export function messageEvents(events: readonly ServerSentEvent[]): readonly Foun
 }
 
 /** The content blocks that the events make, each as it would stand in a whole message. */
-export function blocksOf(events: readonly Found[]): readonly Found[] {
+function blocksOf(events: readonly Found[]): readonly Found[] {
   const blocks: Record<string, unknown>[] = [];
   for (const event of events) {
     const type = event.at('type').value;

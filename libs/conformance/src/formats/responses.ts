@@ -57,7 +57,7 @@ export function responseEvents(events: readonly ServerSentEvent[]): readonly Fou
 }
 
 /** The texts of the parts of one type in the items of one type, joined. */
-export function textOfItems(items: readonly Found[]): string {
+function textOfItems(items: readonly Found[]): string {
   const parts = ofType(items, 'message').flatMap((item) => item.at('content').list);
   return ofType(parts, 'output_text')
     .map((part) => part.at('text').string)

@@ -21,7 +21,7 @@ export interface SummaryRow extends Readonly<Record<Outcome['kind'], number>> {
 }
 
 /** `http`: what is the same for all paths. */
-export type Group = Endpoint | 'http';
+type Group = Endpoint | 'http';
 
 const groups: readonly Group[] = ['chat', 'messages', 'count-tokens', 'responses', 'models', 'usage', 'http'];
 export const levels: readonly Level[] = ['formats', 'operations', 'specification'];

@@ -4,7 +4,6 @@ import { type Frame, type ProviderFormat, piecesOf, type Reply, textOf } from '.
 
 /** Chat completions. @see https://platform.openai.com/docs/api-reference/chat */
 export const chatFormat: ProviderFormat = {
-  name: 'chat',
   headers: (requestId) => ({ 'x-request-id': requestId, 'openai-version': '2020-10-01' }),
   whole: (reply) => ({
     ...shellOf(reply, 'chat.completion'),

@@ -4,7 +4,6 @@ import { type Frame, type ProviderFormat, piecesOf, type Reply } from './provide
 
 /** The Messages format. @see https://docs.claude.com/en/api/messages */
 export const messagesFormat: ProviderFormat = {
-  name: 'messages',
   headers: (requestId) => ({ 'request-id': requestId, 'anthropic-organization-id': 'provider-double' }),
   whole: (reply) => ({
     ...shellOf(reply),

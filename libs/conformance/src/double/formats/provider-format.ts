@@ -2,7 +2,6 @@ import type { Part, Script, Usage } from '../script.ts';
 
 /** How a provider writes what a script says. */
 export interface ProviderFormat {
-  readonly name: 'chat' | 'responses' | 'messages';
   readonly headers: (requestId: string) => Readonly<Record<string, string>>;
   whole(reply: Reply): object;
   events(reply: Reply): Iterable<Frame>;

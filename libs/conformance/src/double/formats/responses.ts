@@ -4,7 +4,6 @@ import { type Frame, type ProviderFormat, piecesOf, type Reply } from './provide
 
 /** The Responses format. @see https://platform.openai.com/docs/api-reference/responses */
 export const responsesFormat: ProviderFormat = {
-  name: 'responses',
   headers: (requestId) => ({ 'x-request-id': requestId, 'openai-version': '2020-10-01' }),
   whole: finishedResponse,
   events,
