@@ -1,4 +1,5 @@
-import type { Change, Fault, Frame } from './faulty-gateway.ts';
+import type { Frame } from '../double/formats/provider-format.ts';
+import type { Change, Fault } from './faulty-gateway.ts';
 
 /** Faults that gateways have had, each with the check that must find it. It is on that check's endpoint. */
 export const faults: readonly Fault[] = [
@@ -92,7 +93,7 @@ export const faults: readonly Fault[] = [
   }),
 
   fault('drops the names of events', 'messages-stream-names-events', {
-    events: (frames) => frames.map(({ data }) => ({ event: undefined, data })),
+    events: (frames) => frames.map(({ data }) => ({ data })),
   }),
   fault('ends streams without message_stop', 'messages-stream-ends-with-message-stop', {
     events: without('message_stop'),

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { type Dispatcher, request as send } from 'undici';
 import { endpointNamedBy } from '../check.ts';
+import type { Frame } from '../double/formats/provider-format.ts';
 import { type Listening, listenOnLoopback } from '../double/listen-on-loopback.ts';
 import { paths } from '../target/endpoints.ts';
 
@@ -31,15 +32,10 @@ export interface Change {
   readonly hidesCuts?: true;
 }
 
-export interface ClientRequest {
+interface ClientRequest {
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-}
-
-export interface Frame {
-  readonly event: string | undefined;
-  readonly data: string;
 }
 
 /** A gateway that passes on what it should, and nothing else; but for the fault, if there is one. */

@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import type { Request } from 'express';
 import { isObject } from '../../formats/found.ts';
-import { type Endpoint, isMessages, type PostEndpoint, paths } from '../../target/endpoints.ts';
+import { type Endpoint, endpoints, isMessages, type PostEndpoint, paths } from '../../target/endpoints.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
 
 /** Why a request is not passed on. */
@@ -39,7 +39,7 @@ export function tokenOf({ headers }: Request): string {
 
 /** @throws Refusal */
 export function endpointOf({ path, method }: Request): Endpoint {
-  const found = Object.entries(paths).find(([, known]) => known === path)?.[0] as Endpoint | undefined;
+  const found = endpoints.find((endpoint) => paths[endpoint] === path);
   if (found === undefined) throw new Refusal(404, 'not_found');
   const right = found === 'models' || found === 'usage' ? 'GET' : 'POST';
   if (method !== right) throw new Refusal(405, 'method_not_allowed');
