@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   Cluster,
   type ClusterNode,
@@ -7,8 +8,8 @@ import {
   Redis,
   type RedisOptions as ServerOptions,
 } from 'ioredis';
+import { within } from './operations.ts';
 import type { RedisSettings, RedisTlsFiles } from './redis-settings.ts';
-import { within } from './within.ts';
 
 export interface RedisOptions {
   readonly settings: RedisSettings;
@@ -182,14 +183,9 @@ class PersistentRedis extends Redis {
     this.on('ready', () => {
       this.#attempts = 0;
     });
-    this.on('end', () => {
-      if (this.#isClosed) return;
-      setTimeout(
-        () => {
-          if (!this.#isClosed) this.connect().catch(() => undefined);
-        },
-        retryAfterMs(++this.#attempts),
-      ).unref();
+    this.on('end', async () => {
+      if (!this.#isClosed) await sleep(retryAfterMs(++this.#attempts), undefined, { ref: false });
+      if (!this.#isClosed) this.connect().catch(() => undefined);
     });
   }
 

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { activeSpan, backendUp, inSpan, type Metrics, SpanKind } from '@gateway/telemetry';
-import { RedisTimeoutError } from './within.ts';
+import type { Cluster, Redis } from 'ioredis';
 
 /** Does one thing in Redis, by the name of its script or command, as operators see it. */
 export type RedisOperation = <T>(name: string, call: () => Promise<T>) => Promise<T>;
@@ -46,3 +47,46 @@ function errorTypeOf(thrown: unknown): string {
 
 const timedOut = 'timeout';
 const unreachable = 'unreachable';
+
+type Script = ReturnType<typeof scriptOf>;
+
+export function scriptOf(lua: string) {
+  return { lua, sha: createHash('sha1').update(lua).digest('hex') };
+}
+
+/** Runs a script that Redis, or any node of a cluster, may have forgotten at any time. In a cluster its keys have one hash tag. */
+export async function runScript(
+  redis: Redis | Cluster,
+  { lua, sha }: Script,
+  keys: readonly string[],
+  terms: readonly (string | number)[],
+): Promise<unknown> {
+  try {
+    return await redis.evalsha(sha, keys.length, ...keys, ...terms);
+  } catch (thrown) {
+    if (!(thrown instanceof Error && thrown.message.startsWith('NOSCRIPT'))) throw thrown;
+    // Nothing was done. With its text it runs, and is known from then on.
+    return redis.eval(lua, keys.length, ...keys, ...terms);
+  }
+}
+
+/**
+ * Fails when something is not done in time. The driver's own `commandTimeout` would also give up an answer that arrived while this
+ * process was stopped or busy, as timers run before the network is read: it would report an outage that there was none of.
+ */
+export function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(new RedisTimeoutError());
+    // The network is read between a timer and the "immediate" that it leaves.
+    const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+export class RedisTimeoutError extends Error {
+  override readonly name = 'RedisTimeoutError';
+
+  constructor() {
+    super('Redis did not answer in time.');
+  }
+}
