@@ -609,7 +609,7 @@ describe('draining', () => {
     const { pools, service } = brokerOf();
     let ended = false;
     const watching = (async () => {
-      for await (const _ of pools.watchCatalog({})) await service.drain?.(1_000);
+      for await (const _ of pools.watchCatalog({})) await service.drain();
       ended = true;
     })();
     await watching;

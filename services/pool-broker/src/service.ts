@@ -1,4 +1,4 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { type Environment, followGatewayFile, type GatewayConfig } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
@@ -8,13 +8,13 @@ import { followReports } from './catalog/catalog.ts';
 import { type PoolBrokerConfig, readCredentialConfig, readPoolBrokerConfig } from './config.ts';
 import { ActiveConfiguration, checkChange } from './configuration/active-configuration.ts';
 import { AccountCredentials } from './credentials/account-credentials.ts';
-import { AccountDirectory, followAccounts, readAccounts } from './credentials/account-directory.ts';
+import { AccountDirectory } from './credentials/account-directory.ts';
 import { MemoryGrantStore } from './credentials/grants.ts';
 import { tokenEndpoint } from './credentials/token-endpoint.ts';
 import type { RefreshContext } from './credentials/token-refresher.ts';
 import { afterRenewal } from './health/account-health.ts';
 import { brokerMetrics, credentialEvents, reloadMetrics } from './metrics.ts';
-import { credentialRoute, poolBrokerRoute, poolOperatorRoute } from './routes.ts';
+import { poolBrokerRoutes } from './routes.ts';
 import type { FileReload } from './rpc/pool-operator-service.ts';
 import { RetryBudget } from './selection/acquire-lease.ts';
 import type { Broker } from './selection/broker.ts';
@@ -32,16 +32,7 @@ export interface PoolBrokerParts {
   readonly environment?: Environment;
 }
 
-export interface PoolBroker extends Service {
-  readonly routes: readonly [ReturnType<typeof poolBrokerRoute>, ReturnType<typeof poolOperatorRoute>];
-  readonly credentialRoutes: readonly [ReturnType<typeof credentialRoute>];
-}
-
-export function createPoolBrokerService(
-  config: PoolBrokerConfig,
-  runtime: ServiceRuntime,
-  parts: PoolBrokerParts,
-): PoolBroker {
+export function createPoolBrokerService(config: PoolBrokerConfig, runtime: ServiceRuntime, parts: PoolBrokerParts) {
   const stop = new AbortController();
   const { store, database, clock = systemClock, random = Math.random, environment = process.env } = parts;
   const { keys, proxies, pollMs, ...settings } = config.credentials ?? readCredentialConfig({});
@@ -73,11 +64,22 @@ export function createPoolBrokerService(
   });
 
   let reload: FileReload = { loadedAtMs: clock.nowMs(), problems: [] };
-  const refresh = async () => {
-    await directory.read();
+  const useAccounts = async () => {
     context.events.accountsRefused(directory.refused.map(({ reason }) => reason));
     await configuration.useAccounts(directory.gateway);
   };
+  /** Never rejects: what can't be read is read later. */
+  const readAccounts = () => directory.read().catch(context.events.notRead).then(useAccounts);
+
+  /** Keeps to the accounts of the database, and access tokens fresh. */
+  async function followAccounts(): Promise<void> {
+    while (!stop.signal.aborted) {
+      await readAccounts();
+      await credentials.keepFresh(directory.oauthAccounts);
+      const waiting = AbortSignal.any([stop.signal, AbortSignal.timeout(pollMs)]);
+      await once(context.changes, 'problem', { signal: waiting }).catch(() => undefined);
+    }
+  }
 
   /** Keeps to the file that the configuration came from, if it came from one. */
   async function followFile(): Promise<void> {
@@ -99,18 +101,21 @@ export function createPoolBrokerService(
 
   let following: Promise<unknown> | undefined;
   return {
-    routes: [poolBrokerRoute(broker), poolOperatorRoute({ broker, refresh, reload: () => reload, environment })],
-    credentialRoutes: [credentialRoute(broker)],
+    ...poolBrokerRoutes({
+      broker,
+      refresh: () => directory.read().then(useAccounts),
+      reload: () => reload,
+      environment,
+    }),
     start: async () => {
-      await readAccounts(directory, context.events);
+      await readAccounts();
       const isInMemory = directory.grants instanceof MemoryGrantStore;
       if (isInMemory && directory.oauthAccounts.length > 0) context.events.tokensKeptInMemory();
-      await configuration.useAccounts(directory.gateway);
       await configuration.catalog.refresh();
       following = Promise.all([
         followReports(configuration.catalog, stop.signal, runtime.logger),
         followFile(),
-        followAccounts(directory, credentials, { ...context, pollMs }, (gateway) => configuration.useAccounts(gateway)),
+        followAccounts(),
       ]);
     },
     notReady: async () => (following === undefined ? 'starting' : undefined),
@@ -120,7 +125,7 @@ export function createPoolBrokerService(
       await following;
       await credentials.settled();
     },
-  };
+  } satisfies Service;
 }
 
 /** The broker as a process of its own, on Redis. Throws ConfigError when it can't be. */

@@ -1,9 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { GatewayConfig, PoolConfig, PoolFormat } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
-import type { ModelTraitsSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { LeastThinking, ProviderFormat, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Clock } from '@gateway/time';
 import { noneRemoved, type Removed, removedParts } from '../accounts/account.ts';
@@ -163,10 +161,7 @@ function withRefresh(report: ModelReport, refreshMs: number): ModelReport {
 }
 
 /** What the configuration says of a pool's model: of several patterns that fit, the first one counts. */
-export function traitsOfModel(
-  { modelTraits }: PoolConfig,
-  model: string,
-): MessageInitShape<typeof ModelTraitsSchema> | undefined {
+export function traitsOfModel({ modelTraits }: PoolConfig, model: string) {
   const traits = modelTraits.find(({ pattern }) => matchesAnyPattern(model, [pattern]))?.traits;
   if (traits === undefined) return undefined;
   const { efforts, thinking, leastThinking, ...others } = traits;
@@ -191,11 +186,7 @@ export const providerFormats: Readonly<Record<PoolFormat, ProviderFormat>> = {
   messages: ProviderFormat.MESSAGES,
 };
 
-export async function followReports(
-  catalog: Catalog,
-  signal: AbortSignal,
-  logger: ServiceRuntime['logger'],
-): Promise<void> {
+export async function followReports(catalog: Catalog, signal: AbortSignal, logger: ServiceRuntime['logger']) {
   for (;;) {
     await sleep(5_000, undefined, { signal, ref: false }).catch(() => undefined);
     if (signal.aborted) return;

@@ -1,14 +1,10 @@
-import { once } from 'node:events';
 import type { AccountConfig, GatewayConfig } from '@gateway/config';
 import type { AccountsTable, AccountUsesTable, GatewayDatabase } from '@gateway/database';
 import { accountIdOf } from '../accounts/account.ts';
-import type { CredentialEvents, RefusalReason } from '../metrics.ts';
-import type { AccountCredentials } from './account-credentials.ts';
-import { AccountTable, toAccountConfig } from './account-table.ts';
-import { AccountUses, useBeside } from './account-uses.ts';
+import type { RefusalReason } from '../metrics.ts';
+import { AccountTable, toAccountConfig, useBeside } from './account-table.ts';
 import { type AccountKey, Encryption } from './encryption.ts';
 import { DatabaseGrantStore, type GrantStore, grantIdOf, MemoryGrantStore, type OAuthAccount } from './grants.ts';
-import type { RefreshContext } from './token-refresher.ts';
 
 /** An account of the database that is not used. */
 export interface RefusedAccount {
@@ -23,7 +19,7 @@ export class AccountDirectory {
   /** Undefined without a key. */
   readonly encryption: Encryption | undefined;
   /** Undefined without a database. */
-  readonly stored: { readonly accounts: AccountTable; readonly uses: AccountUses } | undefined;
+  readonly stored: AccountTable | undefined;
   file: GatewayConfig;
   #rows: readonly AccountsTable[] = [];
   #uses: ReadonlyMap<string, AccountUsesTable> = new Map();
@@ -33,7 +29,7 @@ export class AccountDirectory {
   constructor(file: GatewayConfig, keys: readonly AccountKey[], database: GatewayDatabase | undefined) {
     this.file = file;
     this.encryption = keys.length === 0 ? undefined : new Encryption(keys);
-    this.stored = database && { accounts: new AccountTable(database), uses: new AccountUses(database) };
+    this.stored = database && new AccountTable(database);
     const shared = database && this.encryption && new DatabaseGrantStore(database, this.encryption);
     this.grants = shared ?? new MemoryGrantStore();
   }
@@ -73,8 +69,8 @@ export class AccountDirectory {
   }
 
   async #read(): Promise<void> {
-    const uses = (await this.stored?.uses.list()) ?? [];
-    this.#rows = (await this.stored?.accounts.list()) ?? [];
+    const uses = (await this.stored?.listUses()) ?? [];
+    this.#rows = (await this.stored?.list()) ?? [];
     this.#uses = new Map(uses.map((row) => [row.account_id, row]));
     this.#problems = await this.grants.problems();
   }
@@ -119,28 +115,4 @@ export async function withStoredAccounts(
   const directory = new AccountDirectory(gateway, keys, database);
   await directory.read().catch(() => undefined);
   return directory.gateway;
-}
-
-/** Never rejects: what can't be read is read later. */
-export async function readAccounts(directory: AccountDirectory, events: CredentialEvents): Promise<void> {
-  await directory.read().catch(events.notRead);
-  events.accountsRefused(directory.refused.map(({ reason }) => reason));
-}
-
-type FollowContext = Pick<RefreshContext, 'events' | 'changes' | 'signal'> & { readonly pollMs: number };
-
-/** Keeps to the accounts of the database, and access tokens fresh, until the signal is aborted. `apply` gets what is configured each time. */
-export async function followAccounts(
-  directory: AccountDirectory,
-  credentials: AccountCredentials,
-  { events, changes, signal, pollMs }: FollowContext,
-  apply: (gateway: GatewayConfig) => Promise<void>,
-): Promise<void> {
-  while (!signal.aborted) {
-    await readAccounts(directory, events);
-    await apply(directory.gateway);
-    await credentials.keepFresh(directory.oauthAccounts);
-    const waiting = AbortSignal.any([signal, AbortSignal.timeout(pollMs)]);
-    await once(changes, 'problem', { signal: waiting }).catch(() => undefined);
-  }
 }

@@ -1,14 +1,13 @@
 import type { AccountConfig, Credential } from '@gateway/config';
-import type { AccountsTable, Database, GatewayDatabase, StoredAccountState } from '@gateway/database';
+import type { AccountsTable, AccountUsesTable, Database, GatewayDatabase, StoredAccountState } from '@gateway/database';
 import { parseJson } from '@gateway/json';
 import { systemClock } from '@gateway/time';
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import { accountIdOf } from '../accounts/account.ts';
-import type { UseChange } from './account-uses.ts';
 import { DecryptionError, type Encryption, secretText } from './encryption.ts';
 
-/** The accounts that operators keep in the database. */
+/** The accounts that operators keep in the database, and what they want of those of `gateway.yaml`, for all brokers. */
 export class AccountTable {
   readonly #database: GatewayDatabase;
 
@@ -70,10 +69,10 @@ export class AccountTable {
   }
 
   /**
-   * Activating an account also gives its refresh token another try. With `expected`, nothing is changed when its state is another.
-   * Undefined when there is none of that id.
+   * Activating an account also gives its refresh token another try. With `expected`, nothing is changed when its state is another:
+   * then the states before and now are the same. Undefined when there is none of that id.
    */
-  async setState(id: string, state: StoredAccountState, expected?: StoredAccountState): Promise<UseChange | undefined> {
+  async setState(id: string, state: StoredAccountState, expected?: StoredAccountState) {
     const nowMs = systemClock.nowMs();
     return await this.#database.transaction().execute(async (transaction) => {
       const rows = transaction.updateTable('accounts').where('account_id', '=', id);
@@ -89,6 +88,40 @@ export class AccountTable {
       return { before: row.state, now: state };
     });
   }
+
+  async listUses(): Promise<readonly AccountUsesTable[]> {
+    return await this.#database.selectFrom('account_uses').selectAll().execute();
+  }
+
+  /**
+   * What is wanted of an account of `gateway.yaml`. It holds as long as the file says what it says now, `fileState`: a file that
+   * says something else of an account has the last word. With `expected`, only if that is what the account is to be used for by
+   * now: else what it was to be used for before and is now are the same.
+   */
+  async setUse(id: string, use: StoredAccountState, fileState: StoredAccountState, expected?: StoredAccountState) {
+    const row = { account_id: id, file_state: fileState, updated_at_ms: systemClock.nowMs() };
+    return await this.#database.transaction().execute(async (transaction) => {
+      // Reads the row as it is, or makes one that says nothing, and holds it until the transaction ends.
+      const known = await transaction
+        .insertInto('account_uses')
+        .values({ ...row, use_state: fileState })
+        .onConflict((conflict) =>
+          conflict.column('account_id').doUpdateSet(({ ref }) => ({ use_state: ref('account_uses.use_state') })),
+        )
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      const before = useBeside(fileState, known);
+      if (expected !== undefined && before !== expected) return { before, now: before };
+      const changed = transaction.updateTable('account_uses').set({ ...row, use_state: use });
+      await changed.where('account_id', '=', id).execute();
+      return { before, now: use };
+    });
+  }
+}
+
+/** What an account is to be used for of which the file says this. */
+export function useBeside(fileState: StoredAccountState, row: AccountUsesTable | undefined): StoredAccountState {
+  return row?.file_state === fileState ? row.use_state : fileState;
 }
 
 function encryptedColumns(accountId: string, credential: Credential, encryption: Encryption) {

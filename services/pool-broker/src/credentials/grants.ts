@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { OAuthCredential, Secret } from '@gateway/config';
+import type { OAuthCredential } from '@gateway/config';
 import { type GatewayDatabase, isPostgres } from '@gateway/database';
 import { systemClock } from '@gateway/time';
 import { type RawBuilder, sql } from 'kysely';
@@ -12,21 +12,20 @@ export interface OAuthAccount extends Pick<Account, 'id' | 'pool'> {
   readonly credential: OAuthCredential;
 }
 
+const tokensSchema = z.object({
+  refreshToken: secretText,
+  access: z.object({ token: secretText, issuedAtMs: z.number(), expiresAtMs: z.number() }).optional(),
+});
+
 /** The tokens that an account has now, and whether they can be used. */
-export interface Grant {
+export interface Grant extends Readonly<z.output<typeof tokensSchema>> {
   /** One more with each change. 0: nothing was stored yet. */
   readonly version: number;
-  readonly refreshToken: Secret;
-  readonly access?: AccessToken | undefined;
   /** Why the account can't be used until a person acts. */
   readonly problem?: string | undefined;
 }
 
-export interface AccessToken {
-  readonly token: Secret;
-  readonly issuedAtMs: number;
-  readonly expiresAtMs: number;
-}
+export type AccessToken = Readonly<NonNullable<Grant['access']>>;
 
 /** An account has one grant for each refresh token that its configuration ever had: replicas may differ in what they have read. */
 export interface GrantStore {
@@ -176,8 +175,3 @@ export class DatabaseGrantStore implements GrantStore {
 function keyOf({ id, credential }: OAuthAccount) {
   return { account_id: id, origin: originOf(credential) };
 }
-
-const tokensSchema = z.object({
-  refreshToken: secretText,
-  access: z.object({ token: secretText, issuedAtMs: z.number(), expiresAtMs: z.number() }).optional(),
-});

@@ -15,7 +15,6 @@ import type { Handlers } from '@gateway/rpc';
 import { accountIdOf } from '../accounts/account.ts';
 import { noKeys } from '../config.ts';
 import { checkChange } from '../configuration/active-configuration.ts';
-import type { UseChange } from '../credentials/account-uses.ts';
 import { withoutRefusals } from '../health/account-health.ts';
 import type { Broker } from '../selection/broker.ts';
 import { readAccounts } from '../selection/read-candidates.ts';
@@ -70,15 +69,11 @@ export function poolOperatorHandlers({
     await store.changeHealth(accountId, withoutRefusals);
   }
 
-  async function changeUse(
-    accountId: string,
-    use: StoredAccountState,
-    expected: StoredAccountState | undefined,
-  ): Promise<UseChange | undefined> {
+  async function changeUse(accountId: string, use: StoredAccountState, expected: StoredAccountState | undefined) {
     const said = directory.ofFile(accountId)?.state;
-    if (said === undefined) return await directory.stored?.accounts.setState(accountId, use, expected);
+    if (said === undefined) return await directory.stored?.setState(accountId, use, expected);
     const now = configuration.accounts.byId(accountId)?.use ?? said;
-    if (directory.stored !== undefined) return await directory.stored.uses.set(accountId, use, said, expected);
+    if (directory.stored !== undefined) return await directory.stored.setUse(accountId, use, said, expected);
     if (use !== now) throw refused(`${noDatabase} Or change the account's state in gateway.yaml.`);
     return { before: now, now };
   }
@@ -135,7 +130,7 @@ export function poolOperatorHandlers({
       const isInFile = directory.ofFile(accountId) !== undefined;
       if (isInFile && row === undefined) throw inFile(accountId);
       const before = row === undefined ? await messageOf(accountId) : toRefusedMessage(row);
-      if (!(await directory.stored?.accounts.remove(accountId, { keepTokens: isInFile }))) return {};
+      if (!(await directory.stored?.remove(accountId, { keepTokens: isInFile }))) return {};
       await refresh();
       return { before };
     },
@@ -173,7 +168,7 @@ export function poolOperatorHandlers({
     const { stored, encryption } = directory;
     if (stored === undefined) throw refused(`${noDatabase} Or add accounts to gateway.yaml.`);
     if (encryption === undefined) throw refused(noKeys);
-    return { accounts: stored.accounts, encryption };
+    return { accounts: stored, encryption };
   }
 }
 
