@@ -9,7 +9,6 @@ import { type PoolBrokerConfig, readCredentialConfig, readPoolBrokerConfig } fro
 import { ActiveConfiguration, checkChange } from './configuration/active-configuration.ts';
 import { AccountCredentials } from './credentials/account-credentials.ts';
 import { AccountDirectory } from './credentials/account-directory.ts';
-import { MemoryGrantStore } from './credentials/grants.ts';
 import { tokenEndpoint } from './credentials/token-endpoint.ts';
 import type { RefreshContext } from './credentials/token-refresher.ts';
 import { afterRenewal } from './health/account-health.ts';
@@ -109,7 +108,7 @@ export function createPoolBrokerService(config: PoolBrokerConfig, runtime: Servi
     }),
     start: async () => {
       await readAccounts();
-      const isInMemory = directory.grants instanceof MemoryGrantStore;
+      const isInMemory = directory.stored === undefined || directory.encryption === undefined;
       if (isInMemory && directory.oauthAccounts.length > 0) context.events.tokensKeptInMemory();
       await configuration.catalog.refresh();
       following = Promise.all([

@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { sampleOAuthAccount as account } from '../src/credentials/__fixtures__/refresher-under-test.ts';
 import { Encryption } from '../src/credentials/encryption.ts';
 import {
-  DatabaseGrantStore,
+  databaseGrants,
   type Grant,
   type GrantStore,
   grantIdOf,
-  MemoryGrantStore,
+  memoryGrants,
   newGrant,
 } from '../src/credentials/grants.ts';
 import { databaseOfTest, keysOf, waysToShare } from './__fixtures__/credential-backends.ts';
@@ -28,11 +28,11 @@ const refreshTokenIn = async (store: GrantStore, which = account) => (await stor
 
 async function databaseStores(kind: (typeof waysToShare)[number]) {
   const database = await databaseOfTest(kind);
-  return () => new DatabaseGrantStore(database, new Encryption(keysOf('k1')));
+  return () => databaseGrants(database, new Encryption(keysOf('k1')));
 }
 
 const places = [
-  ['memory', async () => new MemoryGrantStore()],
+  ['memory', async () => memoryGrants()],
   ...waysToShare.map((kind) => [kind, async () => (await databaseStores(kind))()] as const),
 ] as const;
 
@@ -85,7 +85,7 @@ describe.each(waysToShare)('replicas on one %s', (kind) => {
 
   it('keep the grant of a credential that was replaced for 30 days', async () => {
     const database = await databaseOfTest(kind);
-    const store = new DatabaseGrantStore(database, new Encryption(keysOf('k1')));
+    const store = databaseGrants(database, new Encryption(keysOf('k1')));
     for (const each of [account, otherAccount]) await store.save(each, grantOf(1));
     await store.save(ofAnotherCredential, grantOf(1));
     expect((await store.read(account)).version).toBe(1);
@@ -101,7 +101,7 @@ describe.each(waysToShare)('replicas on one %s', (kind) => {
 
   it('read no grant that was encrypted with a key that they lack, or was changed', async () => {
     const database = await databaseOfTest(kind);
-    const storeWith = (...keys: string[]) => new DatabaseGrantStore(database, new Encryption(keysOf(...keys)));
+    const storeWith = (...keys: string[]) => databaseGrants(database, new Encryption(keysOf(...keys)));
     await storeWith('k1').save(account, grantOf(1));
     await expect(storeWith('k2').read(account)).rejects.toThrow(/can't be decrypted: unknown_key/);
     await database.updateTable('account_grants').set({ tokens: 'v1.AAAA' }).execute();

@@ -5,7 +5,7 @@ import { ManualClock } from '@gateway/time';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
 import { healthy } from '../src/health/account-health.ts';
-import { RedisPoolStore } from '../src/store/redis-pool-store.ts';
+import { openRedisPoolStore } from '../src/store/redis-pool-store.ts';
 import { redisAt } from './redis-at.ts';
 
 /** The keys of each script that a client runs meanwhile, those with a prefix only. */
@@ -32,7 +32,7 @@ it('a script touches the keys of one hash tag, so that Redis Cluster runs it too
   const keyPrefix = `test-${randomUUID()}:`;
   const clock = new ManualClock(Date.now());
   const options = { settings: redisAt(redis.url), commandTimeoutMs: 5_000, metrics: new Metrics() };
-  const store = await RedisPoolStore.open({ ...options, clock, keyPrefix });
+  const store = await openRedisPoolStore({ ...options, clock, keyPrefix });
   onTestFinished(() => store[Symbol.asyncDispose]());
   const scripts = await watchScripts(redis.url, keyPrefix);
 

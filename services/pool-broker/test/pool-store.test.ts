@@ -11,7 +11,7 @@ import { type AccountHealth, healthy } from '../src/health/account-health.ts';
 import { noIncidents, type PoolHealth } from '../src/health/pool-health.ts';
 import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
 import type { NewLease, PoolStore } from '../src/store/pool-store.ts';
-import { RedisPoolStore } from '../src/store/redis-pool-store.ts';
+import { openRedisPoolStore } from '../src/store/redis-pool-store.ts';
 import { redisAt } from './redis-at.ts';
 
 interface Subject {
@@ -27,14 +27,10 @@ async function memorySubject(): Promise<Subject> {
   return { store: new MemoryPoolStore(clock), clock, elapse: async (ms) => clock.advanceMs(ms) };
 }
 
-async function openRedisStore(
-  keyPrefix: string,
-  clock: ManualClock,
-  settings?: RedisSettings,
-): Promise<RedisPoolStore> {
+async function openRedisStore(keyPrefix: string, clock: ManualClock, settings?: RedisSettings): Promise<PoolStore> {
   const shared = settings ?? redisAt((await testBackends()).redisUrl);
   const metrics = new Metrics();
-  const store = await RedisPoolStore.open({ settings: shared, commandTimeoutMs: 5_000, clock, metrics, keyPrefix });
+  const store = await openRedisPoolStore({ settings: shared, commandTimeoutMs: 5_000, clock, metrics, keyPrefix });
   onTestFinished(() => store[Symbol.asyncDispose]());
   return store;
 }

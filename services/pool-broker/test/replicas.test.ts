@@ -17,8 +17,8 @@ import { type Clock, ManualClock, systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount, sampleSettings } from '../src/__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../src/service.ts';
-import { FallbackPoolStore } from '../src/store/fallback-pool-store.ts';
-import { RedisPoolStore } from '../src/store/redis-pool-store.ts';
+import { withFallback } from '../src/store/fallback-pool-store.ts';
+import { openRedisPoolStore } from '../src/store/redis-pool-store.ts';
 import { redisAt } from './redis-at.ts';
 
 type Attempt = MessageInitShape<typeof AttemptSchema>;
@@ -38,9 +38,9 @@ async function replicasOf(count: number, { redisUrl, clock = systemClock, caps }
     Array.from({ length: count }, async () => {
       const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
       const options = { settings: redisAt(redisUrl), commandTimeoutMs: 2_000, metrics: runtime.metrics };
-      const redis = await RedisPoolStore.open({ ...options, clock, keyPrefix });
+      const redis = await openRedisPoolStore({ ...options, clock, keyPrefix });
       onTestFinished(() => redis[Symbol.asyncDispose]());
-      const store = new FallbackPoolStore(redis, clock, () => undefined);
+      const store = withFallback(redis, clock, () => undefined);
       const { routes } = createPoolBrokerService({ gateway }, runtime, { store, clock });
       return { ...directClient(routes[0]), ...directClient(routes[1]) };
     }),

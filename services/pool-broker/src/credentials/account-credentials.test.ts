@@ -8,7 +8,7 @@ import {
   worldOf,
 } from './__fixtures__/refresher-under-test.ts';
 import { AccountCredentials } from './account-credentials.ts';
-import { MemoryGrantStore } from './grants.ts';
+import { memoryGrants } from './grants.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
 import type { RefreshContext } from './token-refresher.ts';
 
@@ -26,7 +26,7 @@ function credentialsWith(answers: ScriptedAnswer[], random = 0) {
   };
   /** What was stored is lost. */
   const loseGrants = () => {
-    const empty = new MemoryGrantStore();
+    const empty = memoryGrants();
     world.store.read = (which) => empty.read(which);
     world.store.save = (which, grant) => empty.save(which, grant);
   };

@@ -4,7 +4,7 @@ import { accountIdOf } from '../accounts/account.ts';
 import type { RefusalReason } from '../metrics.ts';
 import { AccountTable, toAccountConfig, useBeside } from './account-table.ts';
 import { type AccountKey, Encryption } from './encryption.ts';
-import { DatabaseGrantStore, type GrantStore, grantIdOf, MemoryGrantStore, type OAuthAccount } from './grants.ts';
+import { databaseGrants, type GrantStore, grantIdOf, memoryGrants, type OAuthAccount } from './grants.ts';
 
 /** An account of the database that is not used. */
 export interface RefusedAccount {
@@ -30,8 +30,8 @@ export class AccountDirectory {
     this.file = file;
     this.encryption = keys.length === 0 ? undefined : new Encryption(keys);
     this.stored = database && new AccountTable(database);
-    const shared = database && this.encryption && new DatabaseGrantStore(database, this.encryption);
-    this.grants = shared ?? new MemoryGrantStore();
+    const shared = database && this.encryption && databaseGrants(database, this.encryption);
+    this.grants = shared ?? memoryGrants();
   }
 
   get gateway(): GatewayConfig {

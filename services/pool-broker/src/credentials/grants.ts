@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { OAuthCredential } from '@gateway/config';
 import { type GatewayDatabase, isPostgres } from '@gateway/database';
 import { systemClock } from '@gateway/time';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Account } from '../accounts/account.ts';
 import { type Encryption, revealedJson, secretText } from './encryption.ts';
@@ -55,121 +55,108 @@ export function newGrant({ refreshToken }: OAuthCredential): Grant {
 }
 
 /** Grants of one process, gone with it: for brokers without a database, or without a key to encrypt with. */
-export class MemoryGrantStore implements GrantStore {
-  readonly #grants = new Map<string, Grant>();
-  readonly #holders = new Map<string, string>();
+export function memoryGrants(): GrantStore {
+  const grants = new Map<string, Grant>();
+  const holders = new Map<string, string>();
+  const read = (account: OAuthAccount) => grants.get(grantIdOf(account)) ?? newGrant(account.credential);
+  return {
+    read: async (account) => read(account),
 
-  async read(account: OAuthAccount): Promise<Grant> {
-    return this.#grants.get(grantIdOf(account)) ?? newGrant(account.credential);
-  }
+    async save(account, grant) {
+      const isNext = read(account).version === grant.version - 1;
+      if (isNext) grants.set(grantIdOf(account), grant);
+      return isNext;
+    },
 
-  async save(account: OAuthAccount, grant: Grant): Promise<boolean> {
-    const { version } = await this.read(account);
-    if (version === grant.version - 1) this.#grants.set(grantIdOf(account), grant);
-    return version === grant.version - 1;
-  }
+    /** A holder lives as long as its reservation. */
+    async reserve(account, holder) {
+      const reservedBy = holders.getOrInsert(grantIdOf(account), holder);
+      return reservedBy === holder ? 'reserved' : 'busy';
+    },
 
-  /** A holder lives as long as its reservation. */
-  async reserve(account: OAuthAccount, holder: string): Promise<'reserved' | 'taken_over' | 'busy'> {
-    const reservedBy = this.#holders.get(grantIdOf(account)) ?? holder;
-    this.#holders.set(grantIdOf(account), reservedBy);
-    return reservedBy === holder ? 'reserved' : 'busy';
-  }
+    async release(account, holder) {
+      if (holders.get(grantIdOf(account)) === holder) holders.delete(grantIdOf(account));
+    },
 
-  async release(account: OAuthAccount, holder: string): Promise<void> {
-    if (this.#holders.get(grantIdOf(account)) === holder) this.#holders.delete(grantIdOf(account));
-  }
-
-  async problems(): Promise<ReadonlyMap<string, string>> {
-    return new Map([...this.#grants].flatMap(([id, { problem }]) => (problem === undefined ? [] : [[id, problem]])));
-  }
+    problems: async () =>
+      new Map([...grants].flatMap(([id, { problem }]) => (problem === undefined ? [] : [[id, problem]]))),
+  };
 }
 
 /**
  * Grants in the database, encrypted, shared by all brokers. A reservation is two columns by the clock of the database: a lock would
  * end with its connection, just when new tokens wait for the database to come back.
  */
-export class DatabaseGrantStore implements GrantStore {
-  readonly #database: GatewayDatabase;
-  readonly #encryption: Encryption;
-
-  constructor(database: GatewayDatabase, encryption: Encryption) {
-    this.#database = database;
-    this.#encryption = encryption;
-  }
-
-  async read(account: OAuthAccount): Promise<Grant> {
-    const { id, credential } = account;
-    const rows = this.#database.selectFrom('account_grants').selectAll();
-    const row = await rows.where((eb) => eb.and(keyOf(account))).executeTakeFirst();
-    if (row === undefined || row.tokens === null || row.key_id === null) return newGrant(credential);
-    const envelope = { keyId: row.key_id, text: row.tokens };
-    const tokens = this.#encryption.decrypt({ accountId: id, field: 'tokens' }, envelope, tokensSchema);
-    return { ...tokens, version: row.version, problem: row.problem ?? undefined };
-  }
-
-  async save(account: OAuthAccount, { version, refreshToken, access, problem }: Grant): Promise<boolean> {
-    const place = { accountId: account.id, field: 'tokens' } as const;
-    const { keyId, text } = this.#encryption.encrypt(place, { refreshToken, access });
-    const nowMs = systemClock.nowMs();
-    const grant = { version, tokens: text, key_id: keyId, problem: problem ?? null, updated_at_ms: nowMs };
-    const { numInsertedOrUpdatedRows } = await this.#database
-      .insertInto('account_grants')
-      .values({ ...keyOf(account), ...grant })
-      .onConflict((conflict) =>
-        conflict
-          .columns(['account_id', 'origin'])
-          .doUpdateSet(grant)
-          .where('account_grants.version', '=', version - 1),
-      )
-      .executeTakeFirstOrThrow();
-    if (numInsertedOrUpdatedRows !== 1n) return false;
-    // No replica has a configuration of the past for so long.
-    await this.#database
-      .deleteFrom('account_grants')
-      .where('account_id', '=', account.id)
-      .where('origin', '!=', originOf(account.credential))
-      .where('updated_at_ms', '<', nowMs - 30 * 86_400_000)
-      .execute();
-    return true;
-  }
-
-  async reserve(account: OAuthAccount, holder: string, ttlMs: number): Promise<'reserved' | 'taken_over' | 'busy'> {
-    await this.#database
-      .insertInto('account_grants')
-      .values({ ...keyOf(account), version: 0, updated_at_ms: systemClock.nowMs() })
-      .onConflict((conflict) => conflict.columns(['account_id', 'origin']).doNothing())
-      .execute();
-    const grants = this.#database
-      .updateTable('account_grants')
-      .set({ locked_by: holder, locked_until_ms: this.#inMs(ttlMs) })
-      .where((eb) => eb.and(keyOf(account)));
-    const free = grants.where(({ or, eb }) => or([eb('locked_by', '=', holder), eb('locked_by', 'is', null)]));
-    if ((await free.executeTakeFirstOrThrow()).numUpdatedRows > 0n) return 'reserved';
-    const ended = grants.where('locked_until_ms', '<', this.#inMs(0));
-    return (await ended.executeTakeFirstOrThrow()).numUpdatedRows > 0n ? 'taken_over' : 'busy';
-  }
-
-  async release(account: OAuthAccount, holder: string): Promise<void> {
-    await this.#database
-      .updateTable('account_grants')
-      .set({ locked_by: null, locked_until_ms: null })
-      .where((eb) => eb.and({ ...keyOf(account), locked_by: holder }))
-      .execute();
-  }
-
-  async problems(): Promise<ReadonlyMap<string, string>> {
-    const rows = this.#database.selectFrom('account_grants').select(['account_id', 'origin', 'problem']);
-    const found = await rows.where('problem', 'is not', null).$narrowType<{ problem: string }>().execute();
-    return new Map(found.map(({ account_id, origin, problem }) => [`${account_id} ${origin}`, problem]));
-  }
-
+export function databaseGrants(database: GatewayDatabase, encryption: Encryption): GrantStore {
   /** By the database's own clock. */
-  #inMs(laterMs: number): RawBuilder<number> {
-    return isPostgres(this.#database)
+  const inMs = (laterMs: number) =>
+    isPostgres(database)
       ? sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint + ${laterMs}::bigint`
       : sql<number>`cast(unixepoch('subsec') * 1000 as integer) + ${laterMs}`;
-  }
+
+  return {
+    async read(account) {
+      const { id, credential } = account;
+      const rows = database.selectFrom('account_grants').selectAll();
+      const row = await rows.where((eb) => eb.and(keyOf(account))).executeTakeFirst();
+      if (row === undefined || row.tokens === null || row.key_id === null) return newGrant(credential);
+      const envelope = { keyId: row.key_id, text: row.tokens };
+      const tokens = encryption.decrypt({ accountId: id, field: 'tokens' }, envelope, tokensSchema);
+      return { ...tokens, version: row.version, problem: row.problem ?? undefined };
+    },
+
+    async save(account, { version, refreshToken, access, problem }) {
+      const { keyId, text } = encryption.encrypt({ accountId: account.id, field: 'tokens' }, { refreshToken, access });
+      const nowMs = systemClock.nowMs();
+      const grant = { version, tokens: text, key_id: keyId, problem: problem ?? null, updated_at_ms: nowMs };
+      const { numInsertedOrUpdatedRows } = await database
+        .insertInto('account_grants')
+        .values({ ...keyOf(account), ...grant })
+        .onConflict((conflict) =>
+          conflict
+            .columns(['account_id', 'origin'])
+            .doUpdateSet(grant)
+            .where('account_grants.version', '=', version - 1),
+        )
+        .executeTakeFirstOrThrow();
+      if (numInsertedOrUpdatedRows !== 1n) return false;
+      // No replica has a configuration of the past for so long.
+      await database
+        .deleteFrom('account_grants')
+        .where('account_id', '=', account.id)
+        .where('origin', '!=', originOf(account.credential))
+        .where('updated_at_ms', '<', nowMs - 30 * 86_400_000)
+        .execute();
+      return true;
+    },
+
+    async reserve(account, holder, ttlMs) {
+      await database
+        .insertInto('account_grants')
+        .values({ ...keyOf(account), version: 0, updated_at_ms: systemClock.nowMs() })
+        .onConflict((conflict) => conflict.columns(['account_id', 'origin']).doNothing())
+        .execute();
+      const grants = database
+        .updateTable('account_grants')
+        .set({ locked_by: holder, locked_until_ms: inMs(ttlMs) })
+        .where((eb) => eb.and(keyOf(account)));
+      const free = grants.where(({ or, eb }) => or([eb('locked_by', '=', holder), eb('locked_by', 'is', null)]));
+      if ((await free.executeTakeFirstOrThrow()).numUpdatedRows > 0n) return 'reserved';
+      const ended = grants.where('locked_until_ms', '<', inMs(0));
+      return (await ended.executeTakeFirstOrThrow()).numUpdatedRows > 0n ? 'taken_over' : 'busy';
+    },
+
+    async release(account, holder) {
+      const grants = database.updateTable('account_grants').set({ locked_by: null, locked_until_ms: null });
+      await grants.where((eb) => eb.and({ ...keyOf(account), locked_by: holder })).execute();
+    },
+
+    async problems() {
+      const rows = database.selectFrom('account_grants').select(['account_id', 'origin', 'problem']);
+      const found = await rows.where('problem', 'is not', null).$narrowType<{ problem: string }>().execute();
+      return new Map(found.map(({ account_id, origin, problem }) => [`${account_id} ${origin}`, problem]));
+    },
+  };
 }
 
 function keyOf({ id, credential }: OAuthAccount) {

@@ -2,7 +2,7 @@ import { Secret } from '@gateway/config';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleOAuthAccount as account, worldOf } from './__fixtures__/refresher-under-test.ts';
-import { type Grant, type GrantStore, MemoryGrantStore, newGrant } from './grants.ts';
+import { type Grant, type GrantStore, memoryGrants, newGrant } from './grants.ts';
 import type { TokenAnswer, TokenEndpoint } from './token-endpoint.ts';
 
 /** What a provider does with a refresh token that has been used before. */
@@ -48,7 +48,7 @@ class ModelProvider {
 
 /** Lets every call of the store come as late as the scheduler likes, and keeps what was stored. Its reservations keep no replica out. */
 function scheduledStore(scheduler: fc.Scheduler) {
-  const store = new MemoryGrantStore();
+  const store = memoryGrants();
   const history: Grant[] = [];
   const slow: GrantStore = {
     read: scheduler.scheduleFunction((which) => store.read(which)),

@@ -8,7 +8,7 @@ import {
   worldOf,
 } from './__fixtures__/refresher-under-test.ts';
 import { DecryptionError } from './encryption.ts';
-import { MemoryGrantStore, newGrant } from './grants.ts';
+import { memoryGrants, newGrant } from './grants.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
 
 const unavailable = { kind: 'failed', reason: 'HTTP 503', retryAfterMs: 0, mayHaveCounted: true } as const;
@@ -63,7 +63,7 @@ describe('a refresh', () => {
   });
 
   it('has its tokens stored before they are given to a caller', async () => {
-    const store = new MemoryGrantStore();
+    const store = memoryGrants();
     const world = worldOf([tokensNumbered(1)], store);
     const saving = Promise.withResolvers<void>();
     const save = store.save.bind(store);
@@ -87,7 +87,7 @@ describe('a refresh', () => {
   });
 
   it('tries to store its tokens until that works, and keeps its reservation meanwhile', async () => {
-    const store = new MemoryGrantStore();
+    const store = memoryGrants();
     const { refresher, reported, asked } = worldOf([tokensNumbered(1)], store);
     const save = store.save.bind(store);
     let failures = 3;
@@ -97,7 +97,7 @@ describe('a refresh', () => {
     };
     const refreshing = refresher().newerThan(first);
     await sleep(100);
-    expect(await store.reserve(account, 'another')).toBe('busy');
+    expect(await store.reserve(account, 'another', 1_000)).toBe('busy');
     expect((await refreshing).access?.token.reveal()).toBe('at-1');
     expect(reported).toEqual(['not persisted', 'not persisted', 'not persisted', 'refreshed']);
     expect(asked).toHaveLength(1);
@@ -106,7 +106,7 @@ describe('a refresh', () => {
 
 describe('a refresh whose tokens were stored without its knowledge', () => {
   it('has those tokens, and asks for no others', async () => {
-    const store = new MemoryGrantStore();
+    const store = memoryGrants();
     const { refresher, asked } = worldOf([tokensNumbered(1)], store);
     const save = store.save.bind(store);
     store.save = async (...args) => {
@@ -121,7 +121,7 @@ describe('a refresh whose tokens were stored without its knowledge', () => {
 
 describe('a refresh token that is not taken', () => {
   it('is no loss when another replica has replaced it meanwhile', async () => {
-    const store = new MemoryGrantStore();
+    const store = memoryGrants();
     // The other one had lost its reservation without noticing, and stored its tokens all the same.
     store.reserve = async () => 'reserved';
     const other = worldOf([tokensNumbered(1)], store);
@@ -217,7 +217,7 @@ describe('a token endpoint that fails', () => {
 
 describe('a reservation that the holder before let run out', () => {
   it('leaves that one the time to store its tokens, which are then used', async () => {
-    const store = new MemoryGrantStore();
+    const store = memoryGrants();
     store.reserve = async () => 'taken_over';
     const { refresher, asked } = worldOf([], store);
     const waiting = refresher().newerThan(first);
@@ -231,7 +231,7 @@ describe('a reservation that the holder before let run out', () => {
 
 describe('what is stored of an account', () => {
   it('that can not be decrypted is used neither for a refresh nor in another way', async () => {
-    const store = new MemoryGrantStore();
+    const store = memoryGrants();
     store.read = () => Promise.reject(new DecryptionError('damaged'));
     const { refresher, asked, reported } = worldOf([], store);
     await expect(refresher().read()).rejects.toThrow(/can't be decrypted: damaged/);

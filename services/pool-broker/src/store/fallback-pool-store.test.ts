@@ -2,8 +2,9 @@ import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
 import { availabilityOf } from '../health/eligibility.ts';
-import { FallbackPoolStore } from './fallback-pool-store.ts';
+import { withFallback } from './fallback-pool-store.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
+import type { PoolStore } from './pool-store.ts';
 
 /** A shared store that can go away; it counts the calls that reach it. */
 class AwayableStore extends MemoryPoolStore {
@@ -57,12 +58,12 @@ function storesOf() {
   const clock = new ManualClock(1_000_000);
   const shared = new AwayableStore(clock);
   const faults: unknown[] = [];
-  const store = new FallbackPoolStore(shared, clock, (thrown) => faults.push(thrown));
+  const store = withFallback(shared, clock, (thrown) => faults.push(thrown));
   const cooled = (untilMs: number): AccountHealth => {
     const rest = { model: '', reason: 'rate_limited', sinceMs: 0, givenByProvider: true, repeats: 0 } as const;
     return { ...healthy, cooldowns: [{ ...rest, untilMs }] };
   };
-  const coolingOf = async (from: MemoryPoolStore | FallbackPoolStore, account: string) => {
+  const coolingOf = async (from: PoolStore, account: string) => {
     const [record] = await from.readAccounts([account], ttlMs);
     return availabilityOf(record?.health ?? healthy, 'm', clock.nowMs()).kind;
   };
@@ -96,8 +97,7 @@ describe('a shared store that goes away', () => {
     const request = { pool: 'p', model: 'm', caller: 'c', leaseTtlMs: ttlMs, accountId: 'a', maxConcurrency: 1 };
     const leaseId = 'taken before';
     expect(await store.takeLease({ ...request, leaseId })).toBe(true);
-    const inFlight = async (from: MemoryPoolStore | FallbackPoolStore) =>
-      (await from.readAccounts(['a'], ttlMs))[0]?.inFlight;
+    const inFlight = async (from: PoolStore) => (await from.readAccounts(['a'], ttlMs))[0]?.inFlight;
     shared.away = true;
     for (let n = 0; n < 4; n++) {
       clock.advanceMs(ttlMs / 2);

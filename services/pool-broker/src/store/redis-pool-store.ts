@@ -1,7 +1,6 @@
 import {
   connectTimeoutMs,
   openRedis,
-  type RedisOperation,
   type RedisOptions,
   redisOperations,
   runScript,
@@ -10,13 +9,11 @@ import {
 } from '@gateway/redis';
 import type { Metrics } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
-import type { Cluster, Redis } from 'ioredis';
 import type { z } from 'zod';
 import { type ModelReport, modelReportSchema } from '../catalog/list-models.ts';
 import { type AccountHealth, accountHealthSchema, healthForgottenAtMs, healthy } from '../health/account-health.ts';
 import { forgottenIncidentAtMs, noIncidents, type PoolHealth, poolHealthSchema } from '../health/pool-health.ts';
-import type { Change, LeaseRenewal, NewLease, PoolRequest, PoolStore } from './pool-store.ts';
-import { maxCallers, type ShareQuestion, type SinceQuestion } from './pool-store.ts';
+import { maxCallers, type PoolRequest, type PoolStore } from './pool-store.ts';
 
 export interface RedisPoolStoreOptions extends Pick<RedisOptions, 'settings' | 'onFault'> {
   /** How long one command may take. */
@@ -27,174 +24,139 @@ export interface RedisPoolStoreOptions extends Pick<RedisOptions, 'settings' | '
   readonly keyPrefix?: string;
 }
 
-/** The pool store that replicas share. Every key has a TTL; leases and requests are members of sorted sets, by time. */
-export class RedisPoolStore implements PoolStore {
-  readonly #redis: Redis | Cluster;
-  readonly #operation: RedisOperation;
-  readonly #clock: Clock;
-  readonly #prefix: string;
+/**
+ * The pool store that replicas share. Every key has a TTL; leases and requests are members of sorted sets, by time. Opens whether
+ * Redis is there or not; while it is away calls reject within the command timeout.
+ */
+export async function openRedisPoolStore(options: RedisPoolStoreOptions): Promise<PoolStore> {
+  const { commandTimeoutMs: timeoutMs, clock, metrics, keyPrefix } = options;
+  const redis = openRedis({ ...options, timeoutMs, isRepeatable: false });
+  const operation = redisOperations(metrics);
+  const keys = keysWith(keyPrefix ?? 'pool:');
   /** The last change that this process makes of each value. */
-  readonly #changes = new Map<string, Promise<unknown>>();
+  const changes = new Map<string, Promise<unknown>>();
 
-  /** Opens the store whether Redis is there or not; while it is away calls reject within the command timeout. */
-  static async open(options: RedisPoolStoreOptions): Promise<RedisPoolStore> {
-    const store = new RedisPoolStore(options);
-    await store.#operation('connect', () => within(connectTimeoutMs, store.#redis.connect())).catch(() => undefined);
-    return store;
-  }
+  const get = (key: string) => operation('get', () => redis.get(key));
 
-  private constructor({ commandTimeoutMs: timeoutMs, clock, metrics, keyPrefix, ...options }: RedisPoolStoreOptions) {
-    this.#redis = openRedis({ ...options, timeoutMs, isRepeatable: false });
-    this.#operation = redisOperations(metrics);
-    this.#clock = clock;
-    this.#prefix = keyPrefix ?? 'pool:';
-  }
-
-  /** With one script per pool. */
-  async readAccounts(accountIds: readonly string[], leaseTtlMs: number) {
-    const records = new Map<string, { health: AccountHealth; inFlight: number }>();
-    const read = async (ids: readonly string[]) => {
-      const keys = ids.map((id) => this.#accountKeys(id)).flatMap(({ health, leases }) => [health, leases]);
-      const found = await this.#run<unknown[]>('readAccounts', keys, [`(${this.#clock.nowMs() - leaseTtlMs}`]);
-      ids.forEach((id, at) => {
-        records.set(id, { health: storedHealth.read(found[2 * at]), inFlight: Number(found[2 * at + 1]) });
-      });
-    };
-    await Promise.all(Map.groupBy(accountIds, poolOf).values().map(read));
-    return accountIds.map((id) => records.get(id)).filter((record) => record !== undefined);
-  }
-
-  changeHealth(accountId: string, change: Change<AccountHealth>) {
-    return this.#change(this.#accountKeys(accountId).health, change, storedHealth);
-  }
-
-  async readPool(pool: string) {
-    return storedPoolHealth.read(await this.#get(this.#poolKeys(pool).health));
-  }
-
-  changePoolHealth(pool: string, change: Change<PoolHealth>) {
-    return this.#change(this.#poolKeys(pool).health, change, storedPoolHealth);
-  }
-
-  async takeLease(lease: NewLease) {
-    const { leaseId, accountId, maxConcurrency, leaseTtlMs } = lease;
-    const keys = [this.#accountKeys(accountId).leases, ...this.#requestSets(lease)];
-    const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
-    const parameters = [leaseId, this.#clock.nowMs(), leaseTtlMs, cap];
-    return (await this.#run('takeLease', keys, parameters)) === 1;
-  }
-
-  async renewLease({ accountId, pool, caller, leaseId, leaseTtlMs }: LeaseRenewal) {
-    const { leases, settled } = this.#accountKeys(accountId);
-    const keys = [settled, leases, ...(caller === '' ? [] : [this.#poolKeys(pool).caller(caller)])];
-    await this.#run('renewLease', keys, [leaseId, this.#clock.nowMs(), leaseTtlMs]);
-  }
-
-  async settleLease(accountId: string, request: PoolRequest) {
-    const { leases, settled, health } = this.#accountKeys(accountId);
-    const keys = [settled, health, this.#poolKeys(request.pool).health, leases, ...this.#requestSets(request)];
-    const parameters = [request.leaseId, this.#clock.nowMs(), settledMemoryMs];
-    const [leasedAt, ...healths] = await this.#run<string[]>('settleLease', keys, parameters);
-    if (leasedAt === undefined) return undefined;
-    return {
-      leasedAtMs: leasedAt === '' ? undefined : Number(leasedAt),
-      health: storedHealth.read(healths[0]),
-      poolHealth: storedPoolHealth.read(healths[1]),
-    };
-  }
-
-  async oldestRequest({ pool, model, sinceMs }: SinceQuestion) {
-    const keys = this.#poolKeys(pool);
-    const key = model === '' ? keys.requests : keys.model(model);
-    const [, timeMs] = await this.#operation('zrangebyscore', () =>
-      this.#redis.zrangebyscore(key, sinceMs, '+inf', 'WITHSCORES', 'LIMIT', 0, 1),
-    );
-    return timeMs === undefined ? undefined : Number(timeMs);
-  }
-
-  async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }: ShareQuestion) {
-    const keys = this.#poolKeys(pool);
-    const parameters = [caller, this.#clock.nowMs(), callerMemoryMs, leaseTtlMs, maxCallers];
-    const sets = [keys.callers, keys.caller(caller)];
-    const [inFlight, callers] = await this.#run<[number, number]>('shareOf', sets, parameters);
-    return { inFlight, callers };
-  }
-
-  async boundAccount(affinityId: string) {
-    return (await this.#get(this.#bindingKey(affinityId))) ?? undefined;
-  }
-
-  async bind(affinityId: string, accountId: string, ttlMs: number) {
-    await this.#run('bind', [this.#bindingKey(affinityId)], [accountId, ttlMs]);
-  }
-
-  async unbind(affinityId: string, accountId: string) {
-    await this.#run('unbind', [this.#bindingKey(affinityId)], [accountId]);
-  }
-
-  async saveModelReport(report: ModelReport) {
-    const change = (known?: ModelReport) => ({ ...report, models: report.models ?? known?.models });
-    await this.#change(this.#poolKeys(report.pool).report, change, storedReport);
-  }
-
-  async readModelReports(pools: readonly string[]) {
-    const texts = await Promise.all(pools.map((pool) => this.#get(this.#poolKeys(pool).report)));
-    return texts.map(storedReport.read).filter((report) => report !== undefined);
-  }
-
-  async [Symbol.asyncDispose]() {
-    this.#redis.disconnect();
+  /** Keys are of one pool, or of one session, which have a hash tag in common: Redis Cluster runs it too. */
+  async function run<T>(name: keyof typeof scripts, on: readonly string[], terms: readonly (string | number)[]) {
+    return (await operation(name, () => runScript(redis, scripts[name], on, terms))) as T;
   }
 
   /** Changes of this process follow each other, so that a change has to be repeated only after one of another replica. */
-  async #change<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>) {
-    const before = this.#changes.get(key) ?? Promise.resolve();
-    const changing = before.catch(() => undefined).then(() => this.#replace(key, change, stored));
-    this.#changes.set(key, changing);
+  async function change<T>(key: string, next: (value: T) => T | undefined, stored: StoredValue<T>) {
+    const before = changes.get(key) ?? Promise.resolve();
+    const changing = before.catch(() => undefined).then(() => replace(key, next, stored));
+    changes.set(key, changing);
     try {
       return await changing;
     } finally {
-      if (this.#changes.get(key) === changing) this.#changes.delete(key);
+      if (changes.get(key) === changing) changes.delete(key);
     }
   }
 
-  async #replace<T>(key: string, change: (value: T) => T | undefined, stored: StoredValue<T>) {
+  async function replace<T>(key: string, nextOf: (value: T) => T | undefined, stored: StoredValue<T>) {
     // Each try loses only to another replica that has just changed the same value.
     for (let tries = 0; tries < 30; tries++) {
-      const text = await this.#get(key);
+      const text = await get(key);
       const value = stored.read(text);
-      const next = change(value);
+      const next = nextOf(value);
       if (next === undefined || next === value) return false;
-      const ttlMs = Math.max(1, Math.ceil(stored.endsAtMs(next) - this.#clock.nowMs()));
-      if ((await this.#run('replace', [key], [text ?? '', JSON.stringify(next), ttlMs])) === 1) return true;
+      const ttlMs = Math.max(1, Math.ceil(stored.endsAtMs(next) - clock.nowMs()));
+      if ((await run('replace', [key], [text ?? '', JSON.stringify(next), ttlMs])) === 1) return true;
     }
     throw new Error('A value changed too often to be changed.');
   }
 
-  #get(key: string): Promise<string | null> {
-    return this.#operation('get', () => this.#redis.get(key));
-  }
+  await operation('connect', () => within(connectTimeoutMs, redis.connect())).catch(() => undefined);
+  return {
+    /** With one script per pool. */
+    async readAccounts(accountIds, leaseTtlMs) {
+      const records = new Map<string, { health: AccountHealth; inFlight: number }>();
+      const read = async (ids: readonly string[]) => {
+        const ofAccounts = ids.map(keys.account).flatMap(({ health, leases }) => [health, leases]);
+        const found = await run<unknown[]>('readAccounts', ofAccounts, [`(${clock.nowMs() - leaseTtlMs}`]);
+        ids.forEach((id, at) => {
+          records.set(id, { health: storedHealth.read(found[2 * at]), inFlight: Number(found[2 * at + 1]) });
+        });
+      };
+      await Promise.all(Map.groupBy(accountIds, poolOf).values().map(read));
+      return accountIds.map((id) => records.get(id)).filter((record) => record !== undefined);
+    },
 
-  /** Keys are of one pool, or of one session, which have a hash tag in common: Redis Cluster runs it too. */
-  async #run<T>(name: keyof typeof scripts, keys: readonly string[], terms: readonly (string | number)[]) {
-    return (await this.#operation(name, () => runScript(this.#redis, scripts[name], keys, terms))) as T;
-  }
+    changeHealth: (accountId, next) => change(keys.account(accountId).health, next, storedHealth),
+    readPool: async (pool) => storedPoolHealth.read(await get(keys.pool(pool).health)),
+    changePoolHealth: (pool, next) => change(keys.pool(pool).health, next, storedPoolHealth),
 
-  /** The sets that a request is in while it goes on. */
-  #requestSets({ pool, model, caller }: PoolRequest): readonly string[] {
-    const keys = this.#poolKeys(pool);
-    return [keys.requests, keys.model(model), ...(caller === '' ? [] : [keys.caller(caller)])];
-  }
+    async takeLease(lease) {
+      const { leaseId, accountId, maxConcurrency, leaseTtlMs } = lease;
+      const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
+      const sets = [keys.account(accountId).leases, ...keys.requestSets(lease)];
+      return (await run('takeLease', sets, [leaseId, clock.nowMs(), leaseTtlMs, cap])) === 1;
+    },
 
+    async renewLease({ accountId, pool, caller, leaseId, leaseTtlMs }) {
+      const { leases, settled } = keys.account(accountId);
+      const sets = [settled, leases, ...(caller === '' ? [] : [keys.pool(pool).caller(caller)])];
+      await run('renewLease', sets, [leaseId, clock.nowMs(), leaseTtlMs]);
+    },
+
+    async settleLease(accountId, request) {
+      const { leases, settled, health } = keys.account(accountId);
+      const touched = [settled, health, keys.pool(request.pool).health, leases, ...keys.requestSets(request)];
+      const parameters = [request.leaseId, clock.nowMs(), settledMemoryMs];
+      const [leasedAt, ...healths] = await run<string[]>('settleLease', touched, parameters);
+      if (leasedAt === undefined) return undefined;
+      return {
+        leasedAtMs: leasedAt === '' ? undefined : Number(leasedAt),
+        health: storedHealth.read(healths[0]),
+        poolHealth: storedPoolHealth.read(healths[1]),
+      };
+    },
+
+    async oldestRequest({ pool, model, sinceMs }) {
+      const { requests, model: ofModel } = keys.pool(pool);
+      const key = model === '' ? requests : ofModel(model);
+      const [, timeMs] = await operation('zrangebyscore', () =>
+        redis.zrangebyscore(key, sinceMs, '+inf', 'WITHSCORES', 'LIMIT', 0, 1),
+      );
+      return timeMs === undefined ? undefined : Number(timeMs);
+    },
+
+    async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }) {
+      const { callers: all, caller: ofCaller } = keys.pool(pool);
+      const parameters = [caller, clock.nowMs(), callerMemoryMs, leaseTtlMs, maxCallers];
+      const [inFlight, callers] = await run<[number, number]>('shareOf', [all, ofCaller(caller)], parameters);
+      return { inFlight, callers };
+    },
+
+    boundAccount: async (affinityId) => (await get(keys.binding(affinityId))) ?? undefined,
+    bind: (affinityId, accountId, ttlMs) => run('bind', [keys.binding(affinityId)], [accountId, ttlMs]),
+    unbind: (affinityId, accountId) => run('unbind', [keys.binding(affinityId)], [accountId]),
+
+    async saveModelReport(report) {
+      const next = (known?: ModelReport) => ({ ...report, models: report.models ?? known?.models });
+      await change(keys.pool(report.pool).report, next, storedReport);
+    },
+
+    async readModelReports(pools) {
+      const texts = await Promise.all(pools.map((pool) => get(keys.pool(pool).report)));
+      return texts.map(storedReport.read).filter((report) => report !== undefined);
+    },
+
+    [Symbol.asyncDispose]: async () => redis.disconnect(),
+  };
+}
+
+function keysWith(prefix: string) {
   /** Leases by when they were taken, or renewed last; settled ones by when they were settled. */
-  #accountKeys(accountId: string) {
-    const start = `${this.#prefix}{${poolOf(accountId)}}:account:${accountId}`;
+  const account = (accountId: string) => {
+    const start = `${prefix}{${poolOf(accountId)}}:account:${accountId}`;
     return { health: `${start}:health`, leases: `${start}:leases`, settled: `${start}:settled` };
-  }
-
+  };
   /** Callers by when they last asked; requests, and those for a model, by when they began; those of a caller as leases. */
-  #poolKeys(pool: string) {
-    const start = `${this.#prefix}{${pool}}`;
+  const pool = (name: string) => {
+    const start = `${prefix}{${name}}`;
     return {
       health: `${start}:health`,
       callers: `${start}:callers`,
@@ -203,11 +165,14 @@ export class RedisPoolStore implements PoolStore {
       model: (model: string) => `${start}:model:${model}`,
       caller: (caller: string) => `${start}:caller:${caller}`,
     };
-  }
-
-  #bindingKey(affinityId: string): string {
-    return `${this.#prefix}{affinity:${affinityId}}`;
-  }
+  };
+  /** The sets that a request is in while it goes on. */
+  const requestSets = ({ pool: name, model, caller }: PoolRequest): readonly string[] => {
+    const ofPool = pool(name);
+    return [ofPool.requests, ofPool.model(model), ...(caller === '' ? [] : [ofPool.caller(caller)])];
+  };
+  const binding = (affinityId: string) => `${prefix}{affinity:${affinityId}}`;
+  return { account, pool, requestSets, binding };
 }
 
 /** Account ids are "<pool>/<name>". */

@@ -3,7 +3,7 @@ import { type OAuthCredential, Secret } from '@gateway/config';
 import { ManualClock } from '@gateway/time';
 import { expect } from 'vitest';
 import type { CredentialEvents } from '../../metrics.ts';
-import { type GrantStore, MemoryGrantStore, type OAuthAccount } from '../grants.ts';
+import { type GrantStore, memoryGrants, type OAuthAccount } from '../grants.ts';
 import type { TokenAnswer } from '../token-endpoint.ts';
 import { type RefreshContext, TokenRefresher } from '../token-refresher.ts';
 
@@ -26,7 +26,7 @@ export function tokensNumbered(n: number, expiresAtMs = 3_600_000): TokenAnswer 
 }
 
 /** What several refreshers share: a store, a clock, and an endpoint with scripted answers. */
-export function worldOf(answers: ScriptedAnswer[], store: GrantStore = new MemoryGrantStore()) {
+export function worldOf(answers: ScriptedAnswer[], store: GrantStore = memoryGrants()) {
   const clock = new ManualClock(0);
   const asked: string[] = [];
   const reported: string[] = [];
