@@ -32,10 +32,10 @@ export function showAccounts(broker: Broker, { logger, metrics }: ServiceRuntime
 
   async function show(): Promise<void> {
     const accounts = await readAllAccounts(broker);
+    const ofPools = Map.groupBy(accounts, ({ view }) => view.account.pool);
     const pools: ShownPool[] = [];
     for (const { name } of broker.configuration.gateway.pools) {
-      const ofPool = accounts.filter(({ view }) => view.account.pool === name);
-      pools.push(await readPool(broker, name, ofPool));
+      pools.push(await readPool(broker, name, ofPools.get(name) ?? []));
     }
     // No other reader sees them half set.
     for (const gauge of Object.values(gauges)) gauge.reset();
