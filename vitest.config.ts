@@ -21,7 +21,7 @@ const besideEachOther = {
   // What files import is loaded once per worker: that is half of the processor time of unit tests, a quarter of that with stores.
   isolate: false,
   // Many wait for servers, gateways and pages more than they work. Still more at a time would starve each other.
-  maxWorkers: availableParallelism() + 2,
+  maxWorkers: availableParallelism() + 3,
 };
 
 /** What takes long starts before what is short, so that nothing long is left for the end. A clone that is new has no durations to go by. */
