@@ -19,7 +19,7 @@ export interface ObservedGatewayPlan<T extends TrafficTarget> {
   readonly start: (env: Readonly<Record<string, string>>) => Promise<T>;
   readonly targetsOf: (gateway: T) => ScrapeTargets;
   /** What else happens to it, between two rounds of traffic. */
-  readonly meanwhile?: (gateway: T) => Promise<unknown>;
+  readonly meanwhile?: (gateway: T, scraping: Scraping) => Promise<unknown>;
 }
 
 /** Starts it, and lets mixed traffic pass under the eyes of Prometheus. */
@@ -38,7 +38,7 @@ export async function observeGateway<T extends TrafficTarget>({
   const scraping = stack.use(await startScraping(targets));
   await untilRead(scraping, Object.keys(targets.adminUrls).length);
   const rounds = [await mixedTraffic(gateway)];
-  await meanwhile?.(gateway);
+  await meanwhile?.(gateway, scraping);
   rounds.push(await mixedTraffic(gateway));
   // Rates are of what has changed between two looks.
   await sleep(2_500);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { createTestDatabase, startNats, startRedis, type TestServer } from '@gateway/testkit';
 import { connect } from 'nats';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll, describe, vi } from 'vitest';
 import { dashboardsAndRulesBehaviour } from '../behaviours/dashboards-and-rules.ts';
 import { metricSeriesBehaviour } from '../behaviours/metric-series.ts';
 import { requestSpansBehaviour } from '../behaviours/request-spans.ts';
@@ -11,6 +11,7 @@ import { chat } from '../client/chat.ts';
 import { issueToken } from '../client/tokens.ts';
 import { type ObservedGateway, observeGateway } from '../observability/observed-gateway.ts';
 import { writeObservedGatewayFile } from '../observability/observed-gateway-file.ts';
+import type { Scraping } from '../observability/scraping.ts';
 import { type ServicesTopology, startServicesTopology } from '../topologies/services.ts';
 
 describe('the gateway as many processes, looked at', () => {
@@ -34,23 +35,24 @@ describe('the gateway as many processes, looked at', () => {
           },
         }),
       targetsOf: ({ adminUrls, certificates }) => ({ adminUrls, certificates }),
-      meanwhile: async (gateway) => {
+      meanwhile: async (gateway, scraping) => {
         await publishNonsense(gateway);
         await callWithoutCertificate(gateway);
-        await withoutStores(gateway);
+        await withoutStores(gateway, scraping);
       },
     });
   });
   afterAll(() => scene?.[Symbol.asyncDispose]());
 
-  /** Requests go on without Redis and NATS. */
-  async function withoutStores(gateway: ServicesTopology): Promise<void> {
+  /** Requests go on without Redis and NATS, which are away until Prometheus has read that an operation of NATS failed. */
+  async function withoutStores(gateway: ServicesTopology, { query }: Scraping): Promise<void> {
     const { text } = await issueToken(gateway, { requestsPerMinute: 1_000, tokensPerDay: 1_000_000 });
     const ask = () => chat(gateway, text, { model: 'gateway/messages' });
     await ask();
     await Promise.all(stores.map((store) => store.kill()));
     await Promise.all([ask(), ask()]);
-    await sleep(1_000);
+    const failures = 'messaging_client_operation_duration_seconds_count{error_type!=""}';
+    await vi.waitUntil(async () => (await query(failures)).length > 0, { timeout: 20_000, interval: 200 });
     await Promise.all(stores.map((store) => store.restart()));
     await sleep(1_500);
   }
