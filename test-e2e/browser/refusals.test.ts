@@ -125,6 +125,8 @@ describe('refused, and in the audit log, is', () => {
 
   it('a session that has expired, which asks to sign in again', async () => {
     const page = await signedIn(viewerToken);
+    // A page that asks nothing by itself: others would notice before the click.
+    await goTo(page, '/search?q=nobody');
     await using stack = new AsyncDisposableStack();
     const database = stack.use(
       await openSqlite(join(dirname(gateway.gatewayFile), 'data/gateway.sqlite'), { checkpointMs: 1_000 }),
