@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { activeSpan, backendUp, inSpan, type Metrics, SpanKind } from '@gateway/telemetry';
+import { activeSpan, backendUp, databaseOperations, inSpan, type Metrics, SpanKind } from '@gateway/telemetry';
 import type { Cluster, Redis } from 'ioredis';
 
 /** Does one thing in Redis, by the name of its script or command, as operators see it. */
@@ -7,12 +7,7 @@ export type RedisOperation = <T>(name: string, call: () => Promise<T>) => Promis
 
 /** Measures what is done in Redis, and shows it as a span of each request that is traced. */
 export function redisOperations(metrics: Metrics): RedisOperation {
-  const durations = metrics.histogram({
-    name: 'db_client_operation_duration_seconds',
-    help: 'How long operations in databases took. db_operation_name: the script or command; error_type: empty when it was done.',
-    labels: ['db_system_name', 'db_operation_name', 'error_type'],
-    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
-  });
+  const measure = databaseOperations(metrics, 'redis');
   const isUp = backendUp(metrics, 'redis');
 
   async function measured<T>(name: string, call: () => Promise<T>): Promise<T> {
@@ -25,8 +20,7 @@ export function redisOperations(metrics: Metrics): RedisOperation {
       throw thrown;
     } finally {
       isUp(errorType !== timedOut && errorType !== unreachable);
-      const labels = { db_system_name: 'redis', db_operation_name: name, error_type: errorType };
-      durations.observe(labels, (performance.now() - startedMs) / 1_000);
+      measure({ name, seconds: (performance.now() - startedMs) / 1_000, errorType });
     }
   }
 

@@ -1,5 +1,5 @@
 export type { Counter, Gauge } from 'prom-client';
-export * from './backend-up.ts';
+export * from './backends.ts';
 export * from './build.ts';
 export { createLogger, type Logger, type LogLevel, logLevels } from './logger.ts';
 export * from './metrics.ts';

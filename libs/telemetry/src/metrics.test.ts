@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { backendUp } from './backend-up.ts';
+import { backendUp } from './backends.ts';
 import { expositionType, Metrics } from './metrics.ts';
 
 const openMetrics = expositionType('application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3');
