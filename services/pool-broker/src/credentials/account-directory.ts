@@ -12,6 +12,12 @@ export interface RefusedAccount {
   readonly reason: RefusalReason;
 }
 
+interface StoredAccount {
+  readonly row: AccountsTable;
+  /** Or why it can't be used, whatever the file says. */
+  readonly account: AccountConfig | RefusalReason;
+}
+
 /** Which accounts there are: those of gateway.yaml, those of the database, and among both those that need a person. */
 export class AccountDirectory {
   /** In the database. Without one, or without a key, in this process only, since tokens are never kept as plain text. */
@@ -21,7 +27,7 @@ export class AccountDirectory {
   /** Undefined without a database. */
   readonly stored: AccountTable | undefined;
   file: GatewayConfig;
-  #rows: readonly AccountsTable[] = [];
+  #rows: readonly StoredAccount[] = [];
   #uses: ReadonlyMap<string, AccountUsesTable> = new Map();
   #problems: ReadonlyMap<string, string> = new Map();
   #reading: Promise<unknown> = Promise.resolve();
@@ -70,7 +76,8 @@ export class AccountDirectory {
 
   async #read(): Promise<void> {
     const uses = (await this.stored?.listUses()) ?? [];
-    this.#rows = (await this.stored?.list()) ?? [];
+    const rows = (await this.stored?.list()) ?? [];
+    this.#rows = rows.map((row) => ({ row, account: toAccountConfig(row, this.encryption) }));
     this.#uses = new Map(uses.map((row) => [row.account_id, row]));
     this.#problems = await this.grants.problems();
   }
@@ -79,10 +86,9 @@ export class AccountDirectory {
   #storedBeside(file: GatewayConfig): readonly (AccountConfig | RefusedAccount)[] {
     const ids = new Set(file.accounts.map(accountIdOf));
     const pools = new Set(file.pools.map(({ name }) => name));
-    return this.#rows.map((row) => {
+    return this.#rows.map(({ row, account }) => {
       if (ids.has(row.account_id)) return { row, reason: 'name_in_file' };
       if (!pools.has(row.pool)) return { row, reason: 'unknown_pool' };
-      const account = toAccountConfig(row, this.encryption);
       return typeof account === 'string' ? { row, reason: account } : account;
     });
   }
