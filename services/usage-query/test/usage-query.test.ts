@@ -1,5 +1,5 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { eventDaysOf, type GatewayDatabase } from '@gateway/database';
+import { eventDaysOf, type GatewayDatabase, type SummedColumn } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
@@ -32,6 +32,15 @@ describe.each(testDatabases)('usage in $name', ({ open }) => {
     const { today } = await clientOf(opened.database).getUsage({ tokenId: 'unused' });
     expect(today?.totals).toMatchObject({ requests: 0n, inputTokens: 0n, cachedTokens: 0n, outputTokens: 0n });
     expect(today?.byModel).toEqual([]);
+  });
+
+  it('leaves out models of which a repair left nothing', async () => {
+    await using opened = await open();
+    const none = { requests: 0, input_tokens: 0, cached_tokens: 0, output_tokens: 0 };
+    await addDay(opened.database, { local_day: '2026-11-20', model: 'wrong', ...none });
+    await addDay(opened.database, { local_day: '2026-11-20', model: 'tokens only', ...none, output_tokens: 1 });
+    const { today } = await clientOf(opened.database).getUsage({ tokenId: 'token' });
+    expect(today?.byModel.map(({ model }) => model)).toEqual(['tokens only']);
   });
 
   it('waits until what was published before is in the ledger', async () => {
@@ -135,11 +144,10 @@ function clientOf(database: GatewayDatabase, waitMs = 2_000, peers: Pick<UsageQu
   return directClientOf(service.routes, UsageQueryService);
 }
 
-interface Day {
+interface Day extends Partial<Record<SummedColumn, number>> {
   readonly local_day: string;
   readonly token_id?: string;
   readonly model?: string;
-  readonly input_tokens?: number;
 }
 
 /** Two requests of 10 input and 5 output tokens, unless said otherwise. */

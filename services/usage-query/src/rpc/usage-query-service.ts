@@ -37,6 +37,8 @@ export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof Usag
         .where('token_id', '=', tokenId)
         .where('local_day', '>=', first)
         .where('local_day', '<=', today)
+        // A repair may have brought a row to nothing.
+        .where((row) => row.or(summedColumns.map((column) => row(column, '<>', 0))))
         .execute();
       const days = rows.map((row) => ({ ...row, localDay: row.local_day, totals: totalsOf(row) }));
       return usagePeriods(days, nowMs);
