@@ -6,7 +6,7 @@ import { createEdgeRouterFromEnvironment } from './service.ts';
 /** One of several sibling processes that share the public port. */
 const { logLevel, drainTimeoutMs } = readProcessConfig(process.env);
 
-await runWorker({ name: 'edge-router', logLevel, drainTimeoutMs }, async (runtime) => {
-  const tls = await openTls(process.env, runtime.logger);
+await runWorker({ name: 'edge-router', logLevel, drainTimeoutMs }, async (runtime, stack) => {
+  const tls = stack.use(await openTls(process.env, runtime.logger));
   return createEdgeRouterFromEnvironment(process.env, { ...runtime, tls });
 });

@@ -28,10 +28,13 @@ interface WorkerOptions {
   readonly drainTimeoutMs: number;
 }
 
-/** Runs a service as one worker of a pool, until the supervisor says to drain. Without a supervisor, Node's cluster ends it at once. */
+/**
+ * Runs a service as one worker of a pool, until the supervisor says to drain. Without a supervisor, Node's cluster ends it at once.
+ * What is put on the stack ends after the service.
+ */
 export async function runWorker(
   { name, service: ofService = name, logLevel, drainTimeoutMs }: WorkerOptions,
-  createService: (runtime: ServiceRuntime) => Promise<Service>,
+  createService: (runtime: ServiceRuntime, stack: AsyncDisposableStack) => Promise<Service>,
 ): Promise<void> {
   const runtime = { logger: createLogger(ofService, logLevel), metrics: Metrics.ofProcess() };
   const drain = Promise.withResolvers<number>();
@@ -49,7 +52,7 @@ export async function runWorker(
     await using stack = new AsyncDisposableStack();
     // Ends last, with the spans of all else.
     stack.use(await startTracing({ service: ofService, ...runtime }));
-    const service = stack.use(await createService(runtime));
+    const service = stack.use(await createService(runtime, stack));
     await service.start();
     isServing = true;
     announceDrain = () => service.announceDrain?.();
