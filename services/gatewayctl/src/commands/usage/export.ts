@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { rename } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
@@ -36,8 +36,12 @@ export async function exportUsage(
   if (file === undefined) await pipeline(answer, progress.count, process.stdout, { end: false });
   else {
     const written = `${file}.part`;
-    await pipeline(answer, progress.count, createWriteStream(written));
-    await rename(written, file);
+    try {
+      await pipeline(answer, progress.count, createWriteStream(written));
+      await rename(written, file);
+    } finally {
+      await rm(written, { force: true });
+    }
   }
   progress.end();
 }
