@@ -115,10 +115,7 @@ async function measureService(
   interrupted.throwIfAborted();
   progress(name);
   try {
-    const measuring =
-      name === 'limiter'
-        ? measureLimiter(services, options.measureMs)
-        : measureIngest(services, options.quick ? 20_000 : 100_000);
+    const measuring = name === 'limiter' ? measureLimiter(services, options.measureMs) : measureIngest(services);
     return await unlessInterrupted(interrupted, measuring);
   } catch (thrown) {
     interrupted.throwIfAborted();
