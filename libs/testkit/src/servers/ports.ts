@@ -1,26 +1,46 @@
 import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
 /**
- * Ports below those that systems hand out to outgoing connections. A client that keeps trying a port of that range
- * while its server is down can end up connected to itself.
+ * Ports below those that systems hand out to outgoing connections: a client that keeps trying a port of that range while its server is
+ * down can end up connected to itself. Nodes of a Redis Cluster listen 10,000 further up, too, which nobody else is given.
  */
-const portRange = { from: 12_000, to: 32_000 };
+const portRange = { from: 12_000, to: 22_000 };
 
-/** A TCP port of 127.0.0.1 that was just now free. Another process may still take it: be ready to ask again. */
+/**
+ * A TCP port of 127.0.0.1 that was just now free. Nobody else is given it as long as this process lives, also while nothing listens on
+ * it yet, or between two starts of a server. A program that asks nobody may still take it.
+ */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const port = randomInt(portRange.from, portRange.to);
+    const release = await claim(port);
+    if (release === undefined) continue;
     if (await canListenOn(port)) return port;
+    release();
   }
   throw new Error(`No free port of 127.0.0.1 found between ${portRange.from} and ${portRange.to}.`);
 }
 
 /** Several free ports, all different. */
 export async function freePorts(count: number): Promise<readonly number[]> {
-  const ports = new Set<number>();
-  while (ports.size < count) ports.add(await freePort());
-  return [...ports];
+  const ports: number[] = [];
+  while (ports.length < count) ports.push(await freePort());
+  return ports;
+}
+
+/** Takes the UDP port of the same number, which no server of ours uses: the system gives it to one process, and back when that ends. */
+function claim(port: number): Promise<(() => void) | undefined> {
+  const socket = createSocket('udp4');
+  return new Promise((resolve) => {
+    socket.once('error', () => {
+      socket.close();
+      resolve(undefined);
+    });
+    socket.bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(() => socket.close()));
+    socket.unref();
+  });
 }
 
 function canListenOn(port: number): Promise<boolean> {
