@@ -1,13 +1,55 @@
 import { must, NotApplicable, type Scene } from '../check.ts';
 import type { Fault } from '../double/script.ts';
-import { ask, askStream, doubleOf, type Format, openStream } from '../formats/format.ts';
+import { ask, askStream, doubleOf, type Format, openStream, type ReplyEndpoint } from '../formats/format.ts';
+import { Found } from '../formats/found.ts';
+import type { ServerSentEvent } from '../target/streamed-answer.ts';
 import { mustHaveErrorShape } from './errors.ts';
 import { untilServed } from './good-requests.ts';
 import { type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
-import { endsAsComplete, errorEvents } from './stream-ends.ts';
 
 const text = Array.from({ length: 40 }, (_, word) => `word${word}`).join(' ');
+
+interface ErrorEvent {
+  readonly rule: string;
+  is(event: ServerSentEvent): boolean;
+  judge(event: ServerSentEvent): void;
+  /** The event stands only at the end of a complete answer. */
+  isGoodEnd(event: ServerSentEvent): boolean;
+}
+
+const read = (event: ServerSentEvent) => new Found(event.data === '[DONE]' ? {} : event.json(), 'event');
+
+const errorEvents: Readonly<Record<ReplyEndpoint, ErrorEvent>> = {
+  chat: {
+    rule: '`data: {"error": {"message": …}}`',
+    is: (event) => event.event === 'error' || read(event).at('error').isThere,
+    judge: (event) => void read(event).at('error', 'message').name,
+    isGoodEnd: (event) => read(event).at('choices', 0, 'finish_reason').isThere,
+  },
+  messages: {
+    rule: '`event: error` with `{"type": "error", "error": {"type": …, "message": …}}`',
+    is: (event) => event.event === 'error',
+    judge(event) {
+      read(event).at('type').is('error');
+      void read(event).at('error', 'type').name;
+      void read(event).at('error', 'message').name;
+    },
+    isGoodEnd: ({ event }) => event === 'message_stop',
+  },
+  responses: {
+    rule: '`response.failed` with an error in its response, or `error` with a message',
+    is: (event) => ['error', 'response.failed'].includes(String(read(event).at('type').value)),
+    judge(event) {
+      const found = read(event);
+      if (found.at('type').value === 'response.failed') {
+        found.at('response', 'status').is('failed');
+        void found.at('response', 'error', 'message').name;
+      } else void (found.at('error').isThere ? found.at('error') : found).at('message').name;
+    },
+    isGoodEnd: (event) => read(event).at('type').value === 'response.completed',
+  },
+};
 
 /** What clients see of a provider that fails. */
 export const streamFailures = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
@@ -71,9 +113,12 @@ export const streamFailures = rulesOfEachFormat((format, endpoint): readonly Rul
 
 async function mustShowFailure(scene: Scene, format: Format, fault: Fault): Promise<void> {
   const { events, isRefused, end } = await failed(scene, format, fault);
-  must(!endsAsComplete(format.endpoint, events), 'the stream should not end as a complete answer; it does');
-  const hasError = events.some((event) => errorEvents[format.endpoint].is(event));
-  must(isRefused || end === 'cut' || hasError, 'the stream should have an error event or break off; it just ends');
+  const { is, isGoodEnd } = errorEvents[format.endpoint];
+  must(!events.some(isGoodEnd), 'the stream should not end as a complete answer; it does');
+  must(
+    isRefused || end === 'cut' || events.some(is),
+    'the stream should have an error event or break off; it just ends',
+  );
 }
 
 /** The stream of an answer in which the provider fails after some of its text. A gateway may notice before it answers. */
