@@ -5,9 +5,8 @@ import { createFront } from './front.ts';
 
 const { logLevel, drainTimeoutMs } = readAllInOneConfig(process.env);
 const [, , address = ''] = process.argv;
-using stack = new DisposableStack();
 
-await runWorker({ name: 'The gateway', service: 'gateway', logLevel, drainTimeoutMs }, (runtime) => {
+await runWorker({ name: 'The gateway', service: 'gateway', logLevel, drainTimeoutMs }, (runtime, stack) => {
   const primary = stack.use(openChannel(address, { metrics: runtime.metrics }));
   return createFront(process.env, (service) => primary.client(service), runtime);
 });
