@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ManagedProcess, type ProcessPlan } from '../src/managed-process.ts';
@@ -11,6 +11,13 @@ const script = `
   server.listen(Number(process.argv[1]), '127.0.0.1', () => console.log('listening'));
   process.on('SIGTERM', () => { console.log('stopping'); process.exit(0); });
 `;
+
+/** A process that is small itself, with a child that prints its pid once it has memory that takes long to give back. */
+const parentOfLarge = `"$0" -e '
+  const memory = Buffer.alloc(400e6, 1);
+  console.log(process.pid);
+  setInterval(() => memory.length, 1000);
+' & wait`;
 
 const servers: ManagedProcess[] = [];
 afterEach(async () => {
@@ -60,6 +67,22 @@ describe('a managed process', () => {
     await server.restart();
     expect(await ask()).not.toBe(String(first));
     expect(ends).toEqual([]);
+  });
+
+  it('has no children left after a kill, however long their memory takes to be given back', async () => {
+    const { server, lines } = await aProcess({
+      command: 'sh',
+      parameters: ['-c', parentOfLarge, process.execPath],
+      ping: async () => undefined,
+    });
+    await server.restart();
+    await expect.poll(() => lines, { timeout: 10_000 }).toHaveLength(1);
+    const child = Number(lines[0]);
+    // The threads that a process still has; when they have ended, it may be a zombie that its parent has not asked for.
+    const threads = () => readdir(`/proc/${child}/task`).catch(() => []);
+    expect((await threads()).length).toBeGreaterThan(1);
+    await server.kill();
+    expect((await threads()).length).toBeLessThan(2);
   });
 
   it('answers nothing while it is paused', async () => {
