@@ -1,10 +1,9 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { signalTree, untilEnded } from './process-tree.ts';
 
 /** How a process is started, known to be ready, and stopped. */
 export interface ProcessPlan {
@@ -98,11 +97,10 @@ export class ManagedProcess implements ProcessControl, AsyncDisposable {
     const child = this.#child;
     if (child === undefined) return;
     this.#isEndExpected = true;
-    const { name } = this.#plan;
     const members = await signalTree(child.pid, 'SIGKILL');
-    if (!(await this.#endsWithin(child, killedWithinMs))) throw new Error(`${name} does not end.`);
+    if (!(await this.#endsWithin(child, killedWithinMs))) throw new Error(`${this.#plan.name} does not end.`);
     // A Postgres that starts refuses the data on which a backend of the last one still is.
-    await untilAll(members, hasEnded, `${name} ended, but not its children`);
+    await untilEnded(members, killedWithinMs);
   }
 
   async pause(): Promise<void> {
@@ -191,71 +189,6 @@ function readLines(child: ChildProcess, onLine: (line: string) => void): void {
     if (output === null) continue;
     createInterface({ input: output, crlfDelay: Number.POSITIVE_INFINITY }).on('line', onLine);
     if (output instanceof Socket) output.unref();
-  }
-}
-
-/** Sends a signal to a process and its children, and answers which these were. It is frozen first, so that none is born meanwhile. */
-async function signalTree(pid: number | undefined, signal: NodeJS.Signals): Promise<readonly number[]> {
-  if (pid === undefined) return [];
-  sendSignal(pid, 'SIGSTOP');
-  await untilAll([pid], (status) => isStopped(status) || hasEnded(status), `Process ${pid} goes on after SIGSTOP`);
-  const members = [...(await childrenOf(pid)), pid];
-  for (const member of members) sendSignal(member, signal);
-  return members;
-}
-
-/** Waits until the status of each process is one that `isReached` takes. */
-async function untilAll(
-  pids: readonly number[],
-  isReached: (status: string) => boolean,
-  otherwise: string,
-): Promise<void> {
-  const deadlineMs = performance.now() + killedWithinMs;
-  for (const pid of pids) {
-    while (!isReached(await statusOf(pid))) {
-      if (performance.now() > deadlineMs) throw new Error(`${otherwise} (process ${pid}).`);
-      await sleep(2);
-    }
-  }
-}
-
-function isStopped(status: string): boolean {
-  return /^State:\s*T/m.test(status);
-}
-
-/** A zombie, whose parent has not asked for its end yet, holds nothing any more once its threads have ended too. */
-function hasEnded(status: string): boolean {
-  const threads = /^Threads:\s*(\d+)/m.exec(status)?.[1] ?? '1';
-  return status === '' || (/^State:\s*[ZX]/m.test(status) && threads === '1');
-}
-
-/** What the system says of a process, one line for each item; empty when there is no such process. */
-async function statusOf(pid: number): Promise<string> {
-  return readFile(`/proc/${pid}/status`, 'utf8').catch(() =>
-    // Systems without /proc; ps fails when there is no such process.
-    promisify(execFile)('ps', ['-o', 'state=', '-p', String(pid)]).then(
-      ({ stdout }) => `State: ${stdout}`,
-      () => '',
-    ),
-  );
-}
-
-async function childrenOf(pid: number): Promise<readonly number[]> {
-  const list = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() =>
-    // Systems without /proc; pgrep fails when there are no children.
-    promisify(execFile)('pgrep', ['-P', String(pid)]).then(
-      ({ stdout }) => stdout,
-      () => '',
-    ),
-  );
-  return list.split(/\s+/).filter(Boolean).map(Number);
-}
-
-function sendSignal(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (thrown) {
-    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH')) throw thrown;
   }
 }
 

@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+/**
+ * Sends a signal to a process and its children, and answers which these were. The process is frozen first, so that none is born
+ * meanwhile.
+ */
+export async function signalTree(pid: number | undefined, signal: NodeJS.Signals): Promise<readonly number[]> {
+  if (pid === undefined) return [];
+  sendSignal(pid, 'SIGSTOP');
+  await untilStatus(pid, (status) => isStopped(status) || hasEnded(status), stoppedWithinMs);
+  const members = [...(await childrenOf(pid)), pid];
+  for (const member of members) sendSignal(member, signal);
+  return members;
+}
+
+const stoppedWithinMs = 10_000;
+
+/** Waits until processes hold nothing any more: no memory, no file, no port. @throws Error when one of them does not end in time */
+export async function untilEnded(pids: readonly number[], timeoutMs: number): Promise<void> {
+  for (const pid of pids) await untilStatus(pid, hasEnded, timeoutMs);
+}
+
+async function untilStatus(pid: number, isReached: (status: string) => boolean, timeoutMs: number): Promise<void> {
+  const deadlineMs = performance.now() + timeoutMs;
+  for (let status = await statusOf(pid); !isReached(status); status = await statusOf(pid)) {
+    if (performance.now() > deadlineMs) throw new Error(`After ${timeoutMs} ms process ${pid} still is:\n${status}`);
+    await sleep(2);
+  }
+}
+
+function isStopped(status: string): boolean {
+  return /^State:\s*T/m.test(status);
+}
+
+/** A zombie, whose parent has not asked for its end yet, holds nothing any more once its threads have ended too. */
+function hasEnded(status: string): boolean {
+  const threads = /^Threads:\s*(\d+)/m.exec(status)?.[1] ?? '1';
+  return status === '' || (/^State:\s*[ZX]/m.test(status) && threads === '1');
+}
+
+/** What the system says of a process, one line for each item; empty when there is no such process. */
+async function statusOf(pid: number): Promise<string> {
+  return readFile(`/proc/${pid}/status`, 'utf8').catch(() =>
+    // Systems without /proc; ps fails when there is no such process.
+    promisify(execFile)('ps', ['-o', 'state=', '-p', String(pid)]).then(
+      ({ stdout }) => `State: ${stdout}`,
+      () => '',
+    ),
+  );
+}
+
+async function childrenOf(pid: number): Promise<readonly number[]> {
+  const list = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() =>
+    // Systems without /proc; pgrep fails when there are no children.
+    promisify(execFile)('pgrep', ['-P', String(pid)]).then(
+      ({ stdout }) => stdout,
+      () => '',
+    ),
+  );
+  return list.split(/\s+/).filter(Boolean).map(Number);
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (thrown) {
+    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH')) throw thrown;
+  }
+}
