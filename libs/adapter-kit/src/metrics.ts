@@ -1,6 +1,6 @@
 import { AttemptResult, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
 import { durationBucketsSeconds, type Metrics } from '@gateway/telemetry';
-import type { ErrorMeaning } from './failure/upstream-failure.ts';
+import type { ErrorMeaning } from './failure/error-meanings.ts';
 
 /** What is counted of an adapter's calls to providers. */
 export type AdapterMetrics = ReturnType<typeof adapterMetrics>;

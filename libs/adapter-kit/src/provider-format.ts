@@ -9,7 +9,7 @@ import type {
   ProviderFormat as ProviderFormatId,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import type { ProviderModel } from '@gateway/proto/pool/v1/model_pb.js';
-import type { ErrorMeaning } from './failure/upstream-failure.ts';
+import type { ErrorMeaning } from './failure/error-meanings.ts';
 import type { TranslatedChat } from './translation/translation.ts';
 import type { UpstreamHead } from './upstream/upstream-exchange.ts';
 
@@ -163,6 +163,8 @@ export interface UpstreamFailure {
   readonly modelScoped: boolean;
   /** Why the account is out of service until a person acts; absent when it is not. */
   readonly problem?: AccountProblem | undefined;
+  /** What the account lacks, as a pattern of the names by which requests ask for it; absent when it lacks nothing. */
+  readonly feature?: string | undefined;
   /** HTTP status; 0 when the failure came inside a stream or without an answer. */
   readonly upstreamStatus: number;
   readonly error: GatewayError;

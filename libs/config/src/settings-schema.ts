@@ -14,6 +14,11 @@ export const settingsSchema = z
       'First pause of an account whose credential was refused; doubles while its probes are refused.',
     ),
     unauthorized_cooldown_max_seconds: seconds(3_600, 'The longest such pause.'),
+    lack_cooldown_seconds: seconds(
+      600,
+      'How long an account is not asked for a model, or a feature, that its provider does not give it; doubles while that goes on.',
+    ),
+    lack_cooldown_max_seconds: seconds(21_600, 'The longest such time.'),
     error_cooldown_seconds: seconds(
       2,
       'First pause of an account after repeated errors; doubles while its probes fail.',

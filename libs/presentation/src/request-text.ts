@@ -87,6 +87,8 @@ const resultTexts: Readonly<Record<AttemptResult, string>> = {
   [AttemptResult.REJECTED]: 'The provider refused the request itself',
   [AttemptResult.CANCELLED]: 'The attempt was stopped',
   [AttemptResult.ANSWER_TOO_LARGE]: 'The answer was too large to be put together',
+  [AttemptResult.MODEL_UNAVAILABLE]: 'The provider does not offer the model to the account',
+  [AttemptResult.FEATURE_UNAVAILABLE]: 'The account lacks a feature that the request asks for',
 };
 
 /** Why no account took a request. @param attempts how many had been made before. */

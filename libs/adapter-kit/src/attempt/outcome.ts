@@ -11,9 +11,9 @@ import type { UpstreamError, UpstreamErrorKind } from '../upstream/upstream-exch
 export type Outcome = MessageInitShape<typeof ExecuteOutcomeSchema>;
 
 /** What a failed attempt says of its account. */
-export function failedAttempt({ result, retryAtMs, modelScoped, problem, upstreamStatus }: UpstreamFailure) {
+export function failedAttempt({ result, retryAtMs, modelScoped, problem, feature, upstreamStatus }: UpstreamFailure) {
   const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
-  return { result, retryAt, modelScoped, problem, upstreamStatus };
+  return { result, retryAt, modelScoped, problem, feature, upstreamStatus };
 }
 
 /**

@@ -1,8 +1,11 @@
 import {
+  accountTexts,
   type ErrorMeaning,
   meaningOfStatus,
+  meaningOfText,
   type StatusRule,
   type StatusRules,
+  type TextMeaning,
   toUpstreamFailure,
   type UpstreamErrorAnswer,
   type UpstreamFailure,
@@ -16,7 +19,7 @@ import { readRateLimit } from './read-limits.ts';
  */
 export function mapUpstreamError(answer: UpstreamErrorAnswer): UpstreamFailure {
   const error = readProviderError(parseJson(new TextDecoder().decode(answer.body)));
-  const meaning = meaningOfStatus(answer, statusRules, meaningOf(error));
+  const meaning = meaningOfStatus(answer, statusRules, meaningOf(error, 'rejected'));
   const limit = readRateLimit(answer);
   return toUpstreamFailure({
     meaning: meaning === 'limited' && limit.modelScoped ? 'model_limited' : meaning,
@@ -35,24 +38,37 @@ export function mapStreamError(event: unknown): UpstreamFailure {
 
 const outOfService: readonly ErrorMeaning[] = ['revoked_credential', 'disabled_account'];
 
-/** Accounts without credit, disabled or over their spend limit are refused with 400 too. */
-const rejectedRule: StatusRule = ['rejected', 'context_too_long', 'refused_account', ...outOfService];
+/** Accounts without credit, a plan or a feature, disabled or over their spend limit are refused with 400 too. */
+const rejectedRule: StatusRule = [
+  'rejected',
+  'too_large',
+  'context_too_long',
+  'unknown_model',
+  'lacks_long_context',
+  'refused_account',
+  ...outOfService,
+];
 
-const statusRules: StatusRules = {
+/** Whom each error status concerns. Held to docs/reference/provider-errors.md by a test. */
+export const statusRules: StatusRules = {
   byStatus: new Map<number, StatusRule>([
     [400, rejectedRule],
     [401, ['refused_account', ...outOfService]],
     [402, ['refused_account']],
-    [403, ['refused_account', ...outOfService]],
-    // A 404 of the provider names the model, or a thread or file of the request; any other is an address that is not its API.
-    [404, ['server_error', 'unknown_model']],
+    [403, ['refused_account', 'lacks_long_context', ...outOfService]],
+    // What a request names may be gone: a thread, a file. Without an error of the provider the address is not its API.
+    [404, ['network', 'rejected', 'unknown_model']],
+    // A proxy on the way wants to know who we are.
+    [407, ['network']],
     [408, ['timeout']],
-    [409, ['server_error']],
+    [409, ['conflict']],
+    [410, ['unknown_model']],
     [413, ['too_large', 'context_too_long']],
     [422, rejectedRule],
-    [429, ['limited', 'model_limited', 'overloaded']],
+    [429, ['limited', 'model_limited', 'lacks_long_context', 'overloaded']],
     [529, ['overloaded']],
   ]),
+  otherClientError: rejectedRule,
   otherServerError: ['server_error', 'overloaded'],
 };
 
@@ -98,43 +114,37 @@ const passedCodes: ReadonlySet<string> = new Set([
   'ramp_limit_exceeded',
 ]);
 
-/** The meaning of an error's type; undefined when it is not known. */
-function meaningOf({ type = '', text }: ProviderError): ErrorMeaning | undefined {
-  const meaning = meanings.get(type);
-  return textMeanings.find((entry) => entry.of === meaning && entry.text.test(text))?.means ?? meaning;
+/**
+ * What an error means by its type, or else by its text; undefined when the value that it was read from holds none.
+ * @param untyped what an error means whose type is not known
+ */
+function meaningOf({ type, text }: ProviderError, untyped?: ErrorMeaning): ErrorMeaning | undefined {
+  const isError = type !== undefined || text !== '';
+  return meaningOfText(meanings.get(type ?? '') ?? (isError ? untyped : undefined), text, textMeanings);
 }
 
-/** @see https://platform.claude.com/docs/en/api/errors */
-const meanings: ReadonlyMap<string, ErrorMeaning> = new Map([
+/** What each type says. @see https://platform.claude.com/docs/en/api/errors */
+export const meanings: ReadonlyMap<string, ErrorMeaning> = new Map([
   ['invalid_request_error', 'rejected'],
   ['request_too_large', 'too_large'],
   ['authentication_error', 'refused_account'],
   ['permission_error', 'refused_account'],
   ['billing_error', 'refused_account'],
+  // Or of a thread or file that the request names: the text says which.
   ['not_found_error', 'unknown_model'],
   ['rate_limit_error', 'limited'],
   ['overloaded_error', 'overloaded'],
   ['timeout_error', 'timeout'],
-  ['conflict_error', 'server_error'],
+  ['conflict_error', 'conflict'],
   ['api_error', 'server_error'],
 ]);
 
-interface TextMeaning {
-  readonly of: ErrorMeaning;
-  /** Tied to the beginning: further on, a text may repeat words of the request. */
-  readonly text: RegExp;
-  readonly means: ErrorMeaning;
-}
-
-const disabledText = /^(?:this|your) (?:organization|account) has been (?:disabled|suspended)/i;
-
-/** Errors that only differ in their text. */
-const textMeanings: readonly TextMeaning[] = [
-  { of: 'rejected', text: disabledText, means: 'disabled_account' },
-  { of: 'refused_account', text: disabledText, means: 'disabled_account' },
+/** What some errors say in their text alone. */
+export const textMeanings: readonly TextMeaning[] = [
+  // An address without an API behind it.
+  { of: 'unknown_model', text: /^not found\.?$/i, means: 'network' },
+  { of: 'unknown_model', text: /^(?!model\b)./i, means: 'rejected' },
   { of: 'refused_account', text: /^oauth token has been revoked/i, means: 'revoked_credential' },
-  { of: 'rejected', text: /^your credit balance is too low/i, means: 'refused_account' },
-  { of: 'rejected', text: /^you have reached your specified (?:\w+ )*usage limits/i, means: 'refused_account' },
   {
     of: 'rejected',
     text: /^(?:(?:this|your) (?:organization|account) )?(?:requires )?identity verification/i,
@@ -145,5 +155,17 @@ const textMeanings: readonly TextMeaning[] = [
     text: /^(?:prompt is too long|input length and `?max_tokens`? exceed context limit)/i,
     means: 'context_too_long',
   },
+  {
+    of: 'rejected',
+    text: /^(?:the long context beta is not |this authentication style is incompatible with the long context beta)/i,
+    means: 'lacks_long_context',
+  },
+  {
+    of: 'limited',
+    text: /^(?:extra usage|usage credits?) (?:is|are) required for long context/i,
+    means: 'lacks_long_context',
+  },
   { of: 'limited', text: /^(?:extra usage|usage credits?) (?:is|are) required/i, means: 'model_limited' },
+  { of: 'rejected', text: /^third-party apps now draw from your extra usage/i, means: 'refused_account' },
+  ...accountTexts,
 ];

@@ -23,6 +23,8 @@ export const failures = [
   'server_error',
   'network_error',
   'timeout',
+  'model_unavailable',
+  'feature_unavailable',
 ] as const;
 
 /** What does not pass by waiting: the credential was revoked, or the account was disabled. */
@@ -39,6 +41,8 @@ export interface AttemptOutcome {
   readonly windows: readonly QuotaWindow[];
   readonly answerBegan?: boolean;
   readonly problem?: ProblemKind | undefined;
+  /** With `feature_unavailable`: the feature, as a pattern of the names by which requests ask for it. */
+  readonly feature?: string | undefined;
 }
 
 export interface Attempt extends Pick<Lease, 'leaseId' | 'accountId' | 'pool' | 'model'> {
@@ -60,7 +64,8 @@ export const cancelled: AttemptOutcome = {
   windows: [],
 };
 
-function toOutcome({ result, retryAt, modelScoped, windows, answerBegan, problem }: OutcomeMessage): AttemptOutcome {
+function toOutcome(message: OutcomeMessage): AttemptOutcome {
+  const { result, retryAt, modelScoped, windows, answerBegan, problem, feature } = message;
   return {
     // A result that only a newer caller knows says nothing of the account.
     result: results.get(result) ?? 'cancelled',
@@ -69,8 +74,12 @@ function toOutcome({ result, retryAt, modelScoped, windows, answerBegan, problem
     windows: toWindows(windows),
     answerBegan,
     problem: problems.get(problem),
+    feature: feature === '' ? undefined : feature.slice(0, longestFeature),
   };
 }
+
+/** More than the name of any beta has. */
+const longestFeature = 100;
 
 const results = new Map<Result, AttemptResult>([
   ...failures.map((failure) => [Result[failure.toUpperCase() as Uppercase<FailureResult>], failure] as const),
@@ -106,8 +115,15 @@ export function isFailure(result: AttemptResult): result is FailureResult {
 
 /** True for a failure that says nothing certain of the account: trying others costs the provider load, and is budgeted. */
 export function isError(result: AttemptResult): boolean {
-  return isFailure(result) && result !== 'rate_limited' && result !== 'unauthorized';
+  return isFailure(result) && result !== 'rate_limited' && result !== 'unauthorized' && !isLack(result);
 }
+
+/** True when the account does not have what the request wants: the model, or a feature. */
+export function isLack(result: AttemptResult): result is Lack {
+  return result === 'model_unavailable' || result === 'feature_unavailable';
+}
+
+export type Lack = 'model_unavailable' | 'feature_unavailable';
 
 /** True when the provider, or the way there, fails every account alike: it counts for the pool, if at all. */
 export function isFaultOfPool(result: AttemptResult): result is 'overloaded' | 'network_error' {
@@ -121,6 +137,14 @@ export function holdsForModel(models: string, model: string): boolean {
 
 export function isSpent({ usedFraction }: QuotaWindow): boolean {
   return usedFraction >= 1;
+}
+
+/** What a request asks for, as far as accounts differ in it. */
+export interface Wanted {
+  /** The provider's model id. Empty asks for the account as a whole: what is confined to single models does not count. */
+  readonly model: string;
+  /** The names of what it asks for beside the model. Absent: nothing. */
+  readonly features?: readonly string[];
 }
 
 /** An id that no other lease has. It says whose share the lease counts against; `caller` empty: no share is counted. */

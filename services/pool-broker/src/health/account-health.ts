@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { failures, holdsForModel } from '../accounts/attempt.ts';
+import { failures, holdsForModel, type Wanted } from '../accounts/attempt.ts';
+import { matchesAnyPattern } from '../catalog/model-pattern.ts';
 
 const probeSchema = z.object({
   leaseId: z.string(),
@@ -10,6 +11,8 @@ const probeSchema = z.object({
 export const cooldownSchema = z.object({
   /** The models it is confined to: an id or, for a family, a pattern. Empty: the whole account. */
   model: z.string(),
+  /** The feature it is confined to, as a pattern. Undefined: requests are kept away whatever they ask for. */
+  feature: z.string().optional(),
   reason: z.enum(failures),
   /** When it began, or was last confirmed. */
   sinceMs: z.number(),
@@ -59,8 +62,8 @@ export type AccountProblem = Readonly<z.infer<typeof problemSchema>>;
 export type Cooldown = Readonly<z.infer<typeof cooldownSchema>>;
 export type SeenWindow = Readonly<z.infer<typeof windowSchema>>;
 
-/** Why an account cools down: kept apart, so that being refused does not hide behind a longer limit. */
-export type CooldownCause = 'limit' | 'refusal' | 'errors' | 'provider';
+/** Why an account cools down: kept apart, so that being refused does not hide behind a longer limit. `lack`: of a model or a feature. */
+export type CooldownCause = 'limit' | 'refusal' | 'errors' | 'provider' | 'lack';
 
 export const healthy: AccountHealth = Object.freeze({
   cooldowns: Object.freeze([]),
@@ -80,10 +83,14 @@ const causes: Readonly<Record<Cooldown['reason'], CooldownCause>> = {
   timeout: 'errors',
   overloaded: 'provider',
   network_error: 'provider',
+  model_unavailable: 'lack',
+  feature_unavailable: 'lack',
 };
 
-export function concernsModel({ model: scope }: Pick<Cooldown, 'model'>, model: string): boolean {
-  return holdsForModel(scope, model);
+/** Whether a cooldown keeps such requests away. */
+export function concerns({ model, feature }: Pick<Cooldown, 'model' | 'feature'>, wanted: Wanted): boolean {
+  if (!holdsForModel(model, wanted.model)) return false;
+  return feature === undefined || (wanted.features ?? []).some((name) => matchesAnyPattern(name, [feature]));
 }
 
 export function isRunning(cooldown: Cooldown, nowMs: number): boolean {
@@ -154,7 +161,7 @@ export function changeCooldowns(
 export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHealth {
   const cooldowns = mergeBy(
     [...one.cooldowns, ...other.cooldowns],
-    (cooldown) => `${causeOf(cooldown)} ${cooldown.model}`,
+    (cooldown) => `${causeOf(cooldown)} ${cooldown.model} ${cooldown.feature ?? ''}`,
     (cooldown) => cooldown.untilMs,
   );
   const windows = mergeBy(

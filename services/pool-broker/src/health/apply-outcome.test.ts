@@ -24,7 +24,7 @@ function after(health: AccountHealth, outcome: Partial<AttemptOutcome>, happenin
 }
 
 const untilOf = (health: AccountHealth, nowMs: number, model = 'm') => {
-  const availability = availabilityOf(health, model, nowMs);
+  const availability = availabilityOf(health, { model }, nowMs);
   return availability.kind === 'cooling' ? availability.cooldown.untilMs : undefined;
 };
 
@@ -37,7 +37,7 @@ describe('a 429 with a reset', () => {
     const health = after(healthy, { result: 'rate_limited', retryAtMs: startMs + 42_000 }, { nowMs: startMs });
     expect(untilOf(health, startMs)).toBe(startMs + 42_000);
     expect(untilOf(health, startMs + 41_999)).toBe(startMs + 42_000);
-    expect(availabilityOf(health, 'm', startMs + 42_000).kind).toBe('available');
+    expect(availabilityOf(health, { model: 'm' }, startMs + 42_000).kind).toBe('available');
   });
 
   it('is not believed further ahead than the settings allow', () => {
@@ -60,7 +60,7 @@ describe('a 429 with a reset', () => {
     const outcome = { result: 'rate_limited', retryAtMs: startMs + 42_000, modelScoped: true } as const;
     const health = after(healthy, outcome, { nowMs: startMs, model: 'opus' });
     expect(untilOf(health, startMs, 'opus')).toBe(startMs + 42_000);
-    expect(availabilityOf(health, 'haiku', startMs).kind).toBe('available');
+    expect(availabilityOf(health, { model: 'haiku' }, startMs).kind).toBe('available');
   });
 });
 
@@ -98,9 +98,9 @@ describe('a 429 without a reset', () => {
   it('lets one request find out when it is over, and no second one beside it', () => {
     const limited = after(healthy, limit, { nowMs: startMs });
     const overMs = startMs + settings.rateLimitCooldownMs;
-    expect(availabilityOf(limited, 'm', overMs).kind).toBe('probe_due');
+    expect(availabilityOf(limited, { model: 'm' }, overMs).kind).toBe('probe_due');
     const probed = probing(limited, overMs);
-    expect(availabilityOf(probed, 'm', overMs).kind).toBe('probing');
+    expect(availabilityOf(probed, { model: 'm' }, overMs).kind).toBe('probing');
     expect(startProbe(probed, { model: 'm', nowMs: overMs, leaseId: 'x' }, rules)).toBeUndefined();
   });
 
@@ -108,7 +108,7 @@ describe('a 429 without a reset', () => {
     const overMs = startMs + settings.rateLimitCooldownMs;
     const probed = probing(after(healthy, limit, { nowMs: startMs }), overMs);
     const back = after(probed, {}, { nowMs: overMs + 10, leaseId: 'probe' });
-    expect(availabilityOf(back, 'm', overMs + 10).kind).toBe('available');
+    expect(availabilityOf(back, { model: 'm' }, overMs + 10).kind).toBe('available');
     const again = after(back, limit, { nowMs: overMs + 20 });
     expect(untilOf(again, overMs + 20)).toBe(overMs + 20 + settings.rateLimitCooldownMs);
   });
@@ -117,7 +117,7 @@ describe('a 429 without a reset', () => {
     const overMs = startMs + settings.rateLimitCooldownMs;
     const probed = probing(after(healthy, limit, { nowMs: startMs }), overMs);
     const health = after(probed, { result }, { nowMs: overMs, leaseId: 'probe' });
-    expect(availabilityOf(health, 'm', overMs).kind).toBe('probe_due');
+    expect(availabilityOf(health, { model: 'm' }, overMs).kind).toBe('probe_due');
   });
 
   it('counts once for requests that were under way together', () => {
@@ -132,7 +132,7 @@ describe('errors of the provider', () => {
 
   it.each(results)('do not pause an account for a single %s', (result) => {
     const health = after(healthy, { result }, { nowMs: startMs });
-    expect(availabilityOf(health, 'm', startMs).kind).toBe('available');
+    expect(availabilityOf(health, { model: 'm' }, startMs).kind).toBe('available');
   });
 
   it('pause it shortly when they repeat, twice as long when the probe fails too', () => {
@@ -148,11 +148,11 @@ describe('errors of the provider', () => {
     let health = healthy;
     for (const result of ['server_error', 'timeout'] as const) {
       for (let n = 0; n < 10; n++) health = after(health, { result, answerBegan: true }, { nowMs: startMs });
-      expect(availabilityOf(health, 'm', startMs).kind).toBe('available');
+      expect(availabilityOf(health, { model: 'm' }, startMs).kind).toBe('available');
     }
     expect(health.errorAverage).toBeGreaterThan(0.9);
     const paused = after(health, { result: 'server_error' }, { nowMs: startMs });
-    expect(availabilityOf(paused, 'm', startMs).kind).toBe('cooling');
+    expect(availabilityOf(paused, { model: 'm' }, startMs).kind).toBe('cooling');
   });
 
   it('do not pause it when they come once in a while', () => {
@@ -160,7 +160,7 @@ describe('errors of the provider', () => {
     for (let n = 0; n < 50; n++) {
       const nowMs = startMs + n * 1_000;
       health = after(health, { result: n % 4 === 0 ? 'server_error' : 'succeeded' }, { nowMs });
-      expect(availabilityOf(health, 'm', nowMs).kind).toBe('available');
+      expect(availabilityOf(health, { model: 'm' }, nowMs).kind).toBe('available');
     }
   });
 
@@ -169,7 +169,7 @@ describe('errors of the provider', () => {
     for (let n = 0; n < 20; n++) {
       const nowMs = startMs + n * 180_000;
       health = after(health, { result: 'server_error' }, { nowMs });
-      expect(availabilityOf(health, 'm', nowMs).kind).toBe('available');
+      expect(availabilityOf(health, { model: 'm' }, nowMs).kind).toBe('available');
     }
   });
 });
@@ -177,9 +177,9 @@ describe('errors of the provider', () => {
 describe('a refused account', () => {
   it('rests for ten minutes, and is not called limited', () => {
     const health = after(healthy, { result: 'unauthorized' }, { nowMs: startMs });
-    expect(availabilityOf(health, 'm', startMs)).toMatchObject({ kind: 'cooling', limitOnly: false });
+    expect(availabilityOf(health, { model: 'm' }, startMs)).toMatchObject({ kind: 'cooling', limitOnly: false });
     expect(untilOf(health, startMs)).toBe(startMs + 600_000);
-    expect(availabilityOf(health, 'm', startMs + 600_000).kind).toBe('probe_due');
+    expect(availabilityOf(health, { model: 'm' }, startMs + 600_000).kind).toBe('probe_due');
   });
 });
 

@@ -1,7 +1,7 @@
 import type { Attempt, AttemptOutcome, AttemptResult, QuotaWindow } from '../accounts/attempt.ts';
 import { holdsForModel, isSpent } from '../accounts/attempt.ts';
 import type { AccountHealth, Cooldown, SeenWindow } from './account-health.ts';
-import { causeOf, concernsModel } from './account-health.ts';
+import { causeOf, concerns } from './account-health.ts';
 import { endProbe, type HealthRules, isProbedBy, withCooldown, withGuess } from './cooldown.ts';
 import { errorAverageAt, isOver } from './eligibility.ts';
 
@@ -28,6 +28,8 @@ const afterResult: Readonly<Record<AttemptResult, typeof applyOutcome>> = {
   // Of the provider or of the way there: whatever the account, it would have been the same.
   overloaded: endProbe,
   network_error: endProbe,
+  model_unavailable: afterLack,
+  feature_unavailable: afterLack,
   rejected: endProbe,
   cancelled: endProbe,
 };
@@ -37,7 +39,10 @@ function withoutRefuted(health: AccountHealth, attempt: EndedAttempt): AccountHe
   const { result, windows } = attempt.outcome;
   const hasRoom = ({ window, model }: Cooldown) =>
     windows.some((each) => !isSpent(each) && each.name === window && each.models === model);
-  const isServed = (cooldown: Cooldown) => result === 'succeeded' && concernsModel(cooldown, attempt.model);
+  // Of features it is not known here which the request asked for: that one was asked for which the request was to find out.
+  const isOfServed = (cooldown: Cooldown) =>
+    cooldown.feature === undefined ? concerns(cooldown, { model: attempt.model }) : isProbedBy(cooldown, attempt);
+  const isServed = (cooldown: Cooldown) => result === 'succeeded' && isOfServed(cooldown);
   const isRefuted = (cooldown: Cooldown) => isNewsOn(cooldown, attempt) && (isServed(cooldown) || hasRoom(cooldown));
   const refuted = health.cooldowns.filter(isRefuted);
   if (refuted.length === 0) return health;
@@ -71,6 +76,15 @@ function afterRefusal(health: AccountHealth, attempt: EndedAttempt, rules: Healt
     return isKnownProblem ? ended : { ...ended, problem: { kind: outcome.problem, sinceMs, credentialId } };
   }
   return withGuess(ended, { model: '', reason: 'unauthorized' }, attempt, rules);
+}
+
+/** The account does not have the model, or a feature: everything else it goes on serving. */
+function afterLack(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
+  const { result: reason, feature } = attempt.outcome;
+  const ended = endProbe(health, attempt);
+  if (reason === 'model_unavailable') return withGuess(ended, { model: attempt.model, reason }, attempt, rules);
+  if (reason !== 'feature_unavailable' || feature === undefined) return ended;
+  return withGuess(ended, { model: '', feature, reason }, attempt, rules);
 }
 
 /**

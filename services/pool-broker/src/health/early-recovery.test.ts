@@ -32,7 +32,7 @@ const limited = (inMs: number, windows: readonly QuotaWindow[] = [], nowMs = sta
   after(healthy, { result: 'rate_limited', retryAtMs: nowMs + inMs, windows }, { nowMs });
 
 const stateOf = (health: AccountHealth, nowMs: number, model = 'claude-opus-5') => {
-  const availability = availabilityOf(health, model, nowMs);
+  const availability = availabilityOf(health, { model }, nowMs);
   return availability.kind === 'cooling' ? availability.early : availability.kind;
 };
 
@@ -95,7 +95,7 @@ describe('a guess', () => {
     let nowMs = startMs;
     const minutes = Array.from({ length: 5 }, () => {
       health = after(health, { result: 'unauthorized' }, { nowMs });
-      const availability = availabilityOf(health, 'm', nowMs);
+      const availability = availabilityOf(health, { model: 'm' }, nowMs);
       const untilMs = availability.kind === 'cooling' ? availability.cooldown.untilMs : nowMs;
       const guess = (untilMs - nowMs) / 60_000;
       nowMs = untilMs + 1;
@@ -109,7 +109,7 @@ describe('a guess', () => {
       const cooling = after(healthy, { result }, { nowMs: startMs });
       const overMs = startMs + (result === 'unauthorized' ? 600_000 : settings.rateLimitCooldownMs);
       const probed = startProbe(cooling, { leaseId: 'p', model: 'm', nowMs: overMs }, rules) ?? expect.fail();
-      return (waitMs: number) => availabilityOf(probed, 'm', overMs + waitMs).kind;
+      return (waitMs: number) => availabilityOf(probed, { model: 'm' }, overMs + waitMs).kind;
     };
     expect(probedAfter('rate_limited')(settings.limitProbeQuietMs - 1)).toBe('probing');
     expect(probedAfter('rate_limited')(settings.limitProbeQuietMs)).toBe('available');
@@ -123,7 +123,7 @@ describe('a guess', () => {
     const probed = startProbe(cooling, { leaseId: 'p', model: 'claude-opus-5', nowMs: overMs }, rules) ?? expect.fail();
     const lateMs = overMs + 60_000;
     const again = after(probed, { result: 'rate_limited' }, { nowMs: lateMs, leasedAtMs: overMs, leaseId: 'p' });
-    const availability = availabilityOf(again, 'claude-opus-5', lateMs);
+    const availability = availabilityOf(again, { model: 'claude-opus-5' }, lateMs);
     expect(availability).toMatchObject({ cooldown: { untilMs: lateMs + 2 * settings.rateLimitCooldownMs } });
   });
 });

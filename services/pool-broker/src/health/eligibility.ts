@@ -1,16 +1,9 @@
 import type { PoolSettings } from '@gateway/config';
 import { type Account, servesModel } from '../accounts/account.ts';
-import type { Attempt, AttemptResult, ProblemKind, QuotaWindow } from '../accounts/attempt.ts';
-import { holdsForModel } from '../accounts/attempt.ts';
+import type { Attempt, AttemptResult, Lack, ProblemKind, QuotaWindow, Wanted } from '../accounts/attempt.ts';
+import { holdsForModel, isLack } from '../accounts/attempt.ts';
 import type { AccountHealth, Cooldown, SeenWindow } from './account-health.ts';
-import {
-  causeOf,
-  concernsModel,
-  forgottenProblemAtMs,
-  hasPassedProbe,
-  isHalfOpen,
-  isRunning,
-} from './account-health.ts';
+import { causeOf, concerns, forgottenProblemAtMs, hasPassedProbe, isHalfOpen, isRunning } from './account-health.ts';
 import type { PoolHealth } from './pool-health.ts';
 
 export interface AccountView {
@@ -26,10 +19,15 @@ export interface Eligibility {
   readonly probe?: boolean;
   /** Set when it may find out ahead of the end of the cooldown, which is the obstacle. */
   readonly early?: EarlyProbe;
+  /** Nothing keeps it but that it lacks what the request wants: where all do, it may be asked all the same. */
+  readonly lacksOnly?: boolean;
 }
 
-/** Why an account can't take a request. `retryAtMs`: when it can, where limits alone keep it from it. */
-export type Obstacle = { readonly retryAtMs?: number | undefined } & (
+/**
+ * Why an account can't take a request. `retryAtMs`: when it can, where limits alone keep it from it. `lack`: what it lacks of what the
+ * request wants, whatever else keeps it.
+ */
+export type Obstacle = { readonly retryAtMs?: number | undefined; readonly lack?: Lack | undefined } & (
   | { readonly kind: 'disabled'; readonly note: string }
   | { readonly kind: 'draining' | 'model_not_served' | 'busy' | 'share_used_up' }
   | { readonly kind: 'cooling' | 'probing'; readonly cooldown: Cooldown }
@@ -48,33 +46,37 @@ export interface Asked {
   readonly overtakenAt?: readonly string[];
 }
 
-/** `model` empty asks for the account as a whole: cooldowns of single models do not count. */
 export function eligibilityOf(
   { account, health, inFlight }: AccountView,
-  model: string,
+  wanted: Wanted,
   { nowMs, rules, attempts = [], overtakenAt = [] }: Asked,
 ): Eligibility {
+  const { model } = wanted;
   if (account.state === 'disabled') return { obstacle: { kind: 'disabled', note: account.note } };
   if (account.state === 'draining') return { obstacle: { kind: 'draining' } };
   if (model !== '' && !servesModel(account, model)) return { obstacle: { kind: 'model_not_served' } };
   const tried = attempts.findLast((attempt) => attempt.accountId === account.id && attempt.model === model);
   const isBusy = inFlight >= account.maxConcurrency || overtakenAt.includes(account.id);
-  const availability = availabilityOf(health, model, nowMs);
+  const availability = availabilityOf(health, wanted, nowMs);
   if (availability.kind === 'cooling') {
-    const { cooldown, limitOnly, early } = availability;
+    const { cooldown, limitOnly, early, lack, lackOnly } = availability;
     // After a guessed cooldown a single request finds out first, and it takes a while to know.
     const backAtMs = cooldown.untilMs + (cooldown.givenByProvider ? 0 : rules.limitProbeQuietMs);
-    const obstacle: Obstacle = { kind: 'cooling', cooldown, retryAtMs: limitOnly ? backAtMs : undefined };
-    return early === 'not_yet' || isBusy || tried !== undefined ? { obstacle } : { obstacle, early, probe: true };
+    const obstacle: Obstacle = { kind: 'cooling', cooldown, lack, retryAtMs: limitOnly ? backAtMs : undefined };
+    if (isBusy || tried !== undefined) return { obstacle };
+    return early === 'not_yet' ? { obstacle, lacksOnly: lackOnly } : { obstacle, early, probe: true };
   }
   if (availability.kind === 'probing') {
     const { cooldown, limitOnly, freeAtMs } = availability;
-    return { obstacle: { kind: 'probing', cooldown, retryAtMs: limitOnly ? freeAtMs : undefined } };
+    const lack = isLack(cooldown.reason) ? cooldown.reason : undefined;
+    const obstacle: Obstacle = { kind: 'probing', cooldown, lack, retryAtMs: limitOnly ? freeAtMs : undefined };
+    return { obstacle, lacksOnly: lack !== undefined && !isBusy && tried === undefined };
   }
   if (tried !== undefined) {
     const { result } = tried.outcome;
     // An account that was limited when it was tried does not cool any more.
-    return { obstacle: { kind: 'tried', result, retryAtMs: result === 'rate_limited' ? nowMs : undefined } };
+    const retryAtMs = result === 'rate_limited' ? nowMs : undefined;
+    return { obstacle: { kind: 'tried', result, retryAtMs, lack: isLack(result) ? result : undefined } };
   }
   if (isBusy) return { obstacle: { kind: 'busy', retryAtMs: anyTime } };
   return { probe: availability.kind === 'probe_due' };
@@ -84,9 +86,11 @@ export function eligibilityOf(
 export const accountStates = ['available', 'cooling', 'probing', 'disabled', 'draining'] as const;
 export type AccountStateName = (typeof accountStates)[number];
 
+const asAWhole: Wanted = { model: '' };
+
 /** Cooldowns of single models do not count. */
 export function stateOf(view: AccountView, asked: Pick<Asked, 'nowMs' | 'rules'>): AccountStateName {
-  const { obstacle } = eligibilityOf(view, '', asked);
+  const { obstacle } = eligibilityOf(view, asAWhole, asked);
   return accountStates.find((state) => state === obstacle?.kind) ?? 'available';
 }
 
@@ -106,11 +110,13 @@ const problemTexts: Readonly<Record<ProblemKind, string>> = {
 
 export type Availability =
   | { readonly kind: 'available' }
-  /** `cooldown` is the one that ends last. `limitOnly`: nothing but rate limits keeps it. */
+  /** `cooldown` is the one that ends last. `limitOnly`: nothing but rate limits keeps it; `lackOnly`: nothing but lacks. */
   | {
       readonly kind: 'cooling';
       readonly cooldown: Cooldown;
       readonly limitOnly: boolean;
+      readonly lack: Lack | undefined;
+      readonly lackOnly: boolean;
       readonly early: EarlyProbe | 'not_yet';
     }
   /** A guessed cooldown has run out: one request may find out. */
@@ -123,14 +129,16 @@ export type EarlyProbe = 'due' | 'last_resort';
 
 type Cooling = Pick<AccountHealth, 'cooldowns'>;
 
-/** `model` as in `eligibilityOf`. */
-export function availabilityOf({ cooldowns }: Cooling, model: string, nowMs: number): Availability {
+export function availabilityOf({ cooldowns }: Cooling, wanted: Wanted, nowMs: number): Availability {
   if (cooldowns.length === 0) return { kind: 'available' };
-  const concerning = cooldowns.filter((cooldown) => concernsModel(cooldown, model));
+  const concerning = cooldowns.filter((cooldown) => concerns(cooldown, wanted));
   const running = concerning.filter((cooldown) => isRunning(cooldown, nowMs));
   const [last] = running.toSorted((one, other) => other.untilMs - one.untilMs);
   if (last !== undefined) {
-    return { kind: 'cooling', cooldown: last, limitOnly: running.every(isLimit), early: earlyProbeOf(running, nowMs) };
+    const lacks = running.map(({ reason }) => reason).filter(isLack);
+    const [lack] = lacks;
+    const keptBy = { limitOnly: running.every(isLimit), lack, lackOnly: lacks.length === running.length };
+    return { kind: 'cooling', cooldown: last, ...keptBy, early: earlyProbeOf(running, nowMs) };
   }
   const halfOpen = concerning.filter((cooldown) => isHalfOpen(cooldown, nowMs) && !hasPassedProbe(cooldown, nowMs));
   for (const cooldown of halfOpen) {
@@ -152,7 +160,7 @@ function isLimit(cooldown: Cooldown): boolean {
 
 export function poolAvailabilityOf({ incidents }: PoolHealth, model: string, nowMs: number): Availability {
   const cooldowns = incidents.map(({ pause }) => pause).filter((pause) => pause !== undefined);
-  return availabilityOf({ cooldowns }, model, nowMs);
+  return availabilityOf({ cooldowns }, { model }, nowMs);
 }
 
 /** The account's share of failed attempts as it stands now: half of it is forgotten every minute. */

@@ -64,7 +64,7 @@ describe('an account that its provider takes out of service', () => {
 
 describe('an account that pauses because its token was refused', () => {
   const paused = refused(healthy, undefined);
-  const kindAt = (health: AccountHealth, nowMs: number) => availabilityOf(health, 'm', nowMs).kind;
+  const kindAt = (health: AccountHealth, nowMs: number) => availabilityOf(health, { model: 'm' }, nowMs).kind;
 
   it('is asked again, by one request, as soon as it has another one', () => {
     const renewedMs = startMs + 5_000;

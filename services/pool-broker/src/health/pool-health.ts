@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isFaultOfPool } from '../accounts/attempt.ts';
-import { concernsModel, cooldownSchema, forgottenAtMs, hasPassedProbe } from './account-health.ts';
+import { concerns, cooldownSchema, forgottenAtMs, hasPassedProbe } from './account-health.ts';
 import type { EndedAttempt } from './apply-outcome.ts';
 import { guessedMs, type HealthRules, isProbedBy, type ProbeRequest, withProbe } from './cooldown.ts';
 import { poolAvailabilityOf } from './eligibility.ts';
@@ -64,7 +64,7 @@ export function startPoolProbe(health: PoolHealth, request: ProbeRequest, rules:
   if (poolAvailabilityOf(health, model, nowMs).kind !== 'probe_due') return undefined;
   return changeIncidents(health, (incident) => {
     const { pause } = incident;
-    if (pause === undefined || !concernsModel(pause, model) || hasPassedProbe(pause, nowMs)) return incident;
+    if (pause === undefined || !concerns(pause, request) || hasPassedProbe(pause, nowMs)) return incident;
     return { ...incident, pause: withProbe(pause, request, rules) };
   });
 }
@@ -73,7 +73,7 @@ export function startPoolProbe(health: PoolHealth, request: ProbeRequest, rules:
 function afterAnswer(health: PoolHealth, attempt: PoolAttempt): PoolHealth {
   const { model, outcome } = attempt;
   return changeIncidents(health, (incident) => {
-    if (!concernsModel(incident, model)) return incident;
+    if (!concerns(incident, { model })) return incident;
     if (incident.cause === 'overloaded' && outcome.result !== 'succeeded') return withoutProbe(incident, attempt);
     return refutedBy(incident, attempt);
   });

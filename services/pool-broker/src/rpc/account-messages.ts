@@ -28,8 +28,8 @@ export function toAccountMessage(view: AccountView, nowMs: number, rules: PoolSe
     ...{ id, pool, name, note, inFlight, use: accountUses[use], stored: isStored, credentialKind: credential.kind },
     // Of the account as a whole: cooldowns of single models are listed beside it.
     state: AccountState[stateOf(view, { nowMs, rules }).toUpperCase() as Uppercase<AccountStateName>],
-    cooldowns: cooldowns.map(({ untilMs, model, reason, givenByProvider }) => ({
-      ...{ model, givenByProvider, until: timestampFromMs(untilMs) },
+    cooldowns: cooldowns.map(({ untilMs, model, feature = '', reason, givenByProvider }) => ({
+      ...{ model, feature, givenByProvider, until: timestampFromMs(untilMs) },
       reason: AttemptResult[reason.toUpperCase() as Uppercase<FailureResult>],
     })),
     maxInFlight: Number.isFinite(maxConcurrency) ? maxConcurrency : 0,

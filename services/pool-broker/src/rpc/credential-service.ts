@@ -42,7 +42,7 @@ async function usableAccount(broker: Broker, pool: string): Promise<Account | un
   const views = await readAccounts(broker, broker.configuration.accounts.ofPool(pool));
   const nowMs = broker.clock.nowMs();
   const reluctance = ({ account, health }: AccountView) => {
-    const availability = availabilityOf(health, '', nowMs);
+    const availability = availabilityOf(health, { model: '' }, nowMs);
     const byHealth = { available: 0, probe_due: 2, cooling: 6, probing: 6 }[availability.kind];
     const isLimited = 'limitOnly' in availability && availability.limitOnly;
     return byHealth - (isLimited ? 2 : 0) + (account.state === 'draining' ? 1 : 0);

@@ -23,9 +23,9 @@ import { toAccountMessage, toRefusedMessage } from './account-messages.ts';
 export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerService> {
   const { configuration, directory, store, clock, draining } = broker;
   return {
-    async acquire({ model, formats, affinityKey, attempts, allowCandidateFailover, caller }, { signal }) {
+    async acquire({ formats, attempts, ...asked }, { signal }) {
       const answer = await acquireLease(broker, {
-        ...{ model, affinityKey, allowCandidateFailover, caller },
+        ...asked,
         formats: formats.flatMap(fromProviderFormat),
         attempts: attempts.map(toAttempt).filter((attempt) => attempt !== undefined),
       });

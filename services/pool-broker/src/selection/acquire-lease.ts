@@ -1,6 +1,6 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { PoolFormat, PoolSettings } from '@gateway/config';
-import type { AcquireRequest, AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { type AcquireRequest, type AcquireResponse, Lack } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Clock } from '@gateway/time';
 import { type Attempt, isError, newLeaseId, toCallerId } from '../accounts/attempt.ts';
 import { type Candidate, providerFormats, traitsOfModel } from '../catalog/catalog.ts';
@@ -39,7 +39,7 @@ const resultNames = {
 /** Ends, because a request is overtaken at an account only once and there are only so many. */
 async function leaseNext(broker: Broker, request: LeaseRequest) {
   const { catalog, settings } = broker.configuration;
-  const { model, formats, attempts, affinityKey } = request;
+  const { model, formats, attempts, affinityKey, features } = request;
   const resolved = catalog.resolve(model, formats);
   if (resolved.length === 0) {
     const otherFormatsOnly = catalog.resolve(model, []).length > 0;
@@ -49,7 +49,7 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
   const caller = toCallerId(request.caller);
   const overtakenAt: string[] = [];
   for (let mayTry = false; ; ) {
-    const selection = await selectOneOf(broker, candidates, { affinityKey, caller, attempts, overtakenAt });
+    const selection = await selectOneOf(broker, candidates, { affinityKey, caller, features, attempts, overtakenAt });
     const skipped = skippedAccounts(selection.examinations);
     if (selection.kind === 'exhausted') {
       for (const pool of new Set(candidates.map((candidate) => candidate.pool.name))) {
@@ -59,12 +59,14 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
       const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
       return { result: { case: 'exhausted' as const, value: { retryAt } }, skipped };
     }
-    const unavailable = { case: 'unavailable' as const, value: {} };
-    if (selection.kind === 'unavailable') return { result: unavailable, skipped };
+    if (selection.kind === 'unavailable') {
+      const lack = selection.lack === undefined ? Lack.UNSPECIFIED : lacks[selection.lack];
+      return { result: { case: 'unavailable' as const, value: { lack } }, skipped };
+    }
     mayTry ||= takesItsTry(broker, attempts);
-    if (!mayTry) return { result: unavailable, reason: spent, skipped };
+    if (!mayTry) return { result: { case: 'unavailable' as const, value: {} }, reason: spent, skipped };
     const leaseId = newLeaseId(caller);
-    if (await takeLease(broker, selection, leaseId, caller)) {
+    if (await takeLease(broker, selection, { leaseId, features, caller })) {
       await dropStaleBinding(broker, selection, affinityKey);
       const lease = leaseOf(selection, leaseId, settings);
       return { result: { case: 'lease' as const, value: lease }, reason: selection.reason, skipped };
@@ -72,6 +74,8 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
     overtakenAt.push(selection.view.account.id);
   }
 }
+
+const lacks = { model_unavailable: Lack.MODEL, feature_unavailable: Lack.FEATURE } as const;
 
 const spent =
   'it had spent what requests may spend after errors: its own attempts, or the budget for the retries of all';
@@ -99,7 +103,7 @@ function skippedAccounts(examinations: readonly Examination[]) {
   });
 }
 
-type Question = Asking & Pick<SelectionRequest, 'attempts' | 'overtakenAt'>;
+type Question = Asking & Pick<LeaseRequest, 'features'> & Pick<SelectionRequest, 'attempts' | 'overtakenAt'>;
 
 /** By a sample of the accounts where that decides, else by all of them. */
 async function selectOneOf(broker: Broker, candidates: readonly Candidate[], asked: Question): Promise<Selection> {
@@ -144,24 +148,34 @@ function takesItsTry({ configuration, metrics, retryBudget }: Broker, attempts: 
 }
 
 /** False when another request was faster. */
-async function takeLease(broker: Broker, chosen: Chosen, leaseId: string, caller: string): Promise<boolean> {
+async function takeLease(broker: Broker, chosen: Chosen, taker: LeaseTaker): Promise<boolean> {
+  const { leaseId, caller } = taker;
   const { store, configuration } = broker;
   const { pool, model } = chosen.candidate.candidate;
   const { id: accountId, maxConcurrency } = chosen.view.account;
   const { leaseTtlMs } = configuration.settings;
   const lease = { leaseId, accountId, pool: pool.name, model, caller, maxConcurrency, leaseTtlMs };
   if (!(await store.takeLease(lease))) return false;
-  if ((!chosen.probe && !chosen.poolProbe) || (await takeProbes(broker, chosen, leaseId))) return true;
+  if ((!chosen.probe && !chosen.poolProbe) || (await takeProbes(broker, chosen, taker))) return true;
   await store.settleLease(accountId, lease);
   return false;
 }
 
-async function takeProbes(broker: Broker, { candidate, view, probe, poolProbe }: Chosen, leaseId: string) {
+interface LeaseTaker extends Pick<LeaseRequest, 'features'> {
+  readonly leaseId: string;
+  readonly caller: string;
+}
+
+async function takeProbes(
+  broker: Broker,
+  { candidate, view, probe, poolProbe }: Chosen,
+  { leaseId, features }: LeaseTaker,
+): Promise<boolean> {
   const { store, clock, random } = broker;
   const { pool, model } = candidate.candidate;
   const { id } = view.account;
   const rules = { settings: broker.configuration.settings, random };
-  const start = { leaseId, model, nowMs: clock.nowMs() };
+  const start = { leaseId, model, features, nowMs: clock.nowMs() };
   if (probe && !(await store.changeHealth(id, (health) => startProbe(health, start, rules)))) return false;
   if (!poolProbe) return true;
   if (await store.changePoolHealth(pool.name, (health) => startPoolProbe(health, start, rules))) return true;

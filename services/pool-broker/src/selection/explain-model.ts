@@ -22,7 +22,7 @@ export async function explainModel(broker: Broker, model: string, affinityKey: s
       .flatMap(({ examined }) => examined)
       .map(({ view, obstacle }) => {
         const chosen = selection?.kind === 'chosen' && selection.view === view && selection.candidate === candidate;
-        if (obstacle !== undefined) return { view, chosen, reason: obstacleText(obstacle, true) };
+        if (obstacle !== undefined) return { view, chosen, reason: chosen ? '' : obstacleText(obstacle, true) };
         const failsTooOften = errorAverageAt(view.health, first.nowMs) >= rules.errorThreshold;
         return { view, chosen, reason: chosen ? '' : passedOverText(selection, candidate.candidate, failsTooOften) };
       });
@@ -67,8 +67,8 @@ const obstacleWords = {
   model_not_served: 'its configuration does not let it serve this model',
 };
 
-function afterText({ reason, model, givenByProvider, window }: Cooldown): string {
-  const scope = model === '' ? '' : ` for ${model}`;
+function afterText({ reason, model, feature, givenByProvider, window }: Cooldown): string {
+  const scope = `${model === '' ? '' : ` for ${model}`}${feature === undefined ? '' : ` for ${feature}`}`;
   const quota = window === undefined ? '' : ` of the ${window} window`;
   const source = givenByProvider ? ' (reset named by the provider)' : '';
   return `after ${failureWords[reason]}${quota}${scope}${source}`;
@@ -81,4 +81,6 @@ const failureWords: Readonly<Record<FailureResult, string>> = {
   server_error: 'server errors',
   network_error: 'network errors',
   timeout: 'timeouts',
+  model_unavailable: 'its provider said that it does not have the model',
+  feature_unavailable: 'its provider said that it lacks the feature',
 };

@@ -34,7 +34,7 @@ export async function readCandidate(
   if (sample === undefined) return { ...known, accounts: views };
   const nowMs = clock.nowMs();
   views.forEach((view, at) => {
-    const { obstacle } = eligibilityOf(view, candidate.model, { nowMs, rules });
+    const { obstacle } = eligibilityOf(view, { model: candidate.model }, { nowMs, rules });
     const isLimited = obstacle?.kind === 'disabled' || obstacle?.kind === 'cooling' || obstacle?.kind === 'probing';
     sample.note(drawn[at] ?? view.account, isLimited, nowMs);
   });

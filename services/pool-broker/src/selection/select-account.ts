@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { servesModel } from '../accounts/account.ts';
+import { isLack, type Lack } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import type { AccountView, Asked, Availability, EarlyProbe, Eligibility, Obstacle } from '../health/eligibility.ts';
 import {
@@ -28,6 +29,8 @@ export interface CandidateView {
 export interface SelectionRequest extends Required<Asked> {
   /** In order of preference; only those that the request may use. */
   readonly candidates: readonly CandidateView[];
+  /** See `Wanted`. */
+  readonly features?: readonly string[];
   /** Empty: no affinity. */
   readonly affinityKey: string;
   readonly random: () => number;
@@ -38,7 +41,8 @@ export type Selection = { readonly examinations: readonly Examination[] } & (
   | Chosen
   /** Something is merely limited. `retryAtMs`: the earliest known reset. */
   | { readonly kind: 'exhausted'; readonly retryAtMs: number | undefined }
-  | { readonly kind: 'unavailable' }
+  /** `lack`: what all accounts in service lack. */
+  | { readonly kind: 'unavailable'; readonly lack?: Lack | undefined }
 );
 
 export interface Chosen {
@@ -81,7 +85,27 @@ export function selectAccount(request: SelectionRequest): Selection | undefined 
     if (candidate.sampled !== undefined && closed === undefined) return undefined;
   }
   if (request.candidates.some(({ sampled }) => sampled !== undefined)) return undefined;
-  return { ...earliestReset(examinations), examinations };
+  const none = earliestReset(examinations);
+  const asked =
+    none.kind === 'unavailable' && none.lack !== undefined ? askAllTheSame(examinations, request) : undefined;
+  return asked ?? { ...none, examinations };
+}
+
+/**
+ * Where no account is known to have what the request wants, one is asked all the same, once: the answer is the provider's own, and an
+ * account that has it by now is found at once.
+ */
+function askAllTheSame(examinations: readonly Examination[], request: SelectionRequest): Selection | undefined {
+  const { attempts, random } = request;
+  if (attempts.some(({ outcome }) => isLack(outcome.result))) return undefined;
+  for (const { candidate, examined } of examinations) {
+    const askable = examined.filter(({ lacksOnly }) => lacksOnly === true);
+    const found = askable[Math.floor(random() * askable.length)];
+    if (found === undefined) continue;
+    const reason = 'no account is known to have what is asked for';
+    return { kind: 'chosen', candidate, view: found.view, reason, probe: false, poolProbe: false, examinations };
+  }
+  return undefined;
 }
 
 /** What keeps the request from every account of the pool. */
@@ -124,7 +148,7 @@ function supplyOf(accounts: CandidateView['accounts'], model: string, nowMs: num
   const serving = accounts.filter(({ account }) => account.state === 'active' && servesModel(account, model));
   const supply = { serving: serving.length, inFlight: 0, quota: 0, capacity: 0, free: 0 };
   for (const { account, health, inFlight } of serving) {
-    const availability = availabilityOf(health, model, nowMs);
+    const availability = availabilityOf(health, { model }, nowMs);
     const isLimited = availability.kind === 'cooling' && availability.limitOnly;
     supply.inFlight += inFlight;
     supply.quota += isLimited ? 0 : headroomOf(health, model, nowMs);
@@ -136,7 +160,7 @@ function supplyOf(accounts: CandidateView['accounts'], model: string, nowMs: num
 }
 
 function examine(view: AccountView, model: string, closed: Obstacle | undefined, request: SelectionRequest): Examined {
-  const eligibility = eligibilityOf(view, model, request);
+  const eligibility = eligibilityOf(view, { ...request, model }, request);
   if (closed === undefined) return { view, ...eligibility };
   // A place that may be free at any time is of no use there either.
   const own = eligibility.obstacle?.kind === 'busy' ? undefined : eligibility.obstacle;
@@ -247,7 +271,17 @@ function fractionOf(text: string): number {
 function earliestReset(examinations: readonly Examination[]) {
   const obstacles = examinations.flatMap(({ examined }) => examined.map(({ obstacle }) => obstacle));
   const resets = obstacles.map((obstacle) => obstacle?.retryAtMs).filter((retryAtMs) => retryAtMs !== undefined);
-  if (resets.length === 0) return { kind: 'unavailable' } as const;
+  if (resets.length === 0) return { kind: 'unavailable', lack: lackOfAll(obstacles) } as const;
   const earliestMs = Math.min(...resets);
   return { kind: 'exhausted', retryAtMs: earliestMs === anyTime ? undefined : earliestMs } as const;
 }
+
+/** What all accounts in service lack. Undefined when something else keeps one of them, or none is in service. */
+function lackOfAll(obstacles: readonly (Obstacle | undefined)[]): Lack | undefined {
+  const inService = obstacles.filter((obstacle) => obstacle === undefined || !outOfService.has(obstacle.kind));
+  const lacks = inService.map((obstacle) => obstacle?.lack);
+  return lacks.includes(undefined) ? undefined : (lacks.find((lack) => lack === 'feature_unavailable') ?? lacks[0]);
+}
+
+/** Whatever a request asks for, these take none. */
+const outOfService: ReadonlySet<Obstacle['kind']> = new Set(['disabled', 'draining', 'model_not_served']);

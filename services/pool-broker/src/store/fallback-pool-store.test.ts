@@ -65,7 +65,7 @@ function storesOf() {
   };
   const coolingOf = async (from: PoolStore, account: string) => {
     const [record] = await from.readAccounts([account], ttlMs);
-    return availabilityOf(record?.health ?? healthy, 'm', clock.nowMs()).kind;
+    return availabilityOf(record?.health ?? healthy, { model: 'm' }, clock.nowMs()).kind;
   };
   return { clock, shared, store, faults, cooled, coolingOf };
 }

@@ -1,8 +1,12 @@
 import {
+  accountTexts,
+  closerRejections,
   type ErrorMeaning,
   meaningOfStatus,
+  meaningOfText,
   type StatusRule,
   type StatusRules,
+  type TextMeaning,
   toFutureMs,
   toUpstreamFailure,
   type UpstreamErrorAnswer,
@@ -17,7 +21,7 @@ import { type EventLimits, exhaustedWindowsResetMs, readRetryAt } from './read-l
  */
 export function mapUpstreamError(answer: UpstreamErrorAnswer): UpstreamFailure {
   const error = readProviderError(parseJson(new TextDecoder().decode(answer.body)), answer.nowMs);
-  const meaning = meaningOfStatus(answer, statusRules, meaningOf(error));
+  const meaning = meaningOfStatus(answer, statusRules, meaningOf(error, 'rejected'));
   // A subscription's window holds for the account, whatever the code says.
   const isOfAccount = meaning === 'model_limited' && exhaustedWindowsResetMs(answer) !== undefined;
   return toUpstreamFailure({
@@ -47,66 +51,89 @@ type StreamLimits = Pick<EventLimits, 'nowMs' | 'exhaustedUntilMs'>;
 
 const outOfService: readonly ErrorMeaning[] = ['revoked_credential', 'disabled_account'];
 
-const rejectionsByCode: readonly ErrorMeaning[] = [
-  'context_too_long',
-  'bad_image',
-  'against_policy',
-  'unreadable_reasoning',
+/** What may be wrong beside the request itself, though the status says that it is the request. */
+const rejectedRule: StatusRule = [
+  'rejected',
+  ...closerRejections,
   'unknown_model',
   'limited',
   'refused_account',
   ...outOfService,
 ];
 
-const rejectedRule: StatusRule = ['rejected', ...rejectionsByCode];
-
-const statusRules: StatusRules = {
+/** Whom each error status concerns. Held to docs/reference/provider-errors.md by a test. */
+export const statusRules: StatusRules = {
   byStatus: new Map<number, StatusRule>([
     [400, rejectedRule],
     [401, ['refused_account', ...outOfService]],
     [402, ['refused_account', 'limited', ...outOfService]],
-    [403, ['refused_account', 'network', 'limited', ...outOfService]],
-    // Chat requests name nothing but the model: any other 404 is an address that is not the provider's API.
-    [404, ['server_error', 'unknown_model']],
+    // A project without access to a model is refused with 403 too.
+    [403, ['refused_account', ...closerRejections, 'unknown_model', 'network', 'limited', ...outOfService]],
+    // What a request names may be gone: an item, an answer, a file. Without an error of the provider the address is not its API.
+    [404, ['network', 'rejected', ...closerRejections, 'unknown_model', 'limited', 'refused_account', ...outOfService]],
+    // A proxy on the way wants to know who we are.
+    [407, ['network']],
     [408, ['timeout']],
-    [409, ['server_error']],
-    [413, ['too_large', ...rejectionsByCode]],
+    [409, ['conflict', ...closerRejections]],
+    [410, ['unknown_model', ...closerRejections]],
+    [413, ['too_large', ...closerRejections, 'limited', 'refused_account', ...outOfService]],
     [422, rejectedRule],
-    [429, ['limited', 'model_limited', 'refused_account', 'overloaded', ...outOfService]],
+    [
+      429,
+      [
+        'limited',
+        'model_limited',
+        ...closerRejections,
+        'unknown_model',
+        'refused_account',
+        'overloaded',
+        ...outOfService,
+      ],
+    ],
     [529, ['overloaded', 'limited', 'model_limited']],
   ]),
+  otherClientError: rejectedRule,
   otherServerError: ['server_error', 'overloaded', 'limited', 'model_limited'],
 };
 
-/** An error object of the provider, of an error body or of an event. Its text is not read: it goes no further. */
+/** An error object of the provider, of an error body or of an event. Its text goes no further than this file. */
 interface ProviderError {
   /** `code` and `type`, in this order, as far as they are there: which of them says more differs by backend. */
   readonly codes: readonly string[];
+  /** Empty: none. */
+  readonly text: string;
+  /** The part of the request that it complains of; undefined when it names none. */
+  readonly param: string | undefined;
   /** Epoch milliseconds at which the limit ends; undefined when not given. */
   readonly resetsAtMs: number | undefined;
 }
 
 /**
- * The error in a JSON value: `{error: {…}}`, or the members themselves. A value that holds none gives an error without
- * codes.
+ * The error in a JSON value: `{error: {…}}`, what a subscription's backend calls `{detail: "…"}` or `{detail: {…}}`, or the members
+ * themselves. A value that holds none gives an error without codes and text.
  */
 export function readProviderError(value: unknown, nowMs: number): ProviderError {
   const holder = asObject(value) ?? {};
-  const error = asObject(holder.error) ?? holder;
+  const error = asObject(holder.error) ?? asObject(holder.detail) ?? holder;
   const codes = [asString(error.code), asString(error.type)].filter((code) => code !== undefined);
-  return { codes, resetsAtMs: readReset(error, nowMs) };
+  const text = asString(error.message) ?? asString(holder.detail) ?? '';
+  return { codes, text, param: asString(error.param), resetsAtMs: readReset(error, nowMs) };
 }
 
-/** The meaning of the first code that has one; undefined when none is known. */
-function meaningOf(error: ProviderError): ErrorMeaning | undefined {
-  for (const code of error.codes) {
-    const meaning = meanings.get(code);
-    if (meaning !== undefined) return meaning;
-  }
-  return undefined;
+/**
+ * What an error means by its codes, or else by its text; undefined when the value that it was read from holds none.
+ * @param uncoded what an error means whose codes are not known
+ */
+function meaningOf({ codes, text, param }: ProviderError, uncoded?: ErrorMeaning): ErrorMeaning | undefined {
+  const known = codes.map((code) => meanings.get(code)).find((meaning) => meaning !== undefined);
+  const coded = known ?? (codes.length > 0 || text !== '' ? uncoded : undefined);
+  // A model that is not the request's own: that of a tool, say.
+  if (coded === 'unknown_model' && param !== undefined && param !== 'model') return 'rejected';
+  return meaningOfText(coded, text, textMeanings);
 }
 
-const codesByMeaning: Readonly<Record<ErrorMeaning, readonly string[]>> = {
+/** What each code says. */
+export const codesByMeaning: Readonly<Partial<Record<ErrorMeaning, readonly string[]>>> = {
   limited: ['usage_limit_reached', 'insufficient_quota', 'billing_hard_limit_reached'],
   // A limit of an API key is kept per model.
   model_limited: ['rate_limit_exceeded'],
@@ -138,8 +165,25 @@ const codesByMeaning: Readonly<Record<ErrorMeaning, readonly string[]>> = {
   ],
   against_policy: ['bio_policy', 'cyber_policy', 'misalignment_policy_violation', 'image_content_policy_violation'],
   unreadable_reasoning: ['invalid_encrypted_content'],
-  unknown_model: ['model_not_found'],
+  unknown_model: ['model_not_found', 'model_not_supported', 'DeploymentNotFound'],
 };
+
+/** What some errors say in their text alone, those of a subscription's backend above all. */
+export const textMeanings: readonly TextMeaning[] = [
+  {
+    of: 'rejected',
+    text: /^the '[^'\n]{1,200}' model is not supported when using [^\n]{1,80} with (?:an?|this|your) (?:\w+ )?account/i,
+    means: 'unknown_model',
+  },
+  { of: 'rejected', text: /^the '[^'\n]{1,200}' model requires a newer version of /i, means: 'unknown_model' },
+  { of: 'rejected', text: /^the model [`'"][^`'"\n]{1,200}[`'"] does not exist/i, means: 'unknown_model' },
+  // An address without an API behind it.
+  { of: 'rejected', text: /^(?:invalid url\b|not found\.?$)/i, means: 'network' },
+  // More than the account's limit per minute by itself: no waiting makes it smaller.
+  { of: 'model_limited', text: /^request too large for /i, means: 'too_large' },
+  { of: 'rejected', text: /^you(?:['’]ve| have) (?:hit|reached) your usage limit/i, means: 'limited' },
+  ...accountTexts,
+];
 
 const meanings: ReadonlyMap<string, ErrorMeaning> = new Map(
   Object.entries(codesByMeaning).flatMap(([meaning, codes]) =>

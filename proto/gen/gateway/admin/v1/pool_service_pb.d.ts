@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { CandidateExplanation, Pool, QuotaForecast } from "../../pool/v1/pool_broker_service_pb.js";
+import type { CandidateExplanation, Pool, PoolPause, QuotaForecast } from "../../pool/v1/pool_broker_service_pb.js";
 import type { Account } from "../../pool/v1/account_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
@@ -31,6 +31,13 @@ export declare type PoolStatus = Message<"gateway.admin.v1.PoolStatus"> & {
    * @generated from field: repeated gateway.pool.v1.QuotaForecast forecasts = 3;
    */
   forecasts: QuotaForecast[];
+
+  /**
+   * Empty: the pool takes requests, or has no account in service.
+   *
+   * @generated from field: repeated gateway.pool.v1.PoolPause pauses = 4;
+   */
+  pauses: PoolPause[];
 };
 
 /**

@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gateway_pool_v1_account: GenFile;
 
 /**
- * Time during which an account, or one model family of it, takes no requests.
+ * Time during which an account, or one model family or feature of it, takes no requests.
  *
  * @generated from message gateway.pool.v1.Cooldown
  */
@@ -41,6 +41,13 @@ export declare type Cooldown = Message<"gateway.pool.v1.Cooldown"> & {
    * @generated from field: bool given_by_provider = 4;
    */
   givenByProvider: boolean;
+
+  /**
+   * The feature that the cooldown is confined to, as in AttemptOutcome. Empty: requests are kept away whatever they ask for.
+   *
+   * @generated from field: string feature = 5;
+   */
+  feature: string;
 };
 
 /**
@@ -550,6 +557,13 @@ export declare type AttemptOutcome = Message<"gateway.pool.v1.AttemptOutcome"> &
    * @generated from field: bool answer_began = 7;
    */
   answerBegan: boolean;
+
+  /**
+   * With FEATURE_UNAVAILABLE: the feature, as a pattern of the names in AcquireRequest.features: "context-1m-*".
+   *
+   * @generated from field: string feature = 8;
+   */
+  feature: string;
 };
 
 /**
@@ -796,7 +810,7 @@ export enum AttemptResult {
   RATE_LIMITED = 2,
 
   /**
-   * 401 or 403: this account is refused.
+   * 401, 402, 403, or a 400 that says so: this account is refused.
    *
    * @generated from enum value: ATTEMPT_RESULT_UNAUTHORIZED = 3;
    */
@@ -831,7 +845,8 @@ export enum AttemptResult {
   TIMEOUT = 7,
 
   /**
-   * The provider refused this request (400, 413, 422): no fault of the account, no other account would take it.
+   * The provider refused this request (400, 413, 422, a 404 of something that the request names): no fault of the account, no other
+   * account would take it.
    *
    * @generated from enum value: ATTEMPT_RESULT_REJECTED = 8;
    */
@@ -851,6 +866,20 @@ export enum AttemptResult {
    * @generated from enum value: ATTEMPT_RESULT_ANSWER_TOO_LARGE = 10;
    */
   ANSWER_TOO_LARGE = 10,
+
+  /**
+   * The provider does not offer the model to this account. Another account may have it.
+   *
+   * @generated from enum value: ATTEMPT_RESULT_MODEL_UNAVAILABLE = 11;
+   */
+  MODEL_UNAVAILABLE = 11,
+
+  /**
+   * The account lacks a feature that the request asks for; see AttemptOutcome.feature. Another account may have it.
+   *
+   * @generated from enum value: ATTEMPT_RESULT_FEATURE_UNAVAILABLE = 12;
+   */
+  FEATURE_UNAVAILABLE = 12,
 }
 
 /**

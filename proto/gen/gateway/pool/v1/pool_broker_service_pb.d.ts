@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Account, AccountCredential, AccountSpec, AccountUse, Attempt, Lease, ProviderFormat, SkippedAccounts } from "./account_pb.js";
+import type { Account, AccountCredential, AccountSpec, AccountUse, Attempt, AttemptResult, Lease, ProviderFormat, SkippedAccounts } from "./account_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Model, ProviderModel } from "./model_pb.js";
 
@@ -64,6 +64,14 @@ export declare type AcquireRequest = Message<"gateway.pool.v1.AcquireRequest"> &
    * @generated from field: string caller = 7;
    */
   caller: string;
+
+  /**
+   * What the request asks for beyond its model that some accounts may lack, by its names: the betas of a Messages request. Empty:
+   * nothing.
+   *
+   * @generated from field: repeated string features = 8;
+   */
+  features: string[];
 };
 
 /**
@@ -155,6 +163,12 @@ export declare const PoolExhaustedSchema: GenMessage<PoolExhausted>;
  * @generated from message gateway.pool.v1.PoolUnavailable
  */
 export declare type PoolUnavailable = Message<"gateway.pool.v1.PoolUnavailable"> & {
+  /**
+   * What all accounts that are in service lack, as their provider says. Unspecified: other things keep at least one of them.
+   *
+   * @generated from field: gateway.pool.v1.Lack lack = 1;
+   */
+  lack: Lack;
 };
 
 /**
@@ -494,6 +508,13 @@ export declare type ListAccountsResponse = Message<"gateway.pool.v1.ListAccounts
    * @generated from field: repeated gateway.pool.v1.QuotaForecast forecasts = 2;
    */
   forecasts: QuotaForecast[];
+
+  /**
+   * Of these pools, those that take no requests now, or none for a model, though accounts are in service.
+   *
+   * @generated from field: repeated gateway.pool.v1.PoolPause pauses = 3;
+   */
+  pauses: PoolPause[];
 };
 
 /**
@@ -501,6 +522,51 @@ export declare type ListAccountsResponse = Message<"gateway.pool.v1.ListAccounts
  * Use `create(ListAccountsResponseSchema)` to create a new message.
  */
 export declare const ListAccountsResponseSchema: GenMessage<ListAccountsResponse>;
+
+/**
+ * Time during which no account of a pool takes requests.
+ *
+ * @generated from message gateway.pool.v1.PoolPause
+ */
+export declare type PoolPause = Message<"gateway.pool.v1.PoolPause"> & {
+  /**
+   * @generated from field: string pool = 1;
+   */
+  pool: string;
+
+  /**
+   * The provider's model that the pause is confined to. Empty: all.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * @generated from field: gateway.pool.v1.AttemptResult reason = 3;
+   */
+  reason: AttemptResult;
+
+  /**
+   * When it ends, or the first account is back. Absent: it is over as far as is known, and one request finds out.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 4;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * True: the pool as a whole pauses, since its provider fails every account alike. False: each account cools by itself, and the reason is
+   * that of the first one that will be back.
+   *
+   * @generated from field: bool whole_pool = 5;
+   */
+  wholePool: boolean;
+};
+
+/**
+ * Describes the message gateway.pool.v1.PoolPause.
+ * Use `create(PoolPauseSchema)` to create a new message.
+ */
+export declare const PoolPauseSchema: GenMessage<PoolPause>;
 
 /**
  * When a pool will have used up its quotas, if it goes on as it did since they began. Accounts that have reported no quota are
@@ -1099,6 +1165,35 @@ export declare type CheckGatewayFileResponse = Message<"gateway.pool.v1.CheckGat
  * Use `create(CheckGatewayFileResponseSchema)` to create a new message.
  */
 export declare const CheckGatewayFileResponseSchema: GenMessage<CheckGatewayFileResponse>;
+
+/**
+ * @generated from enum gateway.pool.v1.Lack
+ */
+export enum Lack {
+  /**
+   * @generated from enum value: LACK_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The model.
+   *
+   * @generated from enum value: LACK_MODEL = 1;
+   */
+  MODEL = 1,
+
+  /**
+   * A feature that the request asks for, or the model.
+   *
+   * @generated from enum value: LACK_FEATURE = 2;
+   */
+  FEATURE = 2,
+}
+
+/**
+ * Describes the enum gateway.pool.v1.Lack.
+ */
+export declare const LackSchema: GenEnum<Lack>;
 
 /**
  * @generated from enum gateway.pool.v1.QuotaOutlook

@@ -41,8 +41,9 @@ export function runningCooldowns({ cooldowns }: Pick<Account, 'cooldowns'>, nowM
 }
 
 /** Why an account cools, and for what: "claude-opus-*: limited by the provider". */
-export function cooldownText({ model, reason }: Cooldown): string {
-  return `${model === '' ? '' : `${model}: `}${reasonWords[reason]}`;
+export function cooldownText({ model, feature, reason }: Cooldown): string {
+  const scope = model || feature;
+  return `${scope === '' ? '' : `${scope}: `}${reasonWords[reason]}`;
 }
 
 const reasonWords: Readonly<Record<AttemptResult, string>> = {
@@ -57,6 +58,8 @@ const reasonWords: Readonly<Record<AttemptResult, string>> = {
   [AttemptResult.REJECTED]: 'cooling',
   [AttemptResult.CANCELLED]: 'cooling',
   [AttemptResult.ANSWER_TOO_LARGE]: 'cooling',
+  [AttemptResult.MODEL_UNAVAILABLE]: 'not offered to this account',
+  [AttemptResult.FEATURE_UNAVAILABLE]: 'not part of this account',
 };
 
 /** What an operator can make of an account, by what it is used for now. */

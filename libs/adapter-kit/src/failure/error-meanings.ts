@@ -1,0 +1,85 @@
+import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+
+/** What follows from an error for the account, and, where no account would take the request, what its client gets. */
+export interface Consequence {
+  /** Whom the error concerns, and so what counts: see `concerns`. */
+  readonly concern: Concern;
+  readonly result: AttemptResult;
+  /** Refused for good: why it is out of service until a person acts. */
+  readonly problem?: AccountProblem;
+  /** Why the request was not taken, in words for its client. Absent: the provider could not answer. */
+  readonly rejection?: string;
+  /** What the account lacks, as a pattern of the names by which requests ask for it. */
+  readonly feature?: string;
+}
+
+/** Whom an error concerns, and what the gateway does about it. */
+export const concerns = {
+  request: 'is final, and counts for nothing',
+  model: 'the next account; the model is not asked of this one for a while',
+  feature: 'the next account; requests that ask for the feature pass this one over for a while',
+  account: 'the next account; this one rests, or is out of service',
+  provider: 'the next account, within the retry budget; counts among the failures of the account, or pauses the pool',
+} as const;
+
+export type Concern = keyof typeof concerns;
+
+const rejected = (reason: string): Consequence => ({
+  concern: 'request',
+  result: AttemptResult.REJECTED,
+  rejection: `The provider rejected the request${reason}.`,
+});
+
+const ofAccount = (result: AttemptResult, problem?: AccountProblem): Consequence => ({
+  concern: 'account',
+  result,
+  ...(problem === undefined ? {} : { problem }),
+});
+
+const ofProvider = (result: AttemptResult): Consequence => ({ concern: 'provider', result });
+
+const byMeaning = {
+  limited: ofAccount(AttemptResult.RATE_LIMITED),
+  model_limited: ofAccount(AttemptResult.RATE_LIMITED),
+  refused_account: ofAccount(AttemptResult.UNAUTHORIZED),
+  revoked_credential: ofAccount(AttemptResult.UNAUTHORIZED, AccountProblem.CREDENTIAL_REVOKED),
+  /** The account, its workspace or its organization. */
+  disabled_account: ofAccount(AttemptResult.UNAUTHORIZED, AccountProblem.ACCOUNT_DISABLED),
+  unknown_model: {
+    concern: 'model',
+    result: AttemptResult.MODEL_UNAVAILABLE,
+    rejection: 'The provider does not offer this model.',
+  },
+  lacks_long_context: {
+    concern: 'feature',
+    result: AttemptResult.FEATURE_UNAVAILABLE,
+    rejection: 'The provider does not give its accounts the long context that the request asks for.',
+    feature: 'context-1m-*',
+  },
+  overloaded: ofProvider(AttemptResult.OVERLOADED),
+  server_error: ofProvider(AttemptResult.SERVER_ERROR),
+  network: ofProvider(AttemptResult.NETWORK_ERROR),
+  timeout: ofProvider(AttemptResult.TIMEOUT),
+  rejected: rejected(''),
+  /** Something else has what the request is about in hand: it may be repeated as it is. */
+  conflict: { concern: 'request', result: AttemptResult.REJECTED },
+  too_large: rejected(': it is too large'),
+  context_too_long: rejected(": the conversation is longer than the model's context window"),
+  bad_image: rejected(': it could not use an image of it'),
+  against_policy: rejected(': it is against the policies of the provider'),
+  unreadable_reasoning: rejected(': it could not read the encrypted reasoning in it'),
+} satisfies Record<string, Consequence>;
+
+/** What a provider's error means for the request, for the account and for who else could serve it. */
+export type ErrorMeaning = keyof typeof byMeaning;
+
+export const consequences: Readonly<Record<ErrorMeaning, Consequence>> = byMeaning;
+
+/** The meanings that say what is wrong with the request, more closely than that it was refused. */
+export const closerRejections = [
+  'too_large',
+  'context_too_long',
+  'bad_image',
+  'against_policy',
+  'unreadable_reasoning',
+] as const satisfies readonly ErrorMeaning[];
