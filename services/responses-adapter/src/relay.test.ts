@@ -172,7 +172,7 @@ describe.each(['api', 'subscription'] as const)('the relay to a backend of the k
 
   it.each([
     [400, AttemptResult.REJECTED],
-    [404, AttemptResult.SERVER_ERROR],
+    [404, AttemptResult.REJECTED],
     [429, AttemptResult.RATE_LIMITED],
     [503, AttemptResult.SERVER_ERROR],
   ])('passes an answer with the status %d on as it came', async (status, result) => {

@@ -12,13 +12,15 @@ export interface StatusRules {
   readonly otherServerError: StatusRule;
 }
 
-/** What an answer with an error status means. `ofError` is what its error says, if that is known. */
+/** What an answer with an error status means. `ofError` is what its error says; undefined when its body holds none of the provider. */
 export function meaningOfStatus(
   answer: UpstreamErrorAnswer,
   rules: StatusRules,
   ofError: ErrorMeaning | undefined,
 ): ErrorMeaning {
-  if (answer.status < 400 || isForeignPage(answer)) return 'network';
+  // A 404 without an error: the address is not the provider's API.
+  const isForeign = isForeignPage(answer) || (answer.status === 404 && ofError === undefined);
+  if (answer.status < 400 || isForeign) return 'network';
   const otherRule = answer.status < 500 ? rules.otherClientError : rules.otherServerError;
   const [meaning, ...orByError] = rules.byStatus.get(answer.status) ?? otherRule;
   return ofError !== undefined && orByError.includes(ofError) ? ofError : meaning;

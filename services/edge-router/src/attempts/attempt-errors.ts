@@ -23,6 +23,11 @@ export function modelNotFound(
   return notFound(`The model ${shown(model)} is not one of the ${pool} pool.`);
 }
 
+/** A model that all accounts of its pool are refused. */
+export function notOffered(model: string): GatewayError {
+  return notFound(`The provider does not offer the model ${shown(model)}.`);
+}
+
 /** A class where only models can be named. */
 export function classNotTaken(model: string): GatewayError {
   return notFound(`The model class ${shown(model)} is not taken here: name a model.`);

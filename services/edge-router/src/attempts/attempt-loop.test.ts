@@ -15,7 +15,9 @@ import { AttemptResult, LeaseSchema, ProviderFormat } from '@gateway/proto/pool/
 import {
   type AcquireRequest,
   type AcquireResponseSchema,
+  Lack,
   PoolBrokerService,
+  PoolUnavailableSchema,
   type ReportRequest,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { AttemptGivenUp, NoAccountCause } from '@gateway/proto/usage/v1/request_log_pb.js';
@@ -45,6 +47,13 @@ const limited: Frame = {
 };
 const answering: Frame = { head: { status: 200 }, body: new Uint8Array([1]) };
 
+const lacking = (result: AttemptResult, code: string, upstreamStatus: number): Frame => ({
+  outcome: { attempt: { result, upstreamStatus }, error: { code, message: 'its own words', upstreamStatus } },
+});
+const noModel = lacking(AttemptResult.MODEL_UNAVAILABLE, 'model_not_found', 404);
+const noFeature = lacking(AttemptResult.FEATURE_UNAVAILABLE, 'upstream_rejected', 400);
+const lackedByAll = (lack: Lack): Acquired => ({ case: 'unavailable', value: create(PoolUnavailableSchema, { lack }) });
+
 /** Nothing more comes for as long as the call lasts. */
 const hang: Frame = {};
 
@@ -54,7 +63,7 @@ const brokerAway: Acquired = { case: undefined };
 function setUp(
   acquired: readonly Acquired[],
   frames: Readonly<Record<string, AdapterAnswer>>,
-  faultOf?: AttemptPlan['faultOf'],
+  { faultOf, ...asking }: Partial<Pick<AttemptPlan, 'faultOf' | 'model' | 'features'>> = {},
 ) {
   const asked: AcquireRequest[] = [];
   const reported: ReportRequest[] = [];
@@ -131,6 +140,7 @@ function setUp(
         affinityKey: 'k',
         caller: 'c',
         faultOf,
+        ...asking,
         signal: client.signal,
         trace,
         recorder,
@@ -251,6 +261,39 @@ describe('runAttempts', () => {
     expect(reported[0]?.attempt?.outcome?.result).toBe(AttemptResult.ANSWER_TOO_LARGE);
   });
 
+  describe('when an account lacks what the request wants', () => {
+    it('moves to the next one, and asks for one with its features', async () => {
+      const features = ['context-1m-2025-08-07'];
+      const { run, asked } = setUp([lease('a'), lease('b')], { a: [noFeature], b: [answering] }, { features });
+      expect((await run()).lease.accountId).toBe('b');
+      expect(asked.map((request) => request.features)).toEqual([features, features]);
+    });
+
+    it('says that a model is not there, and a class unavailable, when all lack it', async () => {
+      const all = [lease('a'), lackedByAll(Lack.MODEL)];
+      const direct = await setUp(all, { a: [noModel] }, { model: 'gpt-9' }).end();
+      expect(direct).toMatchObject({ error: { code: 'model_not_found' }, last: { attempt: { upstreamStatus: 404 } } });
+      await expect(setUp(all, { a: [noModel] }).run()).rejects.toMatchObject({ code: 'providers_unavailable' });
+    });
+
+    it('says what the provider said of a feature that all lack', async () => {
+      const end = await setUp([lease('a'), lackedByAll(Lack.FEATURE)], { a: [noFeature] }).end();
+      expect(end).toMatchObject({ error: { code: 'upstream_rejected', upstreamStatus: 400 } });
+    });
+
+    it('keeps to how others ended, when not all lack it', async () => {
+      const failed: Frame = { outcome: { attempt: { result: AttemptResult.SERVER_ERROR, upstreamStatus: 500 } } };
+      const acquired = [lease('b'), lease('a')];
+      const end = await setUp(acquired, { a: [noModel], b: [failed] }, { model: 'gpt-9' }).end();
+      expect(end).toMatchObject({
+        error: { code: 'providers_unavailable' },
+        last: { attempt: { upstreamStatus: 500 } },
+      });
+      const alone = await setUp([lease('a')], { a: [noModel] }, { model: 'gpt-9' }).end();
+      expect(alone).toMatchObject({ error: { code: 'providers_unavailable' }, last: undefined });
+    });
+  });
+
   it('keeps the last answer of a provider, for endpoints that pass it on', async () => {
     const failed: Frame = {
       outcome: {
@@ -302,13 +345,13 @@ describe('runAttempts', () => {
     const refused = setUp(
       [lease('a'), lease('b', ProviderFormat.MESSAGES)],
       { a: refusal, b: [answering] },
-      () => fault,
+      { faultOf: () => fault },
     );
     await expect(refused.run()).rejects.toBe(fault);
     expect(refused.asked).toHaveLength(1);
     expect(refused.reported[0]?.attempt?.outcome?.result).toBe(AttemptResult.CANCELLED);
     for (const none of ['unknownModel', 'exhausted', 'unavailable'] as const) {
-      await expect(setUp([{ case: none, value: {} }], {}, () => fault).run()).rejects.toBe(fault);
+      await expect(setUp([{ case: none, value: {} }], {}, { faultOf: () => fault }).run()).rejects.toBe(fault);
     }
   });
 

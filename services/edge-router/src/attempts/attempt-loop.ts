@@ -1,6 +1,10 @@
 import { create } from '@bufbuild/protobuf';
 import { fromErrorDetail, GatewayError } from '@gateway/errors';
-import type { ExecuteOutcome, ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import {
+  type ExecuteOutcome,
+  ExecuteOutcomeSchema,
+  type ExecuteResponse,
+} from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import {
   type Attempt,
   type AttemptOutcome,
@@ -10,7 +14,7 @@ import {
   type Lease,
   type ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
-import type { AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { type AcquireResponse, Lack } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { inSpan } from '@gateway/telemetry';
@@ -23,6 +27,7 @@ import {
   mayBeShown,
   modelNotFound,
   noneUsable,
+  notOffered,
   outOfReach,
   poolExhausted,
 } from './attempt-errors.ts';
@@ -34,6 +39,8 @@ export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal
   /** Formats that the endpoint can speak. With several of them a class may move on to a candidate of another one. */
   readonly formats: readonly ProviderFormat[];
   readonly affinityKey: string;
+  /** What it asks for that some accounts may lack, by its names. Absent: nothing. */
+  readonly features?: readonly string[] | undefined;
   /** The token's opaque key: the broker shares a pool that runs short among callers. */
   readonly caller: string;
   /** What is wrong with the request for every adapter: it goes before any other failure. Absent: only adapters can say. */
@@ -78,11 +85,13 @@ const attemptCeiling = 50;
  * Throws what an adapter finds wrong with the request, where no other candidate may be tried.
  */
 export async function runAttempts(plan: AttemptPlan, { leases, events }: AttemptPeers): Promise<AttemptsEnd> {
-  const { requestId, model, affinityKey, caller, signal, trace, faultOf, execute, recorder } = plan;
+  const { requestId, model, affinityKey, features = [], caller, signal, trace, faultOf, execute, recorder } = plan;
   const attempts: Attempt[] = [];
   /** Those that may still be asked for. */
   let { formats } = plan;
   let last: ExecuteOutcome | undefined;
+  /** How the last attempt ended whose account lacks what the request wants: that says something only where all lack it. */
+  let lacking: ExecuteOutcome | undefined;
   /** Why the first format that was tried can't be asked this; undefined when all could. */
   let refusal: GatewayError | undefined;
   /** How the last attempt failed, in one word. */
@@ -91,6 +100,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
   while (attempts.length < attemptCeiling && formats.length > 0) {
     const lease = await acquire();
     if (lease instanceof GatewayError) return { kind: 'failed', error: faultOf?.() ?? lease, last };
+    if (lease === lackedByAll) return { kind: 'failed', error: faultOf?.() ?? lackError(), last: lacking };
     const end = await attemptWith(lease);
     if (end === undefined) continue;
     if ('frames' in end) {
@@ -98,7 +108,8 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
       return end;
     }
     const { attempt = attemptOutcome(AttemptResult.SERVER_ERROR), amended } = end;
-    if (mayBeShown(attempt)) last = end;
+    if (lackResults.has(attempt.result)) lacking = end;
+    else if (mayBeShown(attempt)) last = end;
     if (amended !== '') trace.onAmended(amended);
     note(lease, attempt);
     if (finalResults.has(attempt.result)) {
@@ -113,8 +124,9 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
    * Asks for an account. A client that leaves meanwhile does not cancel that: brokers answer at once, and a lease that was given
    * is given back.
    */
-  async function acquire(): Promise<Lease | GatewayError> {
-    const asked = { formats: [...formats], attempts: [...attempts], allowCandidateFailover: plan.formats.length > 1 };
+  async function acquire(): Promise<Lease | GatewayError | typeof lackedByAll> {
+    const tried = { formats: [...formats], attempts: [...attempts], allowCandidateFailover: plan.formats.length > 1 };
+    const asked = { ...tried, features: [...features] };
     trace.onAsking();
     try {
       signal.throwIfAborted();
@@ -133,7 +145,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     }
   }
 
-  function leaseOf(answer: AcquireResponse): Lease | GatewayError {
+  function leaseOf(answer: AcquireResponse): Lease | GatewayError | typeof lackedByAll {
     trace.onAcquired(answer);
     const { result } = answer;
     if (result.case === 'lease') {
@@ -142,9 +154,18 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     }
     if (result.case === 'exhausted') return poolExhausted(result.value);
     if (refusal !== undefined) return refusal;
+    if (result.case === 'unavailable' && result.value.lack !== Lack.UNSPECIFIED && lacking !== undefined)
+      return lackedByAll;
     // A model that the first attempt knew has not become unknown because an adapter went away since.
     const isUnknown = result.case === 'unknownModel' && attempts.length === 0;
     return isUnknown ? modelNotFound(model, plan.formats, result.value) : noneUsable(plan.formats, attempts);
+  }
+
+  /** A class has further candidates at another time; a model that no account has does not exist for clients. */
+  function lackError(): GatewayError {
+    const error = clientError(lacking ?? create(ExecuteOutcomeSchema));
+    if (error.code !== 'model_not_found') return error;
+    return model.startsWith('gateway/') ? noneUsable(plan.formats, []) : notOffered(model);
   }
 
   /**
@@ -222,6 +243,14 @@ export function givenUpBy(thrown: unknown, client: AbortSignal): AttemptGivenUp 
 
 /** No other account would answer otherwise; after an answer that is too large each further try would be billed as this one was. */
 const finalResults: ReadonlySet<AttemptResult> = new Set([AttemptResult.REJECTED, AttemptResult.ANSWER_TOO_LARGE]);
+
+/** Another account may have what this one lacks. */
+const lackResults: ReadonlySet<AttemptResult> = new Set([
+  AttemptResult.MODEL_UNAVAILABLE,
+  AttemptResult.FEATURE_UNAVAILABLE,
+]);
+
+const lackedByAll = Symbol('no account has what the request wants');
 
 /** What a client gets when no further attempt is made. */
 function clientError({ attempt, error }: ExecuteOutcome): GatewayError {

@@ -13,7 +13,7 @@ import { UsageRecorder } from '../usage/usage-recorder.ts';
 import type { Affinity } from './affinity.ts';
 
 /** A request for an answer of a model, in whatever dialect. */
-export interface Generation extends Affinity, Pick<AttemptPlan, 'model' | 'formats' | 'faultOf'> {
+export interface Generation extends Affinity, Pick<AttemptPlan, 'model' | 'formats' | 'features' | 'faultOf'> {
   readonly body: JsonBody;
   readonly dialect: Dialect;
   readonly forwardHeaders: Record<string, string>;

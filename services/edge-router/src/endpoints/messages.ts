@@ -32,13 +32,15 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
   requireArray(body, 'messages', 'messages');
   checkBoolean(body, 'stream');
   const sessionKey = affinityKey(tokenId, request.request.headers, undefined);
+  const forwardHeaders = messagesHeaders(request.request);
   return generate(request, peers, {
     ...threadAffinity(tokenId, body, relayAffinity(tokenId, sessionKey, body)),
     body,
     model,
     dialect: Dialect.MESSAGES,
     formats: [ProviderFormat.MESSAGES],
-    forwardHeaders: messagesHeaders(request.request),
+    features: featuresOf(forwardHeaders),
+    forwardHeaders,
     onFailed: (failed) => {
       throw messagesError(failed);
     },
@@ -63,6 +65,12 @@ export function messagesHeaders({ headersDistinct }: Pick<IncomingMessage, 'head
 
 const defaultVersion = '2023-06-01';
 
+/** The betas that a request asks for: some accounts may lack one. No client asks for so many. */
+function featuresOf({ 'partner-beta': betas = '' }: Readonly<Record<string, string>>): readonly string[] {
+  const names = betas.split(',').filter((name) => name !== '' && name.length <= 100);
+  return names.slice(0, 50);
+}
+
 /**
  * What a Messages client gets when no account answered: the gateway's own refusals as they are; a provider's error by
  * its status, with a generic text; a pool that gave no answer as unavailable. @see spec "Shapes"
@@ -72,8 +80,8 @@ export function messagesError({ error, last }: AttemptsFailed): GatewayError {
   const attempt = last?.attempt;
   if (error.code === 'pool_exhausted' || attempt === undefined) return asSubscription(error);
   const { upstreamStatus, result } = attempt;
-  // Something on the way forbade it, not the provider.
-  const isForeign = result === AttemptResult.NETWORK_ERROR && upstreamStatus === 403;
+  // Something on the way answered, not the provider.
+  const isForeign = result === AttemptResult.NETWORK_ERROR;
   if (upstreamStatus < 400 || isForeign || !mayBeShown(attempt)) return asSubscription(error);
   const upstreamCode = last?.error?.upstreamCode;
   return new GatewayError('upstream_rejected', 'The model provider returned an error.', {
@@ -112,7 +120,8 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
   const formats = [ProviderFormat.MESSAGES];
   const sessionKey = affinityKey(token.tokenId, request.headers, undefined);
   const caller = callerKey(token.tokenId);
-  const plan = { requestId, model, formats, affinityKey: sessionKey, caller, signal, trace, execute };
+  const features = featuresOf(forwardHeaders);
+  const plan = { requestId, model, formats, features, affinityKey: sessionKey, caller, signal, trace, execute };
   const answer = await runAttempts(plan, peers).finally(() => peers.leases.end(requestId));
   if (answer.kind === 'failed') throw messagesError(answer);
   await answer.frames.return(undefined);

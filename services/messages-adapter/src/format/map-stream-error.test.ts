@@ -15,7 +15,7 @@ const results = {
   overloaded_error: AttemptResult.OVERLOADED,
   timeout_error: AttemptResult.TIMEOUT,
   api_error: AttemptResult.SERVER_ERROR,
-  conflict_error: AttemptResult.SERVER_ERROR,
+  conflict_error: AttemptResult.REJECTED,
   memory_precondition_failed_error: AttemptResult.SERVER_ERROR,
   memory_path_conflict_error: AttemptResult.SERVER_ERROR,
 } satisfies Record<Anthropic.ErrorType | Anthropic.Beta.BetaErrorObject['type'], AttemptResult>;

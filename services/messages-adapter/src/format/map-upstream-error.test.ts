@@ -66,10 +66,14 @@ describe('mapUpstreamError', () => {
     [401, 'authentication_error', 'invalid x-api-key', AttemptResult.UNAUTHORIZED, 'providers_unavailable'],
     [402, 'billing_error', 'Payment required', AttemptResult.UNAUTHORIZED, 'providers_unavailable'],
     [403, 'permission_error', 'OAuth token lacks scope', AttemptResult.UNAUTHORIZED, 'providers_unavailable'],
-    [404, 'not_found_error', 'model: claude-9', AttemptResult.REJECTED, 'model_not_found'],
-    [404, '', 'no such route', AttemptResult.SERVER_ERROR, 'providers_unavailable'],
+    [404, 'not_found_error', 'model: claude-9', AttemptResult.MODEL_UNAVAILABLE, 'model_not_found'],
+    [410, 'not_found_error', 'model: claude-2', AttemptResult.MODEL_UNAVAILABLE, 'model_not_found'],
+    [404, 'not_found_error', 'File not found: file_1', AttemptResult.REJECTED, 'upstream_rejected'],
+    [404, '', 'no such thread', AttemptResult.REJECTED, 'upstream_rejected'],
+    [404, 'not_found_error', 'Not found', AttemptResult.NETWORK_ERROR, 'providers_unavailable'],
+    [407, '', 'who are you', AttemptResult.NETWORK_ERROR, 'providers_unavailable'],
     [408, '', 'timeout', AttemptResult.TIMEOUT, 'providers_unavailable'],
-    [409, 'conflict_error', 'conflict', AttemptResult.SERVER_ERROR, 'providers_unavailable'],
+    [409, 'conflict_error', 'conflict', AttemptResult.REJECTED, 'providers_unavailable'],
     [413, 'request_too_large', 'request exceeds the maximum size', AttemptResult.REJECTED, 'upstream_rejected'],
     [422, 'invalid_request_error', 'unprocessable', AttemptResult.REJECTED, 'upstream_rejected'],
     [429, 'rate_limit_error', 'your account hit a limit', AttemptResult.RATE_LIMITED, 'pool_exhausted'],
@@ -112,7 +116,7 @@ describe('mapUpstreamError', () => {
   ])('keeps a code on which clients act: %i %s %s', (status, type, code) => {
     const failure = (error_code: unknown) =>
       mapUpstreamError(answer(status, { type: 'error', error: { type, details: { error_code } } }));
-    expect(failure(code).error).toMatchObject({ upstreamCode: code, upstreamStatus: status });
+    expect(failure(code)).toMatchObject({ upstreamStatus: status, error: { upstreamCode: code } });
     for (const other of ['thread_not_found: of jane@example.com', 'compaction_of_acme', 7, null]) {
       expect(failure(other).error.upstreamCode).toBeUndefined();
     }
@@ -257,7 +261,7 @@ describe('mapStreamError', () => {
     ['novel_error', AttemptResult.SERVER_ERROR, 'providers_unavailable', undefined],
     ['invalid_request_error', AttemptResult.REJECTED, 'upstream_rejected', 400],
     ['request_too_large', AttemptResult.REJECTED, 'upstream_rejected', 413],
-    ['not_found_error', AttemptResult.REJECTED, 'model_not_found', undefined],
+    ['not_found_error', AttemptResult.REJECTED, 'upstream_rejected', 400],
   ])('%s', (type, result, code, upstreamStatus) => {
     const failure = mapStreamError({ type: 'error', error: { type, message: 'PROVIDER TEXT' } });
     expect(failure).toMatchObject({ result, upstreamStatus: 0, error: { code } });

@@ -56,8 +56,8 @@ export const statusRules: StatusRules = {
     [401, ['refused_account', ...outOfService]],
     [402, ['refused_account']],
     [403, ['refused_account', 'lacks_long_context', ...outOfService]],
-    // What a request names may be gone: a thread, a file. Without an error of the provider the address is not its API.
-    [404, ['network', 'rejected', 'unknown_model']],
+    // What a request names may be gone: a thread, a file.
+    [404, ['rejected', 'unknown_model', 'network']],
     // A proxy on the way wants to know who we are.
     [407, ['network']],
     [408, ['timeout']],
@@ -120,7 +120,8 @@ const passedCodes: ReadonlySet<string> = new Set([
  */
 function meaningOf({ type, text }: ProviderError, untyped?: ErrorMeaning): ErrorMeaning | undefined {
   const isError = type !== undefined || text !== '';
-  return meaningOfText(meanings.get(type ?? '') ?? (isError ? untyped : undefined), text, textMeanings);
+  const typed = meanings.get(type ?? '') ?? (isError ? untyped : undefined);
+  return meaningOfText(typed, text, textMeanings);
 }
 
 /** What each type says. @see https://platform.claude.com/docs/en/api/errors */
@@ -143,7 +144,9 @@ export const meanings: ReadonlyMap<string, ErrorMeaning> = new Map([
 export const textMeanings: readonly TextMeaning[] = [
   // An address without an API behind it.
   { of: 'unknown_model', text: /^not found\.?$/i, means: 'network' },
-  { of: 'unknown_model', text: /^(?!model\b)./i, means: 'rejected' },
+  { of: 'rejected', text: /^not found\.?$/i, means: 'network' },
+  // A thread or a file that the request names.
+  { of: 'unknown_model', text: /^(?!model\b)/i, means: 'rejected' },
   { of: 'refused_account', text: /^oauth token has been revoked/i, means: 'revoked_credential' },
   {
     of: 'rejected',

@@ -261,3 +261,67 @@ describe('two memories of an account', () => {
     ]);
   });
 });
+
+describe('what an account lacks', () => {
+  const lack = (health: AccountHealth, nowMs: number, leaseId = 'lease') =>
+    after(health, { result: 'model_unavailable' }, { nowMs, leaseId });
+
+  it('keeps requests for that model away from it, and no others', () => {
+    const health = lack(healthy, startMs);
+    expect(untilOf(health, startMs)).toBe(startMs + settings.lackCooldownMs);
+    for (const model of ['other', '']) expect(availabilityOf(health, { model }, startMs).kind).toBe('available');
+    expect(health.errorAverage).toBe(0);
+  });
+
+  it('keeps requests for that feature away from it, and no others', () => {
+    const outcome = { result: 'feature_unavailable', feature: 'context-1m-*' } as const;
+    const health = after(healthy, outcome, { nowMs: startMs });
+    const kindFor = (...features: string[]) => availabilityOf(health, { model: 'm', features }, startMs).kind;
+    expect(kindFor('a', 'context-1m-2025-08-07')).toBe('cooling');
+    expect(kindFor('context-2m-2025-08-07')).toBe('available');
+    expect(kindFor()).toBe('available');
+    expect(after(healthy, { result: 'feature_unavailable' }, { nowMs: startMs })).toBe(healthy);
+  });
+
+  it('is asked again by one request, and after twice the time when that fails', () => {
+    const overMs = startMs + settings.lackCooldownMs;
+    const due = lack(healthy, startMs);
+    expect(availabilityOf(due, { model: 'm' }, overMs).kind).toBe('probe_due');
+    const probed = probing(due, overMs);
+    expect(availabilityOf(probed, { model: 'm' }, overMs)).toMatchObject({ kind: 'probing' });
+    const again = lack(probed, overMs + 5, 'probe');
+    expect(untilOf(again, overMs + 5)).toBe(overMs + 5 + 2 * settings.lackCooldownMs);
+    expect(after(probed, {}, { nowMs: overMs + 5, leaseId: 'probe' }).cooldowns).toEqual([]);
+  });
+
+  it('is not asked for ahead of time, since what is lacked does not come back so soon', () => {
+    const health = lack(healthy, startMs);
+    expect(availabilityOf(health, { model: 'm' }, startMs + settings.lackCooldownMs - 1)).toMatchObject({
+      early: 'not_yet',
+    });
+  });
+
+  it('is forgotten when the account serves it all the same', () => {
+    const health = lack(healthy, startMs);
+    expect(after(health, {}, { nowMs: startMs + 20, leasedAtMs: startMs + 10 }).cooldowns).toEqual([]);
+  });
+
+  it('hides no limit and no refusal of the account', () => {
+    const health = after(lack(healthy, startMs), { result: 'unauthorized' }, { nowMs: startMs });
+    expect(availabilityOf(health, { model: 'other' }, startMs).kind).toBe('cooling');
+    expect(availabilityOf(health, { model: 'm' }, startMs)).toMatchObject({
+      lack: 'model_unavailable',
+      lackOnly: false,
+    });
+  });
+
+  it('is remembered of so many models, whatever names clients make up', () => {
+    const names = Array.from({ length: 500 }, (_, at) => `made-up-${at}`);
+    const made = names.reduce(
+      (health, model, at) => after(health, { result: 'model_unavailable' }, { nowMs: startMs + at, model }),
+      after(healthy, { result: 'rate_limited' }, { nowMs: startMs }),
+    );
+    expect(made.cooldowns).toHaveLength(51);
+    expect(untilOf(made, startMs + 500, 'made-up-499')).toBeDefined();
+  });
+});

@@ -227,3 +227,63 @@ describe('any state of a pool', () => {
     );
   });
 });
+
+describe('accounts that lack what a request wants', () => {
+  const lacking = (rest: Partial<Cooldown> = {}) =>
+    cooling(nowMs + 600_000, { model: 'm', reason: 'model_unavailable', givenByProvider: false, ...rest });
+  const lackingFeature = lacking({ model: '', reason: 'feature_unavailable', feature: 'context-1m-*' });
+
+  it('are passed over for another, of the same candidate or the next', () => {
+    const without = view('without', { health: lacking() });
+    expect(select([candidate([without, view('with')])])).toBe('with');
+    expect(select([candidate([without]), candidate([view('next')])])).toBe('next');
+  });
+
+  it('are asked all the same, once, when none is known to have it', () => {
+    const accounts = ['a', 'b'].map((name) => view(name, { health: lacking() }));
+    expect(select([candidate(accounts)])).toBe('a');
+    expect(select([candidate(accounts)], { attempts: tried('a', 'model_unavailable') })).toEqual({
+      kind: 'unavailable',
+      lack: 'model_unavailable',
+    });
+  });
+
+  it('are not what is missing while another is merely limited, or fails', () => {
+    const without = view('without', { health: lacking() });
+    const limited = view('limited', { health: cooling(nowMs + 5_000) });
+    const failing = view('failing', {
+      health: cooling(nowMs + 5_000, { reason: 'server_error', givenByProvider: false }),
+    });
+    expect(select([candidate([without, limited])])).toEqual({ kind: 'exhausted', retryAtMs: nowMs + 5_000 });
+    expect(select([candidate([without, failing])])).toEqual({ kind: 'unavailable', lack: undefined });
+  });
+
+  it('decide alone when the others are out of service', () => {
+    const off = view('off', {}, { state: 'disabled' });
+    const other = view('other', {}, { models: ['another'] });
+    const attempts = tried('without', 'model_unavailable');
+    expect(select([candidate([view('without', { health: lacking() }), off, other])], { attempts })).toEqual({
+      kind: 'unavailable',
+      lack: 'model_unavailable',
+    });
+  });
+
+  it('are not asked while something else keeps them', () => {
+    const refused = lacking().cooldowns.concat(cooling(nowMs + 9, { reason: 'unauthorized' }).cooldowns);
+    expect(select([candidate([view('a', { health: { ...healthy, cooldowns: refused } })])])).toMatchObject({
+      kind: 'unavailable',
+    });
+  });
+
+  it('are passed over for a feature by those requests alone that ask for it', () => {
+    const accounts = [view('without', { health: lackingFeature }), view('with', { inFlight: 1 })];
+    expect(select([candidate(accounts)])).toBe('without');
+    expect(select([candidate(accounts)], { features: ['context-1m-2025-08-07'] })).toBe('with');
+    const [without = expect.fail()] = accounts;
+    const attempts = tried('without', 'feature_unavailable');
+    expect(select([candidate([without])], { features: ['context-1m-2025-08-07'], attempts })).toEqual({
+      kind: 'unavailable',
+      lack: 'feature_unavailable',
+    });
+  });
+});

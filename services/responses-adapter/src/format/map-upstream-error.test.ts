@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mapUpstreamError } from './map-upstream-error.ts';
 
-const { RATE_LIMITED, UNAUTHORIZED, OVERLOADED, SERVER_ERROR, NETWORK_ERROR, TIMEOUT, REJECTED } = AttemptResult;
+const { MODEL_UNAVAILABLE, RATE_LIMITED, UNAUTHORIZED, OVERLOADED, SERVER_ERROR, NETWORK_ERROR, TIMEOUT, REJECTED } =
+  AttemptResult;
 const nowMs = 1_795_132_800_000;
 
 describe('mapUpstreamError', () => {
@@ -25,10 +26,27 @@ describe('mapUpstreamError', () => {
     [400, { code: 'insufficient_quota' }, RATE_LIMITED, 'pool_exhausted'],
     [413, {}, REJECTED, 'upstream_rejected'],
     [422, {}, REJECTED, 'upstream_rejected'],
-    [404, { code: 'model_not_found', type: 'invalid_request_error' }, REJECTED, 'model_not_found'],
-    [404, { type: 'invalid_request_error', code: null }, SERVER_ERROR, 'providers_unavailable'],
+    [404, { code: 'model_not_found', type: 'invalid_request_error' }, MODEL_UNAVAILABLE, 'model_not_found'],
+    [403, { code: 'model_not_found', type: 'invalid_request_error' }, MODEL_UNAVAILABLE, 'model_not_found'],
+    [400, { code: 'model_not_found', param: 'model' }, MODEL_UNAVAILABLE, 'model_not_found'],
+    [400, { code: 'model_not_found', param: 'tools[0].model' }, REJECTED, 'upstream_rejected'],
+    [410, {}, MODEL_UNAVAILABLE, 'model_not_found'],
+    [404, { type: 'invalid_request_error', code: null }, REJECTED, 'upstream_rejected'],
+    [
+      404,
+      { type: 'invalid_request_error', message: 'Invalid URL (POST /v2/responses)' },
+      NETWORK_ERROR,
+      'providers_unavailable',
+    ],
+    [407, {}, NETWORK_ERROR, 'providers_unavailable'],
+    [
+      429,
+      { code: 'rate_limit_exceeded', message: 'Request too large for gpt-5.5 on tokens per min' },
+      REJECTED,
+      'upstream_rejected',
+    ],
     [408, {}, TIMEOUT, 'providers_unavailable'],
-    [409, {}, SERVER_ERROR, 'providers_unavailable'],
+    [409, {}, REJECTED, 'providers_unavailable'],
     [415, {}, REJECTED, 'upstream_rejected'],
     [500, { type: 'server_error' }, SERVER_ERROR, 'providers_unavailable'],
     [500, { type: 'invalid_request_error' }, SERVER_ERROR, 'providers_unavailable'],

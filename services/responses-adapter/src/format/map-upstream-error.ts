@@ -69,8 +69,8 @@ export const statusRules: StatusRules = {
     [402, ['refused_account', 'limited', ...outOfService]],
     // A project without access to a model is refused with 403 too.
     [403, ['refused_account', ...closerRejections, 'unknown_model', 'network', 'limited', ...outOfService]],
-    // What a request names may be gone: an item, an answer, a file. Without an error of the provider the address is not its API.
-    [404, ['network', 'rejected', ...closerRejections, 'unknown_model', 'limited', 'refused_account', ...outOfService]],
+    // What a request names may be gone: an item, an answer, a file.
+    [404, [...rejectedRule, 'network']],
     // A proxy on the way wants to know who we are.
     [407, ['network']],
     [408, ['timeout']],
@@ -133,7 +133,7 @@ function meaningOf({ codes, text, param }: ProviderError, uncoded?: ErrorMeaning
 }
 
 /** What each code says. */
-export const codesByMeaning: Readonly<Partial<Record<ErrorMeaning, readonly string[]>>> = {
+const codesByMeaning: Readonly<Partial<Record<ErrorMeaning, readonly string[]>>> = {
   limited: ['usage_limit_reached', 'insufficient_quota', 'billing_hard_limit_reached'],
   // A limit of an API key is kept per model.
   model_limited: ['rate_limit_exceeded'],
@@ -185,7 +185,7 @@ export const textMeanings: readonly TextMeaning[] = [
   ...accountTexts,
 ];
 
-const meanings: ReadonlyMap<string, ErrorMeaning> = new Map(
+export const meanings: ReadonlyMap<string, ErrorMeaning> = new Map(
   Object.entries(codesByMeaning).flatMap(([meaning, codes]) =>
     // Object.entries widens the keys, which are ErrorMeanings by the table's type.
     codes.map((code) => [code, meaning as ErrorMeaning] as const),

@@ -229,7 +229,7 @@ describe('before the first content', () => {
     },
   );
 
-  it.each(['context_length_exceeded', 'invalid_prompt', 'image_too_large', 'cyber_policy', 'model_not_found'])(
+  it.each(['context_length_exceeded', 'invalid_prompt', 'image_too_large', 'cyber_policy'])(
     'a request that fails for %s is answered: no account would take it',
     (code) => {
       const failed = frame({ type: 'response.failed', response: { status: 'failed', error: { code } } });

@@ -20,16 +20,20 @@ const refusedAccount: ExpectedFailure = { failed: 'UNAUTHORIZED', code: 'provide
 const overloaded: ExpectedFailure = { failed: 'OVERLOADED', code: 'providers_unavailable' };
 const timedOut: ExpectedFailure = { failed: 'TIMEOUT', code: 'providers_unavailable' };
 const rejected: ExpectedFailure = { failed: 'REJECTED', code: 'upstream_rejected' };
-const unknownModel: ExpectedFailure = { failed: 'REJECTED', code: 'model_not_found' };
+const unknownModel: ExpectedFailure = { failed: 'MODEL_UNAVAILABLE', code: 'model_not_found' };
 const serverError = broken;
 
 /** What each kind of error means, shown as the first event after the 200. */
 const firstEvents: readonly MessagesAnswer[] = [
   first('overloaded', errorEvent('overloaded_error', 'Overloaded'), overloaded, true),
   first('limited', errorEvent('rate_limit_error', "This request would exceed your account's rate limit."), limited),
-  first('limited for this model', errorEvent('rate_limit_error', 'Extra usage is required for long context.'), {
+  first('limited for this model', errorEvent('rate_limit_error', 'Extra usage is required for this model.'), {
     ...limited,
     modelScoped: true,
+  }),
+  first('no long context', errorEvent('rate_limit_error', 'Extra usage is required for long context requests.'), {
+    failed: 'FEATURE_UNAVAILABLE',
+    code: 'upstream_rejected',
   }),
   first('an internal error', errorEvent('api_error', 'Internal server error'), serverError),
   first('a timeout', errorEvent('timeout_error'), timedOut),
@@ -74,7 +78,7 @@ const firstEvents: readonly MessagesAnswer[] = [
     errorEvent('invalid_request_error', 'messages.0: "Your credit balance is too low"'),
     rejected,
   ),
-  first('a conflict', oddError('conflict_error'), serverError),
+  first('a conflict', oddError('conflict_error'), { failed: 'REJECTED', code: 'providers_unavailable' }),
   first('a type that is not known', oddError('novelty_error'), serverError),
   first('no type', oddEvent({ type: 'error', error: { message: 'PROVIDER TEXT' } }), serverError),
   first('error null', oddEvent({ type: 'error', error: null }), serverError),
@@ -90,7 +94,7 @@ const firstEvents: readonly MessagesAnswer[] = [
       type: 'error',
       error: { type: 'not_found_error', message: '', details: { error_code: 'thread_not_found' } },
     }),
-    unknownModel,
+    rejected,
   ),
   first('the name on the event line only', 'event: error\ndata: {"error":{"type":"overloaded_error"}}\n\n', overloaded),
   first(

@@ -10,7 +10,7 @@ export const serverError: ExpectedFailure = { failed: 'SERVER_ERROR', code: 'pro
 export const networkError: ExpectedFailure = { failed: 'NETWORK_ERROR', code: 'providers_unavailable' };
 export const timedOut: ExpectedFailure = { failed: 'TIMEOUT', code: 'providers_unavailable' };
 export const rejected: ExpectedFailure = { failed: 'REJECTED', code: 'upstream_rejected' };
-export const unknownModel: ExpectedFailure = { failed: 'REJECTED', code: 'model_not_found' };
+export const unknownModel: ExpectedFailure = { failed: 'MODEL_UNAVAILABLE', code: 'model_not_found' };
 
 /** What each code of the provider's SDK means. Complete by its type. */
 export const failuresByCode: Readonly<Record<FailureCode, ExpectedFailure>> = {
