@@ -17,6 +17,11 @@ export function adapterMetrics(metrics: Metrics, formatId: ProviderFormatId) {
     help: 'Requests that were sent again at once without what the provider complained of, by the complaint.',
     labels: ['format', 'meaning'],
   });
+  const resent = metrics.counter({
+    name: 'gateway_upstream_resent_requests_total',
+    help: 'Requests that met the end of an idle connection, before any byte of an answer, and were sent once more on a new one.',
+    labels: ['format'],
+  });
   const unknownEvents = metrics.counter({
     name: 'gateway_upstream_unknown_events_total',
     help: 'Events of providers that were skipped because this version of the gateway does not know them.',
@@ -36,11 +41,13 @@ export function adapterMetrics(metrics: Metrics, formatId: ProviderFormatId) {
   // From the start, so that no request is needed to see it.
   openStreams.inc({ format }, 0);
   unknownEvents.inc({ format }, 0);
+  resent.inc({ format }, 0);
   return {
     /** The same calls by the GenAI conventions. */
     genAi: genAiMetrics(metrics, formatId),
     attemptEnded: (result: AttemptResult) => attempts.inc({ format, result: AttemptResult[result].toLowerCase() }),
     requestAmended: (meaning: ErrorMeaning) => amended.inc({ format, meaning }),
+    requestResent: () => resent.inc({ format }),
     unknownEventsSkipped: (count: number) => unknownEvents.inc({ format }, count),
     answerBegan: (sinceStartMs: number) => firstByte.observe({ format }, sinceStartMs / 1_000),
     streamOpened: () => openStreams.inc({ format }),

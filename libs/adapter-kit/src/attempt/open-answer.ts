@@ -80,11 +80,10 @@ export async function* openAnswer<F = never>(
   }
 }
 
-/** Answers must come as they are: bytes are relayed and read as they arrive. */
 const jsonHeaders = {
   'content-type': 'application/json',
   accept: 'text/event-stream',
-  // Without it a provider may send any encoding.
+  // Without it a provider may send any encoding, which decoding would hold up.
   'accept-encoding': 'identity',
   'user-agent': 'model-gateway',
 };
@@ -107,14 +106,19 @@ async function toOpened(
   return { failure, quotas: [] };
 }
 
-/** Redirects, pages and encoded bytes are not a provider's answer: a proxy or a captive network gave them. */
+/** Redirects, pages and bytes that can't be decoded are not a provider's answer: a proxy or a captive network gave them. */
 function isProviderAnswer({ status, headers }: UpstreamHead): boolean {
-  const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = headers;
+  const { 'content-type': contentType = '' } = headers;
   return (
     status < 300 &&
-    encoding.toLowerCase() === 'identity' &&
+    isReadable(headers) &&
     (contentType === '' || /^(?:text\/event-stream|application\/(?:[\w.-]+\+)?json)\b/i.test(contentType))
   );
+}
+
+/** False for an encoding that is not known here. */
+function isReadable({ 'content-encoding': encoding = 'identity' }: UpstreamHead['headers']): boolean {
+  return encoding.toLowerCase() === 'identity';
 }
 
 async function readFailure(
@@ -123,9 +127,11 @@ async function readFailure(
   { status, headers }: UpstreamHead,
 ): Promise<UpstreamFailure> {
   exchange.endWithin(status === 401 ? refusalBodyTimeoutMs : errorBodyTimeoutMs);
+  const nowMs = clock.nowMs();
+  if (!isReadable(headers)) return format.mapUpstreamError({ status, headers, body: new Uint8Array(), nowMs });
   const body = await readBody(exchange, maxErrorBodyBytes);
   const answer = { status, contentType: headers['content-type'] ?? '', body };
-  return { answer, ...format.mapUpstreamError({ status, headers, body, nowMs: clock.nowMs() }) };
+  return { answer, ...format.mapUpstreamError({ status, headers, body, nowMs }) };
 }
 
 const errorBodyTimeoutMs = 10_000;

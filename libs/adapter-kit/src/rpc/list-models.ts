@@ -45,7 +45,12 @@ async function askForModels(
   signal: AbortSignal,
 ): Promise<readonly ProviderModel[]> {
   const account = await credentials.ofPool(pool);
-  const ownHeaders = { accept: 'application/json', 'user-agent': 'model-gateway', ...calls.begin(account) };
+  const ownHeaders = {
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': 'model-gateway',
+    ...calls.begin(account),
+  };
   const headers = { ...ownHeaders, ...format.headers, ...account.secretHeader };
   const request = { account, method: 'GET', path: format.modelListPath, headers, timeoutMs, signal } as const;
   using exchange = upstream.send(request);

@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
+import { buildConnector, type Client, EnvHttpProxyAgent, Pool } from 'undici';
 import type { AdapterConfig } from '../adapter-config.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
 import type { AdapterMetrics } from '../metrics.ts';
+import { Connection } from './connection.ts';
 import { type ExchangeOptions, UpstreamExchange } from './upstream-exchange.ts';
 
 type RequestBody = Uint8Array | string | readonly Uint8Array[];
@@ -27,31 +28,47 @@ export interface UpstreamRequest {
 export type UpstreamLimits = Pick<AdapterConfig, 'connectTimeoutMs' | 'maxStreamMs' | 'http2' | 'proxies'>;
 
 /**
- * The connections to providers: as many as there are calls, each used again. A request is sent at most once, whatever
- * becomes of it, and redirects are not followed. Disposing it closes all.
+ * The connections to providers: as many as there are calls, each used again. A request is sent once, whatever becomes of it, but for
+ * one that meets the end of an idle connection; see `UpstreamExchange`. Redirects are not followed. Disposing it closes all.
  */
 export class UpstreamClient implements AsyncDisposable {
-  readonly #maxMs: number;
+  readonly #limits: UpstreamLimits;
   readonly #metrics: AdapterMetrics;
   readonly #dispatcher: EnvHttpProxyAgent;
+  /** Each of one request that is sent again. */
+  readonly #fresh = new Set<EnvHttpProxyAgent>();
+  #isDisposed = false;
 
   constructor(limits: UpstreamLimits, metrics: AdapterMetrics) {
-    this.#maxMs = limits.maxStreamMs;
+    this.#limits = limits;
     this.#metrics = metrics;
     this.#dispatcher = createDispatcher(limits);
   }
 
   /** A request that can't be sent, and one after disposal, gives an exchange that has failed. */
   send({ account, method, path, headers, body = '', timeoutMs, signal, onHead }: UpstreamRequest): UpstreamExchange {
-    const exchange = new UpstreamExchange({ timeoutMs, maxMs: this.#maxMs, signal, onHead, metrics: this.#metrics });
-    if (exchange.isOver) return exchange;
     const { origin, basePath } = account;
-    this.#dispatcher.dispatch({ origin, path: basePath + path, method, ...toSend(headers, body) }, exchange);
+    const dispatch = (dispatcher: EnvHttpProxyAgent, to: UpstreamExchange) =>
+      dispatcher.dispatch({ origin, path: basePath + path, method, ...toSend(headers, body) }, to);
+    const sendAgain = (again: UpstreamExchange) => this.#onNewConnection((dispatcher) => dispatch(dispatcher, again));
+    const { maxStreamMs: maxMs } = this.#limits;
+    const exchange = new UpstreamExchange({ timeoutMs, maxMs, signal, onHead, sendAgain, metrics: this.#metrics });
+    if (!exchange.isOver) dispatch(this.#dispatcher, exchange);
     return exchange;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#dispatcher.destroy();
+    this.#isDisposed = true;
+    await Promise.all([this.#dispatcher, ...this.#fresh].map((dispatcher) => dispatcher.destroy()));
+  }
+
+  /** Those of the pool that are idle may be closed by the provider as well. The new one ends with its answer. */
+  #onNewConnection(dispatch: (dispatcher: EnvHttpProxyAgent) => void): void {
+    const fresh = createDispatcher(this.#limits);
+    this.#fresh.add(fresh);
+    dispatch(fresh);
+    const ended = this.#isDisposed ? fresh.destroy() : fresh.close();
+    void ended.finally(() => this.#fresh.delete(fresh));
   }
 }
 
@@ -85,7 +102,8 @@ function createDispatcher({ connectTimeoutMs, http2, proxies }: UpstreamLimits):
     requestTls: tls,
     factory: (origin, options: Pool.Options) => {
       const connect = typeof options.connect === 'function' ? options.connect : connectDirectly;
-      return new Pool(origin, { ...poolOptions, ...options, connect: failingOnReset(connect) });
+      const factory = (to: URL | string, ofClient: Client.Options) => new Connection(to, ofClient);
+      return new Pool(origin, { ...poolOptions, ...options, factory, connect: failingOnReset(connect) });
     },
     // To the proxy itself: how long it may take to open a tunnel.
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: connectTimeoutMs }),

@@ -263,12 +263,75 @@ describe('a connection', () => {
     }
   });
 
-  it.each(['GET', 'POST'] as const)('that is lost as a request goes out on it breaks that off: %s', async (method) => {
+  /** One that has served a request, and is free for another. */
+  const used = async () => {
     await answered();
-    server.onData = (socket) => socket.resetAndDestroy();
-    expect((await answered({ path: '/lost', method, body: '' })).error?.kind).toBe('network');
-    await passed(30);
-    expect(received().split('/lost')).toHaveLength(2);
+    await nextTick();
+  };
+
+  describe.each(['GET', 'POST'] as const)('that is lost as a request goes out on it: %s', (method) => {
+    const lost = { path: '/lost', method, body: '' };
+    const timesReceived = () => received().split('/lost').length - 1;
+
+    it.each(['end', 'resetAndDestroy'] as const)('has it sent once more, on a new one (%s)', async (leave) => {
+      for (let rounds = 1; rounds <= 5; rounds++) {
+        await used();
+        const open = server.sockets.length;
+        server.onData = (socket) => {
+          if (server.sockets.indexOf(socket) < open) socket[leave]();
+          else socket.write(short);
+        };
+        expect(await answered(lost)).toMatchObject({ status: 200, body: 'hi', error: undefined });
+        expect(server.sockets).toHaveLength(open + 1);
+        server.onData = answering(short);
+      }
+    });
+
+    it('breaks it off when the new one is lost too', async () => {
+      await used();
+      server.onData = (socket) => socket.resetAndDestroy();
+      expect((await answered(lost)).error?.kind).toBe('network');
+      await passed(30);
+      expect(timesReceived()).toBe(2);
+    });
+
+    it('breaks it off when it had served nothing before, as on every new one', async () => {
+      server.onData = (socket) => socket.end();
+      expect((await answered(lost)).error?.kind).toBe('network');
+      expect(timesReceived()).toBe(1);
+    });
+
+    it('breaks it off once a byte of the answer has come', async () => {
+      await used();
+      server.onData = async (socket) => {
+        socket.write('H');
+        await passed(20);
+        socket.end();
+      };
+      expect((await answered(lost)).error?.kind).toBe('network');
+      expect(timesReceived()).toBe(1);
+    });
+
+    it('does not have it sent again when it was given up', async () => {
+      await used();
+      server.onData = () => undefined;
+      const exchange = send(lost);
+      await expect.poll(timesReceived).toBe(1);
+      exchange[Symbol.dispose]();
+      await expect.poll(() => server.open()).toBe(0);
+      expect(timesReceived()).toBe(1);
+    });
+  });
+
+  it('that is lost has a large body sent whole once more', async () => {
+    await used();
+    const body = [Buffer.alloc(300_000, 'a'), Buffer.alloc(300_000, 'b')];
+    server.onData = (socket, all) => {
+      if (socket === server.sockets[0]) socket.resetAndDestroy();
+      else if (all.length > 600_000) socket.write(short);
+    };
+    expect(await answered({ body })).toMatchObject({ body: 'hi', error: undefined });
+    expect(server.received[1]?.endsWith('a'.repeat(300_000) + 'b'.repeat(300_000))).toBe(true);
   });
 
   it('does not keep the process alive while it is not used', async () => {

@@ -1,5 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { AdapterMetrics } from '../metrics.ts';
+import type { ConnectionHandler, ServedConnection } from './connection.ts';
+import { decodedFor } from './decoded-body.ts';
 
 export interface UpstreamHead {
   readonly status: number;
@@ -16,6 +18,8 @@ export interface ExchangeOptions {
   readonly signal: AbortSignal | undefined;
   /** Called when the head of the answer comes, with how long that took. */
   readonly onHead?: ((afterMs: number) => void) | undefined;
+  /** Sends the request once more, on a new connection. */
+  readonly sendAgain: (exchange: UpstreamExchange) => void;
   readonly metrics: AdapterMetrics;
 }
 
@@ -23,12 +27,16 @@ export interface ExchangeOptions {
  * One request to a provider and its answer, which is read by waiting for it. Bytes that are not read yet are kept up to a
  * bound; then the socket is paused, so that a slow reader slows the provider down and memory stays flat.
  *
- * Time is limited while the reader waits: the time in which it does not read is its own, not the provider's. A limit that
+ * A provider may close a connection that is idle just as a request goes out on it. An exchange on a connection that has served others,
+ * which ends before any byte of an answer, is begun anew on another one: once, and its reader does not notice.
+ * @see https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1
+ *
+ * Encoded answers are decoded. Time is limited while the reader waits: the time in which it does not read is its own, not the provider's. A limit that
  * passes, the signal or disposing it closes the connection at once, and every method throws UpstreamError from then on.
  *
  * It is itself what undici calls with the answer: the methods that begin with `on` are for that.
  */
-export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable {
+export class UpstreamExchange implements ConnectionHandler, Disposable {
   readonly #metrics: AdapterMetrics;
   readonly #signal: AbortSignal | undefined;
   readonly #onHead: ExchangeOptions['onHead'];
@@ -38,6 +46,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
   /** Limits each wait in place of the deadline. */
   #silenceMs: number | undefined;
   #controller: Dispatcher.DispatchController | undefined;
+  #connection: ServedConnection | undefined;
+  /** Undefined once the request can't be sent again, or was. */
+  #sendAgain: ExchangeOptions['sendAgain'] | undefined;
+  #hasAnswerBegun = false;
+  /** Takes an encoded answer, and hands back the decoded one. */
+  #decoder: Dispatcher.DispatchHandler | undefined;
   #head: UpstreamHead | undefined;
   #chunks: Buffer[] = [];
   #chunkBytes = 0;
@@ -46,10 +60,11 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
   #isReleased = false;
   #wake: (() => void) | undefined;
 
-  constructor({ timeoutMs, maxMs, signal, onHead, metrics }: ExchangeOptions) {
+  constructor({ timeoutMs, maxMs, signal, onHead, sendAgain, metrics }: ExchangeOptions) {
     this.#metrics = metrics;
     this.#signal = signal;
     this.#onHead = onHead;
+    this.#sendAgain = sendAgain;
     this.#deadlineMs = this.#startedMs + timeoutMs;
     // Beyond this it is not the provider that took so long.
     this.#lastTimer = setTimeout(() => this.#abort('cancelled', `It lasted longer than ${maxMs} ms.`), maxMs);
@@ -120,21 +135,37 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
     if (!this.#isReleased) this.#cancel();
   }
 
+  onConnection(connection: ServedConnection): void {
+    this.#connection = connection;
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    // On a new connection the request itself, or what came of it, ended that.
+    if (this.#decoder === undefined && (this.#connection?.served ?? 0) === 0) this.#sendAgain = undefined;
     // It was given up while there was no connection.
     if (this.#isOver) controller.abort(this.#failure());
     this.#wakeReader();
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHeaders): void {
+  onResponseStarted(): void {
+    this.#hasAnswerBegun = true;
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHeaders): void {
     if (status < 200) return;
+    if (headers['content-encoding'] !== undefined && this.#decoder === undefined) {
+      this.#decoder = decodedFor(this);
+      this.#decoder.onRequestStart?.(controller, {});
+      return this.#decoder.onResponseStart?.(controller, status, headers);
+    }
     this.#onHead?.(performance.now() - this.#startedMs);
     this.#head = { status, headers: joined(headers) };
     this.#wakeReader();
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isEncoded(controller)) return this.#decoder?.onResponseData?.(controller, chunk);
     if (this.#isReleased) return;
     this.#chunks.push(chunk);
     this.#chunkBytes += chunk.length;
@@ -142,12 +173,27 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
     this.#wakeReader();
   }
 
-  onResponseEnd(): void {
+  onResponseEnd(controller: Dispatcher.DispatchController, trailers: IncomingHeaders): void {
+    if (this.#isEncoded(controller)) return this.#decoder?.onResponseEnd?.(controller, trailers);
+    if (this.#connection !== undefined) this.#connection.served += 1;
     this.#close();
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#close(toUpstreamError(error));
+  onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isEncoded(controller)) return this.#decoder?.onResponseError?.(controller, error);
+    const sendAgain = this.#sendAgain;
+    this.#sendAgain = undefined;
+    if (this.#isOver || this.#hasAnswerBegun || sendAgain === undefined || !isConnectionEnd(error)) {
+      return this.#close(toUpstreamError(error));
+    }
+    this.#controller = undefined;
+    this.#metrics.requestResent();
+    sendAgain(this);
+  }
+
+  /** What undici says of an encoded answer goes to its decoder, which has a controller of its own. */
+  #isEncoded(controller: Dispatcher.DispatchController): boolean {
+    return this.#decoder !== undefined && controller !== this.#controller;
   }
 
   readonly #cancel = (): void => this.#abort('cancelled', 'The request was given up.');
@@ -247,6 +293,18 @@ function joined(headers: IncomingHeaders): UpstreamHead['headers'] {
   }
   return result;
 }
+
+/** In undici's words and those of the operating system. Of HTTP/2 the provider may have announced it. */
+function isConnectionEnd(error: Error & { readonly code?: string }): boolean {
+  return connectionEnds.has(error.code);
+}
+
+const connectionEnds: ReadonlySet<string | undefined> = new Set([
+  'UND_ERR_SOCKET',
+  'UND_ERR_INFO',
+  'EPIPE',
+  'ECONNRESET',
+]);
 
 function toUpstreamError(error: Error & { readonly code?: string }): UpstreamError {
   return error.code === 'UND_ERR_CONNECT_TIMEOUT' || error.code === 'UND_ERR_HEADERS_TIMEOUT'
