@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { create } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
@@ -162,6 +162,27 @@ describe('the head of an answer', () => {
   });
 });
 
+const encoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+  zstd: zstdCompressSync,
+  'gzip, br': (bytes) => brotliCompressSync(gzipSync(bytes)),
+};
+const encoded = (encoding: string, text: string) => encoders[encoding]?.(Buffer.from(text));
+
+describe('an answer that comes encoded, though that was not asked for', () => {
+  it.each(Object.keys(encoders))('is read as it was before: %s', async (encoding) => {
+    const headers = { 'content-type': 'text/event-stream', 'content-encoding': encoding };
+    adapter.provider.answer = (response) =>
+      response.writeHead(200, headers).end(encoded(encoding, event.text('Hi') + event.done));
+    const frames = await framesOf();
+    expect(frames.map(({ body = '' }) => body).join('')).toContain('"Hi"');
+    expect(frames.at(-1)?.result).toBe('SUCCEEDED');
+    expect(adapter.provider.calls.at(-1)?.headers['accept-encoding']).toBe('identity');
+  });
+});
+
 describe('the provider’s own error answer', () => {
   const refusal = '{"error":{"message":"The provider’s words."}}';
   const refuse = (status: number, body = refusal) => {
@@ -185,6 +206,25 @@ describe('the provider’s own error answer', () => {
     adapter.provider.answer = (response) => response.writeHead(500).end('x'.repeat(100_000));
     const answer = await passedOn(Dialect.MESSAGES);
     expect([answer?.contentType, answer?.body.length]).toEqual(['', 64 * 1024]);
+  });
+
+  it.each(Object.keys(encoders))('goes along decoded, also to its 64 KiB, when it is encoded: %s', async (encoding) => {
+    for (const body of [refusal, 'x'.repeat(1_000_000)]) {
+      adapter.provider.answer = (response) =>
+        response.writeHead(422, { 'content-encoding': encoding }).end(encoded(encoding, body));
+      const answer = await passedOn(Dialect.MESSAGES);
+      expect(Buffer.from(answer?.body ?? []).toString()).toBe(body.slice(0, 64 * 1024));
+    }
+  });
+
+  it.each([
+    ['is not known', 'compress', refusal],
+    ['is not what its header says', 'gzip', refusal],
+  ])('stays here when its encoding %s', async (_what, encoding, body) => {
+    adapter.provider.answer = (response) => response.writeHead(422, { 'content-encoding': encoding }).end(body);
+    const answer = await passedOn(Dialect.MESSAGES);
+    expect(Buffer.from(answer?.body ?? []).toString()).toBe('');
+    expect(received.at(-1)?.outcome?.attempt?.upstreamStatus).toBe(422);
   });
 
   it('stays here when it refuses the credential', async () => {
@@ -281,10 +321,17 @@ describe('a failure before the first content', () => {
     expect(await framesOf()).toEqual([{ result: 'NETWORK_ERROR', error: 'providers_unavailable' }]);
   });
 
-  it('is an answer that comes compressed, though that was not asked for', async () => {
-    const headers = { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' };
-    adapter.provider.answer = (response) => response.writeHead(200, headers).end(gzipSync(event.done));
+  it('is an answer in an encoding that is not known', async () => {
+    const headers = { 'content-type': 'text/event-stream', 'content-encoding': 'compress' };
+    adapter.provider.answer = (response) => response.writeHead(200, headers).end(event.done);
     expect(await framesOf()).toEqual([{ result: 'NETWORK_ERROR', error: 'providers_unavailable' }]);
+  });
+
+  it('is an answer whose encoding breaks', async () => {
+    const headers = { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' };
+    adapter.provider.answer = (response) =>
+      response.writeHead(200, headers).end(gzipSync(event.text('Hi') + event.done).subarray(0, -12));
+    expect((await framesOf()).at(-1)).toMatchObject({ result: 'SERVER_ERROR', error: 'providers_unavailable' });
   });
 
   it('is JSON in place of a stream, as the reader takes it', async () => {

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { GatewayError } from '@gateway/errors';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { CallOptions } from '@gateway/rpc';
@@ -51,6 +52,12 @@ describe('countTokens', () => {
     const [call] = adapter.provider.calls;
     expect(call).toMatchObject({ method: 'POST', url: '/base/count', body: '{}' });
     expect(call?.headers).toMatchObject({ accept: 'application/json', 'x-format-version': '7' });
+  });
+
+  it('is read when it comes encoded', async () => {
+    adapter = await startAdapter({}, countingFormat);
+    adapter.provider.answer = (response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('17'));
+    expect(await count()).toMatchObject({ inputTokens: 17n, result: 'SUCCEEDED' });
   });
 
   it('is refused by a format that has none', async () => {

@@ -1,9 +1,11 @@
 import { setImmediate as nextTick, setTimeout as passed } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startFullListener } from '../__fixtures__/full-listener.ts';
 import { answering, type RawServer, startRawServer } from '../__fixtures__/raw-server.ts';
 import { createUpstream, type RecordedAnswer, record, requestTo } from '../__fixtures__/upstream-under-test.ts';
 import type { UpstreamClient, UpstreamRequest } from './upstream-client.ts';
+import { readBody } from './upstream-exchange.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\n';
 const short = `${ok}content-length: 2\r\n\r\nhi`;
@@ -170,6 +172,22 @@ describe('an answer', () => {
       size += bytes;
     }
     expect(size).toBe(total);
+  });
+
+  it('that decodes to far more than was sent is decoded as it is read, and no further', async () => {
+    const bomb = gzipSync(Buffer.alloc(256 * 1024 * 1024), { level: 9 });
+    server.onData = (socket) => {
+      socket.write(`${ok}content-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`);
+      socket.write(bomb);
+    };
+    const exchange = send();
+    expect((await exchange.head()).headers).not.toHaveProperty('content-encoding');
+    await passed(100);
+    const [first = []] = [await exchange.read()];
+    expect(first.reduce((sum, { length }) => sum + length, 0)).toBeLessThanOrEqual(256 * 1024);
+    expect(await readBody(exchange, 64 * 1024)).toHaveLength(64 * 1024);
+    exchange[Symbol.dispose]();
+    await expect.poll(() => server.open()).toBe(0);
   });
 
   it.each([

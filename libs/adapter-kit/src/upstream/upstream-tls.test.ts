@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createSecureServer } from 'node:http2';
+import { createSecureServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -90,6 +90,38 @@ describe('HTTP/2', () => {
     await using client = createUpstream({ http2 });
     const answers = await Promise.all([answered(client, origin), answered(client, origin)]);
     for (const { body, error } of answers) expect([body, error]).toEqual([`${version} {}`, undefined]);
+    secure.close();
+  });
+
+  it.each(['GOAWAY', 'a reset'])('has a request sent again that meets the end of a session: %s', async (what) => {
+    server = await startRawServer();
+    const sessions: ServerHttp2Session[] = [];
+    const answer = (stream: ServerHttp2Stream) => {
+      stream.respond({ ':status': 200 });
+      stream.end('hi');
+    };
+    const secure = createSecureServer({ ...selfSigned });
+    secure.on('session', (session) => {
+      sessions.push(session);
+      session.on('error', () => undefined);
+      let streams = 0;
+      session.on('stream', (stream) => {
+        stream.on('error', () => undefined);
+        streams += 1;
+        if (streams === 1 || sessions.length > 1) answer(stream);
+        else if (what === 'GOAWAY') session.goaway(0, 1);
+        else session.destroy();
+      });
+    });
+    await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve));
+    const origin = `https://localhost:${(secure.address() as AddressInfo).port}`;
+    trustServer();
+    await using client = createUpstream({ http2: true });
+    for (let requests = 0; requests < 2; requests++) {
+      expect(await answered(client, origin)).toMatchObject({ status: 200, body: 'hi', error: undefined });
+    }
+    expect(sessions).toHaveLength(2);
+    for (const session of sessions) session.destroy();
     secure.close();
   });
 });

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { type OAuthCredential, type Proxies, Secret } from '@gateway/config';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -55,6 +56,20 @@ describe('a request for tokens', () => {
       plain,
       { ...plain, client_secret: 'cs', scope: 'a b' },
     ]);
+  });
+
+  it('reads an answer that comes encoded, and no more of it than any other', async () => {
+    const gzip = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+    const answers = [
+      (response: ServerResponse) =>
+        response.writeHead(200, gzip).end(gzipSync(JSON.stringify({ access_token: 'at', expires_in: 1 }))),
+      (response: ServerResponse) =>
+        response.writeHead(400, gzip).end(gzipSync(JSON.stringify({ error: 'invalid_grant' }))),
+      (response: ServerResponse) =>
+        response.writeHead(200, gzip).end(gzipSync(JSON.stringify({ access_token: 'a'.repeat(1_000_000) }))),
+    ];
+    const { ask } = await endpointThat((response) => answers.shift()?.(response));
+    expect([(await ask()).kind, (await ask()).kind, (await ask()).kind]).toEqual(['tokens', 'invalid_grant', 'failed']);
   });
 
   it('follows no redirect, which would take the refresh token with it', async () => {

@@ -1,7 +1,7 @@
 import type { OAuthCredential, Proxies, Secret } from '@gateway/config';
 import { parseJson } from '@gateway/json';
 import type { Clock } from '@gateway/time';
-import { EnvHttpProxyAgent, request } from 'undici';
+import { EnvHttpProxyAgent, interceptors, request } from 'undici';
 import { z } from 'zod';
 import { secretText } from './encryption.ts';
 
@@ -28,7 +28,10 @@ export type TokenEndpoint = (credential: OAuthCredential, refreshToken: Secret) 
 
 /** @see https://www.rfc-editor.org/rfc/rfc6749#section-6 */
 export function tokenEndpoint(proxies: Proxies, timeoutMs: number, clock: Clock): TokenEndpoint {
-  const dispatcher = new EnvHttpProxyAgent({ ...proxies, maxResponseSize: maxAnswerBytes, pipelining: 0 });
+  // Each request has a connection of its own: none meets the end of one that was idle.
+  const connections = new EnvHttpProxyAgent({ ...proxies, maxResponseSize: maxAnswerBytes, pipelining: 0 });
+  const decompress = interceptors.decompress({ skipErrorResponses: false, maxSize: maxAnswerBytes });
+  const dispatcher = connections.compose(decompress);
   return async (credential, refreshToken) => {
     const askedAtMs = clock.nowMs();
     try {
@@ -36,7 +39,11 @@ export function tokenEndpoint(proxies: Proxies, timeoutMs: number, clock: Clock)
       const { statusCode, headers, body } = await request(credential.tokenUrl, {
         dispatcher,
         method: 'POST',
-        headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded' },
+        headers: {
+          accept: 'application/json',
+          'accept-encoding': 'identity',
+          'content-type': 'application/x-www-form-urlencoded',
+        },
         body: formOf(credential, refreshToken).toString(),
         // Not ended by the end of a caller or of the broker: the answer to a question that was asked must be kept.
         signal: AbortSignal.timeout(timeoutMs),
