@@ -8,15 +8,20 @@ export interface RoadRequest {
   readonly model: string;
   readonly text?: string;
   readonly session?: string;
+  /** Of a Messages request. */
+  readonly beta?: string;
 }
 
 /** Asks for an answer, streamed where that can be had, and reads all of it. */
 export function ask(
   gateway: Topology,
   token: string,
-  { road, model, text = 'hello', session }: RoadRequest,
+  { road, model, text = 'hello', session, beta }: RoadRequest,
 ): Promise<ChatAnswer> {
-  const headers: Record<string, string> = session === undefined ? {} : { 'session-id': session };
+  const headers: Record<string, string> = {
+    ...(session !== undefined && { 'session-id': session }),
+    ...(beta !== undefined && { 'anthropic-beta': beta }),
+  };
   switch (road) {
     case 'responses':
       return relay(gateway, token, { path: '/v1/responses', body: responsesBody(model, text), headers });

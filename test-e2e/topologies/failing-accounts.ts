@@ -30,14 +30,39 @@ export function refusedAccounts(road: Road | 'count-tokens', refusal: Refusal): 
   return accountsOf(counts ? 'messages' : road, `refused-${refusal}${counts ? '-counting' : ''}`, 'ab');
 }
 
+/** What providers say of a model, a feature or an account in other words than those of a refusal. */
+export const lacks = ['not-found', 'gone', 'unsupported', 'nowhere', 'credit', 'feature', 'no-feature'] as const;
+export type LackKind = (typeof lacks)[number];
+
+/** Two accounts of which one lacks something, or both. */
+export function lackingAccounts(road: Road | 'count-tokens', lack: LackKind): FailingAccounts {
+  const counts = road === 'count-tokens';
+  return accountsOf(counts ? 'messages' : road, `lacks-${lack}${counts ? '-counting' : ''}`, 'ab');
+}
+
+/** Two accounts that are asked what no provider can do, or whose errors come encoded. */
+export const faultyRequests = ['wrong', 'encoded', 'limited-encoded'] as const;
+export function askedWrongly(road: Road, what: (typeof faultyRequests)[number]): FailingAccounts {
+  return accountsOf(road, `asked-${what}`, 'ab');
+}
+
+/** A single account whose provider closes connections that it has answered on. */
+export function closingAccount(road: Road): FailingAccounts {
+  return accountsOf(road, 'closing', 'a');
+}
+
 /** A single account that fails for a while. */
 export const failingForAWhile = accountsOf('chat-messages', 'fails-for-a-while', 'a');
 
 const all: readonly FailingAccounts[] = roads.flatMap((road) => [
   ...breaks.map((what) => breakingAccounts(road, what)),
   ...refusals.map((refusal) => refusedAccounts(road, refusal)),
+  ...lacks.map((lack) => lackingAccounts(road, lack)),
+  ...faultyRequests.map((what) => askedWrongly(road, what)),
+  closingAccount(road),
   ...(road === 'chat-messages' ? [failingForAWhile] : []),
   ...(road === 'messages' ? refusals.map((refusal) => refusedAccounts('count-tokens', refusal)) : []),
+  ...(road === 'messages' ? lacks.map((lack) => lackingAccounts('count-tokens', lack)) : []),
 ]);
 
 /** Pools of one test each, with a class of the same name. */

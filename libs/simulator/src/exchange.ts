@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { type Answer, type ProviderError, type ProviderFormat, ProviderRefusal } from './provider-format.ts';
 import type { BilledTokens, RequestRecord } from './record.ts';
 
@@ -9,6 +11,8 @@ export class Exchange {
   readonly response: ServerResponse;
   readonly format: ProviderFormat;
   readonly record: RequestRecord;
+  /** True when its connection has carried another request before. */
+  readonly isReused: boolean;
   readonly #abort = new AbortController();
 
   constructor(request: IncomingMessage, response: ServerResponse, format: ProviderFormat, record: RequestRecord) {
@@ -16,6 +20,8 @@ export class Exchange {
     this.response = response;
     this.format = format;
     this.record = record;
+    this.isReused = usedSockets.has(request.socket);
+    usedSockets.add(request.socket);
     response.on('close', () => this.#onClose());
     // A connection that breaks is noticed by its closing; the error itself says nothing more.
     response.on('error', () => {});
@@ -41,6 +47,20 @@ export class Exchange {
     await this.sendJson(error.status, this.format.errorBody(error, this.record.state.requestId), headers);
   }
 
+  /** A text as it is, anything else as JSON, encoded so. */
+  async sendEncoded(
+    status: number,
+    body: unknown,
+    encoding: keyof typeof encoders,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
+    const bytes = encoders[encoding](typeof body === 'string' ? body : JSON.stringify(body ?? {}));
+    const encoded = { 'content-encoding': encoding, 'content-length': `${bytes.length}` };
+    this.start(status, { 'content-type': 'application/json', ...encoded, ...headers });
+    this.record.sending();
+    await this.finish(bytes);
+  }
+
   async send(status: number, body: string, headers: Readonly<Record<string, string>>): Promise<void> {
     this.start(status, { 'content-length': `${Buffer.byteLength(body)}`, ...headers });
     this.record.sending();
@@ -48,7 +68,7 @@ export class Exchange {
   }
 
   /** Ends the answer and waits until the connection has taken all of it. */
-  async finish(body?: string): Promise<void> {
+  async finish(body?: string | Buffer): Promise<void> {
     this.signal.throwIfAborted();
     const finished = once(this.response, 'finish', { signal: this.signal });
     this.response.end(body);
@@ -70,6 +90,14 @@ export class Exchange {
     return this.untilAborted();
   }
 
+  /** Closes the connection in good order, without a byte. */
+  async close(): Promise<never> {
+    this.record.sending();
+    this.record.end('faulted');
+    this.response.socket?.end();
+    return this.untilAborted();
+  }
+
   /** Never ends well: it waits for the connection to close. */
   async untilAborted(): Promise<never> {
     if (!this.signal.aborted) await once(this.signal, 'abort');
@@ -83,6 +111,10 @@ export class Exchange {
     this.#abort.abort();
   }
 }
+
+const usedSockets = new WeakSet<Socket>();
+
+const encoders = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync } as const;
 
 /**
  * Reads a request body whole.

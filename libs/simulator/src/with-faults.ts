@@ -25,7 +25,8 @@ export async function withFaults<Result>(
   state.model = model ?? null;
   state.stream = body.stream === true;
   const { path, stream } = state;
-  const faults = provider.faults.match({ account: state.account ?? '', path, model, stream });
+  const { isReused } = exchange;
+  const faults = provider.faults.match({ account: state.account ?? '', path, model, stream, isReused });
   const ending = faults.ending && duringStream(faults.ending);
   if (faults.ending !== undefined && ending === undefined) {
     await begin(exchange, faults);
@@ -46,6 +47,7 @@ async function begin({ record, signal }: Exchange, { consume, ending, kinds, del
 /** Leaves nothing of the answer, not even its status. */
 async function replaceAnswer(provider: Provider, exchange: Exchange, fault: EndingFault): Promise<undefined> {
   if (fault.kind === 'reset') return exchange.reset();
+  if (fault.kind === 'close_reused') return exchange.close();
   if (fault.kind === 'stall') return exchange.untilAborted();
   if (fault.kind === 'preset') {
     const { resetAtMs, preset } = fault;
@@ -54,8 +56,9 @@ async function replaceAnswer(provider: Provider, exchange: Exchange, fault: Endi
     else await exchange.send(answer.error.status, answer.html, { 'content-type': 'text/html', ...answer.headers });
   }
   if (fault.kind === 'status') {
-    const { status, headers, body } = fault;
-    if (body === undefined) await exchange.sendError({ status, message: `Simulated: status ${status}.` }, headers);
+    const { status, headers, body, encoding } = fault;
+    if (encoding !== undefined) await exchange.sendEncoded(status, body, encoding, headers);
+    else if (body === undefined) await exchange.sendError({ status, message: `Simulated: status ${status}.` }, headers);
     else if (typeof body === 'string') await exchange.send(status, body, { 'content-type': 'text/plain', ...headers });
     else await exchange.sendJson(status, body, headers);
   }

@@ -8,6 +8,8 @@ export interface FaultTarget {
   readonly path: string;
   readonly model: string | undefined;
   readonly stream: boolean;
+  /** True when its connection has carried another one before. */
+  readonly isReused?: boolean;
 }
 
 /** A fault in force, as the control interface shows it. */
@@ -40,7 +42,7 @@ export interface MatchedFaults {
 
 type TimedFault = Fault | TimedPreset;
 export type EndingFault = Exclude<TimedFault, { kind: (typeof changingKinds)[number] }>;
-export type StreamFault = Exclude<EndingFault, { kind: 'status' | 'preset' }>;
+export type StreamFault = Exclude<EndingFault, { kind: 'status' | 'preset' | 'close_reused' }>;
 
 interface Entry extends ActiveFault {
   readonly fault: TimedFault;
@@ -140,7 +142,7 @@ function isEnding(fault: TimedFault): fault is EndingFault {
 
 /** The fault, if it comes while the answer is streamed; undefined when it takes the place of the whole answer. */
 export function duringStream(fault: EndingFault): StreamFault | undefined {
-  if (fault.kind === 'preset' || fault.kind === 'status') return undefined;
+  if (fault.kind === 'preset' || fault.kind === 'status' || fault.kind === 'close_reused') return undefined;
   const isBefore = (fault.kind === 'reset' || fault.kind === 'stall') && fault.afterEvents === undefined;
   return isBefore ? undefined : fault;
 }
@@ -153,6 +155,7 @@ function fits({ script: { account, model, path }, fault }: Entry, target: FaultT
   if (account !== undefined && account !== target.account) return false;
   if (model !== undefined && model !== target.model) return false;
   if (path === undefined ? !generatingPaths.has(target.path) : path !== target.path) return false;
+  if (fault.kind === 'close_reused') return target.isReused === true;
   const needsStream = isEnding(fault) ? duringStream(fault) !== undefined : changesOfStreams.has(fault.kind);
   return target.stream || !needsStream;
 }

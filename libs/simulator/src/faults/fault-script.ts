@@ -18,13 +18,16 @@ const faultSchema = z.discriminatedUnion('kind', [
     beforeFirstEventMs: milliseconds,
     betweenEventsMs: milliseconds,
   }),
-  /** Another status, headers and body instead of an answer. A body that is no text is sent as JSON. */
+  /** Another status, headers and body instead of an answer. A body that is no text is sent as JSON; `encoding` says how it is encoded. */
   z.strictObject({
     kind: z.literal('status'),
     status: z.int().min(200).max(599),
     headers: headers.optional(),
     body: z.unknown().optional(),
+    encoding: z.enum(['gzip', 'deflate', 'br', 'zstd']).optional(),
   }),
+  /** A connection that has carried a request before is closed without a byte, as an idle one may be; the first one is answered. */
+  z.strictObject({ kind: z.literal('close_reused') }),
   /** The connection is reset: without `afterEvents` before anything is sent. */
   z.strictObject({ kind: z.literal('reset'), afterEvents }),
   /** Nothing more is sent, and the connection stays open: without `afterEvents` not even the status. */

@@ -10,7 +10,7 @@ import type { Broker } from './broker.ts';
 import { obstacleText } from './explain-model.ts';
 import { type Asking, affinityIdOf, readCandidate } from './read-candidates.ts';
 import type { CandidateView, Chosen, Examination, Selection, SelectionRequest } from './select-account.ts';
-import { selectAccount } from './select-account.ts';
+import { askAllTheSame, selectAccount } from './select-account.ts';
 import { settleAttempt } from './settle-attempt.ts';
 
 type LeaseRequest = Omit<AcquireRequest, '$typeName' | 'requestId' | 'attempts' | 'formats'> & {
@@ -115,7 +115,10 @@ async function selectOneOf(broker: Broker, candidates: readonly Candidate[], ask
       const rules = configuration.settings;
       const selection = selectAccount({ ...asked, candidates: views, rules, nowMs: clock.nowMs(), random });
       // A later candidate is read only where the earlier ones have no account to spare.
-      if (selection?.kind === 'chosen' || (selection && views.length === candidates.length)) return selection;
+      if (selection?.kind === 'chosen') return selection;
+      if (selection !== undefined && views.length === candidates.length) {
+        return askAllTheSame(selection, { ...asked, random });
+      }
     }
   }
   throw new Error('All accounts were looked at: they decide.');

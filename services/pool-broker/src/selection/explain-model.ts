@@ -4,7 +4,7 @@ import type { Cooldown } from '../health/account-health.ts';
 import { errorAverageAt, type Obstacle } from '../health/eligibility.ts';
 import type { Broker } from './broker.ts';
 import { readCandidate } from './read-candidates.ts';
-import { type Selection, selectAccount } from './select-account.ts';
+import { askAllTheSame, type Selection, selectAccount } from './select-account.ts';
 
 /** Which account would serve a first request for a model now, and why not the others. Changes nothing. */
 export async function explainModel(broker: Broker, model: string, affinityKey: string) {
@@ -14,7 +14,8 @@ export async function explainModel(broker: Broker, model: string, affinityKey: s
   const candidates = await Promise.all(resolved.map((candidate) => readCandidate(broker, candidate, asking, 'all')));
   // Equals are drawn at random; the first of them stands for all.
   const first = { affinityKey, attempts: [], overtakenAt: [], rules, nowMs: broker.clock.nowMs(), random: () => 0 };
-  const selection = selectAccount({ ...first, candidates });
+  const found = selectAccount({ ...first, candidates });
+  const selection = found && askAllTheSame(found, first);
   return candidates.map((candidate) => {
     // Candidates after the chosen one are looked at as if they were alone.
     const examinations = selectAccount({ ...first, candidates: [candidate] })?.examinations ?? [];

@@ -6,7 +6,7 @@ import type { AttemptResult } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
 import type { AccountView } from '../health/eligibility.ts';
 import { noIncidents } from '../health/pool-health.ts';
-import { type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
+import { askAllTheSame, type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
 
 const nowMs = 1_000_000;
 const rules = sampleSettings;
@@ -49,7 +49,7 @@ function select(candidates: readonly CandidateView[], rest: Partial<SelectionReq
     ...rest,
   };
   const selection = selectAccount(request) ?? expect.fail('all accounts were looked at');
-  const { examinations, ...answer } = selection;
+  const { examinations, ...answer } = askAllTheSame(selection, request);
   return answer.kind === 'chosen' ? answer.view.account.name : answer;
 }
 

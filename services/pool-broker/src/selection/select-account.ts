@@ -85,19 +85,17 @@ export function selectAccount(request: SelectionRequest): Selection | undefined 
     if (candidate.sampled !== undefined && closed === undefined) return undefined;
   }
   if (request.candidates.some(({ sampled }) => sampled !== undefined)) return undefined;
-  const none = earliestReset(examinations);
-  const asked =
-    none.kind === 'unavailable' && none.lack !== undefined ? askAllTheSame(examinations, request) : undefined;
-  return asked ?? { ...none, examinations };
+  return { ...earliestReset(examinations), examinations };
 }
 
 /**
- * Where no account is known to have what the request wants, one is asked all the same, once: the answer is the provider's own, and an
- * account that has it by now is found at once.
+ * Where no account of all candidates is known to have what the request wants, one is asked all the same, once: the answer is the
+ * provider's own, and an account that has it by now is found at once.
  */
-function askAllTheSame(examinations: readonly Examination[], request: SelectionRequest): Selection | undefined {
-  const { attempts, random } = request;
-  if (attempts.some(({ outcome }) => isLack(outcome.result))) return undefined;
+export function askAllTheSame(selection: Selection, { attempts, random }: AskRequest): Selection {
+  const isLacked = selection.kind === 'unavailable' && selection.lack !== undefined;
+  if (!isLacked || attempts.some(({ outcome }) => isLack(outcome.result))) return selection;
+  const { examinations } = selection;
   for (const { candidate, examined } of examinations) {
     const askable = examined.filter(({ lacksOnly }) => lacksOnly === true);
     const found = askable[Math.floor(random() * askable.length)];
@@ -105,8 +103,10 @@ function askAllTheSame(examinations: readonly Examination[], request: SelectionR
     const reason = 'no account is known to have what is asked for';
     return { kind: 'chosen', candidate, view: found.view, reason, probe: false, poolProbe: false, examinations };
   }
-  return undefined;
+  return selection;
 }
+
+type AskRequest = Pick<SelectionRequest, 'attempts' | 'random'>;
 
 /** What keeps the request from every account of the pool. */
 function poolObstacle(
