@@ -5,7 +5,8 @@ import { ask, isWhole, providerPathOf } from '../client/roads.ts';
 import { issueToken } from '../client/tokens.ts';
 import { usageOf } from '../client/usage.ts';
 import { askedWrongly, closingAccount, roads } from '../topologies/failing-accounts.ts';
-import type { Topology } from '../topologies/topology.ts';
+import { gatewayctl } from '../topologies/gateway-process.ts';
+import { commandLineSettings, type Topology } from '../topologies/topology.ts';
 
 /** What is no fault of an account: a request that no provider can serve, an error that comes encoded, an idle connection that ends. */
 export function requestFaultsBehaviour(gateway: () => Topology): void {
@@ -53,19 +54,42 @@ export function requestFaultsBehaviour(gateway: () => Topology): void {
       expect([status, headers.get('content-encoding'), json]).toEqual([422, null, body]);
     });
 
-    it.each(roads)('is understood: a limit is one (%s)', async (road) => {
+    it.each(['responses', 'chat-responses'] as const)('is understood: a limit with its reset (%s)', async (road) => {
       const { model, credentials } = askedWrongly(road, 'limited-encoded');
-      const body = road.endsWith('responses')
-        ? { error: { type: 'usage_limit_reached', resets_in_seconds: 300 } }
-        : { type: 'error', error: { type: 'rate_limit_error', message: 'limited' } };
-      const headers = { 'retry-after': '300' };
+      const body = { error: { type: 'usage_limit_reached', resets_in_seconds: 300 } };
       for (const account of credentials) {
-        const fault = { kind: 'status', status: 429, headers, body, encoding: 'gzip' } as const;
-        gateway().simulator.faults.add({ account, fault });
+        gateway().simulator.faults.add({ account, fault: { kind: 'status', status: 429, body, encoding: 'gzip' } });
       }
-      const { status, headers: sent } = await ask(gateway(), token, { road, model });
+      const { status, headers } = await ask(gateway(), token, { road, model });
       expect(status).toBe(429);
-      expect(Number(sent.get('retry-after'))).toBeGreaterThan(200);
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(200);
+    });
+
+    it.each(['messages', 'chat-messages'] as const)('is understood: credit that is used up (%s)', async (road) => {
+      const { model, credentials } = askedWrongly(road, 'limited-encoded');
+      const [account] = credentials;
+      const error = { type: 'invalid_request_error', message: 'Your credit balance is too low.' };
+      const fault = { kind: 'status', status: 400, body: { type: 'error', error }, encoding: 'br' } as const;
+      gateway().simulator.faults.add({ account, fault });
+      for (let round = 0; round < 10; round++) {
+        expect((await ask(gateway(), token, { road, model })).status).toBe(200);
+      }
+    });
+  });
+
+  describe('gatewayctl pool status', () => {
+    it('says when a pool is paused, why and until when', async () => {
+      const { faults } = gateway().simulator;
+      const fault = { preset: 'rate_limited_retry_after', resetAfterSeconds: 300 } as const;
+      for (const letter of ['a', 'b']) faults.add({ account: `paused-${letter}`, fault });
+      expect((await chat(gateway(), token, { model: 'gateway/paused' })).status).toBe(429);
+      const env = commandLineSettings(gateway());
+      const { stdout } = await gatewayctl(['pool', 'status', 'paused'], env);
+      expect(stdout).toMatch(
+        /paused until \d{4}-[\d-]+T[\d:.]+Z: no account can be used; the first to return is limited/,
+      );
+      const { stdout: others } = await gatewayctl(['pool', 'status', 'backup'], env);
+      expect(others).not.toContain('paused');
     });
   });
 

@@ -1,3 +1,4 @@
 export * from './client-settings.ts';
+export * from './pool-pause-text.ts';
 export * from './request-text.ts';
 export * from './welcome.ts';

@@ -1,8 +1,8 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Severity } from '@gateway/proto/admin/v1/system_service_pb.js';
-import { AccountSchema, AccountState, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
-import { QuotaForecastSchema, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { AccountSchema, AccountState, AccountUse, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { PoolPauseSchema, QuotaForecastSchema, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { describe, expect, it } from 'vitest';
 import { attentionOf, type Situation } from './attention.ts';
 import type { CountedFigure } from './counted-figures.ts';
@@ -25,6 +25,7 @@ function attention(situation: Partial<Situation>) {
     history: counted({}),
     accounts: [],
     forecasts: [],
+    pauses: [],
     deadLetters: 0,
     longestCertificateSeconds: new Map([['10.0.0.1:9090', 90 * 86_400]]),
     ...situation,
@@ -89,6 +90,23 @@ describe('what needs a person', () => {
       'WARNING The pool p will be used up for opus-* in 40 minutes at the present rate. /pools/p',
     ]);
     expect(attention({ accounts, forecasts: [ends(61)] })).toEqual([]);
+  });
+
+  it('is a pool that is paused: why, and until when', () => {
+    const pause = (init: MessageInitShape<typeof PoolPauseSchema>) => create(PoolPauseSchema, { pool: 'p', ...init });
+    const cooling = account('a', AccountState.COOLING, { cooldowns: [{ until: inMinutes(20) }] });
+    const { SERVER_ERROR, OVERLOADED, NETWORK_ERROR } = AttemptResult;
+    expect(attention({ accounts: [cooling], pauses: [pause({ reason: SERVER_ERROR, until: inMinutes(1) })] })).toEqual([
+      'CRITICAL The pool p is paused for 60 seconds: no account can be used; the first to return had too many server errors in a row. /pools/p',
+    ]);
+    const accounts = [account('a', AccountState.AVAILABLE)];
+    const ofModel = { reason: OVERLOADED, wholePool: true, model: 'gpt-5.5', until: inMinutes(3) };
+    expect(
+      attention({ accounts, pauses: [pause(ofModel), pause({ reason: NETWORK_ERROR, wholePool: true })] }),
+    ).toEqual([
+      'CRITICAL The pool p is paused until one request gets through: the provider could not be reached. /pools/p',
+      'WARNING The pool p is paused for 3 minutes: the provider is overloaded for gpt-5.5. /pools/p',
+    ]);
   });
 
   it('is usage that comes late, and usage that is lost', () => {

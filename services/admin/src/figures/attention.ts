@@ -1,8 +1,9 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { pauseReason } from '@gateway/presentation';
 import { type Attention, AttentionSchema, Severity } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { type Account, AccountState, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
-import { type QuotaForecast, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { type PoolPause, type QuotaForecast, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { countOf } from './counted-figures.ts';
 import type { FigureHistory } from './figure-history.ts';
 import { maxOf } from './prometheus-text.ts';
@@ -15,6 +16,7 @@ export interface Situation {
   readonly history: Pick<FigureHistory, 'counted'>;
   readonly accounts: readonly Account[];
   readonly forecasts: readonly QuotaForecast[];
+  readonly pauses: readonly PoolPause[];
   /** Usage that could not be recorded and waits for a person. */
   readonly deadLetters: number;
   /** When the certificate of a replica that lasts longest was to expire, as long as this process sees it; by address. */
@@ -49,6 +51,7 @@ const rules: readonly ((situation: Situation) => readonly Finding[])[] = [
   lostUsage,
   failingRequests,
   degradedLimits,
+  pausedPools,
   poolsThatEnd,
   accountsOutOfService,
   lateUsage,
@@ -105,10 +108,26 @@ function degradedLimits({ replicas, history }: Situation): readonly Finding[] {
   return [{ urgent: true, text: 'Limits are estimated: the limiter or its Redis does not answer.' }];
 }
 
-function poolsThatEnd({ accounts, forecasts, nowMs, history }: Situation): readonly Finding[] {
+function pausedPools({ pauses, nowMs }: Situation): readonly Finding[] {
+  return pauses.map((pause) => {
+    const { pool, model, until } = pause;
+    const end = until === undefined ? 'until one request gets through' : `for ${duration(timestampMs(until) - nowMs)}`;
+    const text = `The pool ${pool} is paused ${end}: ${pauseReason(pause)}.`;
+    return { urgent: model === '', text, link: linkTo(pool) };
+  });
+}
+
+function linkTo(pool: string): string {
+  return `/pools/${encodeURIComponent(pool)}`;
+}
+
+/** One that is paused as a whole is said to be so already. */
+function poolsThatEnd({ accounts, forecasts, pauses, nowMs, history }: Situation): readonly Finding[] {
   const exhausted = history.counted('poolExhausted', minuteMs);
+  const paused = new Set(pauses.filter(({ model }) => model === '').map(({ pool }) => pool));
   return [...Map.groupBy(accounts, ({ pool }) => pool)].flatMap(([pool, all]): readonly Finding[] => {
-    const link = `/pools/${encodeURIComponent(pool)}`;
+    if (paused.has(pool)) return [];
+    const link = linkTo(pool);
     const free = all.filter(({ state }) => state === AccountState.AVAILABLE || state === AccountState.PROBING);
     if (free.length === 0) {
       const text = `The pool ${pool} has no account that can be used${firstFree(all, nowMs)}. Add one, or enable one.`;
@@ -145,7 +164,7 @@ function accountsOutOfService({ accounts }: Situation): readonly Finding[] {
   const out = accounts.filter(({ state, use }) => state === AccountState.DISABLED && use !== AccountUse.DISABLED);
   return out.map(({ id, pool, note }) => ({
     text: `The account ${id} is out of service: ${note.replace(/\.$/, '') || 'its provider takes no requests of it'}.`,
-    link: `/pools/${encodeURIComponent(pool)}`,
+    link: linkTo(pool),
   }));
 }
 

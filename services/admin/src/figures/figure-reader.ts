@@ -124,6 +124,7 @@ export class FigureReader {
       history: this.#history,
       accounts: pools?.accounts ?? [],
       forecasts: pools?.forecasts ?? [],
+      pauses: pools?.pauses ?? [],
       deadLetters: this.#deadLetters.count,
       longestCertificateSeconds: this.#longestCertificateSeconds,
     });

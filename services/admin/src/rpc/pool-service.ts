@@ -46,7 +46,7 @@ const everyMs = 1_000;
 /** One pool, or all. Without a time, so that it can be seen whether anything changed. */
 async function overviewOf({ peers }: AdminParts, wanted: string, signal: AbortSignal): Promise<PoolOverview> {
   const options = peerCall(signal);
-  const [{ pools }, { accounts, forecasts }, { file }] = await Promise.all([
+  const [{ pools }, { accounts, forecasts, pauses }, { file }] = await Promise.all([
     peers.broker.listPools({}, options),
     peers.broker.listAccounts({ pool: wanted }, options),
     peers.poolOperator.getGatewayFile({}, options),
@@ -58,6 +58,7 @@ async function overviewOf({ peers }: AdminParts, wanted: string, signal: AbortSi
       pool,
       accounts: accounts.filter((account) => account.pool === pool.name),
       forecasts: forecasts.filter((forecast) => forecast.pool === pool.name),
+      pauses: pauses.filter((pause) => pause.pool === pool.name),
     })),
     classes: (file?.classes ?? []).map(({ id, name, effort, candidates }) => ({ id, name, effort, candidates })),
   });

@@ -6,7 +6,8 @@ import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { SessionSchema, SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { type ReplicaSchema, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
-import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
+import { AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import type { PoolPauseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { readBuild } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
 import { CommandLine } from '../__fixtures__/command-line.ts';
@@ -21,6 +22,7 @@ interface World {
   readonly clockOffMs?: number;
   readonly status?: number;
   readonly isSignedIn?: boolean;
+  readonly pauses?: readonly MessageInitShape<typeof PoolPauseSchema>[];
 }
 
 function commandLine({
@@ -29,6 +31,7 @@ function commandLine({
   clockOffMs = 0,
   status = 200,
   isSignedIn = true,
+  pauses = [],
 }: World = {}) {
   const get = async () => {
     const answer = new IncomingMessage(new Socket());
@@ -50,7 +53,11 @@ function commandLine({
     });
     router.service(PoolService, {
       listPools: () => ({
-        overview: { pools: [{ pool: { name: 'responses' }, accounts: [{ state: AccountState.AVAILABLE }, {}] }] },
+        overview: {
+          pools: [
+            { pool: { name: 'responses' }, accounts: [{ state: AccountState.AVAILABLE }, {}], pauses: [...pauses] },
+          ],
+        },
       }),
     });
   };
@@ -95,6 +102,16 @@ describe('gatewayctl doctor', () => {
     expect(lines.join('\n')).toMatch(/! versions +replicas run 0\.0\.9 and .*\n +End the rollout/);
     expect(lines).toContain('✗ gateway       No limiter is ready.');
     expect(lines).toContain('! gateway       The ledger is behind.');
+  });
+
+  it('says that a pool is paused, why and until when', async () => {
+    const until = { seconds: 1_800_000_000n, nanos: 0 };
+    const pause = { reason: AttemptResult.NETWORK_ERROR, wholePool: true, until };
+    const { exitCode, lines } = await commandLine({ pauses: [pause] }).run('doctor');
+    expect(exitCode).toBe(1);
+    expect(lines.join('\n')).toMatch(
+      /! pools +responses is paused until 2027-01-15T08:00:00\.000Z: the provider could not be reached\n +It ends by itself/,
+    );
   });
 
   it('compares the clocks of all replicas, and looks at the disks of those that keep files', async () => {

@@ -14,6 +14,7 @@ import { documentOf, type OutputFlags, print, withOutput } from '../output/print
 import { type Color, colored } from '../output/table.ts';
 import { bytesText, durationText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
+import { pauseText } from './pool.ts';
 import { holderText } from './session.ts';
 
 /** What the doctor found of one thing. */
@@ -165,11 +166,17 @@ async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Find
     const remedy = 'Add one with gatewayctl account add, or in gateway.yaml.';
     return [warning('pools', 'there are no provider accounts', remedy)];
   }
-  return (overview?.pools ?? []).flatMap(({ pool, accounts }) => {
+  return (overview?.pools ?? []).flatMap(({ pool, accounts, pauses }) => {
     const free = accounts.filter(({ state }) => state === AccountState.AVAILABLE).length;
+    const paused = pauses.map((pause) => `${pool?.name} is ${pauseText(pause)}`);
+    // It ends by itself; gatewayctl pool status says how each account stands.
+    if (paused.length > 0) return paused.map((text) => warning('pools', text, pauseRemedy));
     return free === 0 ? [] : [fine('pools', `${pool?.name}: ${free} of ${accounts.length} accounts available`)];
   });
 }
+
+const pauseRemedy =
+  'It ends by itself. If it does not, look at gatewayctl pool status and at the status page of the provider.';
 
 /** Of the embedded gateway's folder, where it is on this machine. */
 async function diskOf(env: Environment): Promise<readonly Finding[]> {

@@ -1,4 +1,5 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { pauseReason } from '@gateway/presentation';
 import {
   type ExplainModelResponse,
   ExplainModelResponseSchema,
@@ -16,6 +17,7 @@ import {
 } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   type AccountExplanation,
+  type PoolPause,
   type QuotaForecast,
   QuotaOutlook,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -94,7 +96,7 @@ function overviewText({ pools }: PoolOverview, nowMs: number): string {
   return pools.map((status) => poolText(status, nowMs)).join('\n') || 'There are no pools.\n';
 }
 
-function poolText({ pool, accounts, forecasts }: PoolStatus, nowMs: number): string {
+function poolText({ pool, accounts, forecasts, pauses }: PoolStatus, nowMs: number): string {
   const available = accounts.filter((account) => account.state === AccountState.AVAILABLE).length;
   const silent = silentAccounts(accounts);
   const families = forecasts.filter(({ models }) => models !== '');
@@ -102,10 +104,18 @@ function poolText({ pool, accounts, forecasts }: PoolStatus, nowMs: number): str
   const head = `pool ${pool?.name}: ${available} of ${accounts.length} accounts available`;
   const lines = [
     available === 0 && accounts.length > 0 ? colored(head, 'red') : head,
+    ...pauses.map((pause) => colored(`  ${pauseText(pause)}`, 'red')),
     `  quotas: ${forecastText(whole, silent, nowMs)}`,
     ...families.map((family) => `  ${family.models}: ${forecastText(family, silent, nowMs)}`),
   ];
   return `${lines.join('\n')}\n${new Table(columnsAt(nowMs)).linesOf(accounts)}`;
+}
+
+/** "paused until 2026-11-26T15:51:00.000Z: the provider is overloaded" */
+export function pauseText(pause: PoolPause): string {
+  const end =
+    pause.until === undefined ? ', and one request finds out whether it still is' : ` until ${timeText(pause.until)}`;
+  return `paused${end}: ${pauseReason(pause)}`;
 }
 
 /** Accounts in service that have reported no quota: there is more in the pool than the estimates know. */
@@ -161,8 +171,9 @@ function quotaText({ name, models, usedFraction, resetsAt }: QuotaWindow, nowMs:
   return `${name}${of} ${percent(usedFraction)}${reset}`;
 }
 
-function cooldownText({ until, model, reason, givenByProvider }: Cooldown): string {
-  const scope = model === '' ? 'cools' : `cools for ${model}`;
+function cooldownText({ until, model, feature, reason, givenByProvider }: Cooldown): string {
+  const of = model || feature;
+  const scope = of === '' ? 'cools' : `cools for ${of}`;
   const end = until === undefined ? 'until further notice' : `until ${timeText(until)}`;
   return `${scope} ${end} after ${enumWord(AttemptResult, reason)}${givenByProvider ? ', as the provider said' : ''}`;
 }

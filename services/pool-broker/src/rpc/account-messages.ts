@@ -30,11 +30,16 @@ export function toAccountMessage(view: AccountView, nowMs: number, rules: PoolSe
     state: AccountState[stateOf(view, { nowMs, rules }).toUpperCase() as Uppercase<AccountStateName>],
     cooldowns: cooldowns.map(({ untilMs, model, feature = '', reason, givenByProvider }) => ({
       ...{ model, feature, givenByProvider, until: timestampFromMs(untilMs) },
-      reason: AttemptResult[reason.toUpperCase() as Uppercase<FailureResult>],
+      reason: resultOf(reason),
     })),
     maxInFlight: Number.isFinite(maxConcurrency) ? maxConcurrency : 0,
     windows: windowsAt(health, nowMs).map(toWindowMessage),
   };
+}
+
+export function resultOf(reason: FailureResult): AttemptResult {
+  // The contract has the same names.
+  return AttemptResult[reason.toUpperCase() as Uppercase<FailureResult>];
 }
 
 /** An account of the database that can't be used: so that it can be seen why, and removed. */

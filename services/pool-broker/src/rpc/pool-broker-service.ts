@@ -5,19 +5,21 @@ import { GatewayError } from '@gateway/errors';
 import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import {
   type PoolBrokerService,
+  type PoolPauseSchema,
   type QuotaForecastSchema,
   QuotaOutlook,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import { callerOfLease, cancelled, toAttempt } from '../accounts/attempt.ts';
 import { providerFormats } from '../catalog/catalog.ts';
+import { type PoolPause, pausesOf } from '../health/pool-pauses.ts';
 import { forecastsOf, type QuotaForecast } from '../health/quota-forecasts.ts';
 import { acquireLease } from '../selection/acquire-lease.ts';
 import type { Broker } from '../selection/broker.ts';
 import { explainModel } from '../selection/explain-model.ts';
 import { readAccounts } from '../selection/read-candidates.ts';
 import { settleAttempt } from '../selection/settle-attempt.ts';
-import { toAccountMessage, toRefusedMessage } from './account-messages.ts';
+import { resultOf, toAccountMessage, toRefusedMessage } from './account-messages.ts';
 
 /** What `gateway.pool.v1.PoolBrokerService` answers. See the contract for what each call is for. */
 export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerService> {
@@ -87,6 +89,8 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
     async listAccounts({ pool }) {
       const { accounts, settings } = configuration;
       const views = await readAccounts(broker, pool === '' ? accounts.all : accounts.ofPool(pool));
+      const names = configuration.gateway.pools.map(({ name }) => name).filter((name) => pool === '' || name === pool);
+      const pools = await Promise.all(names.map(async (name) => [name, await store.readPool(name)] as const));
       const nowMs = clock.nowMs();
       const used = views.map((view) => toAccountMessage(view, nowMs, settings));
       const ids = new Set(used.map(({ id }) => id));
@@ -94,6 +98,7 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       return {
         accounts: [...used, ...unused.filter((account) => pool === '' || account.pool === pool)],
         forecasts: forecastsOf(views, nowMs).map(toForecastMessage),
+        pauses: pausesOf(views, new Map(pools), nowMs).map(toPauseMessage),
       };
     },
 
@@ -116,6 +121,11 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
 /** Nothing for unspecified, and for formats of a newer contract. */
 function fromProviderFormat(format: ProviderFormat): readonly PoolFormat[] {
   return poolFormats.filter((each) => providerFormats[each] === format);
+}
+
+function toPauseMessage({ untilMs, reason, isWholePool, ...of }: PoolPause): MessageInitShape<typeof PoolPauseSchema> {
+  const until = untilMs === undefined ? undefined : timestampFromMs(untilMs);
+  return { ...of, until, wholePool: isWholePool, reason: resultOf(reason) };
 }
 
 function toForecastMessage({ exhaustion, ...of }: QuotaForecast): MessageInitShape<typeof QuotaForecastSchema> {

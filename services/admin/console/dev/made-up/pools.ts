@@ -59,6 +59,12 @@ function overview(only: string): MessageInitShape<typeof PoolOverviewSchema> {
       },
       accounts: messages(),
       forecasts: [{ pool: 'messages', outlook: QuotaOutlook.LASTS }],
+      pauses: [
+        {
+          ...{ pool: 'messages', model: 'claude-opus-4-8', wholePool: true },
+          ...{ reason: AttemptResult.OVERLOADED, until: inMinutes(1) },
+        },
+      ],
     },
     {
       pool: { name: 'research', format: ProviderFormat.RESPONSES, ownedBy: 'provider_c' },

@@ -2,7 +2,11 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { type AccountSchema, AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { type QuotaForecastSchema, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import {
+  type PoolPauseSchema,
+  type QuotaForecastSchema,
+  QuotaOutlook,
+} from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { CommandLine } from '../../__fixtures__/command-line.ts';
 
@@ -21,17 +25,19 @@ type Forecast = MessageInitShape<typeof QuotaForecastSchema>;
 
 interface Asked {
   readonly forecasts?: readonly Forecast[];
+  readonly pauses?: readonly MessageInitShape<typeof PoolPauseSchema>[];
   readonly args?: readonly string[];
 }
 
 type Accounts = readonly MessageInitShape<typeof AccountSchema>[];
 
-function commandLine(accounts: Accounts, forecasts: readonly Forecast[] = []) {
+function commandLine(accounts: Accounts, { forecasts = [], pauses = [] }: Asked = {}) {
   const asked: string[] = [];
   const pools = [...Map.groupBy(accounts, ({ pool = '' }) => pool)].map(([name, ofPool]) => ({
     pool: { name },
     accounts: [...ofPool],
     forecasts: forecasts.filter(({ pool }) => pool === name),
+    pauses: pauses.filter(({ pool }) => pool === name),
   }));
   const overview = { pools };
   const line = new CommandLine((router) =>
@@ -49,8 +55,8 @@ function commandLine(accounts: Accounts, forecasts: readonly Forecast[] = []) {
   return { line, asked };
 }
 
-async function printed(accounts: Accounts, { forecasts = [], args = [] }: Asked = {}) {
-  return await commandLine(accounts, forecasts).line.run('pool', 'status', ...args);
+async function printed(accounts: Accounts, asked: Asked = {}) {
+  return await commandLine(accounts, asked).line.run('pool', 'status', ...(asked.args ?? []));
 }
 
 const endsIn = (hours: number, window = '5h', models = ''): Forecast => ({
@@ -91,6 +97,26 @@ describe('gatewayctl pool status', () => {
     );
   });
 
+  it('says when a pool is paused, why and until when, though its accounts are available', async () => {
+    const { OVERLOADED, SERVER_ERROR } = AttemptResult;
+    const ofModel = { reason: OVERLOADED, wholePool: true, model: 'gpt-5.5', until: in_(1) };
+    const pauses = [ofModel, { reason: SERVER_ERROR }].map((pause) => ({ pool: 'responses', ...pause }));
+    const { lines } = await printed([busy], { pauses });
+    expect(lines.slice(0, 3)).toEqual([
+      'pool responses: 1 of 1 accounts available',
+      '  paused until 2026-11-21T13:00:00.000Z: the provider is overloaded for gpt-5.5',
+      '  paused, and one request finds out whether it still is: no account can be used; the first to return had too many server errors in a row',
+    ]);
+  });
+
+  it('names the feature that an account is passed over for', async () => {
+    const cooldown = { feature: 'context-1m-*', reason: AttemptResult.FEATURE_UNAVAILABLE, until: in_(1) };
+    const { lines } = await printed([{ ...busy, cooldowns: [cooldown] }]);
+    expect(lines.join('\n')).toContain(
+      'cools for context-1m-* until 2026-11-21T13:00:00.000Z after feature_unavailable',
+    );
+  });
+
   it('says when a pool is used up at the present rate, or that it is not, and that it may be more than is known', async () => {
     const { lines } = await printed([busy], { forecasts: [endsIn(2), endsIn(2 / 3, '5h_opus', 'opus-*')] });
     expect(lines[1]).toBe(
@@ -118,7 +144,7 @@ describe('gatewayctl pool status', () => {
       forecasts: [{ models: '', outlook: 'ends', endsAt: '2026-11-21T14:00:00.000Z', window: '5h' }],
     });
     expect(responses.accounts[0].cooldowns).toEqual([
-      { until: '2026-11-21T13:00:00.000Z', model: '', reason: 'rate_limited', givenByProvider: true },
+      { until: '2026-11-21T13:00:00.000Z', model: '', feature: '', reason: 'rate_limited', givenByProvider: true },
     ]);
   });
 

@@ -9,6 +9,7 @@ import { Empty, Failure, Loading } from '../../ui/state.tsx';
 import { Status, type Tone } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Countdown, msOf, Time, useNowMs } from '../../ui/time.tsx';
+import { PauseLine } from '../pools/pause-line.tsx';
 
 /** Every pool in a line: its accounts by state, what is under way, and when it runs out. */
 export function PoolsPanel() {
@@ -35,7 +36,7 @@ const columns: readonly Column<PoolStatus>[] = [
     align: 'end',
     render: ({ accounts }) => formatCount(accounts.reduce((sum, { inFlight }) => sum + inFlight, 0)),
   },
-  { label: 'Runs out', render: ({ forecasts }) => <Forecasts forecasts={forecasts} /> },
+  { label: 'Runs out', render: ({ forecasts, pauses }) => <Outlook forecasts={forecasts} pauses={pauses} /> },
 ];
 
 const states: readonly (readonly [AccountState, Tone, string])[] = [
@@ -60,6 +61,16 @@ function AccountStates({ accounts }: { readonly accounts: readonly Account[] }) 
           )
         );
       })}
+    </span>
+  );
+}
+
+/** A pause goes before what may come. */
+function Outlook({ forecasts, pauses: [pause] }: Pick<PoolStatus, 'forecasts' | 'pauses'>) {
+  if (pause === undefined) return <Forecasts forecasts={forecasts} />;
+  return (
+    <span className="row">
+      <PauseLine pause={pause} />
     </span>
   );
 }

@@ -45,6 +45,8 @@ describe('a cooldown', () => {
       reason: AttemptResult.RATE_LIMITED,
     });
     expect(cooldownText(cooldown)).toBe('claude-opus-*: limited by the provider');
+    const lack = create(CooldownSchema, { feature: 'context-1m-*', reason: AttemptResult.FEATURE_UNAVAILABLE });
+    expect(cooldownText(lack)).toBe('context-1m-*: not part of this account');
   });
 
   it('is over when its moment has passed', () => {

@@ -12,10 +12,11 @@ import { Countdown, Time, useNowMs } from '../../ui/time.tsx';
 import { requestsLink } from '../requests/request-search.ts';
 import { AccountActions } from './account-actions.tsx';
 import { cooldownText, forecastOf, forecastTone, runningCooldowns, silentAccounts, standOf } from './account-words.ts';
+import { PauseLine } from './pause-line.tsx';
 
 /** One pool: how long it lasts, and each of its accounts. */
 export function PoolPanel({ status }: { readonly status: PoolStatus }) {
-  const { pool, accounts, forecasts } = status;
+  const { pool, accounts, forecasts, pauses } = status;
   const { may } = useSigned();
   const available = accounts.filter(({ state }) => state === AccountState.AVAILABLE).length;
   const format = pool?.format === ProviderFormat.MESSAGES ? 'Messages' : 'Responses';
@@ -23,6 +24,11 @@ export function PoolPanel({ status }: { readonly status: PoolStatus }) {
   return (
     <Panel title={title} aside={`${format}, ${available} of ${accounts.length} accounts available`} wide>
       <ul className="forecasts">
+        {pauses.map((pause) => (
+          <li key={`${pause.model} ${pause.reason}`}>
+            <PauseLine pause={pause} />
+          </li>
+        ))}
         {forecasts.map((forecast) => (
           <ForecastLine key={forecast.models} forecast={forecast} silent={silentAccounts(status)} />
         ))}
@@ -148,7 +154,7 @@ function Stand({ account }: { readonly account: Account }) {
     <div className="stand">
       <Status tone={tone}>{text}</Status>
       {cooldowns.map((cooldown) => (
-        <p key={`${cooldown.model} ${cooldown.reason}`} className="small">
+        <p key={`${cooldown.model} ${cooldown.feature} ${cooldown.reason}`} className="small">
           {cooldownText(cooldown)}
           {cooldown.until !== undefined && (
             <>

@@ -1,0 +1,35 @@
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { describe, expect, it } from 'vitest';
+import { pauseReason } from './pool-pause-text.ts';
+
+const { OVERLOADED, NETWORK_ERROR, SERVER_ERROR, TIMEOUT, RATE_LIMITED, UNAUTHORIZED, CANCELLED } = AttemptResult;
+
+describe('why a pool pauses', () => {
+  it('is said in plain words', () => {
+    const reasons = [
+      ...[OVERLOADED, NETWORK_ERROR].map((reason) => pauseReason({ reason, wholePool: true, model: '' })),
+      ...[RATE_LIMITED, UNAUTHORIZED, SERVER_ERROR, TIMEOUT].map((reason) =>
+        pauseReason({ reason, wholePool: false, model: '' }),
+      ),
+    ];
+    expect(reasons).toEqual([
+      'the provider is overloaded',
+      'the provider could not be reached',
+      'no account can be used; the first to return is limited by the provider',
+      'no account can be used; the first to return was refused by the provider',
+      'no account can be used; the first to return had too many server errors in a row',
+      'no account can be used; the first to return had too many timeouts in a row',
+    ]);
+  });
+
+  it('names the model that it is confined to', () => {
+    expect(pauseReason({ reason: OVERLOADED, wholePool: true, model: 'gpt-5.5' })).toBe(
+      'the provider is overloaded for gpt-5.5',
+    );
+  });
+
+  it('is said of what only a newer gateway knows', () => {
+    expect(pauseReason({ reason: CANCELLED, wholePool: true, model: '' })).toBe('the provider takes no requests');
+    expect(pauseReason({ reason: CANCELLED, wholePool: false, model: '' })).toMatch(/is cooling$/);
+  });
+});

@@ -1,0 +1,24 @@
+import { pauseReason } from '@gateway/presentation';
+import type { PoolPause } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { Status } from '../../ui/status.tsx';
+import { Countdown, Time } from '../../ui/time.tsx';
+
+/** That a pool takes no requests, why, and until when: "Paused until 15:51:07 (in 4 s): the provider is overloaded." */
+export function PauseLine({ pause }: { readonly pause: PoolPause }) {
+  const { until, model } = pause;
+  return (
+    <>
+      <Status tone={model === '' ? 'bad' : 'warn'}>Paused</Status>
+      <span>
+        {until === undefined ? (
+          'Until one request gets through'
+        ) : (
+          <>
+            Until <Time at={until} />, in <Countdown to={until} />
+          </>
+        )}
+        : {pauseReason(pause)}.
+      </span>
+    </>
+  );
+}
