@@ -189,7 +189,7 @@ export const modelsAndProviders: DashboardDescription = {
           kind: 'lines',
           title: 'Surprises',
           description:
-            'Events that this version does not know and skipped, and requests that were sent again without what a provider complained of.',
+            'Events that this version does not know and skipped, requests that were sent again without what a provider complained of, and those that met the end of an idle connection.',
           unit: 'none',
           width: 8,
           targets: [
@@ -200,6 +200,10 @@ export const modelsAndProviders: DashboardDescription = {
             {
               expr: increase('gateway_upstream_amended_requests_total', ['format', 'meaning']),
               legend: 'amended {{format}} {{meaning}}',
+            },
+            {
+              expr: increase('gateway_upstream_resent_requests_total', ['format']),
+              legend: 'sent again {{format}}',
             },
           ],
         },
