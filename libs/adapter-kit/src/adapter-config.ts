@@ -23,10 +23,15 @@ export function adapterConfigFrom(reader: EnvReader) {
      */
     maxStreamMs: readMaxStreamSeconds(reader) * 1_000 + callerFirstMs,
     /**
-     * How much of a stream may come before its first content. Four times the size of the request comes on top, since providers
-     * repeat a request's instructions and tools in their first events.
+     * How much of a stream may come before the event of its first content. Four times the size of the request comes on top, since
+     * providers repeat a request's instructions and tools in their first events.
      */
     maxPreambleBytes: reader.integer('UPSTREAM_PREAMBLE_MAX_KIB', 256, { min: 1, max: 65_536 }) * 1024,
+    /**
+     * The largest event of a stream: what a provider's tool has fetched comes in one, and the last one of a response repeats the whole.
+     * An event is buffered until it has ended.
+     */
+    maxEventBytes: reader.integer('UPSTREAM_EVENT_MAX_MIB', 32, { min: 1, max: 256 }) * 1024 * 1024,
     /**
      * How much of an answer is buffered. A chat answer that is not streamed is put together from so much and given up beyond it; a
      * relayed message that comes whole is passed on as it comes beyond it.

@@ -42,6 +42,7 @@ describe('the settings of an adapter', () => {
       idleTimeoutMs: 180_000,
       maxStreamMs: 3_605_000,
       maxPreambleBytes: 262_144,
+      maxEventBytes: 33_554_432,
       maxAnswerBytes: 33_554_432,
       http2: false,
       sendsTraceparent: false,

@@ -3,14 +3,19 @@ import { asObject, type JsonObject, parseJson } from '@gateway/json';
 import { EventSplitter, readEvent, SseOverflowError } from '@gateway/sse';
 import { answerTooLarge, brokenStream } from './failure/upstream-failure.ts';
 import type { AnswerEnding, AnswerReader, UpstreamFailure } from './provider-format.ts';
+import type { ChatReaderOptions } from './translation/translation.ts';
 
 /** Reads a provider's event stream, however it is split. What the events of a format mean, its reader says. */
-export abstract class EventStreamReader implements Pick<AnswerReader, 'push' | 'end' | 'ending'> {
+export abstract class EventStreamReader implements Pick<AnswerReader, 'push' | 'end' | 'ending' | 'pendingBytes'> {
   readonly #splitter: EventSplitter;
   ending: AnswerEnding | undefined;
 
   constructor(maxEventBytes: number) {
     this.#splitter = new EventSplitter({ maxEventBytes, onEvent: (event) => this.onEvent(event) });
+  }
+
+  get pendingBytes(): number {
+    return this.#splitter.pendingBytes;
   }
 
   /** Takes the next whole event, also after the ending. */
@@ -54,8 +59,9 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
   finishReason: FinishReason | undefined;
   answeringModel: string | undefined;
 
-  constructor(answer: ChatAnswer, maxEventBytes: number) {
-    super(maxEventBytes);
+  /** One event may bring the answer whole, beside what an event holds otherwise. */
+  constructor(answer: ChatAnswer, { maxEventBytes, maxAnswerBytes }: ChatEventBounds) {
+    super(maxEventBytes + maxAnswerBytes);
     this.answer = answer;
   }
 
@@ -105,3 +111,5 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
     this.fail(this.answer.isStreamed ? brokenStream() : answerTooLarge());
   }
 }
+
+type ChatEventBounds = Pick<ChatReaderOptions, 'maxEventBytes' | 'maxAnswerBytes'>;

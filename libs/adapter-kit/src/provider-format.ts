@@ -71,6 +71,8 @@ export interface ClientRequest {
   readonly nowMs: number;
   /** See `AdapterConfig.maxAnswerBytes`. */
   readonly maxAnswerBytes: number;
+  /** See `AdapterConfig.maxEventBytes`. */
+  readonly maxEventBytes: number;
 }
 
 export interface PreparedCall {
@@ -109,6 +111,8 @@ export interface AnswerReader {
   readonly answeringModel?: string | undefined;
   /** True once the answer has content: from now on no other attempt may be made. */
   readonly hasContent: boolean;
+  /** Bytes of an event that has not ended; it may be the first content. Absent for readers of answers that are no streams. */
+  readonly pendingBytes?: number;
   /** How the answer ended; undefined while it goes on. */
   readonly ending: AnswerEnding | undefined;
   /** What the provider has reported so far; cumulative. Undefined before its first report. */

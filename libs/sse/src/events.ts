@@ -35,6 +35,11 @@ export class EventSplitter {
     this.#onEvent = onEvent;
   }
 
+  /** Bytes of an event that has not ended. */
+  get pendingBytes(): number {
+    return this.#pendingBytes;
+  }
+
   /** Takes the next bytes, which must stay as they are. Throws SseOverflowError. */
   push(bytes: Uint8Array): void {
     const chunk = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -119,6 +119,10 @@ class FakeAnswerReader implements AnswerReader {
     return this.#answer.producedCharacters + this.#thought;
   }
 
+  get pendingBytes() {
+    return this.#splitter.pendingBytes;
+  }
+
   onHead({ headers }: UpstreamHead): void {
     this.#providerHeaders = headers;
   }

@@ -69,7 +69,7 @@ class Attempt implements Disposable {
   #exchange: UpstreamExchange | undefined;
   #head: UpstreamHead | undefined;
   #hasBegun = false;
-  #preambleBytes = 0;
+  #receivedBytes = 0;
   #quotas: readonly QuotaWindow[] = [];
   #amended = '';
   #result: AttemptResult | undefined;
@@ -187,7 +187,7 @@ class Attempt implements Disposable {
     this.#exchange?.[Symbol.dispose]();
     this.#exchange = undefined;
     this.#hasBegun = false;
-    this.#preambleBytes = 0;
+    this.#receivedBytes = 0;
     this.#amended = meaning;
     this.#call = call;
   }
@@ -214,18 +214,19 @@ class Attempt implements Disposable {
 
   /**
    * Bounds what comes before the client has something of the answer. Once the model writes something, silence is limited in
-   * place of the whole time, and what the model writes in place of all bytes: what readers keep they bound themselves.
+   * place of the whole time, and what the model writes in place of all bytes: what readers keep they bound themselves. That
+   * goes for an event that has not ended, too: it may be the first content.
    */
   #checkPreamble(chunks: readonly Uint8Array[]): void {
     const { config } = this.#context;
-    const { hasContent, producedCharacters } = this.#call.answer;
-    this.#preambleBytes += chunks.reduce((sum, { length }) => sum + length, 0);
+    const { hasContent, producedCharacters, pendingBytes = 0 } = this.#call.answer;
+    this.#receivedBytes += chunks.reduce((sum, { length }) => sum + length, 0);
     if (!this.#hasBegun && (hasContent || producedCharacters > 0)) {
       this.#hasBegun = true;
       this.#exchange?.limitSilence(config.idleTimeoutMs);
     }
     const isPreamble = !this.#hasBegun && this.#head !== undefined && isEventStream(this.#head);
-    if (isPreamble && this.#preambleBytes > config.maxPreambleBytes + 4 * this.#request.bodyBytes) {
+    if (isPreamble && this.#receivedBytes - pendingBytes > config.maxPreambleBytes + 4 * this.#request.bodyBytes) {
       throw new UpstreamError('malformed', 'Too much came before the first content.');
     }
     if (!hasContent && producedCharacters > config.maxAnswerBytes) {

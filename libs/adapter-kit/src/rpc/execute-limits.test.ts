@@ -150,6 +150,23 @@ describe('memory', () => {
     await expect.poll(() => adapter.provider.calls[0]?.cutOff()).toBe(true);
   });
 
+  it('has room for a first content that is merely large', async () => {
+    adapter = await startAdapter({ maxPreambleBytes: 10_000 });
+    const text = '0123456789abcdef'.repeat(200_000);
+    adapter.provider.answer = (response) => eventStream(response).end(event.ping + event.text(text) + event.done);
+    const frames = await Array.fromAsync(send(adapter));
+    expect(readable(frames.at(-1) ?? expect.fail())).toMatchObject({ result: 'SUCCEEDED' });
+    expect(Buffer.concat(frames.map(({ body }) => body)).includes(text)).toBe(true);
+  });
+
+  it('is not given to a preamble of one large event that says nothing', async () => {
+    adapter = await startAdapter({ maxPreambleBytes: 10_000 });
+    const ping = event.ping.replace('x', 'x'.repeat(3_000_000));
+    adapter.provider.answer = (response) => eventStream(response).write(ping);
+    const frames = await Array.fromAsync(send(adapter));
+    expect(frames.map(readable).at(-1)).toEqual({ result: 'SERVER_ERROR', error: 'providers_unavailable' });
+  });
+
   it('is not given to an answer without end that is buffered: it ends there, with what it has used', async () => {
     adapter = await startAdapter({ maxAnswerBytes: 10_000 });
     adapter.provider.answer = (response) => eventStream(response).write(event.think('x'.repeat(1_000)).repeat(20));

@@ -77,10 +77,10 @@ export async function readClientRequest(
     throw new GatewayError('invalid_request', 'The first frame must hold a head and a lease.');
   }
   const { dialect, requestId, lease, members, forwardHeaders, affinityKey } = head;
-  const { maxAnswerBytes } = config;
+  const { maxAnswerBytes, maxEventBytes } = config;
+  const bounds = { maxAnswerBytes, maxEventBytes };
   const body = new BufferList(pieces);
-  const request = { requestId, lease, body, members, forwardHeaders, affinityKey, nowMs, maxAnswerBytes };
-  return { dialect, request };
+  return { dialect, request: { requestId, lease, body, members, forwardHeaders, affinityKey, nowMs, ...bounds } };
 }
 
 /** The largest body that any endpoint takes. @see spec "Size limits" */

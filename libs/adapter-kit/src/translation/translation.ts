@@ -17,7 +17,7 @@ interface ChatFormat {
   readAnswer(answer: ChatAnswer, options: ChatReaderOptions): AnswerReader;
 }
 
-export interface ChatReaderOptions extends Pick<ClientRequest, 'nowMs' | 'maxAnswerBytes'> {
+export interface ChatReaderOptions extends Pick<ClientRequest, 'nowMs' | 'maxAnswerBytes' | 'maxEventBytes'> {
   /** True when the client asked for a JSON answer. */
   readonly wantsJson: boolean;
 }
@@ -33,11 +33,11 @@ export function chatTranslatorOf({ path, toProviderRequest, readAnswer }: ChatFo
     };
   };
   const toCall: NonNullable<Translator['toCall']> = (request, translated) => {
-    const { requestId: id, lease, nowMs, maxAnswerBytes } = request;
+    const { requestId: id, lease, nowMs, maxAnswerBytes, maxEventBytes } = request;
     const { wantsJson, ...wanted } = translated.answer;
     const created = Math.floor(nowMs / 1_000);
     const answer = createChatAnswer({ id, created, model: lease.model, ...wanted, maxBytes: maxAnswerBytes });
-    const reader = readAnswer(answer, { wantsJson, nowMs, maxAnswerBytes });
+    const reader = readAnswer(answer, { wantsJson, nowMs, maxAnswerBytes, maxEventBytes });
     return { path, headers: {}, body: translated.body, answer: reader };
   };
   const prepare = (request: ClientRequest) => toCall(request, translate(request.body.whole(), request));

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { corruptedStream, damagedStream, inPiecesOf } from './__fixtures__/arbitrary-damage.ts';
 import { arbitraryStream, expectedCompletion } from './__fixtures__/arbitrary-events.ts';
+import { readerOptions } from './__fixtures__/replay.ts';
 import { EventReader } from './event-reader.ts';
 
 const anySizes = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 60 });
@@ -122,7 +123,7 @@ function assembled(pieces: readonly Uint8Array[]) {
 
 function newReader(stream: boolean) {
   const identity = { id: 'request-1', created: 1, model: 'claude-opus-4-8' };
-  return new EventReader(createChatAnswer({ ...identity, stream, includeUsage: true }), 1_000_000);
+  return new EventReader(createChatAnswer({ ...identity, stream, includeUsage: true }), readerOptions);
 }
 
 function check<Value>(values: fc.Arbitrary<Value>, holds: (value: Value) => void): void {

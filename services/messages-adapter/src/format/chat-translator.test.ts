@@ -75,6 +75,7 @@ function prepare(members: Record<string, unknown>, defaultEffort = ''): Prepared
     affinityKey: '',
     nowMs: 1_700_000_000_999,
     maxAnswerBytes: 1_000_000,
+    maxEventBytes: 1_000_000,
   });
 }
 

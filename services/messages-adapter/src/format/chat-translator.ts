@@ -13,7 +13,7 @@ import type { MessagesRequest, OutputConfig } from './provider-request.ts';
 export const chatTranslator = chatTranslatorOf({
   path: '/messages',
   toProviderRequest: (request, { lease }) => toProviderRequest(request, lease),
-  readAnswer: (answer, { maxAnswerBytes }) => new EventReader(answer, maxAnswerBytes),
+  readAnswer: (answer, options) => new EventReader(answer, options),
 });
 
 /**

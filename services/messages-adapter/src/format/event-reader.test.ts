@@ -4,6 +4,7 @@ import { framed } from '@gateway/testkit/adapters';
 import { describe, expect, it } from 'vitest';
 import type { ProviderBlock, ProviderDelta } from './__fixtures__/answers/events.ts';
 import { answerCases } from './__fixtures__/answers/index.ts';
+import { readerOptions } from './__fixtures__/replay.ts';
 import { EventReader, silentTypes } from './event-reader.ts';
 
 type EventType = (Anthropic.RawMessageStreamEvent | Anthropic.Beta.BetaRawMessageStreamEvent)['type'];
@@ -112,7 +113,7 @@ describe('an event that can not be read', () => {
 /** What a reader makes of one event. */
 function read(event: object) {
   const answer = createChatAnswer({ id: 'r', created: 1, model: 'm', stream: true, includeUsage: false });
-  const reader = new EventReader(answer, 1_000);
+  const reader = new EventReader(answer, readerOptions);
   reader.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
   return { unknownEvents: reader.unknownEvents, ending: reader.ending, wrote: answer.hasContent };
 }

@@ -1,4 +1,4 @@
-import { brokenStream, ChatAnswerReader } from '@gateway/adapter-kit';
+import { brokenStream, ChatAnswerReader, type ChatReaderOptions } from '@gateway/adapter-kit';
 import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
 import { asCount, asObject, asString, type JsonObject } from '@gateway/json';
 import { AnswerWriter, mapFinishReason } from './answer-writer.ts';
@@ -17,9 +17,8 @@ export class EventReader extends ChatAnswerReader {
   #stopReason: string | undefined;
   #thinkingCharacters = 0;
 
-  /** @param maxAnswerBytes the largest answer that one event may bring whole */
-  constructor(answer: ChatAnswer, maxAnswerBytes: number) {
-    super(answer, maxOtherBytes + maxAnswerBytes);
+  constructor(answer: ChatAnswer, options: ChatReaderOptions) {
+    super(answer, options);
     this.#writer = new AnswerWriter(answer);
   }
 
@@ -117,9 +116,6 @@ export class EventReader extends ChatAnswerReader {
     if (!silent.has(type)) this.unknownEvents += 1;
   }
 }
-
-/** For blocks that are not part of a chat answer, such as what the provider's own tools found. */
-const maxOtherBytes = 4 * 1024 * 1024;
 
 /** Events, blocks and deltas that are known and say nothing for a chat answer. */
 export const silentTypes = {

@@ -66,6 +66,7 @@ function translate(asked: Omit<RequestCase<ProviderMembers>, 'name' | 'becomes'>
     affinityKey,
     nowMs: 0,
     maxAnswerBytes: 1_000_000,
+    maxEventBytes: 1_000_000,
   };
   return String(chatTranslator.prepare({ body, lease, ...more }).body);
 }

@@ -206,6 +206,7 @@ function translate(
     affinityKey: '',
     nowMs: 0,
     maxAnswerBytes: 1_000_000,
+    maxEventBytes: 1_000_000,
   };
   return String(chatTranslator.prepare({ body, lease, ...more }).body);
 }

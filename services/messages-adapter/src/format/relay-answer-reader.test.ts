@@ -1,8 +1,7 @@
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fixtureNames, readFixture, replay, replayRelayed } from './__fixtures__/replay.ts';
-import { RelayAnswerReader } from './relay-answer-reader.ts';
+import { fixtureNames, newRelayReader, readFixture, replay, replayRelayed } from './__fixtures__/replay.ts';
 
 const sse = (name: string, data: object) => `event: ${name}\ndata: ${JSON.stringify({ type: name, ...data })}\n\n`;
 const started = sse('message_start', { message: { id: 'msg_1', usage: { input_tokens: 9, output_tokens: 1 } } });
@@ -37,7 +36,7 @@ describe('a relayed stream', () => {
   });
 
   it('goes out with the head of the provider, and with headers for proxies', () => {
-    const reader = new RelayAnswerReader();
+    const reader = newRelayReader();
     reader.onHead({ status: 200, headers: { 'content-type': 'text/event-stream; charset=UTF-8', 'request-id': 'r' } });
     expect(reader.head).toEqual({
       status: 200,
@@ -50,7 +49,7 @@ describe('a relayed stream', () => {
   });
 
   it('holds back all that comes before the first content', () => {
-    const reader = new RelayAnswerReader();
+    const reader = newRelayReader();
     const seen: (readonly [boolean, string])[] = [];
     for (const piece of [': hi\n\n', started, ping, text('Hi'), ping]) {
       reader.push(Buffer.from(piece));
@@ -61,7 +60,7 @@ describe('a relayed stream', () => {
   });
 
   it('lets an event out as soon as it has ended, and no part of it before', () => {
-    const reader = new RelayAnswerReader();
+    const reader = newRelayReader();
     reader.push(Buffer.from(started + text('Hi') + text('you').slice(0, -1)));
     expect(Buffer.from(reader.take()).toString()).toBe(started + text('Hi'));
     reader.push(Buffer.from('\n'));
@@ -99,7 +98,7 @@ describe('a relayed stream', () => {
   });
 
   it('knows why the model stopped, and which one it was', () => {
-    const reader = new RelayAnswerReader();
+    const reader = newRelayReader();
     const begun = sse('message_start', { message: { id: 'msg_1', model: 'claude-x-1' } });
     const delta = sse('message_delta', { delta: { stop_reason: 'max_tokens' } });
     reader.push(Buffer.from(begun + text('Hi')));

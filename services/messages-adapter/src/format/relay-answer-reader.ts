@@ -24,10 +24,6 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   hasContent = false;
   producedCharacters = 0;
 
-  constructor() {
-    super(maxEventBytes);
-  }
-
   onHead(head: UpstreamHead): void {
     this.#head = head;
   }
@@ -118,8 +114,6 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     return this.ending?.kind === 'failed';
   }
 }
-
-const maxEventBytes = 4 * 1024 * 1024;
 
 function isError(json: JsonObject | undefined): boolean {
   return json?.type === 'error' || (json?.type === undefined && json?.error !== undefined);

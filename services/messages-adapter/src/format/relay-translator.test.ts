@@ -89,6 +89,7 @@ function request(body: string, forwardHeaders: Record<string, string> = {}): Cli
     affinityKey: '',
     nowMs: 1_700_000_000_999,
     maxAnswerBytes: 1_000_000,
+    maxEventBytes: 1_000_000,
   };
 }
 

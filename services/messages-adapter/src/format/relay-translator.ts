@@ -10,14 +10,14 @@ import { spliceRequest } from './splice-request.ts';
  * @see spec "POST /v1/messages"
  */
 export const relayTranslator: Translator = {
-  prepare({ body, members, lease, forwardHeaders, maxAnswerBytes }: ClientRequest): PreparedCall {
+  prepare({ body, members, lease, forwardHeaders, maxAnswerBytes, maxEventBytes }: ClientRequest): PreparedCall {
     const request = readJsonBody(body, members);
     const streamed = request.value('stream') === true;
     return {
       path: '/messages',
       headers: relayHeaders(forwardHeaders, streamed ? 'text/event-stream' : 'application/json'),
       body: spliceRequest(request, lease.model),
-      answer: streamed ? new RelayAnswerReader() : new RelayMessageReader(maxAnswerBytes),
+      answer: streamed ? new RelayAnswerReader(maxEventBytes) : new RelayMessageReader(maxAnswerBytes),
     };
   },
 };

@@ -205,6 +205,7 @@ function bodyOf(request: unknown, model: string, defaultEffort = ''): string {
     affinityKey: '',
     nowMs: 0,
     maxAnswerBytes: 1_000_000,
+    maxEventBytes: 1_000_000,
   };
   return String(chatTranslator.prepare({ body, lease, ...others }).body);
 }

@@ -90,7 +90,10 @@ interface ReadOptions {
 /** Everything that a client and the caller of the adapter see. */
 function read(pieces: readonly Uint8Array[], { stream = true, wantsJson = false }: ReadOptions = {}) {
   const answer = createChatAnswer({ id: 'request-1', created: 1, model: 'gpt-5.5', stream, includeUsage: true });
-  return replay(new EventReader(answer, { wantsJson, nowMs: 0, maxAnswerBytes: 1_000_000 }), pieces);
+  return replay(
+    new EventReader(answer, { wantsJson, nowMs: 0, maxAnswerBytes: 1_000_000, maxEventBytes: 1_000_000 }),
+    pieces,
+  );
 }
 
 function expectSense(pieces: readonly Uint8Array[], wantsJson: boolean): void {

@@ -74,5 +74,6 @@ function prepare(body: object) {
     affinityKey: 'session-1',
     nowMs: replayedAtMs,
     maxAnswerBytes: 1_000_000,
+    maxEventBytes: 1_000_000,
   });
 }

@@ -79,8 +79,17 @@ describe('the windows of a rate-limit event', () => {
 });
 
 const readers: readonly (readonly [string, () => AnswerReader])[] = [
-  ['chat answer', () => new EventReader(newChatAnswer(), { wantsJson: false, nowMs, maxAnswerBytes: 1_000_000 })],
-  ['relayed answer', () => new RelayAnswerReader(nowMs)],
+  [
+    'chat answer',
+    () =>
+      new EventReader(newChatAnswer(), {
+        wantsJson: false,
+        nowMs,
+        maxAnswerBytes: 1_000_000,
+        maxEventBytes: 1_000_000,
+      }),
+  ],
+  ['relayed answer', () => new RelayAnswerReader({ nowMs, maxEventBytes: 1_000_000 })],
 ];
 
 describe.each(readers)('a %s', (_kind, newReader) => {

@@ -162,7 +162,7 @@ function charactersOf(items: readonly Item[]): number {
 
 function read(events: readonly object[]) {
   const sink = new RecordingSink();
-  const reader = new EventReader(sink, { wantsJson: false, nowMs: 0, maxAnswerBytes: 1_000 });
+  const reader = new EventReader(sink, { wantsJson: false, nowMs: 0, maxAnswerBytes: 1_000, maxEventBytes: 1_000_000 });
   for (const event of events) reader.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
   const { text, refusal, calls, finished } = sink.recorded;
   return { text, refusal, calls, finished, usage: reader.reportedUsage, producedCharacters: reader.producedCharacters };

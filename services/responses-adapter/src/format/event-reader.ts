@@ -6,9 +6,6 @@ import { convertUsage } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { EventLimits } from './read-limits.ts';
 
-/** The first and the last event repeat the request's instructions and tools, which have up to 16 MiB as JSON. */
-const maxRepeatedRequestBytes = 32 * 1024 * 1024;
-
 /**
  * Reads the events of one response into a chat answer. What is streamed is written at once; what only a later event
  * holds (a part, an item or the response as a whole) is written then, and nothing is written twice. Members that have a
@@ -24,8 +21,9 @@ export class EventReader extends ChatAnswerReader {
   /** What the provider reported last. */
   reportedUsage: ReportedUsage | undefined;
 
-  constructor(answer: ChatAnswer, { wantsJson, nowMs, maxAnswerBytes }: ChatReaderOptions) {
-    super(answer, maxRepeatedRequestBytes + maxAnswerBytes);
+  constructor(answer: ChatAnswer, options: ChatReaderOptions) {
+    super(answer, options);
+    const { wantsJson, nowMs } = options;
     this.#messages = new MessageWriter(answer, wantsJson);
     this.#calls = new CallWriter(answer);
     this.#limits = new EventLimits(nowMs);

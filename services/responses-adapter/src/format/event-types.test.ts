@@ -47,7 +47,7 @@ describe('the parts of a message', () => {
 
 function unknownEvents(type: string): number {
   const sink = createChatAnswer({ id: 'r', created: 1, model: 'm', stream: true, includeUsage: false });
-  const reader = new EventReader(sink, { wantsJson: false, nowMs: 0, maxAnswerBytes: 1_000 });
+  const reader = new EventReader(sink, { wantsJson: false, nowMs: 0, maxAnswerBytes: 1_000, maxEventBytes: 1_000_000 });
   reader.push(Buffer.from(`data: ${JSON.stringify({ type })}\n\n`));
   return reader.unknownEvents;
 }

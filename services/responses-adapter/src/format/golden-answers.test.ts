@@ -9,7 +9,12 @@ import { EventReader } from './event-reader.ts';
 describe('a Responses answer to a chat client', () => {
   describeGoldenAnswers(answerCases, ({ stream, wantsJson }) => {
     const answer = createChatAnswer({ id: 'request-1', created: 1, model: 'gpt-5.5', stream, includeUsage: true });
-    return new EventReader(answer, { wantsJson, nowMs: replayedAtMs, maxAnswerBytes: 1_000_000 });
+    return new EventReader(answer, {
+      wantsJson,
+      nowMs: replayedAtMs,
+      maxAnswerBytes: 1_000_000,
+      maxEventBytes: 1_000_000,
+    });
   });
 
   it('is known in many shapes, of which the trickiest are cut everywhere', () => {

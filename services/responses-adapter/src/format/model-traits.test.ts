@@ -87,6 +87,7 @@ function translate({ request, defaultEffort = '' }: ResponsesRequestCase, model:
     affinityKey: '',
     nowMs: 0,
     maxAnswerBytes: 1_000_000,
+    maxEventBytes: 1_000_000,
   };
   return String(chatTranslator.prepare({ body, lease, ...more }).body);
 }

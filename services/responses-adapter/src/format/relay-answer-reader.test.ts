@@ -366,7 +366,7 @@ function relay(pieces: Iterable<string | Uint8Array>): Relayed {
 }
 
 function newReader(): RelayAnswerReader {
-  return new RelayAnswerReader(replayedAtMs);
+  return new RelayAnswerReader({ nowMs: replayedAtMs, maxEventBytes: 32 * 1024 * 1024 });
 }
 
 function relayedFailure(result: AttemptResult) {

@@ -1,6 +1,7 @@
 import {
   type AnswerReader,
   brokenStream,
+  type ClientRequest,
   EventStreamReader,
   type ProviderAnswer,
   type QuotaWindow,
@@ -49,7 +50,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   reportedUsage: ReportedUsage | undefined;
 
   /** @param nowMs epoch milliseconds from which resets that are durations count */
-  constructor(nowMs: number) {
+  constructor({ nowMs, maxEventBytes }: Pick<ClientRequest, 'nowMs' | 'maxEventBytes'>) {
     super(maxEventBytes);
     this.#limits = new EventLimits(nowMs);
   }
@@ -213,8 +214,6 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 }
 
-/** The first and the last event repeat the request's instructions and tools, and the last one the whole answer. */
-const maxEventBytes = 32 * 1024 * 1024;
 /** The most that an outcome carries of a provider's answer. */
 const maxPassedBytes = 64 * 1024;
 

@@ -69,5 +69,6 @@ function prepare(body: string, forwardHeaders: Readonly<Record<string, string>> 
     affinityKey: 'session-1',
     nowMs: replayedAtMs,
     maxAnswerBytes: 1_000_000,
+    maxEventBytes: 1_000_000,
   });
 }

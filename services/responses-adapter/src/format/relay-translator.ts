@@ -15,12 +15,12 @@ export const relayTranslator: Translator = {
   passesErrorsOn: true,
 };
 
-function callWith(body: JsonBody, { lease, forwardHeaders, nowMs }: ClientRequest): PreparedCall {
+function callWith(body: JsonBody, { lease, forwardHeaders, nowMs, maxEventBytes }: ClientRequest): PreparedCall {
   return {
     path: '/responses',
     headers: forwardHeaders,
     body: spliceRequest(body, lease.model),
-    answer: new RelayAnswerReader(nowMs),
+    answer: new RelayAnswerReader({ nowMs, maxEventBytes }),
   };
 }
 

@@ -17,8 +17,20 @@ export function readFixture(name: string): Buffer {
 /** A reader of a new answer. */
 export function newReader(stream: boolean): ChatAnswerReader {
   const options = { id: 'request-1', created: 1_700_000_000, model: 'claude-sonnet-4-5', includeUsage: true };
-  return new EventReader(createChatAnswer({ ...options, stream }), 1_000_000);
+  return new EventReader(createChatAnswer({ ...options, stream }), readerOptions);
 }
+
+/** A reader of a new stream that is relayed. */
+export function newRelayReader(): RelayAnswerReader {
+  return new RelayAnswerReader(readerOptions.maxEventBytes);
+}
+
+export const readerOptions = {
+  wantsJson: false,
+  nowMs: 1_700_000_000_000,
+  maxAnswerBytes: 1_000_000,
+  maxEventBytes: 4 * 1024 * 1024,
+};
 
 /** All that a client and the adapter's caller see of an answer that comes in these pieces. */
 export function replay(pieces: readonly Uint8Array[], stream: boolean) {
@@ -29,7 +41,7 @@ export function replay(pieces: readonly Uint8Array[], stream: boolean) {
 
 /** The same of a stream that is relayed. */
 export function replayRelayed(pieces: readonly Uint8Array[]) {
-  const reader = new RelayAnswerReader();
+  const reader = newRelayReader();
   const bytes = feed(reader, pieces);
   return { bytes, ...seenOf(reader), answerId: reader.answerId };
 }

@@ -43,7 +43,12 @@ export function frame(event: { readonly type: string; readonly [member: string]:
 
 export function newReader({ stream = true, wantsJson = false }: ReplayOptions = {}): ChatAnswerReader {
   const answer = createChatAnswer({ id: 'r1', created: 1, model: 'gpt-5.5', stream, includeUsage: true });
-  return new EventReader(answer, { wantsJson, nowMs: replayedAtMs, maxAnswerBytes: 1_000_000 });
+  return new EventReader(answer, {
+    wantsJson,
+    nowMs: replayedAtMs,
+    maxAnswerBytes: 1_000_000,
+    maxEventBytes: 1_000_000,
+  });
 }
 
 /** Feeds a provider's answer in the given pieces and reads what came of it. */

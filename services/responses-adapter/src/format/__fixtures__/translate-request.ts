@@ -22,6 +22,7 @@ export function translateRequest({ request, model, defaultEffort = '', affinityK
     affinityKey,
     nowMs: 0,
     maxAnswerBytes: 1_000_000,
+    maxEventBytes: 1_000_000,
   };
   return String(chatTranslator.prepare({ body, lease, ...more }).body);
 }
