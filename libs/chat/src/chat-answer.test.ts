@@ -119,6 +119,18 @@ describe('a streamed chat answer', () => {
     ]);
   });
 
+  it.each(['length', 'content_filter'] as const)(
+    'that is cut by %s leaves a call without arguments as it is',
+    (reason) => {
+      const cut = (sink: ChatAnswer) => {
+        sink.toolCall({ index: 0, id: 'call_1', name: 'f' });
+        sink.finish(reason, undefined);
+      };
+      expect(streamed(cut).join('')).not.toContain('{}"');
+      expect(assembled(cut).choices[0]?.message).toMatchObject({ tool_calls: [{ function: { arguments: '' } }] });
+    },
+  );
+
   it('gives nothing before the first content, and then the role together with it', () => {
     const answer = answerWith({});
     answer.text('');

@@ -1,4 +1,4 @@
-import { CompletionAssembler, noArguments } from './completion-assembler.ts';
+import { argumentsOfNone, CompletionAssembler } from './completion-assembler.ts';
 import { type TokenUsage, toUsageObject } from './token-usage.ts';
 
 /** How a chat answer can end. @see spec "Chat completion object" */
@@ -20,7 +20,7 @@ export interface ChatAnswer {
   refusal(delta: string): void;
   toolCall(start: ToolCallStart): void;
   toolArguments(index: number, delta: string): void;
-  /** Ends the answer. Usage is absent when the provider reported none. */
+  /** Ends the answer, and its calls without arguments. Usage is absent when the provider reported none. */
   finish(reason: FinishReason, usage: TokenUsage | undefined): void;
   /** Header names are in lower case. */
   readonly head: { readonly status: 200; readonly headers: Readonly<Record<string, string>> };
@@ -103,7 +103,8 @@ class ChunkWriter implements ChatAnswer {
   }
 
   finish(reason: FinishReason, usage: TokenUsage | undefined): void {
-    for (const index of this.#callsWithoutArguments) this.#writeArguments(index, noArguments);
+    const written = argumentsOfNone(reason);
+    if (written !== '') for (const index of this.#callsWithoutArguments) this.#writeArguments(index, written);
     this.#writeRoleOnce();
     this.#writeChoice({}, reason);
     if (this.#includeUsage && usage !== undefined) {

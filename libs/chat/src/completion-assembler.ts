@@ -1,8 +1,13 @@
 import type { ChatAnswer, ChatAnswerOptions, FinishReason, ToolCallStart } from './chat-answer.ts';
 import { type TokenUsage, toUsageObject } from './token-usage.ts';
 
-/** The arguments of a tool call that the model wrote none for: clients parse them as JSON. */
-export const noArguments = '{}';
+/**
+ * The arguments of a tool call for which none came. Clients parse them as JSON: a complete call gets an empty object. Where the answer was
+ * cut short, the call may be cut too. It must not look complete then, since a client would run it without its arguments.
+ */
+export function argumentsOfNone(reason: FinishReason): '' | '{}' {
+  return reason === 'length' || reason === 'content_filter' ? '' : '{}';
+}
 
 /** Gathers a chat answer into one completion object. @see spec "Chat completion object" */
 export class CompletionAssembler implements ChatAnswer {
@@ -56,7 +61,7 @@ export class CompletionAssembler implements ChatAnswer {
       object: 'chat.completion',
       created,
       model,
-      choices: [{ index: 0, message: this.#message(), finish_reason: reason }],
+      choices: [{ index: 0, message: this.#message(reason), finish_reason: reason }],
       usage: usage && toUsageObject(usage),
     };
     this.#completion = Buffer.from(JSON.stringify(completion));
@@ -79,7 +84,10 @@ export class CompletionAssembler implements ChatAnswer {
     return false;
   }
 
-  #message() {
+  #message(reason: FinishReason) {
+    const toToolCallObject = ({ id, name, arguments: text }: AssembledCall) => {
+      return { id, type: 'function', function: { name, arguments: text || argumentsOfNone(reason) } };
+    };
     const saysNothing = this.#text === '' && (this.#toolCalls.size > 0 || this.#refusal !== '');
     return {
       role: 'assistant',
@@ -96,10 +104,6 @@ interface AssembledCall {
   readonly id: string;
   readonly name: string;
   arguments: string;
-}
-
-function toToolCallObject({ id, name, arguments: text }: AssembledCall) {
-  return { id, type: 'function', function: { name, arguments: text === '' ? noArguments : text } };
 }
 
 const nothing = new Uint8Array();

@@ -13,6 +13,8 @@ export class AnswerWriter {
   readonly #sink: ChatAnswer;
   /** Blocks that have begun and not ended, by their index. */
   readonly #openBlocks = new Map<number, OpenBlock>();
+  /** Calls that have ended without arguments, and may have been cut there: nothing has begun after them. */
+  #endedWithout: readonly number[] = [];
   #callCount = 0;
 
   constructor(sink: ChatAnswer) {
@@ -50,21 +52,27 @@ export class AnswerWriter {
     this.#sink.toolArguments(block.callIndex, delta);
   }
 
-  /** A call that streamed no arguments gets those of its start: clients need an object. */
+  /** A call that streamed no arguments gets those of its start. */
   endBlock(index: number): void {
     const block = this.#openBlocks.get(index);
     this.#openBlocks.delete(index);
     if (block?.type !== 'tool_use' || block.hasArguments) return;
-    this.#sink.toolArguments(block.callIndex, JSON.stringify(block.input));
+    if (Object.keys(block.input).length === 0) this.#endedWithout = [...this.#endedWithout, block.callIndex];
+    else this.#sink.toolArguments(block.callIndex, JSON.stringify(block.input));
   }
 
   endBlocks(): void {
     for (const index of [...this.#openBlocks.keys()]) this.endBlock(index);
   }
 
-  /** Some providers never stop a block: the next one at its index ends it. */
+  /**
+   * Some providers never stop a block: the next one at its index ends it. A provider stops a block in which an answer is cut, too: only
+   * that another one begins shows that the model was done with it, and clients need an object as the arguments of a complete call.
+   */
   #begin(index: number, block: OpenBlock): void {
     this.endBlock(index);
+    for (const callIndex of this.#endedWithout) this.#sink.toolArguments(callIndex, '{}');
+    this.#endedWithout = [];
     this.#openBlocks.set(index, block);
   }
 }
@@ -74,25 +82,18 @@ type OpenBlock =
   | { readonly type: 'tool_use'; readonly callIndex: number; readonly input: JsonObject; hasArguments: boolean };
 
 /**
- * Why the answer ended. A reason that is not known, or none, ends it like any other answer.
+ * Why the answer ended. Unless it was cut short, what it holds decides: clients run tools, and ask again, when the reason says that
+ * there are calls, whatever the provider's reason is.
  * @see https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
  */
 export function mapFinishReason(stopReason: string | undefined, hasToolCalls: boolean): FinishReason {
   switch (stopReason) {
-    case 'end_turn':
-    case 'stop_sequence':
-    case 'pause_turn':
-    case 'compaction':
-      return 'stop';
     case 'max_tokens':
     case 'model_context_window_exceeded':
       return 'length';
-    case 'tool_use':
-      return 'tool_calls';
     case 'refusal':
       return 'content_filter';
     default:
-      // Clients run the tools of an answer only when its reason says so.
       return hasToolCalls ? 'tool_calls' : 'stop';
   }
 }

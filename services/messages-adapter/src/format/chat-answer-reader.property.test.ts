@@ -96,6 +96,9 @@ function expectValidAnswer(bytes: Buffer) {
   expect(replayed.failure === undefined).toBe(replayed.finished);
   expect(answer.finishReason !== undefined).toBe(replayed.finished);
   expect(replayed.hasContent).toBe(replayed.text !== '');
+  const hasCalls = answer.deltas.some(({ kind }) => kind === 'call');
+  if (answer.finishReason === 'tool_calls') expect(hasCalls).toBe(true);
+  if (answer.finishReason === 'stop') expect(hasCalls).toBe(false);
   const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = replayed.reportedUsage ?? noUsage;
   expect(cachedTokens).toBeLessThanOrEqual(inputTokens ?? maxTokenCount);
   expect(reasoningTokens).toBeLessThanOrEqual(outputTokens ?? maxTokenCount);

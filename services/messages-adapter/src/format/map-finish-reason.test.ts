@@ -3,22 +3,28 @@ import type { FinishReason } from '@gateway/chat';
 import { describe, expect, it } from 'vitest';
 import { mapFinishReason } from './answer-writer.ts';
 
-/** All of the provider's client library: one that a new version brings must find its place here. */
+const byContent = { without: 'stop', with: 'tool_calls' } as const;
+const length = { without: 'length', with: 'length' } as const;
+
+/** All of the provider's client library, without calls and with calls: one that a new version brings must find its place here. */
 const finishReasons = {
-  end_turn: 'stop',
-  stop_sequence: 'stop',
-  pause_turn: 'stop',
-  compaction: 'stop',
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  tool_use: 'tool_calls',
-  refusal: 'content_filter',
-} satisfies Record<Anthropic.StopReason | Anthropic.Beta.BetaStopReason, FinishReason>;
+  end_turn: byContent,
+  stop_sequence: byContent,
+  pause_turn: byContent,
+  compaction: byContent,
+  tool_use: byContent,
+  max_tokens: length,
+  model_context_window_exceeded: length,
+  refusal: { without: 'content_filter', with: 'content_filter' },
+} satisfies Record<
+  Anthropic.StopReason | Anthropic.Beta.BetaStopReason,
+  Readonly<Record<'with' | 'without', FinishReason>>
+>;
 
 describe('mapFinishReason', () => {
-  it.each(Object.entries(finishReasons))('%s is %s, with calls and without', (stopReason, finishReason) => {
-    expect(mapFinishReason(stopReason, false)).toBe(finishReason);
-    expect(mapFinishReason(stopReason, true)).toBe(finishReason);
+  it.each(Object.entries(finishReasons))('%s is %j calls', (stopReason, expected) => {
+    expect(mapFinishReason(stopReason, false)).toBe(expected.without);
+    expect(mapFinishReason(stopReason, true)).toBe(expected.with);
   });
 
   it.each(['novelty', '', 'END_TURN', undefined])(

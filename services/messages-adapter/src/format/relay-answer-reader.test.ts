@@ -107,6 +107,21 @@ describe('a relayed stream', () => {
     expect(reader).toMatchObject({ finishReason: 'length', answeringModel: 'claude-x-1' });
   });
 
+  it('asks for tools only when it has a call of one', () => {
+    const delta = sse('message_delta', { delta: { stop_reason: 'tool_use' } });
+    const call = sse('content_block_start', {
+      index: 0,
+      content_block: { type: 'tool_use', id: 't', name: 'f', input: {} },
+    });
+    const reasonOf = (...events: readonly string[]) => {
+      const reader = newRelayReader();
+      reader.push(Buffer.from(events.join('')));
+      return reader.finishReason;
+    };
+    expect(reasonOf(started, text('Hi'), delta, stop)).toBe('stop');
+    expect(reasonOf(started, call, delta, stop)).toBe('tool_calls');
+  });
+
   it('counts cached input into the input once, however often it is reported', () => {
     const usage = { input_tokens: 4, cache_creation_input_tokens: 20, cache_read_input_tokens: 100, output_tokens: 7 };
     const delta = sse('message_delta', { delta: {}, usage });

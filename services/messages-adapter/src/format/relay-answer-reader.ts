@@ -19,6 +19,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   #hasBegun = false;
   #signature: string | undefined;
   #stopReason: string | undefined;
+  #hasToolCalls = false;
   answerId: string | undefined;
   answeringModel: string | undefined;
   hasContent = false;
@@ -43,7 +44,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 
   get finishReason(): FinishReason | undefined {
-    return this.#stopReason === undefined ? undefined : mapFinishReason(this.#stopReason, false);
+    return this.#stopReason === undefined ? undefined : mapFinishReason(this.#stopReason, this.#hasToolCalls);
   }
 
   take(): Buffer {
@@ -83,7 +84,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
         return this.#usage.add(message?.usage);
       }
       case 'content_block_start':
-        return this.#onContent(producedByBlock(json.content_block));
+        return this.#onBlock(json.content_block);
       case 'content_block_delta': {
         const delta = asObject(json.delta) ?? {};
         this.#signature = asString(delta.signature) ?? this.#signature;
@@ -97,6 +98,11 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
       case 'message_stop':
         return this.#finish();
     }
+  }
+
+  #onBlock(block: unknown): void {
+    this.#hasToolCalls ||= isToolCall(block);
+    this.#onContent(producedByBlock(block));
   }
 
   #onContent(characters: number): void {
@@ -129,6 +135,11 @@ export function producedByBlock(value: unknown): number {
   const block = asObject(value);
   if (block === undefined) return 0;
   return producedByDelta(block) + producedByInput(asObject(block.input));
+}
+
+/** A call of a tool of the client's. */
+export function isToolCall(block: unknown): boolean {
+  return asObject(block)?.type === 'tool_use';
 }
 
 /** Characters that a delta brings. Signatures and citations are not the model's words. */

@@ -12,7 +12,7 @@ import { asArray, asObject, asString, BufferList, type JsonObject, JsonScanner, 
 import { mapFinishReason } from './answer-writer.ts';
 import { UsageReports } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
-import { producedByBlock } from './relay-answer-reader.ts';
+import { isToolCall, producedByBlock } from './relay-answer-reader.ts';
 
 /**
  * Relays a message that comes whole, byte for byte, once it has proved to be one. It is read only for its id and usage. Up to
@@ -82,8 +82,9 @@ export class RelayMessageReader implements AnswerReader {
   #finish(message: JsonObject, bytes: Buffer): void {
     this.answerId = asString(message.id);
     this.encryptedReasoning = lastReasoningIn(bytes, 'signature');
-    this.#readEnd(message);
-    this.producedCharacters = asArray(message.content).reduce<number>((sum, block) => sum + producedByBlock(block), 0);
+    const content = asArray(message.content);
+    this.#readEnd(message, content.some(isToolCall));
+    this.producedCharacters = content.reduce<number>((sum, block) => sum + producedByBlock(block), 0);
     this.ending = { kind: 'finished' };
   }
 
@@ -107,15 +108,16 @@ export class RelayMessageReader implements AnswerReader {
   #endPassed(members: PassedMembers): void {
     if (!members.end()) return this.#fail(brokenStream());
     const [model, stop_reason, usage] = ['model', 'stop_reason', 'usage'].map((key) => members.value(key));
-    this.#readEnd({ model, stop_reason, usage });
+    // Of the content of such a message nothing is kept.
+    this.#readEnd({ model, stop_reason, usage }, stop_reason === 'tool_use');
     this.ending = { kind: 'finished' };
   }
 
   /** What the message says of how it was made. */
-  #readEnd({ model, stop_reason, usage }: JsonObject): void {
+  #readEnd({ model, stop_reason, usage }: JsonObject, hasToolCalls: boolean): void {
     const stopReason = asString(stop_reason);
     this.answeringModel = asString(model);
-    this.finishReason = stopReason === undefined ? undefined : mapFinishReason(stopReason, false);
+    this.finishReason = stopReason === undefined ? undefined : mapFinishReason(stopReason, hasToolCalls);
     this.#usage.add(usage);
   }
 

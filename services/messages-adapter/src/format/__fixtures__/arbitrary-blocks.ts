@@ -25,7 +25,9 @@ export interface BlockStep {
 export type Shown =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'arguments'; readonly text: string }
-  /** A call, and all of the arguments that it will get. */
+  /** The end of a call for which no arguments came. */
+  | { readonly kind: 'none' }
+  /** A call, and all of the arguments that come for it. */
   | { readonly kind: 'call'; readonly id: string; readonly name: string; readonly arguments: string };
 
 /** A block at the index that it is given. */
@@ -78,22 +80,22 @@ const streamedCall: fc.Arbitrary<MakeBlock> = fc
     const begun: BlockStep = {
       block,
       event: blockStart(block, toolUse(id, name)),
-      shows: { kind: 'call', id, name, arguments: json === '' ? '{}' : json },
+      shows: { kind: 'call', id, name, arguments: json },
     };
     const deltas = ['', ...pieces].map(
       (text): BlockStep => ({ block, event: blockDelta(block, jsonDelta(text)), shows: { kind: 'arguments', text } }),
     );
     const stopped: BlockStep = { block, event: blockStop(block) };
-    return [begun, ...deltas, json === '' ? { ...stopped, shows: { kind: 'arguments', text: '{}' } } : stopped];
+    return [begun, ...deltas, json === '' ? { ...stopped, shows: { kind: 'none' } } : stopped];
   });
 
 const wholeCall: fc.Arbitrary<MakeBlock> = fc
   .record({ identity, input: fc.dictionary(fc.string(), fc.jsonValue()) })
   .map(({ identity: { id, name }, input }) => (block) => {
-    const json = JSON.stringify(JSON.parse(JSON.stringify(input)));
+    const text = Object.keys(input).length === 0 ? '' : JSON.stringify(JSON.parse(JSON.stringify(input)));
     return [
-      { block, event: blockStart(block, toolUse(id, name, input)), shows: { kind: 'call', id, name, arguments: json } },
-      { block, event: blockStop(block), shows: { kind: 'arguments', text: json } },
+      { block, event: blockStart(block, toolUse(id, name, input)), shows: { kind: 'call', id, name, arguments: text } },
+      { block, event: blockStop(block), shows: text === '' ? { kind: 'none' } : { kind: 'arguments', text } },
     ];
   });
 

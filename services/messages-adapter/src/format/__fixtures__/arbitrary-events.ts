@@ -14,6 +14,11 @@ export interface ExpectedStream {
   readonly unknownEvents: number;
 }
 
+const stopReasons = [
+  ...(['end_turn', 'tool_use', 'stop_sequence', 'pause_turn', null] as const),
+  ...(['max_tokens', 'model_context_window_exceeded', 'refusal'] as const),
+] satisfies readonly (StopReason | null)[];
+
 /** Any valid stream: blocks in a row or interleaved, with pings, comments and unknown events in between. */
 export const arbitraryStream: fc.Arbitrary<ExpectedStream> = fc
   .record({
@@ -22,7 +27,7 @@ export const arbitraryStream: fc.Arbitrary<ExpectedStream> = fc
     schedule: fc.option(fc.array(fc.nat(), { maxLength: 60 })),
     first: arbitraryReport(fc.nat(100_000)),
     later: fc.array(arbitraryReport(fc.option(fc.nat(100_000))), { minLength: 1, maxLength: 3 }),
-    stopReason: fc.constantFrom(...stopReasons().keys()),
+    stopReason: fc.constantFrom(...stopReasons),
     noise: fc.array(fc.tuple(fc.nat(), arbitraryNoise()), { maxLength: 8 }),
     isAscii: fc.boolean(),
   })
@@ -39,8 +44,8 @@ export const arbitraryStream: fc.Arbitrary<ExpectedStream> = fc
     ];
     const frames = events.map((event) => (typeof event === 'string' ? event : oddEvent({ ...event })));
     const noisy = withNoise(isAscii ? frames.map(toAscii) : frames, noise);
-    const { deltas, callArguments } = shown(steps);
-    const finishReason = stopReasons().get(stopReason);
+    const finishReason = finishReasonOf(stopReason, steps);
+    const { deltas, callArguments } = shown(steps, finishReason);
     return {
       frames: noisy,
       expected: { deltas, finishReason, usage: usageOf([first, ...later]) },
@@ -58,13 +63,11 @@ export function expectedCompletion({ expected, callArguments }: ExpectedStream) 
 
 type Report = NonNullable<Parameters<typeof messageDelta>[1]>;
 
-function stopReasons(): ReadonlyMap<StopReason, FinishReason> {
-  return new Map<StopReason, FinishReason>([
-    ['end_turn', 'stop'],
-    ['max_tokens', 'length'],
-    ['tool_use', 'tool_calls'],
-    ['refusal', 'content_filter'],
-  ]);
+/** What the answer holds decides, unless it was cut. */
+function finishReasonOf(stopReason: StopReason | null, steps: readonly BlockStep[]): FinishReason {
+  if (stopReason === 'max_tokens' || stopReason === 'model_context_window_exceeded') return 'length';
+  if (stopReason === 'refusal') return 'content_filter';
+  return steps.some(({ shows }) => shows?.kind === 'call') ? 'tool_calls' : 'stop';
 }
 
 /** Usage of one event. What is null there is as it was shown before. */
@@ -107,20 +110,38 @@ function interleaved(
   return [...mixed, ...waiting.flat()];
 }
 
-/** What the steps say to a client, calls numbered as they begin. */
-function shown(steps: readonly BlockStep[]): { deltas: readonly Delta[]; callArguments: readonly string[] } {
+/**
+ * What the steps say to a client, calls numbered as they begin. A call without arguments gets an empty object as soon as it is known
+ * that it was not cut: when a block begins after its end, or at the end of an answer that is whole.
+ */
+function shown(steps: readonly BlockStep[], finishReason: FinishReason) {
   const indexes = new Map<number, number>();
+  const begun = new Set<number>();
   const callArguments: string[] = [];
+  let ended: number[] = [];
+  const fill = (): readonly Delta[] => {
+    const filled = ended;
+    ended = [];
+    return filled.map((index) => {
+      callArguments[index] = '{}';
+      return { kind: 'arguments', index, text: '{}' };
+    });
+  };
   const deltas = steps.flatMap(({ block, shows }): readonly Delta[] => {
-    if (shows === undefined) return [];
-    if (shows.kind === 'text') return shows.text === '' ? [] : [shows];
-    if (shows.kind === 'call') {
-      indexes.set(block, callArguments.push(shows.arguments) - 1);
-      return [{ kind: 'call', index: callArguments.length - 1, id: shows.id, name: shows.name }];
-    }
-    return shows.text === '' ? [] : [{ kind: 'arguments', index: indexes.get(block) ?? -1, text: shows.text }];
+    const before = begun.has(block) ? [] : fill();
+    begun.add(block);
+    if (shows === undefined) return before;
+    const index = indexes.get(block) ?? -1;
+    if (shows.kind === 'none') ended.push(index);
+    if (shows.kind === 'text' && shows.text !== '') return [...before, shows];
+    if (shows.kind === 'arguments' && shows.text !== '') return [{ kind: 'arguments', index, text: shows.text }];
+    if (shows.kind !== 'call') return before;
+    indexes.set(block, callArguments.push(shows.arguments) - 1);
+    return [...before, { kind: 'call', index: callArguments.length - 1, id: shows.id, name: shows.name }];
   });
-  return { deltas, callArguments };
+  ended.sort((a, b) => a - b);
+  const isWhole = finishReason === 'stop' || finishReason === 'tool_calls';
+  return { deltas: isWhole ? [...deltas, ...fill()] : deltas, callArguments };
 }
 
 interface Noise {

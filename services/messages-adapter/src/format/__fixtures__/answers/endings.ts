@@ -13,6 +13,7 @@ import {
   startUsage,
   stop,
   textBlock,
+  thinkingBlock,
   tokens,
   toolBlock,
   usualUsage,
@@ -30,7 +31,7 @@ const textEndings = {
   max_tokens: 'length',
   model_context_window_exceeded: 'length',
   refusal: 'content_filter',
-  tool_use: 'tool_calls',
+  tool_use: 'stop',
 } as const satisfies Record<StopReason, FinishReason>;
 
 export const endingCases: readonly MessagesAnswer[] = [
@@ -55,7 +56,11 @@ export const endingCases: readonly MessagesAnswer[] = [
     'stop',
   ),
   ended('a call that ends with max_tokens', called, messageDeltaOf('max_tokens'), 'length'),
-  ended('a call that ends with end_turn', called, messageDeltaOf('end_turn'), 'stop'),
+  ...['end_turn', 'stop_sequence', 'pause_turn', 'tool_use'].map((stopReason) =>
+    ended(`a call that ends with ${stopReason}`, called, messageDeltaOf(stopReason), 'tool_calls'),
+  ),
+  ended('tool use without any block', [], messageDeltaOf('tool_use'), 'stop'),
+  ended('tool use of which only thinking came', thinkingBlock(0, 'Hm'), messageDeltaOf('tool_use'), 'stop'),
   ended('a reason, then null: the reason stays', said, [messageDelta('max_tokens'), messageDelta(null)], 'length'),
   ended('null, then a reason', said, [messageDelta(null, { output_tokens: 2 }), messageDelta('max_tokens')], 'length'),
   ended(
@@ -171,7 +176,7 @@ function ended(name: string, blocks: Events, deltas: Events, ending: FinishReaso
   return {
     name,
     events: [start(), ...blocks, ...deltas, stop],
-    deltas: blocks === said ? [text('Yes')] : calledDeltas,
+    deltas: blocks === said ? [text('Yes')] : blocks === called ? calledDeltas : [],
     ending,
     usage: usualUsage,
   };

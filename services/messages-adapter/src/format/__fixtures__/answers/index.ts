@@ -10,7 +10,7 @@ import { reasoningCases } from './reasoning.ts';
 import { refusalCases } from './refusals.ts';
 import { sparseCases } from './sparse.ts';
 import { textCases } from './text.ts';
-import { toolArgumentCases } from './tool-arguments.ts';
+import { cutCallCases, toolArgumentCases } from './tool-arguments.ts';
 import { toolCallCases } from './tool-calls.ts';
 import { unicodeCases } from './unicode.ts';
 import { unknownEventCases } from './unknown-events.ts';
@@ -22,6 +22,7 @@ export const answerCases: readonly MessagesAnswer[] = [
   ...toolCallCases,
   ...parallelCallCases,
   ...toolArgumentCases,
+  ...cutCallCases,
   ...reasoningCases,
   ...refusalCases,
   ...providerToolCases,

@@ -1,5 +1,52 @@
-import { args, call, type Delta } from '@gateway/testkit/adapters';
-import { block, type MessagesAnswer, toolBlock, toolUse, type UsualAnswer, usualCalls } from './events.ts';
+import { args, call, type Delta, text } from '@gateway/testkit/adapters';
+import {
+  block,
+  type MessagesAnswer,
+  textBlock,
+  thinkingBlock,
+  toolBlock,
+  toolUse,
+  type UsualAnswer,
+  usual,
+  usualCalls,
+} from './events.ts';
+
+const cutReasons = [
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['refusal', 'content_filter'],
+] as const;
+
+/** Calls that an answer was cut in, and calls before them. */
+export const cutCallCases: readonly MessagesAnswer[] = cutReasons.flatMap(([stopReason, ending]) => {
+  const cut = (what: string, answer: Pick<UsualAnswer, 'blocks' | 'deltas'>) =>
+    usual({ name: `${what}, cut by ${stopReason}`, everySplit: true, stopReason, ending, ...answer });
+  const first = call(0, 'toolu_01', 'look');
+  return [
+    cut('a call before its first argument', { blocks: toolBlock(0, 'toolu_01', 'look'), deltas: [first] }),
+    cut('a call that never stops', { blocks: toolBlock(0, 'toolu_01', 'look').slice(0, -1), deltas: [first] }),
+    cut('a call within its arguments', {
+      blocks: toolBlock(0, 'toolu_01', 'look', '{"pa'),
+      deltas: [first, args(0, '{"pa')],
+    }),
+    cut('a call after one that has no arguments', {
+      blocks: [...toolBlock(0, 'toolu_01', 'look'), ...toolBlock(1, 'toolu_02', 'wipe')],
+      deltas: [first, args(0, '{}'), call(1, 'toolu_02', 'wipe')],
+    }),
+    cut('thinking after a call that has no arguments', {
+      blocks: [...toolBlock(0, 'toolu_01', 'look'), ...thinkingBlock(1, 'Hm')],
+      deltas: [first, args(0, '{}')],
+    }),
+    cut('text after a call that has no arguments', {
+      blocks: [...toolBlock(0, 'toolu_01', 'look'), ...textBlock(1, 'And')],
+      deltas: [first, args(0, '{}'), text('And')],
+    }),
+    cut('a call whose arguments came whole', {
+      blocks: block(0, toolUse('toolu_01', 'look', { a: 1 })),
+      deltas: [first, args(0, '{"a":1}')],
+    }),
+  ];
+});
 
 /** Arguments pass as the text that they are, whatever that is. */
 export const toolArgumentCases: readonly MessagesAnswer[] = [
