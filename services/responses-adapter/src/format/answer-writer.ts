@@ -46,7 +46,7 @@ export function readPart(value: unknown): MessagePart | undefined {
 }
 
 /**
- * Writes the message items of one response as the one text that a chat answer has. Each part may come as deltas, whole,
+ * Writes the message items of one response as the one text that a chat answer has. A key tells items apart. Each part may come as deltas, whole,
  * or both: what is there already is not written again.
  *
  * A response may hold several messages (a comment, then the answer). As text they are separated by a blank line. A JSON
@@ -72,27 +72,27 @@ export class MessageWriter {
   /** Characters of text and refusals, withheld ones included. */
   producedCharacters = 0;
 
-  begin(outputIndex: number, phase: string | undefined): void {
-    this.#message(outputIndex, phase);
+  begin(key: number, phase: string | undefined): void {
+    this.#message(key, phase);
   }
 
-  delta(outputIndex: number, contentIndex: number, part: MessagePart): void {
+  delta(key: number, contentIndex: number, part: MessagePart): void {
     if (part.text === '') return;
-    const message = this.#message(outputIndex);
+    const message = this.#message(key);
     message.parts.set(contentIndex, (message.parts.get(contentIndex) ?? '') + part.text);
     this.#write(message, part);
   }
 
   /** Writes what the deltas of a part left out. Deltas that said something else stand: they are with the client. */
-  completePart(outputIndex: number, contentIndex: number, { type, text }: MessagePart): void {
-    const written = this.#messages.get(outputIndex)?.parts.get(contentIndex) ?? '';
-    if (text.startsWith(written)) this.delta(outputIndex, contentIndex, { type, text: text.slice(written.length) });
+  completePart(key: number, contentIndex: number, { type, text }: MessagePart): void {
+    const written = this.#messages.get(key)?.parts.get(contentIndex) ?? '';
+    if (text.startsWith(written)) this.delta(key, contentIndex, { type, text: text.slice(written.length) });
   }
 
-  complete(outputIndex: number, item: MessageItem): void {
-    this.begin(outputIndex, item.phase);
+  complete(key: number, item: MessageItem): void {
+    this.begin(key, item.phase);
     item.parts.forEach((part, contentIndex) => {
-      if (part !== undefined) this.completePart(outputIndex, contentIndex, part);
+      if (part !== undefined) this.completePart(key, contentIndex, part);
     });
   }
 
@@ -101,8 +101,8 @@ export class MessageWriter {
     if (this.#current === undefined && this.#withheld !== undefined) this.#sink.text(this.#withheld.withheld);
   }
 
-  #message(outputIndex: number, phase?: string): Message {
-    return this.#messages.getOrInsertComputed(outputIndex, () => ({ phase, parts: new Map(), withheld: '' }));
+  #message(key: number, phase?: string): Message {
+    return this.#messages.getOrInsertComputed(key, () => ({ phase, parts: new Map(), withheld: '' }));
   }
 
   #write(message: Message, part: MessagePart): void {
@@ -142,12 +142,14 @@ interface Message {
 }
 
 /**
- * Writes the function calls of one response. Their indexes are dense, from 0, in the order in which they begin: a
+ * Writes the function calls of one response, each known by a key. Their indexes are dense, from 0, in the order in which they begin: a
  * call's own `output_index` counts reasoning and messages too. Arguments may come as deltas, whole, or both.
  */
 export class CallWriter {
   readonly #sink: ChatAnswer;
   readonly #calls = new Map<number, Call>();
+  /** Calls whose items have ended, and after which nothing has begun. */
+  #ended: readonly Call[] = [];
   #begun = 0;
 
   constructor(sink: ChatAnswer) {
@@ -167,8 +169,8 @@ export class CallWriter {
   }
 
   /** Writes a call's head, once its id and name are known, and the arguments that came before them. */
-  begin(outputIndex: number, { callId, name }: CallItem): void {
-    const call = this.#call(outputIndex);
+  begin(key: number, { callId, name }: CallItem): void {
+    const call = this.#call(key);
     if (call.index !== undefined || !callId || !name) return;
     call.index = this.#begun++;
     call.id = callId;
@@ -176,44 +178,51 @@ export class CallWriter {
     if (call.arguments !== '') this.#sink.toolArguments(call.index, call.arguments);
   }
 
-  delta(outputIndex: number, delta: string): void {
+  delta(key: number, delta: string): void {
     if (delta === '') return;
-    const call = this.#call(outputIndex);
+    const call = this.#call(key);
     call.arguments += delta;
     this.producedCharacters += delta.length;
     if (call.index !== undefined) this.#sink.toolArguments(call.index, delta);
   }
 
   /** Writes what the deltas left out. Deltas that said something else stand: they are with the client. */
-  completeArguments(outputIndex: number, written: string): void {
-    const known = this.#call(outputIndex).arguments;
-    if (written.startsWith(known)) this.delta(outputIndex, written.slice(known.length));
+  completeArguments(key: number, written: string): void {
+    const known = this.#call(key).arguments;
+    if (written.startsWith(known)) this.delta(key, written.slice(known.length));
   }
 
-  /** A call without arguments gets an empty object of them before the next one begins: clients parse them there. */
-  complete(outputIndex: number, item: CallItem): void {
-    this.begin(outputIndex, item);
-    this.completeArguments(outputIndex, item.arguments);
-    const call = this.#call(outputIndex);
+  /** A call without arguments is not known to be complete yet: where the response was cut, its last item ends, too. */
+  complete(key: number, item: CallItem): void {
+    this.begin(key, item);
+    this.completeArguments(key, item.arguments);
+    this.#ended = [...this.#ended, this.#call(key)];
+  }
+
+  /** Another item begins, so that those before it were not cut. Clients need an object as the arguments of a complete call. */
+  onNextItem(): void {
+    for (const call of this.#ended) this.#fillArguments(call);
+    this.#ended = [];
+  }
+
+  /** As `complete`, for an item of a whole response, where only the call id says which one it is: else it is a new one. */
+  completeById(item: CallItem, { newKey, isLast }: { readonly newKey: number; readonly isLast: boolean }): void {
+    const [key = newKey] =
+      this.#calls.entries().find(([, call]) => call.id === item.callId) ??
+      this.#calls.entries().find(([, call]) => call.index === undefined) ??
+      [];
+    this.complete(key, item);
+    if (!isLast) this.#fillArguments(this.#call(key));
+  }
+
+  #fillArguments(call: Call): void {
     if (call.index === undefined || call.arguments !== '') return;
     call.arguments = '{}';
     this.#sink.toolArguments(call.index, call.arguments);
   }
 
-  /** As `complete`, for an item of which only the call id says which one it is. */
-  completeById(item: CallItem): void {
-    const known =
-      this.#calls.entries().find(([, call]) => call.id === item.callId) ??
-      this.#calls.entries().find(([, call]) => call.index === undefined);
-    this.complete(known === undefined ? this.#freeIndex() : known[0], item);
-  }
-
-  #call(outputIndex: number): Call {
-    return this.#calls.getOrInsertComputed(outputIndex, () => ({ index: undefined, id: undefined, arguments: '' }));
-  }
-
-  #freeIndex(): number {
-    return Math.max(-1, ...this.#calls.keys()) + 1;
+  #call(key: number): Call {
+    return this.#calls.getOrInsertComputed(key, () => ({ index: undefined, id: undefined, arguments: '' }));
   }
 }
 

@@ -104,6 +104,9 @@ function expectSense(pieces: readonly Uint8Array[], wantsJson: boolean): void {
   expect(streamed.finished).toBe(streamed.failure === undefined);
   if (streamed.finished) expect(saysTheEnd(bytes)).toBe(true);
   expect(streamed.hasContent).toBe(streamed.finished || deltas.length > 0);
+  const hasCalls = deltas.some(({ kind }) => kind === 'call');
+  if (finishReason === 'tool_calls') expect(hasCalls).toBe(true);
+  if (finishReason === 'stop') expect(hasCalls).toBe(false);
   const assembled = read(pieces, { wantsJson, stream: false });
   if (streamed.finished) expect(readCompletion(assembled.text)).toEqual(assemble({ deltas, finishReason, usage }));
   else expect(assembled.text).toBe('');

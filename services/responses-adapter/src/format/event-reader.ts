@@ -3,6 +3,7 @@ import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
 import { asArray, asCount, asObject, asString, type JsonObject } from '@gateway/json';
 import { CallWriter, type MessagePart, MessageWriter, mapFinishReason, readItem, readPart } from './answer-writer.ts';
 import { convertUsage } from './convert-usage.ts';
+import { ItemKeys } from './item-keys.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { EventLimits } from './read-limits.ts';
 
@@ -15,8 +16,8 @@ import { EventLimits } from './read-limits.ts';
 export class EventReader extends ChatAnswerReader {
   readonly #messages: MessageWriter;
   readonly #calls: CallWriter;
+  readonly #items = new ItemKeys(() => this.#calls.onNextItem());
   readonly #limits: EventLimits;
-  #latestIndex = -1;
   #reasoningCharacters = 0;
   /** What the provider reported last. */
   reportedUsage: ReportedUsage | undefined;
@@ -58,7 +59,7 @@ export class EventReader extends ChatAnswerReader {
       case 'response.function_call_arguments.delta':
         return this.#onArgumentsDelta(json);
       case 'response.function_call_arguments.done':
-        return this.#calls.completeArguments(this.#at(json), asString(json.arguments) ?? '');
+        return this.#calls.completeArguments(this.#items.of(json, 'part'), asString(json.arguments) ?? '');
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
         this.#reasoningCharacters += asString(json.delta)?.length ?? 0;
@@ -78,34 +79,34 @@ export class EventReader extends ChatAnswerReader {
   }
 
   #onItemAdded(json: JsonObject): void {
-    const index = this.#at(json, this.#latestIndex + 1);
+    const key = this.#items.of(json, 'added');
     const item = readItem(json.item);
-    if (item?.type === 'message') this.#messages.begin(index, item.phase);
-    if (item?.type === 'function_call') this.#calls.begin(index, item);
+    if (item?.type === 'message') this.#messages.begin(key, item.phase);
+    if (item?.type === 'function_call') this.#calls.begin(key, item);
   }
 
   #onItemDone(json: JsonObject): void {
-    const index = this.#at(json);
+    const key = this.#items.of(json, 'done');
     const item = readItem(json.item);
-    if (item?.type === 'message') this.#messages.complete(index, item);
-    if (item?.type === 'function_call') this.#calls.complete(index, item);
+    if (item?.type === 'message') this.#messages.complete(key, item);
+    if (item?.type === 'function_call') this.#calls.complete(key, item);
   }
 
   #onTextDelta(json: JsonObject, type: MessagePart['type']): void {
     const text = asString(json.delta);
     if (text === undefined) return this.fail(brokenStream());
-    this.#messages.delta(this.#at(json), asCount(json.content_index) ?? 0, { type, text });
+    this.#messages.delta(this.#items.of(json, 'part'), asCount(json.content_index) ?? 0, { type, text });
   }
 
   /** A part of a kind that chat has no place for is as good as empty. */
   #onPartDone(json: JsonObject, part: MessagePart = { type: 'text', text: '' }): void {
-    this.#messages.completePart(this.#at(json), asCount(json.content_index) ?? 0, part);
+    this.#messages.completePart(this.#items.of(json, 'part'), asCount(json.content_index) ?? 0, part);
   }
 
   #onArgumentsDelta(json: JsonObject): void {
     const delta = asString(json.delta);
     if (delta === undefined) this.fail(brokenStream());
-    else this.#calls.delta(this.#at(json), delta);
+    else this.#calls.delta(this.#items.of(json, 'part'), delta);
   }
 
   #onResponseEnd({ status, response }: ResponseEnd): void {
@@ -122,27 +123,22 @@ export class EventReader extends ChatAnswerReader {
 
   /**
    * The response's own list of items, which is empty on subscription backends. Its positions need not be output indexes, so
-   * calls are known by their ids, and messages are taken only when no event held any text.
+   * calls are known by their call ids, and messages are taken only when no event held any text.
    */
   #writeWhatNoEventHeld(output: readonly unknown[]): void {
     const hadText = this.#messages.hasText;
-    const firstFreeIndex = this.#latestIndex + 1;
     for (const [position, value] of output.entries()) {
       const item = readItem(value);
-      if (item?.type === 'function_call') this.#calls.completeById(item);
-      if (item?.type === 'message' && !hadText) this.#messages.complete(firstFreeIndex + position, item);
+      const newKey = this.#items.next();
+      const isLast = position === output.length - 1;
+      if (item?.type === 'function_call') this.#calls.completeById(item, { newKey, isLast });
+      if (item?.type === 'message' && !hadText) this.#messages.complete(newKey, item);
     }
   }
 
   /** @param holder has the error in it, flat or nested */
   #onError(holder: JsonObject): void {
     this.fail(mapStreamError(holder, this.#limits));
-  }
-
-  /** The item that an event is about; the latest one when it does not say. */
-  #at(json: JsonObject, otherwise = Math.max(this.#latestIndex, 0)): number {
-    this.#latestIndex = asCount(json.output_index) ?? otherwise;
-    return this.#latestIndex;
   }
 }
 

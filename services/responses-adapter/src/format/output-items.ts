@@ -1,21 +1,26 @@
-import { asCount, type JsonBody, readJsonBody } from '@gateway/json';
+import { asCount, asObject, type JsonBody, type JsonObject, readJsonBody } from '@gateway/json';
 
 /** The finished items of a response, as bytes. */
 export class OutputItems {
-  readonly #items = new Map<number, Buffer>();
+  readonly #items = new Map<string, Item>();
   #size = 0;
   #highestIndex = -1;
 
-  /** Takes the data of a `response.output_item.done`. One without an index comes after those before it. */
-  add(data: string): void {
+  /**
+   * Takes a `response.output_item.done`: its data, and what that reads. An item without an index comes after those before it. Some
+   * backends give several items one index: their ids tell them apart.
+   */
+  add(data: string, { output_index, item }: JsonObject): void {
     const json = readObject(Buffer.from(data));
-    const item = json?.member('item');
-    if (json === undefined || item === undefined || this.#isTooLarge) return;
-    const index = asCount(json.value('output_index')) ?? this.#highestIndex + 1;
+    const member = json?.member('item');
+    if (json === undefined || member === undefined || this.#isTooLarge) return;
+    const index = asCount(output_index) ?? this.#highestIndex + 1;
+    const { id = '', call_id: callId = '' } = asObject(item) ?? {};
     this.#highestIndex = Math.max(this.#highestIndex, index);
-    this.#size += item.valueEnd - item.valueStart;
-    if (this.#isTooLarge) this.#items.clear();
-    else this.#items.set(index, onOneLine(json.bytes.subarray(item.valueStart, item.valueEnd)));
+    this.#size += member.valueEnd - member.valueStart;
+    if (this.#isTooLarge) return this.#items.clear();
+    const bytes = onOneLine(json.bytes.subarray(member.valueStart, member.valueEnd));
+    this.#items.set(JSON.stringify([index, id, callId]), { index, bytes });
   }
 
   /** The bytes of an event that ends a response without output, with these items as its output. */
@@ -26,8 +31,8 @@ export class OutputItems {
   }
 
   #toArray(): Buffer {
-    const inOrder = [...this.#items].sort(([a], [b]) => a - b);
-    const parts = inOrder.flatMap(([, item], position) => [position === 0 ? '[' : ',', item]);
+    const inOrder = [...this.#items.values()].toSorted((a, b) => a.index - b.index);
+    const parts = inOrder.flatMap(({ bytes }, position) => [position === 0 ? '[' : ',', bytes]);
     return Buffer.concat([...parts, ']'].map((part) => Buffer.from(part)));
   }
 
@@ -35,6 +40,11 @@ export class OutputItems {
   get #isTooLarge(): boolean {
     return this.#size > maxKeptBytes;
   }
+}
+
+interface Item {
+  readonly index: number;
+  readonly bytes: Buffer;
 }
 
 /** Images are items too. */

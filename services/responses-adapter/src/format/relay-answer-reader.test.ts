@@ -146,6 +146,16 @@ describe('an empty output', () => {
     expect(outputOf(text)).toEqual([{ id: 'i0' }, { id: 'i2' }, { id: 'i10' }]);
   });
 
+  it('is filled with every item, also where several have one output index', () => {
+    const done = (item: object) => frame({ type: 'response.output_item.done', output_index: 0, item });
+    const [text1, call1, call2] = [{ id: 'msg_a' }, { id: 'fc_a', n: 1 }, { id: 'fc_b', n: 2 }];
+    const [bare1, bare2] = [{ call_id: 'call_1' }, { call_id: 'call_2' }];
+    const completed = frame({ type: 'response.completed', response: { output: [] } });
+    expect(outputOf(relay([...[text1, call1, call2].map(done), completed]).text)).toEqual([text1, call1, call2]);
+    expect(outputOf(relay([...[bare1, bare2].map(done), completed]).text)).toEqual([bare1, bare2]);
+    expect(outputOf(relay([done(call1), done({ ...call1, n: 3 }), completed]).text)).toEqual([{ ...call1, n: 3 }]);
+  });
+
   it('is filled byte for byte', () => {
     const item = '{ "id":"a" ,"n":12345678901234567890,"n":1.0, "t":"\\u0061\\/é" }';
     const { text } = relay([

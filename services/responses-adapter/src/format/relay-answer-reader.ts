@@ -135,7 +135,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   #onContent({ bytes, data, json, type }: RelayedEvent): void {
     this.#produced.add(json, type);
     if (type === 'response.output_item.done') {
-      this.#items.add(data);
+      this.#items.add(data, json);
       this.#hasToolCalls ||= clientCalls.has(asString(asObject(json.item)?.type) ?? '');
       this.encryptedReasoning = lastReasoningIn(Buffer.from(data), 'encrypted_content') ?? this.encryptedReasoning;
     }

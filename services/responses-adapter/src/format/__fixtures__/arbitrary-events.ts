@@ -129,7 +129,7 @@ function expectedDeltas(plan: Plan, shown: readonly ProviderStreamEvent[]): read
     refusal(messages.map((item) => saidBy(item, 'refusal')).join('')),
     ...callsInOrder(plan, shown).flatMap((item, index) => [
       call(index, item.id, nameOf(item)),
-      args(index, item.pieces.join('') || noArguments(item, plan)),
+      args(index, item.pieces.join('') || noArguments(item, plan, shown)),
     ]),
   ];
 }
@@ -153,10 +153,22 @@ function callsInOrder({ items }: Plan, shown: readonly ProviderStreamEvent[]): r
   return items.filter((item) => item.kind === 'call').toSorted((a, b) => namedAt(a) - namedAt(b));
 }
 
-/** An empty object of them stands in, at the end of the item or of the answer. */
-function noArguments({ shown }: AnyCall, plan: Plan): string {
-  return shown.itemDone || finishReasonOf(plan) !== undefined ? '{}' : '';
+/** An empty object stands in for them where the call is known to be complete: by what follows it, or since all of the answer is. */
+function noArguments(item: AnyCall, plan: Plan, shown: readonly ProviderStreamEvent[]): string {
+  const { items, ending, outputIsFilled } = plan;
+  const isListed = outputIsFilled && finishReasonOf(plan) !== undefined && item !== items.at(-1);
+  return ending === 'completed' || isListed || isFollowed(items.indexOf(item), shown) ? '{}' : '';
 }
+
+/** Whether an item begins after this one has ended. */
+function isFollowed(index: number, shown: readonly ProviderStreamEvent[]): boolean {
+  const read = shown.filter(({ type }) => !type.startsWith('response.reasoning') && !otherEvents.has(type));
+  const indexes = read.map((event) => ('output_index' in event ? event.output_index : undefined));
+  const end = read.findIndex(({ type }, at) => type === 'response.output_item.done' && indexes[at] === index);
+  return end >= 0 && indexes.slice(end).some((other) => indexes.indexOf(other) > end);
+}
+
+const otherEvents: ReadonlySet<string> = new Set(['response.content_part.added', 'response.web_search_call.completed']);
 
 function saidBy({ parts }: AnyMessage, kind: 'text' | 'refusal'): string {
   return parts.map((part) => (part.kind === kind ? part.pieces.join('') : '')).join('');

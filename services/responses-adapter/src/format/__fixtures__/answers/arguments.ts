@@ -1,6 +1,6 @@
 import { args, call } from '@gateway/testkit/adapters';
 import { argumentsDelta, argumentsDone, callEvents, itemAdded, itemDone, type ResponsesAnswer } from './events.ts';
-import { functionCall } from './items.ts';
+import { functionCall, reasoning } from './items.ts';
 import { completed, created, incomplete } from './responses.ts';
 import { altered } from './unusual-frames.ts';
 
@@ -67,9 +67,60 @@ const none: readonly ResponsesAnswer[] = [
     ending: 'tool_calls',
   },
   {
-    name: 'no arguments of a call that was cut short, which are an empty object',
+    name: 'no arguments of a call that was cut short: none, so that no client runs it',
+    everySplit: true,
     events: [created(), begun, incomplete('max_output_tokens')],
+    deltas: [calls],
+    ending: 'length',
+  },
+  {
+    name: 'no arguments of a call that was cut short by a filter: none',
+    events: [created(), begun, incomplete('content_filter')],
+    deltas: [calls],
+    ending: 'content_filter',
+  },
+  {
+    name: 'no arguments of a call that was cut short and whose item ended: none',
+    everySplit: true,
+    events: [created(), ...callEvents('call_1', 'save', []), incomplete('max_output_tokens')],
+    deltas: [calls],
+    ending: 'length',
+  },
+  {
+    name: 'no arguments of a call that only a response which was cut short holds: none',
+    events: [incomplete('max_output_tokens', { output: [functionCall('call_1', 'save')] })],
+    deltas: [calls],
+    ending: 'length',
+  },
+  {
+    name: 'no arguments of a complete call before one that was cut short: an empty object',
+    everySplit: true,
+    events: [
+      created(),
+      ...callEvents('call_1', 'save', []),
+      ...callEvents('call_2', 'save', [], 1),
+      incomplete('max_output_tokens'),
+    ],
+    deltas: [calls, args(0, '{}'), call(1, 'call_2', 'save')],
+    ending: 'length',
+  },
+  {
+    name: 'no arguments of a complete call before reasoning that was cut short: an empty object',
+    events: [
+      created(),
+      ...callEvents('call_1', 'save', []),
+      itemAdded(reasoning(), 1),
+      incomplete('max_output_tokens'),
+    ],
     deltas: [calls, args(0, '{}')],
+    ending: 'length',
+  },
+  {
+    name: 'no arguments of calls that only a response which was cut short holds: only the last is cut',
+    events: [
+      incomplete('max_output_tokens', { output: [functionCall('call_1', 'save'), functionCall('call_2', 'save')] }),
+    ],
+    deltas: [calls, args(0, '{}'), call(1, 'call_2', 'save')],
     ending: 'length',
   },
   {

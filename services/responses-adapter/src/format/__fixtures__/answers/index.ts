@@ -6,6 +6,7 @@ import { errorAfterContentCases } from './errors-after-content.ts';
 import { errorBeforeContentCases } from './errors-before-content.ts';
 import type { ResponsesAnswer } from './events.ts';
 import { framingCases } from './framing.ts';
+import { itemIdCases } from './item-ids.ts';
 import { messageCases } from './messages.ts';
 import { parallelCallCases } from './parallel-calls.ts';
 import { reasoningCases } from './reasoning.ts';
@@ -25,6 +26,7 @@ export const answerCases: readonly ResponsesAnswer[] = [
   ...reasoningCases,
   ...toolCallCases,
   ...parallelCallCases,
+  ...itemIdCases,
   ...argumentsCases,
   ...endingCases,
   ...usageCases,
