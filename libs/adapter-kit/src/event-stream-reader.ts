@@ -74,7 +74,7 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
   /** Ends the answer as the provider has. */
   protected finish(reason: FinishReason): void {
     this.finishReason = reason;
-    this.answer.finish(reason, wholeUsage(this.reportedUsage));
+    this.answer.finish(reason, wholeUsage(this.reportedUsage, this.producedCharacters));
     this.ending = { kind: 'finished' };
   }
 

@@ -34,21 +34,29 @@ describe('reported usage', () => {
     fc.assert(
       fc.property(count, count, count, count, (inputTokens, cachedTokens, outputTokens, reasoningTokens) => {
         const usage = toReportedUsage({ inputTokens, cachedTokens, outputTokens, reasoningTokens });
-        expect(usage === undefined).toBe(inputTokens === undefined && outputTokens === undefined);
+        expect(usage === undefined).toBe(!inputTokens && !outputTokens);
         if (usage === undefined) return;
-        expect([usage.inputTokens, usage.outputTokens]).toEqual([inputTokens, outputTokens]);
-        expect(usage.cachedTokens).toBeLessThanOrEqual(inputTokens ?? maxTokenCount);
+        expect([usage.inputTokens, usage.outputTokens]).toEqual([inputTokens || undefined, outputTokens]);
+        expect(usage.cachedTokens).toBeLessThanOrEqual(inputTokens || maxTokenCount);
         expect(usage.reasoningTokens).toBeLessThanOrEqual(outputTokens ?? maxTokenCount);
       }),
     );
   });
 
+  const counts = { inputTokens: 5, cachedTokens: 2, outputTokens: 7, reasoningTokens: 1 };
+
   it('is whole only with input and output', () => {
-    const counts = { inputTokens: 5, cachedTokens: 2, outputTokens: 7, reasoningTokens: 1 };
-    expect(wholeUsage(toReportedUsage(counts))).toEqual(counts);
-    expect(wholeUsage(toReportedUsage({ ...counts, inputTokens: undefined }))).toBeUndefined();
-    expect(wholeUsage(toReportedUsage({ ...counts, outputTokens: undefined }))).toBeUndefined();
-    expect(wholeUsage(undefined)).toBeUndefined();
+    expect(wholeUsage(toReportedUsage(counts), 9)).toEqual(counts);
+    expect(wholeUsage(toReportedUsage({ ...counts, inputTokens: undefined }), 9)).toBeUndefined();
+    expect(wholeUsage(toReportedUsage({ ...counts, outputTokens: undefined }), 9)).toBeUndefined();
+    expect(wholeUsage(undefined, 9)).toBeUndefined();
+  });
+
+  it('of no tokens at all is no count where there is something to be counted', () => {
+    expect(wholeUsage(toReportedUsage({ ...counts, inputTokens: 0 }), 9)).toBeUndefined();
+    const silent = toReportedUsage({ ...counts, outputTokens: 0 });
+    expect(wholeUsage(silent, 9)).toBeUndefined();
+    expect(wholeUsage(silent, 0)).toEqual({ ...counts, outputTokens: 0, reasoningTokens: 0 });
   });
 
   it('does not know a sum that is too large', () => {

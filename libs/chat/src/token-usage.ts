@@ -34,13 +34,13 @@ export function readTokenCount(value: unknown): number | undefined {
 type ReportedCounts = { readonly [count in keyof TokenUsage]: number | undefined };
 
 /**
- * Usage from a provider's counts, each read by `readTokenCount` or a sum of such. Undefined when neither input nor output was
- * reported. A part that is more than its whole is cut to it.
+ * Usage from a provider's counts, each read by `readTokenCount` or a sum of such. Every request has an input, so that one of no tokens
+ * was not counted. Undefined when neither input nor output was reported. A part that is more than its whole is cut to it.
  */
 export function toReportedUsage(counts: ReportedCounts): ReportedUsage | undefined {
-  const inputTokens = readTokenCount(counts.inputTokens);
+  const inputTokens = readTokenCount(counts.inputTokens) || undefined;
   const outputTokens = readTokenCount(counts.outputTokens);
-  if (inputTokens === undefined && outputTokens === undefined) return undefined;
+  if (inputTokens === undefined && !outputTokens) return undefined;
   return {
     inputTokens,
     cachedTokens: Math.min(counts.cachedTokens ?? 0, inputTokens ?? maxTokenCount),
@@ -49,9 +49,13 @@ export function toReportedUsage(counts: ReportedCounts): ReportedUsage | undefin
   };
 }
 
-/** The usage of an answer by the provider alone; undefined unless it reported both input and output. */
-export function wholeUsage(reported: ReportedUsage | undefined): TokenUsage | undefined {
+/**
+ * The usage of an answer by the provider alone; undefined unless it reported both input and output.
+ * @param producedCharacters how long the answer is: the output of one that says something was not counted when it is of no tokens
+ */
+export function wholeUsage(reported: ReportedUsage | undefined, producedCharacters: number): TokenUsage | undefined {
   if (reported?.inputTokens === undefined || reported.outputTokens === undefined) return undefined;
+  if (reported.outputTokens === 0 && producedCharacters > 0) return undefined;
   const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = reported;
   return { inputTokens, cachedTokens, outputTokens, reasoningTokens };
 }

@@ -113,7 +113,7 @@ type Produced = Pick<AnswerReader, 'reportedUsage' | 'producedCharacters'>;
 
 /** The usage of an answer that has ended well: the provider's word, or an estimate of what it did not report. */
 export function finalUsage(answer: Produced, inputEstimate: number): UsageReport {
-  const usage = wholeUsage(answer.reportedUsage);
+  const usage = wholeUsage(answer.reportedUsage, answer.producedCharacters);
   return usage === undefined ? usageSoFar(answer, inputEstimate) : { ...usage, estimated: false };
 }
 

@@ -88,17 +88,78 @@ describe('usage', () => {
     expect(usage).toMatchObject({ inputTokens: undefined, cachedTokens: 1 });
   });
 
-  it('never has more cached than input, or more reasoning than output tokens', () => {
-    const count = fc.option(fc.oneof(fc.nat(), fc.maxSafeInteger(), fc.double(), fc.string()));
-    const report = fc.record({
+  it('is not lowered by a later zero, and not by a later absence', () => {
+    const first = { input_tokens: 4_522, cache_creation_input_tokens: 100, cache_read_input_tokens: 50 };
+    const known = { inputTokens: 4_672, cachedTokens: 50, cacheCreationTokens: 100, outputTokens: 7 };
+    for (const later of [
+      { input_tokens: 0 },
+      {},
+      { input_tokens: 0, cache_read_input_tokens: 0 },
+      { input_tokens: 3 },
+    ]) {
+      expect(usageAfter(first, { ...later, output_tokens: 7 })).toMatchObject(known);
+    }
+  });
+
+  it('is not known when its input is zero throughout', () => {
+    const zero = { input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 7 };
+    expect(usageAfter(zero, zero)).toMatchObject({ inputTokens: undefined, outputTokens: 7 });
+  });
+
+  const count = fc.option(fc.oneof(fc.nat(9), fc.nat(), fc.maxSafeInteger(), fc.double(), fc.string()));
+  const anyReport = fc.oneof(
+    fc.record({
       input_tokens: count,
       cache_creation_input_tokens: count,
       cache_read_input_tokens: count,
       output_tokens: count,
       output_tokens_details: fc.option(fc.record({ thinking_tokens: count })),
+    }),
+    fc.jsonValue(),
+  );
+
+  it('never falls, whatever is reported in whatever order', () => {
+    fc.assert(
+      fc.property(fc.array(anyReport), (reports) => {
+        const usage = new UsageReports();
+        // What an answer begins with is no total of its output, which need not become known.
+        usage.begin({ input_tokens: 0 });
+        let before = booked(usage.reported);
+        for (const report of reports) {
+          usage.add(report);
+          const after = booked(usage.reported);
+          expect(after.map((count, at) => count >= (before[at] ?? 0))).not.toContain(false);
+          before = after;
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('is at least what each report says, and no more when it is repeated', () => {
+    const tokens = fc.nat(100_000);
+    const report = fc.record({
+      input_tokens: tokens,
+      cache_creation_input_tokens: tokens,
+      cache_read_input_tokens: tokens,
+      output_tokens: tokens,
     });
     fc.assert(
-      fc.property(fc.array(report), (reports) => {
+      fc.property(fc.array(report, { minLength: 1 }), (reports) => {
+        const usage = usageAfter(...reports);
+        for (const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } of reports) {
+          const input = input_tokens + cache_creation_input_tokens + cache_read_input_tokens;
+          expect(usage?.inputTokens ?? 0).toBeGreaterThanOrEqual(input);
+          expect(usage?.outputTokens ?? 0).toBeGreaterThanOrEqual(output_tokens);
+        }
+        expect(usageAfter(...reports, reports.at(-1))).toEqual(usage);
+      }),
+    );
+  });
+
+  it('never has more cached than input, or more reasoning than output tokens', () => {
+    fc.assert(
+      fc.property(fc.array(anyReport), (reports) => {
         const usage = usageAfter(...reports);
         if (usage === undefined) return;
         expect(usage.cachedTokens).toBeLessThanOrEqual(usage.inputTokens ?? maxTokenCount);
@@ -110,8 +171,15 @@ describe('usage', () => {
   });
 });
 
+/** What is charged of it, were estimates of what is not known zero. */
+function booked(reported: UsageReports['reported']): readonly number[] {
+  const { inputTokens = 0, outputTokens = 0, cachedTokens = 0, reasoningTokens = 0 } = reported ?? {};
+  return [inputTokens, outputTokens, Math.min(cachedTokens, inputTokens), Math.min(reasoningTokens, outputTokens)];
+}
+
 function usageAfter(...reports: readonly unknown[]) {
   const usage = new UsageReports();
-  for (const report of reports) usage.add(report);
+  usage.begin(reports[0]);
+  for (const report of reports.slice(1)) usage.add(report);
   return usage.reported;
 }

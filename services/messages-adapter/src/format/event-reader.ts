@@ -60,7 +60,7 @@ export class EventReader extends ChatAnswerReader {
   #onMessageStart({ model, usage }: JsonObject): void {
     this.#hasBegun = true;
     this.answeringModel = asString(model);
-    this.#usage.add(usage);
+    this.#usage.begin(usage);
   }
 
   #onBlockStart(json: JsonObject): void {

@@ -81,7 +81,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
         this.#hasBegun = true;
         this.answerId = asString(message?.id) ?? this.answerId;
         this.answeringModel = asString(message?.model);
-        return this.#usage.add(message?.usage);
+        return this.#usage.begin(message?.usage);
       }
       case 'content_block_start':
         return this.#onBlock(json.content_block);

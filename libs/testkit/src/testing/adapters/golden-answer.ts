@@ -60,7 +60,7 @@ export function describeGoldenAnswers<Event extends { readonly type: string }>(
       const { text, ...seen } = replayed([bytes], false);
       const { text: streamed, hasContent: _, ...seenStreamed } = replayed([bytes]);
       if (typeof answer.ending === 'string') {
-        const assembled = { ...assemble(readStreamedAnswer(streamed)), usage: wholeUsage(answer.usage) };
+        const assembled = { ...assemble(readStreamedAnswer(streamed)), usage: expectedUsage(answer) };
         expect(readCompletion(text)).toEqual(assembled);
       } else expect(text).toBe('');
       expect(seen).toMatchObject(seenStreamed);
@@ -123,9 +123,16 @@ export function replay(reader: GoldenReader, pieces: readonly Uint8Array[]) {
   };
 }
 
-function expectedStream<Event extends { readonly type: string }>({ deltas, ending, usage }: AnswerCase<Event>) {
-  const isFinished = typeof ending === 'string';
-  return { deltas, finishReason: isFinished ? ending : undefined, usage: isFinished ? wholeUsage(usage) : undefined };
+function expectedStream<Event extends { readonly type: string }>(answer: AnswerCase<Event>) {
+  const { deltas, ending } = answer;
+  return typeof ending === 'string'
+    ? { deltas, finishReason: ending, usage: expectedUsage(answer) }
+    : { deltas, finishReason: undefined, usage: undefined };
+}
+
+function expectedUsage<Event extends { readonly type: string }>({ deltas, usage }: AnswerCase<Event>) {
+  const characters = deltas.reduce((sum, delta) => sum + (delta.kind === 'call' ? 0 : delta.text.length), 0);
+  return wholeUsage(usage, characters);
 }
 
 function expectedOutcome<Event extends { readonly type: string }>(answer: AnswerCase<Event>) {

@@ -1,4 +1,4 @@
-import type { FinishReason, TokenUsage } from '@gateway/chat';
+import { type FinishReason, type ReportedUsage, wholeUsage } from '@gateway/chat';
 import { assemble, type Delta, type StreamedAnswer } from '@gateway/testkit/adapters';
 import fc from 'fast-check';
 import { type Events, messageDelta, oddEvent, ping, type StopReason, start, stop } from './answers/events.ts';
@@ -9,6 +9,7 @@ export interface ExpectedStream {
   /** Frames, to be put one behind the other. */
   readonly frames: readonly string[];
   readonly expected: StreamedAnswer;
+  readonly reportedUsage: ReportedUsage;
   /** The arguments of each call as the provider meant them. */
   readonly callArguments: readonly string[];
   readonly unknownEvents: number;
@@ -25,8 +26,8 @@ export const arbitraryStream: fc.Arbitrary<ExpectedStream> = fc
     blocks: fc.array(arbitraryBlock, { maxLength: 6 }),
     firstIndex: fc.nat(2),
     schedule: fc.option(fc.array(fc.nat(), { maxLength: 60 })),
-    first: arbitraryReport(fc.nat(100_000)),
-    later: fc.array(arbitraryReport(fc.option(fc.nat(100_000))), { minLength: 1, maxLength: 3 }),
+    first: arbitraryReport(fc.nat(100_000), fc.integer({ min: 1, max: 100_000 })),
+    later: fc.array(arbitraryReport(fc.option(fc.nat(100_000)), fc.nat(100_000)), { minLength: 1, maxLength: 3 }),
     stopReason: fc.constantFrom(...stopReasons),
     noise: fc.array(fc.tuple(fc.nat(), arbitraryNoise()), { maxLength: 8 }),
     isAscii: fc.boolean(),
@@ -46,9 +47,11 @@ export const arbitraryStream: fc.Arbitrary<ExpectedStream> = fc
     const noisy = withNoise(isAscii ? frames.map(toAscii) : frames, noise);
     const finishReason = finishReasonOf(stopReason, steps);
     const { deltas, callArguments } = shown(steps, finishReason);
+    const reportedUsage = usageOf([first, ...later]);
     return {
       frames: noisy,
-      expected: { deltas, finishReason, usage: usageOf([first, ...later]) },
+      expected: { deltas, finishReason, usage: wholeUsage(reportedUsage, 1) },
+      reportedUsage,
       callArguments,
       unknownEvents:
         steps.filter((step) => step.isUnknown).length + noise.filter(([, { isUnknown }]) => isUnknown).length,
@@ -71,28 +74,34 @@ function finishReasonOf(stopReason: StopReason | null, steps: readonly BlockStep
 }
 
 /** Usage of one event. What is null there is as it was shown before. */
-function arbitraryReport<Count>(inputTokens: fc.Arbitrary<Count>) {
+function arbitraryReport<Count>(inputTokens: fc.Arbitrary<Count>, outputTokens: fc.Arbitrary<number>) {
   const count = fc.option(fc.nat(100_000));
   return fc.record({
     input_tokens: inputTokens,
     cache_creation_input_tokens: count,
     cache_read_input_tokens: count,
-    output_tokens: fc.nat(100_000),
+    output_tokens: outputTokens,
     output_tokens_details: fc.option(fc.record({ thinking_tokens: fc.nat(200_000) })),
   });
 }
 
-type CountKey = 'input_tokens' | 'cache_creation_input_tokens' | 'cache_read_input_tokens' | 'output_tokens';
-
-/** Counts are totals: the last one that was shown counts. */
-function usageOf(reports: readonly Report[]): TokenUsage | undefined {
-  const last = (key: CountKey) => reports.map((report) => report[key]).findLast((count) => count != null) ?? 0;
-  const thinking = reports.map((report) => report.output_tokens_details).findLast((details) => details != null);
-  const inputTokens = last('input_tokens') + last('cache_creation_input_tokens') + last('cache_read_input_tokens');
-  const outputTokens = last('output_tokens');
-  if (inputTokens + outputTokens === 0) return undefined;
-  const reasoningTokens = Math.min(thinking?.thinking_tokens ?? 0, outputTokens);
-  return { inputTokens, cachedTokens: last('cache_read_input_tokens'), outputTokens, reasoningTokens };
+/**
+ * Counts are totals of what was used so far: a zero, or a smaller one, takes nothing back. Input that a report gives beside what is
+ * cached may have moved there.
+ */
+function usageOf(reports: readonly Report[]): ReportedUsage {
+  const largest = (counts: readonly (number | null | undefined)[]) => Math.max(0, ...counts.map((count) => count ?? 0));
+  let [input, created, read] = [0, 0, 0];
+  for (const report of reports) {
+    const fresh = report.input_tokens || input - created - read;
+    created = largest([created, report.cache_creation_input_tokens]);
+    read = largest([read, report.cache_read_input_tokens]);
+    input = Math.max(input, fresh + created + read);
+  }
+  const outputTokens = largest(reports.map(({ output_tokens }) => output_tokens));
+  const thinking = largest(reports.map((report) => report.output_tokens_details?.thinking_tokens));
+  const reasoningTokens = Math.min(thinking, outputTokens);
+  return { inputTokens: input || undefined, cachedTokens: read, outputTokens, reasoningTokens };
 }
 
 /** The blocks' steps one after the other, or mixed as the schedule says; each block's own steps stay in order. */

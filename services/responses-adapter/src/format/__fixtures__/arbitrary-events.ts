@@ -1,4 +1,4 @@
-import type { FinishReason, TokenUsage } from '@gateway/chat';
+import { type FinishReason, type ReportedUsage, type TokenUsage, toReportedUsage, wholeUsage } from '@gateway/chat';
 import { type AssembledAnswer, args, assemble, call, type Delta, refusal, text } from '@gateway/testkit/adapters';
 import fc from 'fast-check';
 import { errorEvent, type ProviderStreamEvent } from './answers/events.ts';
@@ -19,7 +19,7 @@ export interface ArbitraryAnswer {
   readonly wantsJson: boolean;
   /** Without a finish reason and usage when it failed. */
   readonly expected: AssembledAnswer;
-  readonly reportedUsage: TokenUsage | undefined;
+  readonly reportedUsage: ReportedUsage | undefined;
   readonly producedCharacters: number;
 }
 
@@ -62,16 +62,18 @@ export const anyAnswer: fc.Arbitrary<ArbitraryAnswer> = fc
 function toAnswer(plan: Plan): ArbitraryAnswer {
   const said = shownInTurns(plan);
   const finishReason = finishReasonOf(plan);
+  const reportedUsage = plan.usage && toReportedUsage(plan.usage);
+  const producedCharacters = plan.items.reduce((sum, item) => sum + charactersOf(item), 0);
   return {
     events: [created(), ...said, ...endingEvents(plan)],
     wantsJson: plan.wantsJson,
     expected: assemble({
       deltas: expectedDeltas(plan, said),
       finishReason,
-      usage: finishReason === undefined ? undefined : plan.usage,
+      usage: finishReason === undefined ? undefined : wholeUsage(reportedUsage, producedCharacters),
     }),
-    reportedUsage: plan.ending === 'error' || plan.ending === 'cut off' ? undefined : plan.usage,
-    producedCharacters: plan.items.reduce((sum, item) => sum + charactersOf(item), 0),
+    reportedUsage: plan.ending === 'error' || plan.ending === 'cut off' ? undefined : reportedUsage,
+    producedCharacters,
   };
 }
 

@@ -1,6 +1,16 @@
 import { text } from '@gateway/testkit/adapters';
 import { counted } from './counted.ts';
-import { end, errorEvent, type MessagesAnswer, messageDelta, start, textBlock, tokens } from './events.ts';
+import {
+  end,
+  errorEvent,
+  type MessagesAnswer,
+  messageDelta,
+  oddEvent,
+  start,
+  stop,
+  textBlock,
+  tokens,
+} from './events.ts';
 
 export const usageCases: readonly MessagesAnswer[] = [
   counted('input at the start, output at the end', [start()], end('end_turn', { output_tokens: 15 }), {
@@ -42,10 +52,55 @@ export const usageCases: readonly MessagesAnswer[] = [
     { input: 15, cached: 2, output: 7 },
   ),
   counted(
-    'zero at the end takes the place of what the start said',
+    'zero at the end leaves what the start said',
     [start({ input_tokens: 10, cache_read_input_tokens: 5 })],
-    end('end_turn', { cache_read_input_tokens: 0, output_tokens: 7 }),
-    { input: 10, output: 7 },
+    end('end_turn', { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 7 }),
+    { input: 15, cached: 5, output: 7 },
+  ),
+  counted(
+    'zero for the input at the end, and nothing of what was cached',
+    [start({ input_tokens: 4_522, cache_creation_input_tokens: 100, cache_read_input_tokens: 50 })],
+    [oddEvent({ type: 'message_delta', delta: {}, usage: { input_tokens: 0, output_tokens: 7 } }), stop],
+    { input: 4_672, cached: 50, output: 7 },
+  ),
+  counted(
+    'zero for the output at the end, after a count of it',
+    [start(), messageDelta(null, { output_tokens: 30 })],
+    end('end_turn', { output_tokens: 0 }),
+    { input: 10, output: 30 },
+  ),
+  counted(
+    'smaller counts than before',
+    [start({ input_tokens: 10, cache_read_input_tokens: 5 }), messageDelta(null, { output_tokens: 30 })],
+    end('end_turn', { input_tokens: 3, cache_read_input_tokens: 2, output_tokens: 20 }),
+    { input: 15, cached: 5, output: 30 },
+  ),
+  counted(
+    'an end that is the first to say what was cached: it is not counted twice',
+    [start({ input_tokens: 4_522 })],
+    end('end_turn', { input_tokens: 22, cache_read_input_tokens: 4_500, output_tokens: 7 }),
+    { input: 4_522, cached: 4_500, output: 7 },
+  ),
+  counted(
+    'an input that is zero throughout: it was not counted',
+    [start({ input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 })],
+    end('end_turn', { input_tokens: 0, output_tokens: 7 }),
+    { output: 7 },
+  ),
+  counted(
+    'an input of which all was cached',
+    [start({ input_tokens: 0, cache_read_input_tokens: 50 })],
+    end('end_turn', { output_tokens: 7 }),
+    { input: 50, cached: 50, output: 7 },
+  ),
+  counted(
+    'an output that is zero, of an answer that says something',
+    [start()],
+    end('end_turn', { output_tokens: 0 }),
+    {
+      input: 10,
+      output: 1,
+    },
   ),
   counted(
     'several reports, of which each is a total',

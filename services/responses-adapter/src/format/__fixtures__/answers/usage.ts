@@ -20,7 +20,13 @@ const wholeReport = usageReport({ input: 81, cached: 64, output: 23, reasoning: 
 
 const shapes: readonly ResponsesAnswer[] = [
   reported('with cached input and reasoning', wholeReport, whole),
-  reported('of nothing', usageReport({ input: 0, output: 0 }), tokens({ inputTokens: 0, outputTokens: 0 })),
+  reported('of nothing: it was not counted', usageReport({ input: 0, output: 0 }), undefined),
+  reported('with an input of nothing', usageReport({ input: 0, output: 23 }), tokens({ outputTokens: 23 })),
+  reported(
+    'with an output of nothing, of an answer that says something',
+    usageReport({ input: 81, output: 0 }),
+    tokens({ inputTokens: 81, outputTokens: 0 }),
+  ),
   reported('that is null', null, undefined),
   reported('that is absent', undefined, undefined),
   reported('that is an empty object', {}, undefined),
