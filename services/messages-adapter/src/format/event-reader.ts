@@ -1,6 +1,6 @@
 import { brokenStream, ChatAnswerReader, type ChatReaderOptions } from '@gateway/adapter-kit';
 import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
-import { asCount, asObject, asString, type JsonObject } from '@gateway/json';
+import { asArray, asCount, asObject, asString, type JsonObject } from '@gateway/json';
 import { AnswerWriter, mapFinishReason } from './answer-writer.ts';
 import { UsageReports } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
@@ -57,25 +57,33 @@ export class EventReader extends ChatAnswerReader {
     }
   }
 
-  #onMessageStart({ model, usage }: JsonObject): void {
+  /** A message may begin with blocks that are whole, and with the reason of its end; other blocks follow them. */
+  #onMessageStart({ model, usage, content, stop_reason }: JsonObject): void {
     this.#hasBegun = true;
     this.answeringModel = asString(model);
+    this.#stopReason = asString(stop_reason) ?? this.#stopReason;
     this.#usage.begin(usage);
+    for (const [index, block] of asArray(content).entries()) {
+      this.#beginBlock(index, asObject(block) ?? {});
+      this.#writer.endBlock(index);
+    }
   }
 
   #onBlockStart(json: JsonObject): void {
-    const block = asObject(json.content_block) ?? {};
+    this.#withIndex(json, (index) => this.#beginBlock(index, asObject(json.content_block) ?? {}));
+  }
+
+  #beginBlock(index: number, block: JsonObject): void {
     const type = asString(block.type);
-    const [id, callName] = [asString(block.id), asString(block.name)];
-    this.#withIndex(json, (index) => {
-      if (type === 'text') return this.#writer.beginText(index, asString(block.text) ?? '');
-      if (type === 'tool_use' && id !== undefined && callName !== undefined) {
-        return this.#writer.beginCall(index, { id, name: callName, input: asObject(block.input) ?? {} });
-      }
-      if (type === undefined || type === 'tool_use') return this.fail(brokenStream());
-      this.#writer.beginOther(index);
-      this.#skip(type, silentTypes.blocks);
-    });
+    const [id, name] = [asString(block.id), asString(block.name)];
+    if (type === 'text') return this.#writer.beginText(index, asString(block.text) ?? '');
+    if (type === 'tool_use' && id !== undefined && name !== undefined) {
+      return this.#writer.beginCall(index, { id, name, input: asObject(block.input) ?? {} });
+    }
+    if (type === undefined || type === 'tool_use') return this.fail(brokenStream());
+    this.#thinkingCharacters += asString(block.thinking)?.length ?? 0;
+    this.#writer.beginOther(index);
+    this.#skip(type, silentTypes.blocks);
   }
 
   #onBlockDelta(json: JsonObject): void {

@@ -22,7 +22,7 @@ const finishReasons = {
 >;
 
 describe('mapFinishReason', () => {
-  it.each(Object.entries(finishReasons))('%s is %j calls', (stopReason, expected) => {
+  it.each(Object.entries(finishReasons))('%s ends an answer without and with calls: %j', (stopReason, expected) => {
     expect(mapFinishReason(stopReason, false)).toBe(expected.without);
     expect(mapFinishReason(stopReason, true)).toBe(expected.with);
   });

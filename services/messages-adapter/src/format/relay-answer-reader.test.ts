@@ -93,8 +93,33 @@ describe('a relayed stream', () => {
     expect(relayed(sent)).toMatchObject({ ending: { kind: 'finished' }, bytes: Buffer.from(sent) });
   });
 
-  it('ends with its last event', () => {
-    expect(relayed(started, text('Hi'), stop, ping, failing).bytes.toString()).toBe(started + text('Hi') + stop);
+  it.each([
+    ['an end marker', 'data: [DONE]\n\n'],
+    ['a comment and a ping', `: bye\n\n${ping}`],
+    ['an event that is not known', 'event: novelty\ndata: {"type":"novelty"}\n\n'],
+    ['an end marker without its blank line', 'data: [DONE]\n'],
+  ])('is relayed with what follows its end: %s', (_what, rest) => {
+    const sent = started + text('Hi') + stop + rest;
+    expect(relayed(sent)).toMatchObject({ ending: { kind: 'finished' }, bytes: Buffer.from(sent) });
+  });
+
+  it('ends before an error that follows its end', () => {
+    const whole = started + text('Hi') + stop + ping;
+    for (const rest of [failing, failing.trimEnd(), 'data: {"type":"error","error":{"message":"PROVIDER TEXT"\n\n']) {
+      const { bytes, ending } = relayed(whole, rest, ping);
+      expect(bytes.toString()).toBe(whole);
+      expect(ending).toEqual({ kind: 'finished' });
+    }
+  });
+
+  it('has content when its beginning has', () => {
+    const call = { type: 'tool_use', id: 't', name: 'f', input: { a: 1 } };
+    const content = [{ type: 'thinking', thinking: 'Hm', signature: 's' }, { type: 'text', text: 'Hello' }, call];
+    const message = { id: 'msg_1', content, stop_reason: 'tool_use', usage: { input_tokens: 9, output_tokens: 5 } };
+    const reader = newRelayReader();
+    reader.push(Buffer.from(sse('message_start', { message })));
+    expect(reader).toMatchObject({ hasContent: true, producedCharacters: 14, finishReason: 'tool_calls' });
+    expect(Buffer.from(reader.take()).toString()).toBe(sse('message_start', { message }));
   });
 
   it('knows why the model stopped, and which one it was', () => {

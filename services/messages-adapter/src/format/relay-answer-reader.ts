@@ -1,7 +1,13 @@
-import { type AnswerReader, brokenStream, EventStreamReader, type UpstreamHead } from '@gateway/adapter-kit';
+import {
+  type AnswerReader,
+  brokenStream,
+  EventStreamReader,
+  type UpstreamFailure,
+  type UpstreamHead,
+} from '@gateway/adapter-kit';
 import { type FinishReason, type ReportedUsage, streamHeaders } from '@gateway/chat';
 import { reasoningDigest } from '@gateway/encrypted-reasoning';
-import { asObject, asString, type JsonObject, parseJson } from '@gateway/json';
+import { asArray, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { RelayBuffer, readEvent, type SseEvent } from '@gateway/sse';
 import { mapFinishReason } from './answer-writer.ts';
 import { UsageReports } from './convert-usage.ts';
@@ -20,6 +26,8 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   #signature: string | undefined;
   #stopReason: string | undefined;
   #hasToolCalls = false;
+  /** Nothing more goes out. */
+  #isOver = false;
   answerId: string | undefined;
   answeringModel: string | undefined;
   hasContent = false;
@@ -52,7 +60,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 
   protected override onEvent(event: Buffer): void {
-    if (this.ending !== undefined) return;
+    if (this.ending !== undefined) return this.#onTrailer(event);
     this.#read(readEvent(event));
     if (this.#hasFailed) return;
     if (this.hasContent) this.#buffer.release(event);
@@ -61,28 +69,28 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
 
   /** What a stream breaks off in is no event, unless it ends the answer all the same. */
   protected override onRest(rest: Buffer): void {
-    if (this.ending !== undefined) return;
+    if (this.ending !== undefined) return this.#onTrailer(rest);
     this.#read(readEvent(rest));
     if (this.ending !== undefined && !this.#hasFailed) this.#buffer.release(rest);
   }
 
-  /** The name and the data's `type` should be the same. Clients act on either, so that an error is one by either. */
-  #read({ name, data = '' }: SseEvent): void {
-    const json = asObject(parseJson(data));
-    if (name.trim() === 'error' || isError(json)) this.fail(mapStreamError(json));
-    else if (json !== undefined) this.#onData(json, asString(json.type) ?? name.trim());
-    else if (!mayBeUnreadable(name.trim(), data.trim())) this.fail(brokenStream());
+  /** What comes along with the end belongs to the provider's answer, too: markers, comments, pings. An error changes nothing any more. */
+  #onTrailer(event: Buffer): void {
+    const { failure } = readRelayed(readEvent(event));
+    this.#isOver ||= this.#hasFailed || failure !== undefined;
+    if (!this.#isOver) this.#buffer.release(event);
+  }
+
+  #read(event: SseEvent): void {
+    const { failure, json } = readRelayed(event);
+    if (failure !== undefined) this.fail(failure);
+    else if (json !== undefined) this.#onData(json, asString(json.type) ?? event.name.trim());
   }
 
   #onData(json: JsonObject, type: string): void {
     switch (type) {
-      case 'message_start': {
-        const message = asObject(json.message);
-        this.#hasBegun = true;
-        this.answerId = asString(message?.id) ?? this.answerId;
-        this.answeringModel = asString(message?.model);
-        return this.#usage.begin(message?.usage);
-      }
+      case 'message_start':
+        return this.#onMessageStart(asObject(json.message) ?? {});
       case 'content_block_start':
         return this.#onBlock(json.content_block);
       case 'content_block_delta': {
@@ -98,6 +106,16 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
       case 'message_stop':
         return this.#finish();
     }
+  }
+
+  /** A message may begin with blocks that are whole, and with the reason of its end. */
+  #onMessageStart({ id, model, usage, content, stop_reason }: JsonObject): void {
+    this.#hasBegun = true;
+    this.answerId = asString(id) ?? this.answerId;
+    this.answeringModel = asString(model);
+    this.#stopReason = asString(stop_reason) ?? this.#stopReason;
+    this.#usage.begin(usage);
+    for (const block of asArray(content)) this.#onBlock(block);
   }
 
   #onBlock(block: unknown): void {
@@ -119,6 +137,20 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   get #hasFailed(): boolean {
     return this.ending?.kind === 'failed';
   }
+}
+
+/**
+ * What an event says, or the failure that it is. The name and the data's `type` should be the same. Clients act on either, so that an
+ * error is one by either.
+ */
+function readRelayed({ name, data = '' }: SseEvent): {
+  readonly failure?: UpstreamFailure;
+  readonly json?: JsonObject;
+} {
+  const json = asObject(parseJson(data));
+  if (name.trim() === 'error' || isError(json)) return { failure: mapStreamError(json) };
+  if (json !== undefined) return { json };
+  return mayBeUnreadable(name.trim(), data.trim()) ? {} : { failure: brokenStream() };
 }
 
 function isError(json: JsonObject | undefined): boolean {

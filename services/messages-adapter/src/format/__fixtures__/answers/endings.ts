@@ -114,6 +114,52 @@ export const endingCases: readonly MessagesAnswer[] = [
     usage: usualUsage,
   },
   {
+    name: 'everything in the beginning of the message',
+    everySplit: true,
+    events: [
+      begun({
+        content: [
+          { type: 'thinking', thinking: 'Hm', signature: 's' },
+          { type: 'text', text: 'Yes', citations: null },
+          { type: 'tool_use', id: 'toolu_01', name: 'look', input: { a: 1 } },
+          { type: 'tool_use', id: 'toolu_02', name: 'wait', input: {} },
+        ],
+        stop_reason: 'tool_use',
+        usage: { input_tokens: 10, output_tokens: 5 },
+      }),
+      stop,
+    ],
+    deltas: [text('Yes'), call(0, 'toolu_01', 'look'), args(0, '{"a":1}'), call(1, 'toolu_02', 'wait'), args(1, '{}')],
+    ending: 'tool_calls',
+    usage: usualUsage,
+  },
+  {
+    name: 'the beginning of the message has the reason of its end, and a text',
+    events: [begun({ content: [{ type: 'text', text: 'Yes', citations: null }], stop_reason: 'max_tokens' }), stop],
+    deltas: [text('Yes')],
+    ending: 'length',
+    usage: startUsage,
+  },
+  {
+    name: 'blocks in the beginning of the message, and more after it',
+    events: [
+      begun({ content: [{ type: 'text', text: 'Yes', citations: null }] }),
+      ...textBlock(0, ' and'),
+      ...toolBlock(1, 'toolu_01', 'look', '{}'),
+      ...end('tool_use'),
+    ],
+    deltas: [text('Yes'), text(' and'), ...calledDeltas],
+    ending: 'tool_calls',
+    usage: usualUsage,
+  },
+  {
+    name: 'a block without its type in the beginning of the message: broken',
+    events: [begun({ content: [{ text: 'Yes' }], stop_reason: 'end_turn' }), stop],
+    deltas: [],
+    ending: broken,
+    usage: startUsage,
+  },
+  {
     name: 'no bytes at all: broken',
     events: [],
     deltas: [],
@@ -171,6 +217,12 @@ export const endingCases: readonly MessagesAnswer[] = [
     usage: tokens({ output: 5 }),
   },
 ];
+
+/** A message that begins with these members besides. */
+function begun(members: object): string {
+  const { type, message } = { message: {}, ...start() };
+  return oddEvent({ type, message: { ...message, ...members } });
+}
 
 function ended(name: string, blocks: Events, deltas: Events, ending: FinishReason): MessagesAnswer {
   return {
