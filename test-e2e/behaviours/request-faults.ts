@@ -8,7 +8,10 @@ import { askedWrongly, closingAccount, roads } from '../topologies/failing-accou
 import { gatewayctl } from '../topologies/gateway-process.ts';
 import { commandLineSettings, type Topology } from '../topologies/topology.ts';
 
-/** What is no fault of an account: a request that no provider can serve, an error that comes encoded, an idle connection that ends. */
+/**
+ * What is no fault of an account: a request that no provider can serve, an error that comes encoded, an idle connection
+ * that ends.
+ */
 export function requestFaultsBehaviour(gateway: () => Topology): void {
   let token = '';
   beforeAll(async () => {

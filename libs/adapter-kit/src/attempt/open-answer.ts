@@ -106,7 +106,9 @@ async function toOpened(
   return { failure, quotas: [] };
 }
 
-/** Redirects, pages and bytes that can't be decoded are not a provider's answer: a proxy or a captive network gave them. */
+/**
+ * Redirects, pages and bytes that can't be decoded are not a provider's answer: a proxy or a captive network gave them.
+ */
 function isProviderAnswer({ status, headers }: UpstreamHead): boolean {
   const { 'content-type': contentType = '' } = headers;
   return (

@@ -1,7 +1,10 @@
 import type { UpstreamErrorAnswer } from '../provider-format.ts';
 import type { ErrorMeaning } from './error-meanings.ts';
 
-/** What an error status of a provider means, then the meanings that the error itself, by its code or text, may give it instead. */
+/**
+ * What an error status of a provider means, then the meanings that the error itself, by its code or text, may give it
+ * instead.
+ */
 export type StatusRule = readonly [meaning: ErrorMeaning, ...orByError: ErrorMeaning[]];
 
 /** The rules of one provider format. */
@@ -12,7 +15,10 @@ export interface StatusRules {
   readonly otherServerError: StatusRule;
 }
 
-/** What an answer with an error status means. `ofError` is what its error says; undefined when its body holds none of the provider. */
+/**
+ * What an answer with an error status means. `ofError` is what its error says; undefined when its body holds none of
+ * the provider.
+ */
 export function meaningOfStatus(
   answer: UpstreamErrorAnswer,
   rules: StatusRules,

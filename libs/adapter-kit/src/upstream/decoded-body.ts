@@ -1,8 +1,8 @@
 import { type Dispatcher, interceptors } from 'undici';
 
 /**
- * Decodes an answer whose body is encoded: gzip, deflate, br, zstd, several of them too. The handler takes it as if it had come without an
- * encoding, at its own pace. An answer with another encoding comes as it is, with its header.
+ * Decodes an answer whose body is encoded: gzip, deflate, br, zstd, several of them too. The handler takes it as if it
+ * had come without an encoding, at its own pace. An answer with another encoding comes as it is, with its header.
  */
 export function decodedFor(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
   let decoding = handler;

@@ -28,8 +28,9 @@ export interface UpstreamRequest {
 export type UpstreamLimits = Pick<AdapterConfig, 'connectTimeoutMs' | 'maxStreamMs' | 'http2' | 'proxies'>;
 
 /**
- * The connections to providers: as many as there are calls, each used again. A request is sent once, whatever becomes of it, but for
- * one that meets the end of an idle connection; see `UpstreamExchange`. Redirects are not followed. Disposing it closes all.
+ * The connections to providers: as many as there are calls, each used again. A request is sent once, whatever becomes
+ * of it, but for one that meets the end of an idle connection; see `UpstreamExchange`. Redirects are not followed.
+ * Disposing it closes all.
  */
 export class UpstreamClient implements AsyncDisposable {
   readonly #limits: UpstreamLimits;

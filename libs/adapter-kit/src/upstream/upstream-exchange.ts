@@ -27,12 +27,14 @@ export interface ExchangeOptions {
  * One request to a provider and its answer, which is read by waiting for it. Bytes that are not read yet are kept up to a
  * bound; then the socket is paused, so that a slow reader slows the provider down and memory stays flat.
  *
- * A provider may close a connection that is idle just as a request goes out on it. An exchange on a connection that has served others,
- * which ends before any byte of an answer, is begun anew on another one: once, and its reader does not notice.
+ * A provider may close a connection that is idle just as a request goes out on it. An exchange on a connection that has
+ * served others, which ends before any byte of an answer, is begun anew on another one: once, and its reader does not
+ * notice.
  * @see https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1
  *
- * Encoded answers are decoded. Time is limited while the reader waits: the time in which it does not read is its own, not the provider's. A limit that
- * passes, the signal or disposing it closes the connection at once, and every method throws UpstreamError from then on.
+ * Encoded answers are decoded. Time is limited while the reader waits: the time in which it does not read is its own,
+ * not the provider's. A limit that passes, the signal or disposing it closes the connection at once, and every method
+ * throws UpstreamError from then on.
  *
  * It is itself what undici calls with the answer: the methods that begin with `on` are for that.
  */

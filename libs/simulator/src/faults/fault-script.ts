@@ -18,7 +18,10 @@ const faultSchema = z.discriminatedUnion('kind', [
     beforeFirstEventMs: milliseconds,
     betweenEventsMs: milliseconds,
   }),
-  /** Another status, headers and body instead of an answer. A body that is no text is sent as JSON; `encoding` says how it is encoded. */
+  /**
+   * Another status, headers and body instead of an answer. A body that is no text is sent as JSON; `encoding` says how
+   * it is encoded.
+   */
   z.strictObject({
     kind: z.literal('status'),
     status: z.int().min(200).max(599),
@@ -26,7 +29,10 @@ const faultSchema = z.discriminatedUnion('kind', [
     body: z.unknown().optional(),
     encoding: z.enum(['gzip', 'deflate', 'br', 'zstd']).optional(),
   }),
-  /** A connection that has carried a request before is closed without a byte, as an idle one may be; the first one is answered. */
+  /**
+   * A connection that has carried a request before is closed without a byte, as an idle one may be; the first one is
+   * answered.
+   */
   z.strictObject({ kind: z.literal('close_reused') }),
   /** The connection is reset: without `afterEvents` before anything is sent. */
   z.strictObject({ kind: z.literal('reset'), afterEvents }),

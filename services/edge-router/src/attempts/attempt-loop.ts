@@ -90,7 +90,9 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
   /** Those that may still be asked for. */
   let { formats } = plan;
   let last: ExecuteOutcome | undefined;
-  /** How the last attempt ended whose account lacks what the request wants: that says something only where all lack it. */
+  /**
+   * How the last attempt ended whose account lacks what the request wants: that says something only where all lack it.
+   */
   let lacking: ExecuteOutcome | undefined;
   /** Why the first format that was tried can't be asked this; undefined when all could. */
   let refusal: GatewayError | undefined;

@@ -141,7 +141,9 @@ export function isSpent({ usedFraction }: QuotaWindow): boolean {
 
 /** What a request asks for, as far as accounts differ in it. */
 export interface Wanted {
-  /** The provider's model id. Empty asks for the account as a whole: what is confined to single models does not count. */
+  /**
+   * The provider's model id. Empty asks for the account as a whole: what is confined to single models does not count.
+   */
   readonly model: string;
   /** The names of what it asks for beside the model. Absent: nothing. */
   readonly features?: readonly string[];

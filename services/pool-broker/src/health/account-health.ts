@@ -62,7 +62,10 @@ export type AccountProblem = Readonly<z.infer<typeof problemSchema>>;
 export type Cooldown = Readonly<z.infer<typeof cooldownSchema>>;
 export type SeenWindow = Readonly<z.infer<typeof windowSchema>>;
 
-/** Why an account cools down: kept apart, so that being refused does not hide behind a longer limit. `lack`: of a model or a feature. */
+/**
+ * Why an account cools down: kept apart, so that being refused does not hide behind a longer limit. `lack`: of a model
+ * or a feature.
+ */
 export type CooldownCause = 'limit' | 'refusal' | 'errors' | 'provider' | 'lack';
 
 export const healthy: AccountHealth = Object.freeze({

@@ -39,7 +39,8 @@ function withoutRefuted(health: AccountHealth, attempt: EndedAttempt): AccountHe
   const { result, windows } = attempt.outcome;
   const hasRoom = ({ window, model }: Cooldown) =>
     windows.some((each) => !isSpent(each) && each.name === window && each.models === model);
-  // Of features it is not known here which the request asked for: that one was asked for which the request was to find out.
+  // Of features it is not known here which the request asked for: that one was asked for which the request was to find
+  // out.
   const isOfServed = (cooldown: Cooldown) =>
     cooldown.feature === undefined ? concerns(cooldown, { model: attempt.model }) : isProbedBy(cooldown, attempt);
   const isServed = (cooldown: Cooldown) => result === 'succeeded' && isOfServed(cooldown);

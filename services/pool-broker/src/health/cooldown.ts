@@ -102,7 +102,10 @@ export function withProbe(cooldown: Cooldown, { leaseId, nowMs }: ProbeRequest, 
   return isRunning(cooldown, nowMs) ? { ...probed, probeFromMs: earlyProbeFromMs(cooldown, nowMs, rules) } : probed;
 }
 
-/** When a cooldown that begins or was probed now may be probed ahead of its end. What an account lacks does not come back so soon. */
+/**
+ * When a cooldown that begins or was probed now may be probed ahead of its end. What an account lacks does not come
+ * back so soon.
+ */
 function earlyProbeFromMs(cooldown: Cooldown, nowMs: number, rules: HealthRules): number {
   const { givenByProvider, untilMs } = cooldown;
   if (causeOf(cooldown) === 'lack') return untilMs;

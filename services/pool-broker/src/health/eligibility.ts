@@ -24,8 +24,8 @@ export interface Eligibility {
 }
 
 /**
- * Why an account can't take a request. `retryAtMs`: when it can, where limits alone keep it from it. `lack`: what it lacks of what the
- * request wants, whatever else keeps it.
+ * Why an account can't take a request. `retryAtMs`: when it can, where limits alone keep it from it. `lack`: what it
+ * lacks of what the request wants, whatever else keeps it.
  */
 export type Obstacle = { readonly retryAtMs?: number | undefined; readonly lack?: Lack | undefined } & (
   | { readonly kind: 'disabled'; readonly note: string }
@@ -110,7 +110,9 @@ const problemTexts: Readonly<Record<ProblemKind, string>> = {
 
 export type Availability =
   | { readonly kind: 'available' }
-  /** `cooldown` is the one that ends last. `limitOnly`: nothing but rate limits keeps it; `lackOnly`: nothing but lacks. */
+  /**
+   * `cooldown` is the one that ends last. `limitOnly`: nothing but rate limits keeps it; `lackOnly`: nothing but lacks.
+   */
   | {
       readonly kind: 'cooling';
       readonly cooldown: Cooldown;

@@ -89,8 +89,8 @@ export function selectAccount(request: SelectionRequest): Selection | undefined 
 }
 
 /**
- * Where no account of all candidates is known to have what the request wants, one is asked all the same, once: the answer is the
- * provider's own, and an account that has it by now is found at once.
+ * Where no account of all candidates is known to have what the request wants, one is asked all the same, once: the
+ * answer is the provider's own, and an account that has it by now is found at once.
  */
 export function askAllTheSame(selection: Selection, { attempts, random }: AskRequest): Selection {
   const isLacked = selection.kind === 'unavailable' && selection.lack !== undefined;

@@ -109,8 +109,8 @@ interface ProviderError {
 }
 
 /**
- * The error in a JSON value: `{error: {…}}`, what a subscription's backend calls `{detail: "…"}` or `{detail: {…}}`, or the members
- * themselves. A value that holds none gives an error without codes and text.
+ * The error in a JSON value: `{error: {…}}`, what a subscription's backend calls `{detail: "…"}` or `{detail: {…}}`, or
+ * the members themselves. A value that holds none gives an error without codes and text.
  */
 export function readProviderError(value: unknown, nowMs: number): ProviderError {
   const holder = asObject(value) ?? {};

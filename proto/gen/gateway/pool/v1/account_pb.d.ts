@@ -43,7 +43,8 @@ export declare type Cooldown = Message<"gateway.pool.v1.Cooldown"> & {
   givenByProvider: boolean;
 
   /**
-   * The feature that the cooldown is confined to, as in AttemptOutcome. Empty: requests are kept away whatever they ask for.
+   * The feature that the cooldown is confined to, as in AttemptOutcome. Empty: requests are kept away whatever they ask
+   * for.
    *
    * @generated from field: string feature = 5;
    */
@@ -845,8 +846,8 @@ export enum AttemptResult {
   TIMEOUT = 7,
 
   /**
-   * The provider refused this request (400, 413, 422, a 404 of something that the request names): no fault of the account, no other
-   * account would take it.
+   * The provider refused this request (400, 413, 422, a 404 of something that the request names): no fault of the
+   * account, no other account would take it.
    *
    * @generated from enum value: ATTEMPT_RESULT_REJECTED = 8;
    */

@@ -66,8 +66,8 @@ export declare type AcquireRequest = Message<"gateway.pool.v1.AcquireRequest"> &
   caller: string;
 
   /**
-   * What the request asks for beyond its model that some accounts may lack, by its names: the betas of a Messages request. Empty:
-   * nothing.
+   * What the request asks for beyond its model that some accounts may lack, by its names: the betas of a Messages
+   * request. Empty: nothing.
    *
    * @generated from field: repeated string features = 8;
    */
@@ -164,7 +164,8 @@ export declare const PoolExhaustedSchema: GenMessage<PoolExhausted>;
  */
 export declare type PoolUnavailable = Message<"gateway.pool.v1.PoolUnavailable"> & {
   /**
-   * What all accounts that are in service lack, as their provider says. Unspecified: other things keep at least one of them.
+   * What all accounts that are in service lack, as their provider says. Unspecified: other things keep at least one of
+   * them.
    *
    * @generated from field: gateway.pool.v1.Lack lack = 1;
    */
@@ -554,8 +555,8 @@ export declare type PoolPause = Message<"gateway.pool.v1.PoolPause"> & {
   until?: Timestamp | undefined;
 
   /**
-   * True: the pool as a whole pauses, since its provider fails every account alike. False: each account cools by itself, and the reason is
-   * that of the first one that will be back.
+   * True: the pool as a whole pauses, since its provider fails every account alike. False: each account cools by
+   * itself, and the reason is that of the first one that will be back.
    *
    * @generated from field: bool whole_pool = 5;
    */
