@@ -8,6 +8,7 @@ import {
   type Lease,
   ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
+import { Lack } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
@@ -343,12 +344,60 @@ describe('a provider that is overloaded', () => {
     }
     expect((await request(question)).end.case).toBe('unavailable');
     expect((await accounts()).map(({ state }) => state)).toEqual(Array(4).fill(AccountState.AVAILABLE));
+    expect((await pools.listAccounts({})).pauses).toMatchObject([
+      { pool: 'responses', model: 'gpt-5.5', reason: AttemptResult.OVERLOADED, wholePool: true },
+    ]);
+    expect((await pools.listAccounts({ pool: 'messages' })).pauses).toEqual([]);
     const { candidates } = await pools.explain({ model: 'gateway/sterk' });
     expect(candidates[0]?.accounts[0]?.reason).toMatch(/^the whole pool pauses until .* after overload$/);
     expect((await request({})).lease?.pool).toBe('messages');
     clock.advanceMs(2_000);
     const answers = await Promise.all([request(question), request(question), request(question)]);
     expect(answers.map(({ end }) => end.case)).toEqual(['lease', 'unavailable', 'unavailable']);
+  });
+});
+
+describe('a model that its provider does not offer', () => {
+  const unknown = { result: AttemptResult.MODEL_UNAVAILABLE };
+
+  it('is asked of every account, then of the next candidate, and from then on of that at once', async () => {
+    const { request, finish } = brokerOf();
+    const served = await request({}, [unknown, unknown]);
+    expect(served.tried.toSorted()).toEqual(['responses/team-a', 'responses/team-b']);
+    expect(served.lease?.pool).toBe('messages');
+    await finish(served.lease, succeeded);
+    expect(await request({})).toMatchObject({ tried: [], lease: { pool: 'messages' } });
+    expect((await request({ model: 'gpt-5.5-mini' })).lease?.pool).toBe('responses');
+  });
+
+  it('that all lack is said to be lacked by all, and asked of one account for each further request', async () => {
+    const { request, finish } = brokerOf();
+    const question = { failover: false };
+    const lacked = { case: 'unavailable', value: { lack: Lack.MODEL } };
+    expect((await request(question, [unknown, unknown])).end).toMatchObject(lacked);
+    for (let n = 0; n < 3; n++) expect(await request(question, [unknown])).toMatchObject({ end: lacked });
+    const found = await request(question);
+    await finish(found.lease, succeeded);
+    expect((await request(question)).lease?.accountId).toBe(found.lease?.accountId);
+  });
+
+  it('is counted as no error, so that every account is asked', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const { request, accounts } = brokerOf(gatewayWith(names.map((name) => sampleAccount('responses', name))));
+    const { tried } = await request({}, Array(6).fill(unknown));
+    expect(tried.toSorted()).toEqual(names.map((name) => `responses/${name}`));
+    expect(new Set((await accounts()).map(({ state }) => state))).toEqual(new Set([AccountState.AVAILABLE]));
+  });
+
+  it('is seen by operators: at which account, and until when', async () => {
+    const { request, pools, accounts } = brokerOf();
+    const { tried } = await request({}, [unknown]);
+    const account = (await accounts()).find(({ id }) => id === tried[0]);
+    expect(account?.cooldowns).toMatchObject([{ model: 'gpt-5.5', reason: AttemptResult.MODEL_UNAVAILABLE }]);
+    const { candidates } = await pools.explain({ model: 'gateway/sterk' });
+    expect(candidates[0]?.accounts.find(({ account }) => account?.id === tried[0])?.reason).toMatch(
+      /^cooling until 2026-11-20T12:1.* after its provider did not offer gpt-5\.5 to it$/,
+    );
   });
 });
 

@@ -1,3 +1,4 @@
+import { Agent, request } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { postMessages, postResponses, readEvents } from '../__fixtures__/test-requests.ts';
 import { type Simulator, startSimulator } from '../simulator.ts';
@@ -28,6 +29,34 @@ describe('faults that replace the answer', () => {
       billed: { inputTokens: 0 },
     });
     expect((await postResponses(simulator)).status).toBe(200);
+  });
+
+  it('encode the body of the script', async () => {
+    for (const encoding of ['gzip', 'deflate', 'br', 'zstd'] as const) {
+      inject({ kind: 'status', status: 400, body: { pot: true }, encoding });
+      const answer = await postResponses(simulator);
+      // The client decodes it.
+      expect([answer.headers.get('content-encoding'), await answer.json()]).toEqual([encoding, { pot: true }]);
+    }
+  });
+
+  it('close a connection that has carried a request before, and answer on a new one', async () => {
+    simulator.faults.add({ account: 'a', fault: { kind: 'close_reused' } });
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const post = () =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const headers = { authorization: 'Bearer a', 'content-type': 'application/json' };
+        const options = { method: 'POST', agent, headers };
+        const sent = request(`${simulator.url}/v1/responses`, options, (answer) =>
+          answer.resume().on('end', () => resolve(answer.statusCode)),
+        );
+        sent.on('error', reject).end(JSON.stringify({ model: 'gpt-5.5', input: 'Hello' }));
+      });
+    expect(await post()).toBe(200);
+    await expect(post()).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect(lastRequest()).toMatchObject({ outcome: 'faulted', status: null, faults: ['close_reused'] });
+    expect(await post()).toBe(200);
+    agent.destroy();
   });
 
   it('are for the account they name only', async () => {

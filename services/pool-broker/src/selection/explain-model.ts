@@ -1,4 +1,4 @@
-import { type FailureResult, isFailure } from '../accounts/attempt.ts';
+import { type FailureResult, isFailure, isLack } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import type { Cooldown } from '../health/account-health.ts';
 import { errorAverageAt, type Obstacle } from '../health/eligibility.ts';
@@ -69,7 +69,8 @@ const obstacleWords = {
 };
 
 function afterText({ reason, model, feature, givenByProvider, window }: Cooldown): string {
-  const scope = `${model === '' ? '' : ` for ${model}`}${feature === undefined ? '' : ` for ${feature}`}`;
+  if (isLack(reason)) return `after its provider did not offer ${feature ?? model} to it`;
+  const scope = model === '' ? '' : ` for ${model}`;
   const quota = window === undefined ? '' : ` of the ${window} window`;
   const source = givenByProvider ? ' (reset named by the provider)' : '';
   return `after ${failureWords[reason]}${quota}${scope}${source}`;
@@ -82,6 +83,6 @@ const failureWords: Readonly<Record<FailureResult, string>> = {
   server_error: 'server errors',
   network_error: 'network errors',
   timeout: 'timeouts',
-  model_unavailable: 'its provider said that it does not have the model',
-  feature_unavailable: 'its provider said that it lacks the feature',
+  model_unavailable: 'its provider did not offer the model to it',
+  feature_unavailable: 'its provider did not offer the feature to it',
 };
