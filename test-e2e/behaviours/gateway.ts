@@ -2,6 +2,7 @@ import { describeTopology } from '../topologies/describe-topology.ts';
 import type { Topology } from '../topologies/topology.ts';
 import { accountListBehaviour } from './account-list.ts';
 import { adminPortBehaviour } from './admin-port.ts';
+import { authHeadersBehaviour } from './auth-headers.ts';
 import { badInputBehaviour } from './bad-input.ts';
 import { bodyArrivalBehaviour } from './body-arrival.ts';
 import { bodySharesBehaviour } from './body-shares.ts';
@@ -46,6 +47,7 @@ export function describeGateway<T extends Topology>(
     limitsBehaviour(gateway);
     zeroLimitsBehaviour(gateway);
     usageBehaviour(gateway);
+    authHeadersBehaviour(gateway);
     badInputBehaviour(gateway);
     failoverBehaviour(gateway);
     refusedAccountsBehaviour(gateway);

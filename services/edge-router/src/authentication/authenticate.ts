@@ -11,32 +11,41 @@ import { LRUCache } from 'lru-cache';
 
 export type AuthHeader = 'authorization' | 'x-api-key';
 
-/** Who sends this request. Throws `unauthorized`: for a malformed token on its checksum, without a lookup. */
+/**
+ * Who sends this request. Of the endpoint's own header and the other kind, the first that has the form of one of our tokens counts:
+ * clients send a key of somebody else's beside ours. When that one is unknown, the other is not tried. Throws `unauthorized`: for
+ * texts that are no tokens of ours on their checksum, without a lookup.
+ * @see spec "Authentication"
+ */
 export async function authenticate(
   { headersDistinct: headers }: Pick<IncomingMessage, 'headersDistinct'>,
   ownHeader: AuthHeader,
   tokens: TokenCache,
 ): Promise<Token> {
   const otherHeader = ownHeader === 'authorization' ? 'x-api-key' : 'authorization';
-  // The other kind when the endpoint's own is missing or malformed: current SDKs mix them. @see spec "Authentication"
-  const text = tokenIn(headers, ownHeader) ?? tokenIn(headers, otherHeader);
-  if (text === undefined || !isCallersToken(text)) throw unauthorized('Missing or malformed token.');
-  const token = await tokens.resolve(tokenSha256(text));
+  const own = tokenIn(headers, ownHeader);
+  const presented = tokenIn(headers, otherHeader, own);
+  // Tokens of operators are no use here.
+  if (presented === undefined || presented.kind === 'operator') throw unauthorized('Missing or malformed token.');
+  const token = await tokens.resolve(tokenSha256(presented.text));
   if (token === undefined) throw unauthorized('The token is unknown, revoked or expired.');
   return token;
 }
 
-/** Those of operators are no use here. */
-function isCallersToken(text: string): boolean {
-  const parsed = parseTokenText(text);
-  return parsed !== undefined && parsed.kind !== 'operator';
-}
+type PresentedToken = NonNullable<ReturnType<typeof parseTokenText>> & { readonly text: string };
 
-/** A header that is given twice is refused: two proxies could read it differently. */
-function tokenIn(headers: IncomingMessage['headersDistinct'], header: AuthHeader): string | undefined {
-  const [value, another] = headers[header] ?? [];
+/** `earlier`, or else the token of ours in this header. A header that is given twice is refused: two proxies could read it differently. */
+function tokenIn(
+  headers: IncomingMessage['headersDistinct'],
+  header: AuthHeader,
+  earlier?: PresentedToken,
+): PresentedToken | undefined {
+  const [value = '', another] = headers[header] ?? [];
   if (another !== undefined) throw unauthorized(`The header ${header} is given more than once.`);
-  return value === undefined ? undefined : patterns[header].exec(value)?.[1];
+  if (earlier !== undefined) return earlier;
+  const text = patterns[header].exec(value)?.[1] ?? '';
+  const parsed = parseTokenText(text);
+  return parsed && { ...parsed, text };
 }
 
 const patterns = { authorization: /^Bearer +(\S+)$/i, 'x-api-key': /^(\S+)$/ } as const;
