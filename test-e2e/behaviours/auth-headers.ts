@@ -28,15 +28,15 @@ export function authHeadersBehaviour(gateway: () => Topology): void {
       await revokeToken(gateway(), revoked.tokenId);
     });
 
-    const valueOf = (header: 'authorization' | 'x-api-key', text: Text) =>
+    const headerValue = (header: 'authorization' | 'x-api-key', text: Text) =>
       header === 'authorization' ? `Bearer ${texts[text]}` : texts[text];
     const statusWith = async (ownTexts: readonly Text[], otherTexts: readonly Text[]) => {
       const body = method === 'POST' ? JSON.stringify(longContent(path, 'hello')) : '';
       using connection = new RawConnection(gateway());
       const sent = {
         host: 'gateway',
-        [own]: ownTexts.map((text) => valueOf(own, text)),
-        [other]: otherTexts.map((text) => valueOf(other, text)),
+        [own]: ownTexts.map((text) => headerValue(own, text)),
+        [other]: otherTexts.map((text) => headerValue(other, text)),
         'content-length': String(body.length),
       };
       return (await connection.send(head(`${method} ${path}`, sent) + body).answer()).status;

@@ -25,6 +25,7 @@ import { relayBytesBehaviour } from './relay-bytes.ts';
 import { reportedCountsBehaviour } from './reported-counts.ts';
 import { requestFaultsBehaviour } from './request-faults.ts';
 import { requestIdsBehaviour } from './request-ids.ts';
+import { requestTargetsBehaviour } from './request-targets.ts';
 import { slowUploadsBehaviour } from './slow-uploads.ts';
 import { tokenLabelsBehaviour } from './token-labels.ts';
 import { tracesBehaviour } from './traces.ts';
@@ -64,6 +65,7 @@ export function describeGateway<T extends Topology>(
     tokenLabelsBehaviour(gateway);
     tracesBehaviour(gateway);
     requestIdsBehaviour(gateway);
+    requestTargetsBehaviour(gateway);
     reconcileBehaviour(gateway);
     adminPortBehaviour(gateway);
     more(gateway);

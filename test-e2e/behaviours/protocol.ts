@@ -70,7 +70,9 @@ export function protocolBehaviour(gateway: () => Topology): void {
       ['what is no HTTP', 'Hello, gateway!\r\n\r\n', 400],
       ['HTTP/2 without TLS', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
       ['bare line feeds', 'GET /v1/models HTTP/1.1\nhost: x\n\n', 400],
-      ['an absolute target', 'GET http://gateway/v1/models HTTP/1.1\r\nhost: gateway\r\n\r\n', 400],
+      ['a URL of another scheme', 'GET ftp://gateway/v1/models HTTP/1.1\r\nhost: gateway\r\n\r\n', 400],
+      ['a URL with a user', 'GET http://a:b@gateway/v1/models HTTP/1.1\r\nhost: gateway\r\n\r\n', 400],
+      ['a URL with a fragment', 'GET http://gateway/v1/models#all HTTP/1.1\r\nhost: gateway\r\n\r\n', 400],
       ['a target with a fragment', 'GET /v1/models#all HTTP/1.1\r\nhost: gateway\r\n\r\n', 400],
       ['headers that are too large', `GET / HTTP/1.1\r\nhost: x\r\nx-a: ${'a'.repeat(40_000)}\r\n\r\n`, 431],
     ])('refuses %s', async (_what, text, status) => {

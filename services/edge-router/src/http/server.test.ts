@@ -79,7 +79,15 @@ describe('HttpServer', () => {
     ['two hosts', get('/', 'host: other\r\n')],
     ['two equal hosts', get('/', host)],
     ['a host that is none', 'GET / HTTP/1.1\r\nhost: a/b\r\n\r\n'],
-    ['an absolute target', get('http://gateway/')],
+    ['a target of another scheme', get('ftp://gateway/')],
+    ['a target with a user', get('http://user:password@gateway/')],
+    ['a URL without a host', get('http:///v1/models')],
+    ['a URL whose host is empty but for a port', get('http://:80/')],
+    ['a URL whose host is none', get('http://a%2fb^/')],
+    ['a URL with a fragment', get('http://gateway/#x')],
+    ['a URL without a host header', 'GET http://gateway/ HTTP/1.1\r\n\r\n'],
+    ['a URL beside two host headers', get('http://gateway/', host)],
+    ['a target that is no path and no URL', get('v1/models')],
     ['a target with a fragment', get('/#x')],
     ['a target with a space', get('/ /')],
     ['a length and chunks', post('/', 'content-length: 3\r\ntransfer-encoding: chunked\r\n')],
@@ -153,6 +161,21 @@ describe('HttpServer', () => {
       using client = new RawClient(port);
       expect(statusOf(await client.send(head).answer())).toBe(200);
     }
+  });
+
+  it.each([
+    ['http://gateway/a', '/a'],
+    ['HTTP://GATEWAY:8080/a?b=http://c/d', '/a?b=http://c/d'],
+    ['https://elsewhere.example/a/../b', '/a/../b'],
+    ['http://[::1]:80//a', '//a'],
+    ['http://gateway', '/'],
+    ['http://gateway?a', '/?a'],
+    ['*', '*'],
+  ])('takes the target %s for %s', async (target, path) => {
+    using client = new RawClient(port);
+    const answer = await client.send(get(target)).answer();
+    expect(statusOf(answer)).toBe(200);
+    expect(handled).toEqual([path]);
   });
 
   it('cuts off slow headers with 408', async () => {
@@ -280,6 +303,14 @@ describe('HttpServer', () => {
       .answer();
     expect(statusOf(answer)).toBe(400);
     expect(handled).toEqual(['/', '/ failed']);
+  });
+
+  it('takes a client that closes its side for one that has left, and answers nothing', async () => {
+    using client = new RawClient(port);
+    client.send(get('/later', ''));
+    await expect.poll(() => handled).toEqual(['/later']);
+    expect(await client.endSending().answer()).toBe('');
+    release();
   });
 
   it('keeps a connection after errors that left nothing unread', async () => {

@@ -7,6 +7,7 @@ import { breakUpload, deferUpload } from '../body/read-body.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault, toHttpFault } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
+import { isHost, readTarget } from './request-target.ts';
 import { assignRequestId, sendError } from './respond.ts';
 import { cutStalledClients } from './stalled-clients.ts';
 
@@ -98,8 +99,13 @@ export class HttpServer {
     assignRequestId(response);
     // Node drops what comes in one packet with a request to upgrade, also when nothing is upgraded.
     if (this.#draining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
-    const fault = syntaxFault(request);
+    const target = readTarget(request.url ?? '');
+    const fault = target === undefined ? 'The request target must be a path or a URL.' : syntaxFault(request);
     if (fault !== undefined) return this.#refuse(response, new HttpFault(400, fault));
+    if (target?.authority !== undefined) {
+      request.url = target.path;
+      request.headers.host = target.authority;
+    }
     handle(request, response);
   }
 
@@ -159,20 +165,15 @@ const lingerMs = 1_000;
  * What two parsers could read in two ways, and Node lets pass. Undefined when there is nothing of that kind.
  * @see https://www.rfc-editor.org/rfc/rfc9112#section-3.2 and section 6.1 there
  */
-function syntaxFault({ headers, headersDistinct, httpVersion, url = '' }: IncomingMessage): string | undefined {
+function syntaxFault({ headers, headersDistinct, httpVersion }: IncomingMessage): string | undefined {
   const isOld = httpVersion === '1.0';
   const [host, anotherHost] = headersDistinct.host ?? [];
   const coding = headers['transfer-encoding']?.toLowerCase();
   if (httpVersion !== '1.1' && !isOld) return 'Only HTTP/1.1 is spoken here.';
   if (anotherHost !== undefined) return 'The header host is given more than once.';
   if (host === undefined && !isOld) return 'The header host is missing.';
-  if (host !== undefined && !hostPattern.test(host)) return 'The header host is no host.';
-  // `*` too: no endpoint has it.
-  if (url !== '*' && (!url.startsWith('/') || url.includes('#'))) return 'The request target must be a path.';
+  if (host !== undefined && !isHost(host)) return 'The header host is no host.';
   // Other codings than `chunked` would be taken for the body itself; HTTP/1.0 has none.
   if (coding !== undefined && (isOld || coding !== 'chunked')) return 'The only transfer-encoding is chunked.';
   return undefined;
 }
-
-/** A name, IPv4 or bracketed IPv6 address, and perhaps a port; may be empty. */
-const hostPattern = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-fA-Fv:.]+\])(?::\d*)?$/;
