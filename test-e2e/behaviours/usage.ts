@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chat } from '../client/chat.ts';
+import { head, RawConnection } from '../client/raw-http.ts';
 import { issueToken } from '../client/tokens.ts';
 import { usageOf } from '../client/usage.ts';
 import type { Topology } from '../topologies/topology.ts';
@@ -15,6 +16,15 @@ interface CompletionUsage {
 /** `GET /v1/usage`. @see spec "GET /v1/usage" */
 export function usageBehaviour(gateway: () => Topology): void {
   describe('usage', () => {
+    /** The queries of the edge that the ledger has answered. */
+    const queriesMade = async () => {
+      using connection = new RawConnection({ baseUrl: gateway().edgeAdminUrl });
+      const { text } = await connection.send(head('GET /metrics', { host: 'localhost' })).answer();
+      const samples = text.split('\n').filter((line) => line.startsWith('rpc_client_call_duration_seconds_count{'));
+      const ofUsage = samples.filter((line) => line.includes('UsageQueryService/GetUsage'));
+      return ofUsage.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+    };
+
     it("shows a request in the caller's next look, by provider and model, largest first", async () => {
       const token = await issueToken(gateway(), { requestsPerMinute: 100, tokensPerDay: 1_000_000 });
       const small = await chat(gateway(), token.text, { model: 'gateway/snel' });
@@ -79,6 +89,37 @@ export function usageBehaviour(gateway: () => Topology): void {
         expect(usage.limits.requestsPerMinute).toMatchObject({ limit: 3, remaining: 1 });
         expect(usage.limits.tokensPerDay).toBeNull();
       }
+    });
+
+    it('asks the ledger once at a time for a token, however often it is asked, and misses no request that has completed', async () => {
+      const token = await issueToken(gateway(), { kind: 'personal' });
+      const queriesBefore = await queriesMade();
+      let asked = 0;
+      let completed = 0;
+      let isDone = false;
+      const look = async () => {
+        const least = completed;
+        asked += 1;
+        expect((await usageOf(gateway(), token.text)).today.requests).toBeGreaterThanOrEqual(least);
+      };
+      const lookers = Array.from({ length: 40 }, async () => {
+        while (!isDone) {
+          // One that shares the query and leaves takes nothing from the others.
+          using leaving = new RawConnection(gateway());
+          leaving.send(head('GET /v1/usage', { host: 'gateway', authorization: `Bearer ${token.text}` }));
+          await look();
+        }
+      });
+      for (; completed < 8; completed += 1) {
+        expect((await chat(gateway(), token.text, { model: 'gateway/snel' })).status).toBe(200);
+      }
+      await look();
+      isDone = true;
+      await Promise.all(lookers);
+      expect((await usageOf(gateway(), token.text)).today.requests).toBe(8);
+      // Calls within one process are not measured.
+      const queries = (await queriesMade()) - queriesBefore;
+      expect(queries).toBeLessThan(asked / 4);
     });
 
     it("never shows another token's requests", async () => {

@@ -12,7 +12,8 @@ import { chatCompletions } from './endpoints/chat-completions.ts';
 import { countTokens, messages } from './endpoints/messages.ts';
 import { models } from './endpoints/models.ts';
 import { responses } from './endpoints/responses.ts';
-import { usage } from './endpoints/usage.ts';
+import type { SharedQueries } from './endpoints/shared-queries.ts';
+import { type UsageReport, usage } from './endpoints/usage.ts';
 import type { ErrorDialect } from './errors/render-error.ts';
 import type { GenAiOperation, RequestEvents } from './events.ts';
 import type { EdgeRouterPeers } from './service.ts';
@@ -56,6 +57,7 @@ export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapter
   readonly config: EdgeRouterConfig;
   readonly clock: Clock;
   readonly limiter: OutageTolerantLimiter;
+  readonly usageReports: SharedQueries<UsageReport>;
   readonly leases: Leases;
   readonly outbox: Outbox;
   readonly events: RequestEvents;

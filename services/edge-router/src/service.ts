@@ -13,6 +13,8 @@ import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
 import { Leases } from './attempts/leases.ts';
 import { TokenCache, watchTokenChanges } from './authentication/authenticate.ts';
 import { type EdgeRouterConfig, readEdgeRouterConfig, readEdgeRouterPeerUrls } from './config.ts';
+import { SharedQueries } from './endpoints/shared-queries.ts';
+import type { UsageReport } from './endpoints/usage.ts';
 import { createEvents } from './events.ts';
 import { createApp } from './http/app.ts';
 import { HttpServer } from './http/server.ts';
@@ -75,7 +77,8 @@ export async function createEdgeRouterService(
     onStale: (fault) => events.faulted('identity', fault),
   });
   const requestLog = createRequestLog(outbox, runtime.metrics, clock);
-  const app = createApp({ ...peers, config, clock, events, tokens, limiter, leases, outbox, requestLog });
+  const usageReports = new SharedQueries<UsageReport>();
+  const app = createApp({ ...peers, config, clock, events, tokens, limiter, leases, outbox, requestLog, usageReports });
   const server = new HttpServer(app, config, events);
   stack.defer(() => server.drain(0));
 

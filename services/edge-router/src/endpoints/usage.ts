@@ -1,7 +1,7 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
-import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
-import type { UsagePeriod, UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import type { GetUsageResponse, UsagePeriod, UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { LOCAL_TIME_ZONE } from '@gateway/time';
 import { isLimited, limiterTerms } from '../admission/admit.ts';
 import { sendJson } from '../http/respond.ts';
@@ -10,12 +10,18 @@ import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
 /** How long the ledger may take to catch up, and to answer. */
 const queryTimeoutMs = 5_000;
 
-/** Usage and limits of the calling token, and of no other. @see spec "GET /v1/usage" */
+/** What is known of a token's usage and of the limits that are set for it. */
+export interface UsageReport {
+  readonly used: GetUsageResponse;
+  readonly status: Pick<LimitStatus, 'requests' | 'tokens'> | undefined;
+}
+
+/**
+ * Usage and limits of the calling token, and of no other. A token that asks often costs the ledger one query at a time.
+ * @see spec "GET /v1/usage"
+ */
 export async function usage({ response, token }: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const [used, status] = await Promise.all([
-    peers.usageQuery.getUsage({ tokenId: token.tokenId }, { timeoutMs: queryTimeoutMs }),
-    isLimited(token) ? peers.limiter.peek(limiterTerms(token)) : undefined,
-  ]);
+  const { used, status } = await peers.usageReports.ask(token.tokenId, () => reportOf(token, peers));
   sendJson(response, 200, {
     object: 'usage',
     token: { kind: token.kind === TokenKind.SERVICE ? 'service' : 'personal', label: token.label },
@@ -24,6 +30,14 @@ export async function usage({ response, token }: AdmittedRequest, peers: Endpoin
     last7Days: periodObject(used.lastSevenDays),
     limits: { requestsPerMinute: limitObject(status?.requests), tokensPerDay: limitObject(status?.tokens) },
   });
+}
+
+async function reportOf(token: Token, { usageQuery, limiter }: EndpointPeers): Promise<UsageReport> {
+  const [used, status] = await Promise.all([
+    usageQuery.getUsage({ tokenId: token.tokenId }, { timeoutMs: queryTimeoutMs }),
+    isLimited(token) ? limiter.peek(limiterTerms(token)) : undefined,
+  ]);
+  return { used, status };
 }
 
 /** @see spec "Usage object" */

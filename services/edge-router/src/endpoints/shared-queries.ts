@@ -1,0 +1,38 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+type Query<Answer> = () => Promise<Answer>;
+
+/**
+ * Runs one query at a time for each key. Those who ask while one is running share the next one, which begins after they asked: so
+ * each answer has all that was true when it was asked for, and a key costs no more than one query at a time, however many ask. A
+ * query that fails fails for those who share it, and the next one runs all the same.
+ */
+export class SharedQueries<Answer> {
+  readonly #runs = new Map<string, Run<Answer>>();
+
+  /** Of those who share a query, the query of the last one to ask is run: it knows the most. */
+  ask(key: string, query: Query<Answer>): Promise<Answer> {
+    const run = this.#runs.get(key);
+    if (run === undefined) return this.#run(key, query);
+    run.next ??= { ...Promise.withResolvers<Answer>(), query };
+    run.next.query = AsyncLocalStorage.bind(query);
+    return run.next.promise;
+  }
+
+  async #run(key: string, query: Query<Answer>): Promise<Answer> {
+    const run: Run<Answer> = { next: undefined };
+    this.#runs.set(key, run);
+    try {
+      return await query();
+    } finally {
+      const { next } = run;
+      if (next === undefined) this.#runs.delete(key);
+      else this.#run(key, next.query).then(next.resolve, next.reject);
+    }
+  }
+}
+
+/** A query that is under way, and what is to follow it. */
+interface Run<Answer> {
+  next: (PromiseWithResolvers<Answer> & { query: Query<Answer> }) | undefined;
+}
