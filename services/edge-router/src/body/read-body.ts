@@ -14,7 +14,7 @@ import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { EventLoopYield } from '@gateway/time';
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault } from '../errors/render-error.ts';
-import type { BodyAllocation } from './body-memory.ts';
+import type { BodyAllocation } from './body-allocation.ts';
 
 /** What an endpoint takes for a body. */
 export interface BodyLimits {

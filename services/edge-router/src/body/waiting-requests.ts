@@ -1,0 +1,104 @@
+/** A request that waits for bytes. */
+export interface Waiter {
+  readonly tokenId: string;
+  /** Of its request: an older one has a smaller number. */
+  readonly number: number;
+  readonly bytes: number;
+  readonly grant: () => void;
+  readonly refuse: () => void;
+}
+
+/**
+ * Requests that wait for room, so that whose turn it is costs the same however many wait: each token has a line of its own, oldest
+ * first, and only the first of a line can be next. Lines whose first stays within its token's share are in the order of their firsts.
+ */
+export class WaitingRequests {
+  readonly #isWithinShare: (waiter: Waiter) => boolean;
+  readonly #lines = new Map<string, Line>();
+  readonly #withinShare = new Ascending<Line>();
+  /** Few: the token of each has taken nearly its share. */
+  readonly #beyondShare = new Set<Line>();
+
+  constructor(isWithinShare: (waiter: Waiter) => boolean) {
+    this.#isWithinShare = isWithinShare;
+  }
+
+  get isEmpty(): boolean {
+    return this.#lines.size === 0;
+  }
+
+  /** The oldest that stays within its token's share. */
+  get oldestWithinShare(): Waiter | undefined {
+    return this.#withinShare.first?.waiters.first;
+  }
+
+  /** Those that go beyond the share of their token: the oldest of each token. */
+  get beyondShare(): IteratorObject<Waiter> {
+    return this.#beyondShare.values().flatMap(({ waiters }) => (waiters.first === undefined ? [] : [waiters.first]));
+  }
+
+  add(waiter: Waiter): void {
+    this.#change(waiter.tokenId, (waiters) => waiters.add(waiter));
+  }
+
+  delete(waiter: Waiter): void {
+    this.#change(waiter.tokenId, (waiters) => waiters.delete(waiter));
+  }
+
+  /** To be called when a token has taken bytes or given some back: what it waits for may be within its share now, or beyond it. */
+  onTaken(tokenId: string): void {
+    if (this.#lines.has(tokenId)) this.#change(tokenId, () => undefined);
+  }
+
+  #change(tokenId: string, change: (waiters: Ascending<Waiter>) => void): void {
+    const line = this.#lines.get(tokenId) ?? new Line();
+    this.#withinShare.delete(line);
+    this.#beyondShare.delete(line);
+    change(line.waiters);
+    const { first } = line.waiters;
+    if (first === undefined) this.#lines.delete(tokenId);
+    else this.#lines.set(tokenId, line);
+    if (first === undefined) return;
+    if (this.#isWithinShare(first)) this.#withinShare.add(line);
+    else this.#beyondShare.add(line);
+  }
+}
+
+/** Requests of one token. */
+class Line {
+  readonly waiters = new Ascending<Waiter>();
+
+  get number(): number {
+    return this.waiters.first?.number ?? 0;
+  }
+}
+
+/** Items by their whole numbers, the smallest first. They mostly come in order. */
+class Ascending<T extends { readonly number: number }> {
+  readonly #items: T[] = [];
+
+  get first(): T | undefined {
+    return this.#items[0];
+  }
+
+  add(item: T): void {
+    this.#items.splice(this.#placeOf(item.number + 1), 0, item);
+  }
+
+  delete(item: T): void {
+    const place = this.#items.indexOf(item, this.#placeOf(item.number));
+    if (place !== -1) this.#items.splice(place, 1);
+  }
+
+  /** Where the first item with this number or a larger one is. */
+  #placeOf(number: number): number {
+    let from = 0;
+    let to = this.#items.length;
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((this.#items[middle]?.number ?? 0) < number) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  }
+}
