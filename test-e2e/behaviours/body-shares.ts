@@ -9,6 +9,8 @@ const MiB = 1024 * 1024;
 /** Blanks come out as small at this quality as at the best one, which takes a second. */
 const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } } as const;
 
+const widest = { params: { [constants.BROTLI_PARAM_LGWIN]: 24 } } as const;
+
 /** What one token uploads never keeps others from being served. The gateway has memory for bodies of 128 MiB. */
 export function bodySharesBehaviour(gateway: () => Topology): void {
   describe.each([
@@ -40,6 +42,12 @@ export function bodySharesBehaviour(gateway: () => Topology): void {
       }
       expect(await post(token, '/v1/chat/completions', chatBody(5 * MiB))).toBe(200);
       expect(await post(token, '/v1/responses', responsesBody(30 * MiB))).toBe(200);
+    };
+
+    const bodyMemoryBytes = async () => {
+      using connection = new RawConnection({ baseUrl: gateway().edgeAdminUrl });
+      const { text } = await connection.send(head('GET /metrics', { host: 'localhost' })).answer();
+      return Number(/^gateway_body_memory_bytes (\S+)$/m.exec(text)?.[1] ?? Number.NaN);
     };
 
     it('hold next to nothing when they are only announced', async () => {
@@ -79,6 +87,21 @@ export function bodySharesBehaviour(gateway: () => Topology): void {
       const packed = gzipSync(responsesBody(8.5 * MiB));
       const answers = Array.from({ length: 9 }, () => post(greedy, '/v1/responses', packed, 'gzip'));
       expect(await Promise.all(answers)).toEqual(answers.map(() => 200));
+    });
+
+    it('hold the memory of their decoders, which the gauge shows, for as long as they last', async () => {
+      const bomb = brotliCompressSync(Buffer.alloc(8 * MiB, ' '), { params: { ...quick.params, ...widest.params } });
+      const headers = { 'content-length': '1000', 'content-encoding': 'br' };
+      {
+        using uploads = new DisposableStack();
+        for (let n = 0; n < 8; n += 1) {
+          uploads.use(start(greedy, '/v1/responses', headers).send(bomb.subarray(0, 20)));
+        }
+        // Three windows of 16 MiB at least; there is room for no more than four of them beside those of others.
+        await expect.poll(bodyMemoryBytes, { timeout: 5_000 }).toBeGreaterThan(3 * 16 * MiB);
+        await expectServed(other);
+      }
+      await expect.poll(bodyMemoryBytes, { timeout: 10_000 }).toBe(0);
     });
 
     it('keep others waiting for nothing when they decode to a thousand times their size', async () => {

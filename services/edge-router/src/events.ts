@@ -79,8 +79,8 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
     showBodyMemory(bodies: BodyMemory): void {
       const gauge = (name: string, help: string, read: () => number) =>
         metrics.gauge({ name: `gateway_body_${name}`, help, read });
-      gauge('memory_bytes', 'Request bodies in memory.', () => bodies.usedBytes);
-      gauge('memory_limit_bytes', 'Most of them (BODY_MEMORY_MAX_MIB).', () => bodies.limitBytes);
+      gauge('memory_bytes', 'Request bodies, and decoders of them, in memory.', () => bodies.usedBytes);
+      gauge('memory_limit_bytes', 'Most of it (BODY_MEMORY_MAX_MIB).', () => bodies.limitBytes);
       gauge(
         'waiting_uploads',
         'Requests that wait for room for their bodies, or to decode them.',

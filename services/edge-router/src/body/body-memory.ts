@@ -115,7 +115,7 @@ export class BodyMemory {
       this.#serve();
     };
     const startedAtMs = performance.now();
-    const timer = setTimeout(leave, this.#waitMs - owner.waitedMs);
+    const timer = setTimeout(leave, Math.max(1, this.#waitMs - owner.waitedMs));
     using _leaving = addAbortListener(signal, leave);
     this.#serve();
     await promise.finally(() => {

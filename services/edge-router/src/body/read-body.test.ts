@@ -35,7 +35,7 @@ interface Answer {
 describe('readBody', () => {
   let server: Server;
   let port: number;
-  const memory = new BodyMemory({ limitBytes: 100_000, largestBodyBytes: 50_000, waitMs: 50 });
+  const memory = new BodyMemory({ limitBytes: 100_000_000, largestBodyBytes: 50_000_000, waitMs: 50 });
   /** How reading ended, for clients that are not there to see it. */
   const outcomes: string[] = [];
 
@@ -273,16 +273,21 @@ describe('readBody', () => {
     const bomb = brotliCompressSync(Buffer.alloc(64 * 1024 * 1024, ' '), quick);
     const decoded = { limitBytes: 4_000_000, acceptsCompression: true };
     const roomy = new BodyMemory({ limitBytes: 200_000_000, largestBodyBytes: 4_000_000, waitMs: 20_000 });
+    const bodies = new Set<BodyAllocation>();
     const under = createServer(async (request, response) => {
       using allocation = roomy.open('a', patient.signal);
+      bodies.add(allocation);
       const body = readBody(request, { ...decoded, pace, allocation });
       response.end(await body.catch((thrown: unknown) => toGatewayError(thrown).code));
     });
     await new Promise<void>((resolve) => under.listen(0, '127.0.0.1', resolve));
     const { port: ownPort } = under.address() as AddressInfo;
     let mostBytes = 0;
+    let mostOfDecoders = 0;
     const watch = setInterval(() => {
-      mostBytes = Math.max(mostBytes, roomy.usedBytes);
+      const ofBodies = bodies.values().reduce((sum, { bytes }) => sum + bytes, 0);
+      mostBytes = Math.max(mostBytes, ofBodies);
+      mostOfDecoders = Math.max(mostOfDecoders, roomy.usedBytes - ofBodies);
     });
     const post = () =>
       fetch(`http://127.0.0.1:${ownPort}`, { method: 'POST', headers: { 'content-encoding': 'br' }, body: bomb });
@@ -292,6 +297,9 @@ describe('readBody', () => {
     expect(new Set(answers)).toEqual(new Set(['body_too_large']));
     expect(mostBytes).toBeGreaterThan(500_000);
     expect(mostBytes).toBeLessThanOrEqual(2 * decoded.limitBytes);
+    // Its window is 4 MiB.
+    expect(mostOfDecoders).toBeGreaterThan(4 * 1024 * 1024);
+    expect(mostOfDecoders).toBeLessThanOrEqual(16 * 9 * 1024 * 1024);
     expect(roomy.usedBytes).toBe(0);
   });
 
@@ -310,11 +318,11 @@ describe('readBody', () => {
       const allocation: BodyAllocation = allocations.use(memory.open(tokenId, patient.signal));
       await allocation.take(bytes);
     };
-    await fill('a', 50_000);
-    await fill('b', 50_000 - limitBytes);
+    await fill('a', 50_000_000);
+    await fill('b', 50_000_000 - limitBytes);
     const headers = { 'content-length': String(json.length) };
     expect(await send([json], { headers })).toMatchObject({ status: 200 });
-    await expect.poll(() => memory.usedBytes).toBe(100_000 - limitBytes);
+    await expect.poll(() => memory.usedBytes).toBe(100_000_000 - limitBytes);
     await fill('b', limitBytes);
     expect(await send([json], { headers })).toMatchObject({ status: 503, code: 'providers_unavailable' });
     allocations.dispose();

@@ -1,26 +1,24 @@
 import { addAbortListener } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import {
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createInflateRaw,
-  createZstdDecompress,
-} from 'node:zlib';
 import { GatewayError } from '@gateway/errors';
 import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { EventLoopYield } from '@gateway/time';
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import type { BodyAllocation } from './body-allocation.ts';
+import { decoders, type Encoding, encodingNames, isEncoding, largestDecoderBytes } from './decoders.ts';
 
 /** What an endpoint takes for a body. */
 export interface BodyLimits {
   /** Counted on decoded bytes. */
   readonly limitBytes: number;
   readonly acceptsCompression: boolean;
+}
+
+/** The most memory that a body takes, decoder included. */
+export function mostBytesOf({ limitBytes, acceptsCompression }: BodyLimits): number {
+  return limitBytes + (acceptsCompression ? largestDecoderBytes : 0);
 }
 
 /** How the body of one request is read. */
@@ -46,13 +44,15 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
   const mostSentBytes = isEncoded ? encodedLimitBytes(limitBytes) : limitBytes;
   if (Number(declared ?? 0) > mostSentBytes) throw tooLarge(limitBytes);
   inviteUpload(request);
-  const pieces = isEncoded ? decodeUpload(request, rules, encoding) : receiveUpload(request, pace);
   // Where the size is known from the beginning the body can't turn out too large.
   const exactBytes = isEncoded || declared === undefined ? undefined : Number(declared);
+  const stop = exactBytes === undefined ? new AbortController() : undefined;
+  const pieces = isEncoded ? decodeUpload(request, rules, encoding, stop) : receiveUpload(request, pace, stop?.signal);
   const scanner = new JsonScanner({ trackedKey });
   const yields = new EventLoopYield();
   let size = 0;
   let badJson: unknown;
+  let patience: NodeJS.Timeout | undefined;
   try {
     for await (const piece of pieces) {
       size += piece.length;
@@ -62,17 +62,26 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
       if (badJson !== undefined) continue;
       badJson = failureOf(() => scanner.push(piece));
       if (badJson === undefined) await allocation.add(piece, exactBytes ?? limitBytes);
-      else if (exactBytes !== undefined) break;
-      // Read on to the end and keep nothing: too large, or undecodable, comes first among the errors.
-      else allocation[Symbol.dispose]();
+      else if (stop === undefined) break;
+      else {
+        // Too large, or undecodable, comes first among the errors: what follows has a moment to turn out so, and is not kept.
+        allocation[Symbol.dispose]();
+        patience = setTimeout(() => stop.abort(badJson), Math.min(badJsonPatienceMs, pace.idleMs));
+      }
     }
   } catch (thrown) {
+    if (badJson !== undefined && stop?.signal.reason === badJson) throw badJson;
     throw isStreamFault(thrown) ? brokenOff(thrown) : thrown;
+  } finally {
+    clearTimeout(patience);
   }
   badJson ??= failureOf(() => scanner.end());
   if (badJson !== undefined) throw badJson;
   return new JsonBody(new BufferList(allocation.pieces), scanner);
 }
+
+/** How long an upload may go on that is known to be no JSON. */
+const badJsonPatienceMs = 2_000;
 
 /** How a request body is encoded. Throws `unsupported_encoding` for what the endpoint does not take. @see spec "Codes" */
 function encodingOf({ headers }: IncomingMessage, acceptsCompression: boolean): Encoding | 'identity' {
@@ -113,16 +122,17 @@ function brokenOff(cause?: unknown): GatewayError {
 }
 
 /**
- * The bytes of an encoded upload, decoded as they are read. Throws what receiving throws, and something when they can't be decoded,
- * when they end too early or when more follows their end.
+ * The bytes of an encoded upload, decoded as they are read. The memory of the decoder is taken for as long as it lives. Throws what
+ * receiving throws, and something when they can't be decoded, when they end too early or when more follows their end. `stop` ends it with the reason of its abort.
  */
 export async function* decodeUpload(
   request: IncomingMessage,
   { limitBytes, pace, allocation }: BodyRules,
   encoding: Encoding,
+  stop = new AbortController(),
 ): AsyncGenerator<Buffer> {
-  const stop = new AbortController();
-  const upload = receiveUpload(request, pace, stop.signal);
+  using memory = allocation.beside();
+  await using upload = receiveUpload(request, pace, stop.signal);
   const first = await upload.next();
   if (first.done === true) throw new GatewayError('invalid_body', 'The body is empty, which no encoding allows.');
   async function* permitted(): AsyncGenerator<Buffer> {
@@ -135,46 +145,21 @@ export async function* decodeUpload(
       yield next.value;
     }
   }
-  const decoder = decoders[encoding](first.value[0] ?? 0);
+  const { open, fixedBytes, growingBytes } = decoders[encoding](first.value[0] ?? 0);
+  await memory.take(fixedBytes);
+  const decoder = open();
   // What fails there fails the decoder, and with it whatever reads from that.
   const feeding = pipeline(permitted(), decoder).catch(() => undefined);
   try {
-    yield* decoder;
+    for await (const piece of decoder) {
+      const growth = Math.min(piece.length, fixedBytes + growingBytes - memory.bytes);
+      if (growth > 0) await memory.take(growth);
+      yield piece;
+    }
   } finally {
     stop.abort();
     await feeding;
-    await upload.return(undefined);
   }
-}
-
-/** The decoder asks for the next bytes when it is through with those before. */
-const options = { chunkSize: 64 * 1024, writableHighWaterMark: 1 };
-const optionsOfOne = { ...options, rejectGarbageAfterEnd: true };
-
-/** A decoder for each encoding, given the first byte of what it will decode. Files of gzip and zstd may have several parts. */
-const decoders = {
-  gzip: () => createGunzip(options),
-  'x-gzip': () => createGunzip(options),
-  deflate: (firstByte: number) =>
-    hasZlibHeader(firstByte) ? createInflate(optionsOfOne) : createInflateRaw(optionsOfOne),
-  br: () => createBrotliDecompress(optionsOfOne),
-  zstd: () => createZstdDecompress(zstdOptions),
-} as const;
-
-/** A frame may ask for a window of 128 MiB; over HTTP 8 MiB is the most. @see https://www.rfc-editor.org/rfc/rfc9659 */
-const zstdOptions = { ...optionsOfOne, params: { [constants.ZSTD_d_windowLogMax]: 23 } };
-
-type Encoding = keyof typeof decoders;
-
-/** Clients mean either format by "deflate": with the header of zlib, whose first byte ends in 8, or without any. */
-function hasZlibHeader(firstByte: number): boolean {
-  return (firstByte & 0x0f) === 8;
-}
-
-const encodingNames = Object.keys(decoders);
-
-function isEncoding(name: string): name is Encoding {
-  return Object.hasOwn(decoders, name);
 }
 
 /**

@@ -6,6 +6,7 @@ import express from 'express';
 import { admit } from '../admission/admit.ts';
 import { authenticate, type TokenCache } from '../authentication/authenticate.ts';
 import { BodyMemory } from '../body/body-memory.ts';
+import { mostBytesOf } from '../body/read-body.ts';
 import { HttpFault } from '../errors/render-error.ts';
 import { methodLabel, otherRoute, type RequestEvents } from '../events.ts';
 import { type AdmittedRequest, type EndpointPeers, type Route, routes } from '../routes.ts';
@@ -24,7 +25,7 @@ export interface AppPeers extends EndpointPeers {
 export function createApp(peers: AppPeers): RequestListener {
   const bodies = new BodyMemory({
     limitBytes: peers.config.bodyMemoryMaxBytes,
-    largestBodyBytes: Math.max(...routes.map(({ body }) => body.limitBytes)),
+    largestBodyBytes: Math.max(...routes.map(({ body }) => mostBytesOf(body))),
     waitMs: bodyWaitMs,
   });
   peers.events.showBodyMemory(bodies);
