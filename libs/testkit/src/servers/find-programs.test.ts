@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { cacheFolder, plannedPackages } from './debian-packages.ts';
+import { cacheFolder, plannedPackages } from './debian-packages.js';
 import { installedPrograms, packagesInPlan, searchPrograms } from './find-programs.ts';
 import { postgres, redis } from './servers.ts';
 

@@ -1,6 +1,6 @@
 import { access, constants, glob } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import { unpackPackages } from './debian-packages.ts';
+import { unpackPackages } from './debian-packages.js';
 
 /** A server whose programs are to be found. */
 export interface WantedPrograms {

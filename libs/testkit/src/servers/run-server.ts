@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ManagedProcess, type ProcessControl, untilReady } from '../managed-process.ts';
-import { reportProgress } from './debian-packages.ts';
+import { reportProgress } from './debian-packages.js';
 import { findPrograms, type Programs, type WantedPrograms } from './find-programs.ts';
 import { freePort } from './ports.ts';
 

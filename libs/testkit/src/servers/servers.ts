@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import type { CertificateFiles } from '../certificates.ts';
-import { reportProgress } from './debian-packages.ts';
+import { reportProgress } from './debian-packages.js';
 import type { Programs } from './find-programs.ts';
 import { freePorts } from './ports.ts';
 import { runProgram, type Server, startServer, startServerProcess, type TestServer } from './run-server.ts';

@@ -1,27 +1,25 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
-import { chmod, glob, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Picks what to unpack among the packages that apt would install. */
-type ChoosePackages = (planned: readonly string[]) => readonly string[];
+// `npm ci` uses this with whatever Node is installed, before there is one for the sources: so it is plain JavaScript.
 
 /**
  * The folder with the contents of Debian's packages: downloaded, verified by apt, and unpacked into the cache. Nothing is installed
  * and no root is needed.
  *
- * @param name of the folder in the cache.
- * @param choose Default: all that apt would install, which is what this machine lacks.
+ * @param {string} name of the folder in the cache.
+ * @param {readonly string[]} wanted
+ * @param {(planned: readonly string[]) => readonly string[]} choose
+ *   Picks what to unpack among the packages that apt would install. Default: all of them, which is what this machine lacks.
+ * @returns {Promise<string>}
  * @throws Error when this is not Debian or a descendant, or its archive can't be reached.
  */
-export async function unpackPackages(
-  name: string,
-  wanted: readonly string[],
-  choose: ChoosePackages = (planned) => planned,
-): Promise<string> {
+export async function unpackPackages(name, wanted, choose = (planned) => planned) {
   const root = join(cacheFolder(), await systemName(), name);
   if (!existsSync(root)) await unpackInto(root, wanted, choose);
   return root;
@@ -30,21 +28,30 @@ export async function unpackPackages(
 /**
  * Where downloaded programs are kept between runs. Root's home is closed to the user that Postgres runs as, so root
  * keeps them in the machine's cache.
+ *
+ * @param {NodeJS.ProcessEnv} env
  */
-export function cacheFolder(env: NodeJS.ProcessEnv = process.env, isRoot = process.getuid?.() === 0): string {
+export function cacheFolder(env = process.env, isRoot = process.getuid?.() === 0) {
   const caches = env.XDG_CACHE_HOME || (isRoot ? '/var/cache' : join(homedir(), '.cache'));
   return join(caches, 'model-gateway', 'programs');
 }
 
 /** Libraries depend on the release and the processor: a cache that is shared between machines keeps them apart. */
-async function systemName(): Promise<string> {
+async function systemName() {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
-  const field = (name: string) => new RegExp(`^${name}="?([\\w.]+)`, 'm').exec(release)?.[1] ?? 'unknown';
+  const field = (/** @type {string} */ name) =>
+    new RegExp(`^${name}="?([\\w.]+)`, 'm').exec(release)?.[1] ?? 'unknown';
   return `${field('ID')}-${field('VERSION_ID')}-${process.arch}`;
 }
 
-/** Unpacks beside the goal and renames, so that two runs at once, or one that is cut short, never leave half a folder. */
-async function unpackInto(root: string, wanted: readonly string[], choose: ChoosePackages): Promise<void> {
+/**
+ * Unpacks beside the goal and renames, so that two runs at once, or one that is cut short, never leave half a folder.
+ *
+ * @param {string} root
+ * @param {readonly string[]} wanted
+ * @param {(planned: readonly string[]) => readonly string[]} choose
+ */
+async function unpackInto(root, wanted, choose) {
   const parent = dirname(root);
   const unpacked = join(parent, `.${basename(root)}-${randomUUID()}`);
   const downloads = `${unpacked}.deb`;
@@ -58,7 +65,9 @@ async function unpackInto(root: string, wanted: readonly string[], choose: Choos
     const packages = choose(plannedPackages(plan));
     reportProgress(`downloading ${packages.join(', ')} from Debian's archive`);
     await aptGet(['download', ...packages], downloads);
-    for await (const file of glob(join(downloads, '*.deb'))) await execute('dpkg', ['--extract', file, unpacked]);
+    for (const file of await readdir(downloads)) {
+      if (file.endsWith('.deb')) await execute('dpkg', ['--extract', join(downloads, file), unpacked]);
+    }
     await rename(unpacked, root).catch(async (thrown) => {
       if (!existsSync(root)) throw thrown;
     });
@@ -67,21 +76,32 @@ async function unpackInto(root: string, wanted: readonly string[], choose: Choos
   }
 }
 
-/** The packages in what `apt-get install --simulate` prints. */
-export function plannedPackages(plan: string): readonly string[] {
+/**
+ * The packages in what `apt-get install --simulate` prints.
+ *
+ * @param {string} plan
+ * @returns {readonly string[]}
+ */
+export function plannedPackages(plan) {
   return [...plan.matchAll(/^Inst (\S+)/gm)].map(([, name = '']) => name);
 }
 
-let index: Promise<readonly string[]> | undefined;
+/** @type {Promise<readonly string[]> | undefined} */
+let index;
 
-/** Runs apt-get on the system's own sources and keys, with an index of its own. apt checks the signatures. */
-async function aptGet(parameters: readonly string[], cwd: string): Promise<string> {
+/**
+ * Runs apt-get on the system's own sources and keys, with an index of its own. apt checks the signatures.
+ *
+ * @param {readonly string[]} parameters
+ * @param {string} cwd
+ */
+async function aptGet(parameters, cwd) {
   index ??= readIndex();
   return runAptGet([...(await index), ...parameters], cwd);
 }
 
 /** Reads what Debian's archive offers. Gives the settings that say where that is kept as long as this process lives. */
-async function readIndex(): Promise<readonly string[]> {
+async function readIndex() {
   const folder = await mkdtemp(join(tmpdir(), 'testkit-apt-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   for (const part of ['lists/partial', 'cache/archives/partial']) await mkdir(join(folder, part), { recursive: true });
@@ -99,7 +119,11 @@ async function readIndex(): Promise<readonly string[]> {
 
 const execute = promisify(execFile);
 
-async function runAptGet(parameters: readonly string[], cwd: string): Promise<string> {
+/**
+ * @param {readonly string[]} parameters
+ * @param {string} cwd
+ */
+async function runAptGet(parameters, cwd) {
   const { stdout } = await execute('apt-get', parameters, {
     cwd,
     timeout: 600_000,
@@ -109,7 +133,11 @@ async function runAptGet(parameters: readonly string[], cwd: string): Promise<st
   return stdout;
 }
 
-/** One line about something slow, on standard error: a person should see why nothing happens yet. */
-export function reportProgress(text: string): void {
+/**
+ * One line about something slow, on standard error: a person should see why nothing happens yet.
+ *
+ * @param {string} text
+ */
+export function reportProgress(text) {
   process.stderr.write(`testkit: ${text}\n`);
 }
