@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Simulator, startSimulator } from '@gateway/simulator';
-import { freePort, type ServiceName, serviceNames, startBackends } from '@gateway/testkit';
+import { type ServiceName, serviceNames, startBackends } from '@gateway/testkit';
 import { writeDevCertificates } from './dev-certificates.ts';
 import { issueToken } from './issue-token.ts';
 import { ask } from './rolling-restart/ask.ts';
@@ -132,7 +132,8 @@ async function startServices(simulator: Simulator): Promise<RunningServices> {
     {
       backends,
       gatewayConfigFile: join(import.meta.dirname, '../docker/gateway.yaml'),
-      port: await freePort(),
+      port: 0,
+      adminPort: 0,
       dataFolder: undefined,
       tokenHashKey: undefined,
       adminToken: '',

@@ -114,7 +114,8 @@ function adviceFor(major, failure, release) {
   if (failure === withoutLoader || /^ID="?alpine/m.test(release)) {
     return `${cause}: npm has none for musl, so install Node ${major} or newer, as the image node:${major}-alpine has it, and run npm ci again.`;
   }
-  if (!failure.includes(library)) return `${cause}: install what it lacks, or Node ${major} itself, and run npm ci again.`;
+  if (!failure.includes(library))
+    return `${cause}: install what it lacks, or Node ${major} itself, and run npm ci again.`;
   const family = /^ID(_LIKE)?=.*$/gm;
   const named = (release.match(family) ?? []).join(' ');
   const [, command] = commands.find(([names]) => names.test(named)) ?? [];

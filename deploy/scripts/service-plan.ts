@@ -21,8 +21,10 @@ export interface ServicesSettings {
   readonly backends: { readonly redisUrl: string; readonly natsUrl: string; readonly postgresUrl: string };
   /** Undefined: the services use their default configuration. */
   readonly gatewayConfigFile: string | undefined;
-  /** The public HTTP port of the first edge. */
+  /** The public HTTP port of the first edge. 0: a free one. */
   readonly port: number;
+  /** Where the first admin service has the console and the operators' API. 0: a free one. */
+  readonly adminPort: number;
   /** Where the first edge keeps its files. Undefined: a temporary folder, as all others do. */
   readonly dataFolder: string | undefined;
   /** Undefined: a random one, which makes tokens of earlier runs unknown. */
@@ -59,13 +61,14 @@ export async function planServices(settings: ServicesSettings, stack: AsyncDispo
   const accountKeys = settings.env.ACCOUNT_KEYS ?? `k1:${randomBytes(32).toString('base64')}`;
   const counts = mapServices((name) => settings.replicas.get(name) ?? 1);
   const all = serviceNames.reduce((sum, name) => sum + counts[name], 0);
-  const ports = [...(await freePorts(5 * all))].filter((port) => port !== settings.port);
-  const freeUrl = (scheme = 'http') => `${scheme}://127.0.0.1:${ports.pop()}`;
-  const { certificates, haveSharedNames = false } = settings;
+  const { port: publicPort, adminPort, certificates, haveSharedNames = false } = settings;
+  const ports = [...(await freePorts(5 * all))].filter((port) => port !== publicPort && port !== adminPort);
+  const urlOfPort = (port: number | undefined, scheme = 'http') => `${scheme}://127.0.0.1:${port}`;
+  const freeUrl = (scheme?: string) => urlOfPort(ports.pop(), scheme);
   const scheme = certificates === undefined ? 'http' : 'https';
   const edges = await Promise.all(
     Array.from({ length: counts['edge-router'] }, async (_, index) => ({
-      publicUrl: index === 0 ? `http://127.0.0.1:${settings.port}` : freeUrl(),
+      publicUrl: index === 0 && publicPort !== 0 ? urlOfPort(publicPort) : freeUrl(),
       dataFolder: (index === 0 ? settings.dataFolder : undefined) ?? (await temporaryFolder(stack)),
     })),
   );
@@ -73,7 +76,8 @@ export async function planServices(settings: ServicesSettings, stack: AsyncDispo
     const [grpcPort, credentialPort] = [ports.pop(), ports.pop()];
     return Array.from({ length: counts[name] }, (_, index): ServiceAddress => {
       const grpcUrl = haveSharedNames ? `${scheme}://127.0.0.${index + 2}:${grpcPort}` : freeUrl(scheme);
-      const own = { adminUrl: freeUrl(scheme), grpcUrl };
+      const isNamed = name === 'admin' && index === 0 && adminPort !== 0;
+      const own = { adminUrl: isNamed ? urlOfPort(adminPort, scheme) : freeUrl(scheme), grpcUrl };
       if (name === 'edge-router') return { ...own, ...edges[index] };
       if (name === 'admin') return { ...own, adminToken: settings.adminToken };
       if (name !== 'pool-broker') return own;

@@ -1,6 +1,13 @@
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { defaultGatewayConfig, type Environment, EnvReader, loadGatewayFile } from '@gateway/config';
+import {
+  checkAll,
+  checkPorts,
+  defaultGatewayConfig,
+  type Environment,
+  EnvReader,
+  loadGatewayFile,
+} from '@gateway/config';
 import { StopSignal, startFailureText } from '@gateway/lifecycle';
 import { startSimulator } from '@gateway/simulator';
 import {
@@ -34,6 +41,7 @@ try {
 }
 
 async function runUntilStopped(env: Environment): Promise<void> {
+  await checkAll([() => readSettings(env), () => checkPorts(env, { PORT: 8080, ADMIN_PORT: 9090 })]);
   const settings = readSettings(env);
   // When the program that opened a channel to this one is gone, this one ends. Nothing waits for the channel.
   process.once('disconnect', () => process.exit(1));
@@ -51,6 +59,8 @@ async function runUntilStopped(env: Environment): Promise<void> {
 interface Settings {
   /** PORT (8080): the public HTTP port. */
   readonly port: number;
+  /** ADMIN_PORT (9090): where the console is, and gatewayctl finds the admin service. */
+  readonly adminPort: number;
   /** DATABASE_URL is set: its tokens are the operator's business. */
   readonly isDatabaseShared: boolean;
   /** TOKEN_HASH_KEY: needed with DATABASE_URL; else a random one. */
@@ -75,6 +85,7 @@ function readSettings(env: Environment): Settings {
   const adminToken = reader.optional('ADMIN_TOKEN');
   const settings: Settings = {
     port: reader.port('PORT', 8080),
+    adminPort: reader.port('ADMIN_PORT', 9090),
     isDatabaseShared,
     tokenHashKey: isDatabaseShared
       ? reader.required(

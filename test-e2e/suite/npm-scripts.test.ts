@@ -60,6 +60,7 @@ describe('a signal to npm', () => {
     await using command = startNpmScript('start:services', {
       ...mark.env,
       PORT: String(port),
+      ADMIN_PORT: '0',
       GATEWAY_CONFIG: await writeSmallGatewayFile(folder, simulator.url),
       GATEWAY_DATA: join(folder, 'data'),
       REDIS_URL: redisUrl,

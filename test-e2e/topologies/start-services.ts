@@ -97,7 +97,8 @@ export function runStartServices(
   const { GATEWAY_PROGRAMS } = process.env;
   const programs: Record<string, string> = GATEWAY_PROGRAMS === undefined ? {} : { GATEWAY_PROGRAMS };
   const script = ['deploy/scripts/start-services.ts', ...args];
-  return startCommand(process.execPath, script, { ...programs, ...env }, options);
+  // Many run beside each other.
+  return startCommand(process.execPath, script, { ADMIN_PORT: '0', ...programs, ...env }, options);
 }
 
 function controlsOf(

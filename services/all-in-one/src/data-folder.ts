@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { access, readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -27,6 +27,18 @@ export class DataFolder {
     const path = new EnvReader(env).string(setting, './data');
     await openFolder(setting, path);
     return new DataFolder(path);
+  }
+
+  /**
+   * The gateway that works on the folder that GATEWAY_DATA names. Undefined: none does, or there is no such folder.
+   *
+   * @throws ConfigError when the folder does not answer.
+   */
+  static async ownerOf(env: Environment): Promise<FolderOwner | undefined> {
+    const path = new EnvReader(env).string(setting, './data');
+    const folder = new DataFolder(path);
+    if (!(await answeringInTime(setting, path, folder.#isLocked()))) return undefined;
+    return { name: await folder.#ownerName(), path: resolve(path) };
   }
 
   private constructor(path: string) {
@@ -66,24 +78,57 @@ export class DataFolder {
    * SQLite puts on an empty database, which the operating system takes away when the process dies, and not before.
    */
   async claim(): Promise<Disposable> {
-    const path = join(this.#path, 'gateway.lock');
+    const path = this.#lockFile;
     makePrivateFile(path);
-    const lock = new DatabaseSync(path, { timeout: 0 });
+    // Whoever looks whether it is taken has it for a moment.
+    const lock = new DatabaseSync(path, { timeout: 200 });
     try {
       // Nothing is ever written, yet without this a file for rolling it back would be made beside this one.
       lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE;');
     } catch (thrown) {
       lock.close();
-      const isBusy = thrown instanceof Error && 'errcode' in thrown && thrown.errcode === 5;
-      if (!isBusy) throw thrown;
-      const owner = (await this.read(ownerFile)) ?? 'a process that is not known';
+      if (!isBusy(thrown)) throw thrown;
       throw new ConfigError([
-        `${setting}: another gateway (${owner}) works on the folder ${resolve(this.#path)}. Stop that one, or give this one a folder of its own, for example ${setting}=./data-2.`,
+        `${setting}: another gateway (${await this.#ownerName()}) works on the folder ${resolve(this.#path)}. Stop that one, or give this one a folder of its own, for example ${setting}=./data-2.`,
       ]);
     }
     await this.write(ownerFile, `process ${process.pid} on ${hostname()}`);
     return { [Symbol.dispose]: () => lock.close() };
   }
+
+  async #isLocked(): Promise<boolean> {
+    const exists = await access(this.#lockFile).then(
+      () => true,
+      () => false,
+    );
+    if (!exists) return false;
+    try {
+      using lock = new DatabaseSync(this.#lockFile, { readOnly: true, timeout: 0 });
+      lock.exec('SELECT 1 FROM sqlite_schema');
+      return false;
+    } catch (thrown) {
+      if (isBusy(thrown)) return true;
+      throw thrown;
+    }
+  }
+
+  async #ownerName(): Promise<string> {
+    return (await this.read(ownerFile)) ?? 'a process that is not known';
+  }
+
+  get #lockFile(): string {
+    return join(this.#path, 'gateway.lock');
+  }
+}
+
+interface FolderOwner {
+  /** For people: which process on which machine. */
+  readonly name: string;
+  readonly path: string;
+}
+
+function isBusy(thrown: unknown): boolean {
+  return thrown instanceof Error && 'errcode' in thrown && thrown.errcode === 5;
 }
 
 /** Says for people who has the lock. It proves nothing: a killed process leaves it behind. */

@@ -1,8 +1,7 @@
 // Plain JavaScript that any Node can run, as the sources ask for a new one.
 
 const needed = 26;
-const [major] = process.versions.node.split('.').map(Number);
-if (major < needed) {
+if (Number.parseInt(process.versions.node, 10) < needed) {
   process.stderr.write(
     `The gateway needs Node ${needed}, and this is Node ${process.versions.node}. npm ci brings it along for Linux and macOS, as node_modules/.bin/node: start with npm start or npx gatewayctl. Elsewhere install it from https://nodejs.org.\n`,
   );

@@ -19,12 +19,15 @@ import { tokenCommand } from './commands/token.ts';
 import { usageCommand } from './commands/usage.ts';
 
 /** The whole command line. It throws what goes wrong: CommanderError when it was not given as it must be. */
-export function buildProgram(context: CommandContext): Command {
+export function buildProgram({ env, connect }: CommandContext): Command {
   const program = new Command('gatewayctl')
     .description(
       'Runs and operates the model gateway. Commands go to the admin service at GATEWAY_ADMIN_URL (http://127.0.0.1:9090 unless set); when none runs there, most of them work on its database.',
     )
-    .version(versionText('gatewayctl').trim());
+    .version(versionText('gatewayctl').trim())
+    .option('--offline', 'work on the database of this environment, whether a gateway runs or not');
+  const isOffline = () => program.opts<{ readonly offline?: true }>().offline;
+  const context: CommandContext = { env, connect: (options) => connect({ ...options, offline: isOffline() }) };
   const { completion, complete } = completionCommands();
   const groups = [
     ...processCommands(context.env),

@@ -39,8 +39,7 @@ export function cacheFolder(env = process.env, isRoot = process.getuid?.() === 0
 /** Libraries depend on the release and the processor: a cache that is shared between machines keeps them apart. */
 async function systemName() {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
-  const field = (/** @type {string} */ name) =>
-    new RegExp(`^${name}="?([\\w.]+)`, 'm').exec(release)?.[1] ?? 'unknown';
+  const field = (/** @type {string} */ name) => new RegExp(`^${name}="?([\\w.]+)`, 'm').exec(release)?.[1] ?? 'unknown';
   return `${field('ID')}-${field('VERSION_ID')}-${process.arch}`;
 }
 

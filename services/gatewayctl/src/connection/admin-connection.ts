@@ -7,8 +7,10 @@ import { type Client, Code, ConnectError, createClient, type Interceptor, type T
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { type Environment, readSettings, readTlsFiles } from '@gateway/config';
 import { identityCheck } from '@gateway/rpc/call-table';
+import { UsageError } from '../failures.ts';
 import { type AdminAddress, readAdminAddress } from './admin-address.ts';
 import { findAdminToken } from './admin-token.ts';
+import { askAdminPort, signOfGateway } from './signs-of-gateway.ts';
 
 /** The admin API, wherever it runs. */
 export interface AdminConnection extends AsyncDisposable {
@@ -40,21 +42,36 @@ interface ConnectOptions {
   readonly running?: true | undefined;
   /** It makes texts of tokens, for which the gateway's own key is needed. */
   readonly issues?: true;
+  /** A person wants the database itself, whatever runs. */
+  readonly offline?: boolean | undefined;
 }
 
 /** Every call ends by then, unless it says otherwise: streams of what goes on have no end. */
 const callTimeoutMs = 60_000;
 export const endless = { timeoutMs: 0 };
 
-/** The running gateway; when none runs at the address that nobody named, the admin API in this process on its database. */
+/**
+ * The running gateway; when none runs at the address that nobody named, the admin API in this process on its database. Not when one
+ * runs on this machine all the same: what is written where that does not look would seem to be done.
+ */
 export function connectTo(env: Environment): Connect {
-  return async ({ running = false, issues = false } = {}) => {
+  return async ({ running = false, issues = false, offline = false } = {}) => {
+    if (running && offline) throw new UsageError('--offline: this command asks a running gateway.');
     const address = readAdminAddress(env);
-    if (running || address.isNamed || (await answers(address))) return await connectToGateway(env, address);
+    if (running || (address.isNamed && !offline)) return await connectToGateway(env, address);
+    if (!offline) {
+      const adminPort = await askAdminPort(address);
+      if (adminPort === 'gateway') return await connectToGateway(env, address);
+      const sign = await signOfGateway(env, address, adminPort);
+      if (sign !== undefined) throw new Error(`${sign}. ${adviceForSign}`);
+    }
     const { connectToDatabase } = await import('./database-connection.ts');
     return await connectToDatabase(env, issues);
   };
 }
+
+const adviceForSign =
+  'Set GATEWAY_ADMIN_URL to the address of its console, or give --offline to work on the database of this environment.';
 
 async function connectToGateway(env: Environment, { url }: AdminAddress): Promise<AdminConnection> {
   const token = (await findAdminToken(env, url))?.token;
@@ -101,9 +118,4 @@ function agentFor(env: Environment, url: string): Agent | undefined {
   if (files === undefined || !url.startsWith('https:')) return undefined;
   const [cert, key, ca] = [files.certFile, files.keyFile, files.caFile].map((file) => readFileSync(file));
   return new Agent({ keepAlive: true, cert, key, ca, checkServerIdentity: identityCheck('admin') });
-}
-
-async function answers({ url }: AdminAddress): Promise<boolean> {
-  const answer = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
-  return answer?.ok ?? false;
 }

@@ -103,7 +103,7 @@ async function openParts(
       identity: clientOf(IdentityService),
       broker: clientOf(PoolBrokerService),
       poolOperator: clientOf(PoolOperatorService),
-      limiter: { peek: () => Promise.reject(new RpcError('unavailable', 'No gateway runs here.')) },
+      limiter: { peek: () => Promise.reject(new RpcError('unavailable', 'No gateway is asked.')) },
       // There are no counters without a gateway.
       limiterOperator: { reconcileDay: async () => create(ReconcileDayResponseSchema) },
       usageQuery: clientOf(UsageQueryService),

@@ -44,7 +44,7 @@ export async function reconcileUsage(
   const again =
     found.countersAgain === 0 ? '' : `, of which ${found.countersAgain} differed again soon after: look for the cause`;
   const mended = found.counters === 0 ? 'no differences' : `${found.counters} counters mended by itself${again}`;
-  const limiter = admin.database === undefined ? mended : 'not asked, no gateway answered';
+  const limiter = admin.database === undefined ? mended : 'not asked, as no gateway was';
   print(
     `Ledger: ${found.compared} days compared${kept}, ${found.sums === 0 ? 'no differences' : sums}. Limiter: ${limiter}.\n`,
   );

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { DataFolder } from '@gateway/all-in-one/data-folder';
+import { type Environment, readSettings } from '@gateway/config';
+import type { AdminAddress } from './admin-address.ts';
+
+/** Long enough for a busy gateway: only a port that nothing listens on is proof that none is there. */
+const timeoutMs = 3_000;
+
+type AdminPort = 'gateway' | 'nothing' | 'silent';
+
+/** What is behind the address at which a gateway of this machine has its admin service. */
+export async function askAdminPort({ url }: AdminAddress): Promise<AdminPort> {
+  const answer = await ask(`${url}/livez`);
+  if (answer === 'silent') return 'silent';
+  return answer !== 'nothing' && answer.status === 200 ? 'gateway' : 'nothing';
+}
+
+/**
+ * What tells that a gateway runs on this machine though its admin service was not found: a command that worked on a database now
+ * might work on another one. Undefined: nothing does.
+ *
+ * @throws ConfigError
+ */
+export async function signOfGateway(
+  env: Environment,
+  { url }: AdminAddress,
+  adminPort: Exclude<AdminPort, 'gateway'>,
+): Promise<string | undefined> {
+  if (adminPort === 'silent') return `what listens at ${url} may be a gateway, busy or with TLS: it does not answer`;
+  const owner = await DataFolder.ownerOf(env);
+  if (owner !== undefined)
+    return `a gateway (${owner.name}) works on the folder ${owner.path}, and none answers at ${url}`;
+  const publicUrl = `http://127.0.0.1:${readSettings(env, (reader) => reader.port('PORT', 8080))}`;
+  const answer = await ask(`${publicUrl}/v1/models`);
+  if (answer === 'nothing' || answer === 'silent' || !isRefusalOfGateway(answer)) return undefined;
+  return `a gateway answers at ${publicUrl}, and its admin service not at ${url}`;
+}
+
+/** As the gateway answers who has no token. @see spec "Errors" */
+function isRefusalOfGateway({ status, text }: Answer): boolean {
+  return status === 401 && /^\{"error":\{"code":"unauthorized",/.test(text);
+}
+
+interface Answer {
+  readonly status: number;
+  /** The beginning of it. */
+  readonly text: string;
+}
+
+/** Nothing: the connection was refused. Silent: something took it, and did not answer as HTTP does. */
+async function ask(url: string): Promise<Answer | 'nothing' | 'silent'> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    const request = get(url, { agent: false, signal });
+    const [answer] = (await once(request, 'response', { signal })) as [IncomingMessage];
+    return { status: answer.statusCode ?? 0, text: await beginningOf(answer) };
+  } catch (thrown) {
+    const isRefused = thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'connect';
+    return isRefused ? 'nothing' : 'silent';
+  }
+}
+
+async function beginningOf(answer: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const piece of answer.setEncoding('utf8')) {
+    text += piece;
+    if (text.length > 1_000) break;
+  }
+  return text;
+}
