@@ -29,6 +29,7 @@ import { requestTargetsBehaviour } from './request-targets.ts';
 import { slowUploadsBehaviour } from './slow-uploads.ts';
 import { tokenLabelsBehaviour } from './token-labels.ts';
 import { tracesBehaviour } from './traces.ts';
+import { unknowingShellBehaviour } from './unknowing-shell.ts';
 import { usageBehaviour } from './usage.ts';
 import { usagePeriodsBehaviour } from './usage-periods.ts';
 import { zeroLimitsBehaviour } from './zero-limits.ts';
@@ -68,6 +69,7 @@ export function describeGateway<T extends Topology>(
     requestTargetsBehaviour(gateway);
     reconcileBehaviour(gateway);
     adminPortBehaviour(gateway);
+    unknowingShellBehaviour(gateway);
     more(gateway);
   });
 }

@@ -115,8 +115,13 @@ describe.each([
       expect(second.stderr.match(/can't start/g)).toHaveLength(1);
       expect(second.stderr).not.toContain('    at ');
       expect((await fetch(`${firstAdminUrl}/readyz`)).status).toBe(200);
-      // No gateway answers at the second one's ports: the command works on the database itself.
-      const created = await gatewayctl(['token', 'create', '--label', 'beside'], env);
+      // No gateway answers at the second one's ports: the command works on the database itself only when it is told to.
+      const create = ['token', 'create', '--label', 'beside'];
+      const unsure = await gatewayctl(create, env);
+      expect([unsure.exitCode, unsure.stdout]).toEqual([1, '']);
+      expect(unsure.stderr).toContain(`a gateway (process ${first.pid} on`);
+      expect(unsure.stderr).toContain('GATEWAY_ADMIN_URL');
+      const created = await gatewayctl([...create, '--offline'], env);
       expect(created.stdout).toMatch(/^gw_\w+\n$/);
       first.kill('SIGKILL');
       await first.ended;

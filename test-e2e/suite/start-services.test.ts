@@ -12,7 +12,7 @@ import { chatAfresh } from '../client/fresh-connection.ts';
 import { operatorByApi } from '../client/operator.ts';
 import { issueToken } from '../client/tokens.ts';
 import { writeSmallGatewayFile } from '../topologies/gateway-file.ts';
-import { startNpmScript } from '../topologies/gateway-process.ts';
+import { gatewayctl, startNpmScript } from '../topologies/gateway-process.ts';
 import { ownBackends } from '../topologies/own-backends.ts';
 import { processMark } from '../topologies/processes-of.ts';
 import { runStartServices, welcomeOf } from '../topologies/start-services.ts';
@@ -46,7 +46,7 @@ describe('npm run start:services with accounts of its own', () => {
 
   it('stays after its welcome, answers, and after Ctrl-C stops everything, callers first', async () => {
     const mark = processMark();
-    const env = { ...mark.env, PORT: String(await freePort()), GATEWAY_CONFIG: gatewayFile };
+    const env = { ...mark.env, PORT: '0', ADMIN_PORT: '0', GATEWAY_CONFIG: gatewayFile };
     // Without any address: with Redis, NATS and Postgres of its own, and a first token.
     await using command = startNpmScript('start:services', env);
     const { baseUrl, token = '', adminToken: shown = '', adminUrls, pids } = await welcomeOf(command);
@@ -109,16 +109,39 @@ describe('npm run start:services with accounts of its own', () => {
     await expect.poll(() => mark.running(), { timeout: 20_000 }).toEqual([]);
   });
 
-  it('says that its port is taken, ends with code 1, and leaves nothing behind', async () => {
+  it('has its admin service where ADMIN_PORT says, so that gatewayctl finds it by the same variable', async () => {
+    const adminPort = String(await freePort());
+    await using command = runStartServices({ ...(await settings()), ADMIN_PORT: adminPort });
+    const { baseUrl, adminUrls } = await welcomeOf(command);
+    expect(adminUrls.admin).toBe(`http://127.0.0.1:${adminPort}`);
+    const shell = { ADMIN_PORT: adminPort, GATEWAY_ADMIN_TOKEN: adminToken, GATEWAY_DATA: join(folder, 'unused') };
+    const { stdout, stderr } = await gatewayctl(['token', 'create', '--label', 'by port'], shell);
+    expect(stderr).not.toContain('database');
+    expect((await chat({ baseUrl }, stdout.trim(), { model: 'gateway/claude' })).status).toBe(200);
+  });
+
+  it('learns that PORT and ADMIN_PORT are the same', async () => {
+    const env = await settings();
+    await using command = runStartServices({ ...env, ADMIN_PORT: env.PORT });
+    const { exitCode, stderr } = await command.ended;
+    expect(exitCode).toBe(1);
+    expect(lastWordsOf(stderr)).toContain(`PORT and ADMIN_PORT are both ${env.PORT}. Each needs a port of its own.`);
+  });
+
+  it.each([
+    ['PORT', 'edge-router'],
+    ['ADMIN_PORT', 'admin'],
+  ])('says that its %s is taken, ends with code 1, and leaves nothing behind', async (variable, service) => {
     const mark = processMark();
-    const env = { ...(await settings()), ...mark.env };
+    const port = await freePort();
+    const env = { ...(await settings()), ...mark.env, [variable]: String(port) };
     const holder = createServer();
-    await new Promise<void>((resolve) => holder.listen(Number(env.PORT), '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => holder.listen(port, '127.0.0.1', resolve));
     await using command = runStartServices(env);
     const { exitCode, stderr } = await command.ended;
     holder.close();
     expect(exitCode).toBe(1);
-    expect(lastWordsOf(stderr)).toContain(`edge-router can't start: 127.0.0.1:${env.PORT} is taken by another process`);
+    expect(lastWordsOf(stderr)).toContain(`${service} can't start: 127.0.0.1:${port} is taken by another process`);
     await expect.poll(() => mark.running(), { timeout: 20_000 }).toEqual([]);
   });
 

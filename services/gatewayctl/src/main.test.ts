@@ -18,7 +18,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 async function run(...args: readonly string[]) {
   const link = join(folder, 'gatewayctl');
   await symlink(program, link);
-  const env = { PATH: '/usr/bin:/bin', HOME: folder, ADMIN_PORT: '1', GATEWAY_DATA: folder };
+  const env = { PATH: '/usr/bin:/bin', HOME: folder, PORT: '2', ADMIN_PORT: '1', GATEWAY_DATA: folder };
   return await promisify(execFile)(link, args, { env }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     ({ code, stdout, stderr }: Record<'code' | 'stdout' | 'stderr', unknown>) => ({ code, stdout, stderr }),

@@ -49,14 +49,15 @@ export function buildProgram({ env, connect }: CommandContext): Command {
   ];
   for (const group of groups) program.addCommand(group);
   program.addCommand(complete, { hidden: true });
-  throwErrors(program);
+  prepare(program);
   return program;
 }
 
-function throwErrors(command: Command): void {
-  command.exitOverride();
+/** It throws its errors, and its help names the flags of the whole program too. */
+function prepare(command: Command): void {
+  command.exitOverride().configureHelp({ showGlobalOptions: true });
   if (command.parent) command.showHelpAfterError(`(${fullName(command)} --help says more)`);
-  for (const each of command.commands) throwErrors(each);
+  for (const each of command.commands) prepare(each);
 }
 
 /** "gatewayctl token issue" */

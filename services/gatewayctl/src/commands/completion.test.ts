@@ -10,6 +10,7 @@ describe('gatewayctl completion', () => {
     expect(await candidates('')).not.toContain('complete');
     expect(await candidates('token', 're')).toEqual(['revoke']);
     expect(await candidates('token', 'issue', '--r')).toEqual(['--rpm']);
+    expect(await candidates('token', 'issue', '--off')).toEqual(['--offline']);
     expect(await candidates('pool', 'status', '-o', '')).toEqual(['table', 'json', 'yaml']);
     expect(await candidates('operator', 'create', 'eva', 'a')).toEqual(['admin']);
     expect(await candidates('completion', 'z')).toEqual(['zsh']);

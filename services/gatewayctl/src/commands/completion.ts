@@ -32,7 +32,10 @@ function candidatesFor(program: Command, words: readonly string[]): readonly str
 
 function wordsOf(command: Command, begun: string): readonly string[] {
   const help = command.createHelp();
-  if (begun.startsWith('-')) return help.visibleOptions(command).map(({ long, short }) => long ?? short ?? '');
+  if (begun.startsWith('-')) {
+    const flags = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
+    return flags.map(({ long, short }) => long ?? short ?? '');
+  }
   const commands = help.visibleCommands(command).flatMap(namesOf);
   return [...commands, ...command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices)];
 }

@@ -17,8 +17,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-// Nothing listens at port 1.
-const open = (options = {}) => connectTo({ ADMIN_PORT: '1', GATEWAY_DATA: folder })(options);
+// Nothing listens at port 1 or 2.
+const open = (options = {}) => connectTo({ PORT: '2', ADMIN_PORT: '1', GATEWAY_DATA: folder })(options);
 
 describe('the admin API on the database, when no gateway runs', () => {
   it('does what a running one does, and is audited as this machine', async () => {
