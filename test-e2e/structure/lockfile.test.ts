@@ -10,6 +10,8 @@ const lockfile = z
       z.string(),
       z.object({
         engines: z.unknown().optional(),
+        integrity: z.string().optional(),
+        link: z.boolean().optional(),
         deprecated: z.string().optional(),
         hasInstallScript: z.boolean().optional(),
         optionalDependencies: z.record(z.string(), z.string()).optional(),
@@ -48,6 +50,17 @@ describe('npm ci has nothing to warn of, as the lockfile', () => {
       .filter(([, { hasInstallScript }]) => hasInstallScript)
       .map(([folder]) => folder.replace(/^.*node_modules\//, ''));
     expect(Object.keys(allowScripts).toSorted()).toEqual([...new Set(withScripts)].toSorted());
+  });
+});
+
+describe('the lockfile', () => {
+  // npm may leave it out for packages of other machines. Take their entries and that of the package that names them out of the
+  // lockfile, and run npm install --package-lock-only and npm run tidy:lockfile.
+  it('has the digest of every package, also of those for other machines: npm installs nothing else in its place', () => {
+    const downloaded = installed.filter(([folder, { link }]) => folder.includes('node_modules/') && link !== true);
+    expect(downloaded.length).toBeGreaterThan(300);
+    const unpinned = downloaded.filter(([, { integrity = '' }]) => !/^sha512-[\w+/]{86}==$/.test(integrity));
+    expect(unpinned.map(([folder]) => folder)).toEqual([]);
   });
 });
 
