@@ -6,6 +6,8 @@ export default defineConfig({
     name: 'faults',
     include: [
       'test-e2e/faults/**/*.test.ts',
+      // The two commands of the README on a machine that has nothing.
+      'test-e2e/machines/*.test.ts',
       'test-e2e/suite/pooled-backends.test.ts',
       'test-e2e/structure/chat-request-schema.test.ts',
       'services/limiter/test/{limit-model,outage-model,reconciliation-model,store-agreement}.test.ts',

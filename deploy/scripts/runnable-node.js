@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, link, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { unpackPackages } from '@gateway/testkit/debian-packages';
@@ -90,8 +90,10 @@ async function putBeside(folder, unpacked) {
   await mkdir(beside, { recursive: true });
   await copyFile(join(unpacked, found), join(beside, library));
   await writeFile(join(beside, 'own-path.cjs'), ownPath);
-  await rename(node, join(beside, 'node'));
-  await writeFile(node, program, { mode: 0o755 });
+  // Never of the program below: this fails where that took Node's place before.
+  await link(node, join(beside, 'node'));
+  await writeFile(join(beside, 'program'), program, { mode: 0o755 });
+  await rename(join(beside, 'program'), node);
 }
 
 const program = `#!/bin/sh

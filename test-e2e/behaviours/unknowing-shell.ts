@@ -36,7 +36,7 @@ export function unknowingShellBehaviour(gateway: () => Topology): void {
       expect(offline.stderr).toContain(`written to the embedded database ${join(folder, 'gateway.sqlite')}\n`);
       const told = { ...shell, ...commandLineSettings(gateway()) };
       const listed = await gatewayctl(['token', 'list', 'elsewhere'], told);
-      expect(listed).toMatchObject({ exitCode: 0, stderr: '', stdout: 'No token matches.\n' });
+      expect(listed).toEqual({ exitCode: 0, stdout: '', stderr: 'No token matches.\n' });
     });
   });
 }

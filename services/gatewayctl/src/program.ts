@@ -22,7 +22,7 @@ import { usageCommand } from './commands/usage.ts';
 export function buildProgram({ env, connect }: CommandContext): Command {
   const program = new Command('gatewayctl')
     .description(
-      'Runs and operates the model gateway. Commands go to the admin service at GATEWAY_ADMIN_URL (http://127.0.0.1:9090 unless set); when none runs there, most of them work on its database.',
+      'Runs and operates the model gateway. Commands go to the admin service at GATEWAY_ADMIN_URL (http://127.0.0.1:9090 unless set); when none runs on this machine, most of them work on its database.',
     )
     .version(versionText('gatewayctl').trim())
     .option('--offline', 'work on the database of this environment, whether a gateway runs or not');

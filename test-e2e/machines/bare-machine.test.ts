@@ -1,0 +1,59 @@
+import { freePorts } from '@gateway/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventsOf } from '../client/chat.ts';
+import { BareMachine } from './bare-machine.ts';
+
+// What the README promises of an empty machine, on one: Debian's smallest variant lacks a library of the Node that npm brings.
+
+describe.each([
+  { user: 'root', userId: 0, install: 'npm ci' },
+  { user: 'a user who is not root', userId: 1_000, install: 'npm ci --omit=dev' },
+])('on the smallest Debian with Node 20, $user', ({ userId, install }) => {
+  let machine: BareMachine;
+  beforeAll(async () => {
+    machine = await BareMachine.make(userId);
+  }, 600_000);
+  afterAll(() => machine?.[Symbol.asyncDispose]());
+
+  it('has no Node that runs the sources, and not the library that such a one needs', async () => {
+    const { output } = await machine.run('node --version; ls /usr/lib/*/libatomic.so.1; npm --version');
+    expect(output).toMatch(/^v20\.20\.2\n10\.8\.2\n.*cannot access '\/usr\/lib\/\*\/libatomic\.so\.1'/);
+  });
+
+  it(`installs with ${install}, without a warning, and has Node 26 then`, async () => {
+    const { exitCode, output } = await machine.run(install);
+    expect(output).not.toMatch(/npm (warn|error)|could not be built/i);
+    expect(exitCode).toBe(0);
+    const node = await machine.run('node_modules/.bin/node --version; npx gatewayctl --version');
+    expect(node.output).toMatch(/^v26\.\d+\.\d+\ngatewayctl /);
+  });
+
+  it('starts with npm start, and streams an answer to the line that this prints', async () => {
+    const [port, adminPort] = await freePorts(2);
+    const env = { PORT: String(port), ADMIN_PORT: String(adminPort) };
+    await using gateway = await machine.start('npm start', env, /^curl .*\n/m);
+    const [, token = ''] = /^ +Token +(gw_\w+)/m.exec(gateway.output()) ?? [];
+    const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'gateway/sterk',
+        stream: true,
+        messages: [{ role: 'user', content: 'Hello there' }],
+      }),
+    });
+    const events = eventsOf(await answer.text());
+    expect(events[0]).toMatchObject({ choices: [{ delta: { role: 'assistant' } }] });
+    expect(events.at(-1)).toBe('[DONE]');
+    expect(await (await fetch(`http://127.0.0.1:${adminPort}/`)).text()).toContain('<div id="console">');
+  });
+
+  // Only `npm ci` without flags installs what tests need.
+  it.runIf(userId === 0)('runs tests that start processes of Node, and tests on a Redis that it fetches', async () => {
+    const files = 'libs/testkit/src/servers/ports.test.ts libs/database/src/sqlite/open-sqlite.test.ts';
+    const unit = await machine.run(`npm test -- --project unit ${files}`);
+    expect(unit).toMatchObject({ exitCode: 0, output: expect.stringMatching(/Test Files .*2 passed/) });
+    const store = await machine.run('npm test -- --project store libs/redis');
+    expect(store).toMatchObject({ exitCode: 0, output: expect.stringMatching(/Test Files .*3 passed/) });
+  });
+});
