@@ -110,6 +110,40 @@ export function limiterOverGrpcBehaviour(address: () => string): void {
       expect(peeked.status.tokens?.remaining).toBe('0');
     });
 
+    it('leaves keys of tokens and groups, and the group of the edges, to the edge and the admin service', async () => {
+      using client = openClient(address(), limiterService, limiterProto, 'prometheus');
+      const denied = { code: 7 };
+      const localDay = '2026-11-20';
+      for (const key of [`token:${randomUUID()}`, `group:${randomUUID()}`]) {
+        await expect(client.call('admit', { key, requestId: 'one', limits })).rejects.toMatchObject(denied);
+        await expect(client.call('settle', { key, requestId: 'one', localDay, tokens: 1 })).rejects.toMatchObject(
+          denied,
+        );
+        await expect(client.call('peek', { key, limits })).rejects.toMatchObject(denied);
+        const admissions = [{ key, requestId: 'one', ageMs: 0 }];
+        const beat = { group: 'mine', replicaId: 'a', admissions };
+        await expect(client.call('heartbeat', beat)).rejects.toMatchObject(denied);
+      }
+      await expect(client.call('heartbeat', { group: 'edge', replicaId: 'a' })).rejects.toMatchObject(denied);
+    });
+
+    it('keeps what two services name alike apart', async () => {
+      using one = openClient(address());
+      using other = openClient(address(), limiterService, limiterProto, 'prometheus');
+      const check = { key: `e2e:${randomUUID()}`, limits: { requestsPerMinute: 1 } };
+      const refusals = [];
+      for (const [client, requestId] of [
+        [one, 'a'],
+        [other, 'b'],
+        [one, 'c'],
+        [other, 'd'],
+      ] as const) {
+        refusals.push((await client.call<AdmitResponse>('admit', { ...check, requestId })).refusal?.limit);
+      }
+      const limit = 'LIMIT_NAME_REQUESTS_PER_MINUTE';
+      expect(refusals).toEqual([undefined, undefined, limit, limit]);
+    });
+
     it('says what is wrong with a bad request', async () => {
       using client = openClient(address());
       await expect(client.call('admit', { key: '', requestId: 'one', limits })).rejects.toMatchObject({ code: 3 });
@@ -131,14 +165,16 @@ interface ProtoClient extends Disposable {
   call<T>(method: string, request: object): Promise<T>;
 }
 
+const limiterService = 'gateway.limiter.v1.LimiterService';
 const limiterProto = 'gateway/limiter/v1/limiter_service.proto';
 const healthProto = fileURLToPath(import.meta.resolve('grpc-health-check/proto/health/v1/health.proto'));
 
-function openClient(address: string, service = 'gateway.limiter.v1.LimiterService', proto = limiterProto): ProtoClient {
+/** A client that shows the certificate of a holder. */
+function openClient(address: string, service = limiterService, proto = limiterProto, holder = 'admin'): ProtoClient {
   const definition = loadSync(proto, { includeDirs: [protoFolder], longs: String, enums: String, defaults: true });
   loadPackageDefinition(definition);
   const Client = makeGenericClientConstructor(definition[service] as ServiceDefinition, service);
-  const client = new Client(address, grpcCredentials());
+  const client = new Client(address, grpcCredentials(holder));
   return {
     call: (method, request) =>
       new Promise((resolve, reject) => {

@@ -38,13 +38,13 @@ export function operatorEnvironment(): Readonly<Record<string, string>> {
   return { TLS_CA_FILE, TLS_CERT_FILE, TLS_KEY_FILE };
 }
 
-/** For other gRPC clients. */
-export function grpcCredentials(): ChannelCredentials {
+/** For other gRPC clients: what a holder of a certificate proves itself with. Without TLS callers are alike. */
+export function grpcCredentials(holder = 'admin'): ChannelCredentials {
   if (certificates === undefined) return credentials.createInsecure();
-  const { ca = null, cert = null, key = null } = operatorCertificate();
+  const [ca, cert, key] = filesOf(certificates, holder).map((file) => readFileSync(file));
   return credentials.createSsl(ca, key, cert);
 }
 
-function filesOf(folder: string): readonly [string, string, string] {
-  return [join(folder, 'ca.crt'), join(folder, 'admin.crt'), join(folder, 'admin.key')];
+function filesOf(folder: string, holder = 'admin'): readonly [string, string, string] {
+  return [join(folder, 'ca.crt'), join(folder, `${holder}.crt`), join(folder, `${holder}.key`)];
 }

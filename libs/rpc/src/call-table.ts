@@ -59,6 +59,12 @@ export const callTable: Readonly<Record<string, readonly DescMethod[]>> = {
 /** What every other service may call whose certificate is of the same authority. */
 export const openToAll: readonly DescMethod[] = LimiterService.methods;
 
+/**
+ * Those whose keys and replica groups the limiter takes as they are, with those that are the gateway's own: `token:` and `group:` keys,
+ * the group `edge`. What other services name is prefixed by who they are.
+ */
+export const limiterKeyOwners: readonly string[] = ['edge-router', 'admin'];
+
 /** Those who may read `/metrics`, besides services in the table. */
 export const metricsReaders: readonly string[] = ['prometheus'];
 

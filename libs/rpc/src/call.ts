@@ -1,12 +1,12 @@
 import { RpcError } from './errors.ts';
-import type { CallContext, CallOptions } from './service-types.ts';
+import type { CallContext, Caller, ServedCallOptions } from './service-types.ts';
 
 /**
  * One call, and its responses as they are read, one `next()` at a time. It begins with the first. It ends at once when it is
  * left, cancelled or late, also while a `next()` waits and whatever its source does then.
  */
 export class Call<T> implements AsyncIterableIterator<T, undefined>, CallContext {
-  readonly #options: CallOptions;
+  readonly #options: ServedCallOptions;
   readonly #begin: (context: CallContext) => AsyncIterable<T>;
   #controller: AbortController | undefined;
   /** Why it is over. */
@@ -17,7 +17,7 @@ export class Call<T> implements AsyncIterableIterator<T, undefined>, CallContext
   #hasEnded = false;
 
   /** @param begin gives the responses. */
-  constructor(options: CallOptions, begin: (context: CallContext) => AsyncIterable<T>) {
+  constructor(options: ServedCallOptions, begin: (context: CallContext) => AsyncIterable<T>) {
     this.#options = options;
     this.#begin = begin;
   }
@@ -27,6 +27,10 @@ export class Call<T> implements AsyncIterableIterator<T, undefined>, CallContext
     this.#controller ??= new AbortController();
     if (this.#reason !== undefined) this.#controller.abort(this.#reason);
     return this.#controller.signal;
+  }
+
+  get caller(): Caller | undefined {
+    return this.#options.caller;
   }
 
   [Symbol.asyncIterator](): this {

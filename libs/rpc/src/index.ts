@@ -2,5 +2,5 @@ export * from './call-table.ts';
 export { directClient, directClientOf } from './client.ts';
 export type { OnFault, RpcStatus } from './errors.ts';
 export { RpcError } from './errors.ts';
-export type { CallContext, CallOptions, Client, Handlers, ServiceRoute } from './service-types.ts';
+export type { CallContext, Caller, CallOptions, Client, Handlers, ServiceRoute } from './service-types.ts';
 export { serviceRoute } from './service-types.ts';

@@ -1,7 +1,7 @@
 import { create, type DescMessage, type DescMethod, type Message, toBinary } from '@bufbuild/protobuf';
 import { Call } from './call.ts';
 import { isFault, type OnFault, RpcError, requestIdOf } from './errors.ts';
-import type { CallOptions, ServiceRoute, UntypedHandler, UntypedHandlers } from './service-types.ts';
+import type { ServedCallOptions, ServiceRoute, UntypedHandler, UntypedHandlers } from './service-types.ts';
 
 export interface ServedMethod {
   readonly method: DescMethod;
@@ -32,7 +32,7 @@ export function servedMethods(routes: readonly ServiceRoute[]): ReadonlyMap<stri
 export function answer<T = Message>(
   { method, handle }: ServedMethod,
   request: object,
-  options: CallOptions,
+  options: ServedCallOptions,
   onFault?: OnFault,
   toResponse: (schema: DescMessage, fields: object) => T = toMessage as typeof toResponse,
 ): Call<T> {

@@ -4,7 +4,18 @@ import type { DescMethod, DescService, MessageInitShape, MessageShape } from '@b
 export interface CallContext {
   /** Aborted when the caller gives up, goes away, or its deadline passes, and when the call has ended. */
   readonly signal: AbortSignal;
+  /**
+   * The services that the caller's certificate speaks for; none when it has no certificate, or one without such names. Undefined for
+   * calls of the gateway's own processes that need no certificate: those within this process, and, without TLS, those on a shared stream.
+   */
+  readonly caller?: Caller | undefined;
 }
+
+/** Names of services, as `serviceNamesIn` gives them. */
+export type Caller = readonly string[];
+
+/** What a server knows of a call that it answers. */
+export interface ServedCallOptions extends CallOptions, Pick<CallContext, 'caller'> {}
 
 /** What a caller may say of its call. */
 export interface CallOptions {

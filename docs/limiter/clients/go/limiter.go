@@ -32,7 +32,7 @@ const serviceConfig = `{
 
 // Check is one request that is to be admitted.
 type Check struct {
-	// What is limited. Begin it with a prefix of your own, "my-service:".
+	// What is limited. It belongs to the service that the certificate names.
 	Key string
 	// Unique per request. A call that is repeated with it takes no second slot.
 	RequestID string

@@ -29,7 +29,7 @@ SERVICE_CONFIG = {
 
 @dataclass(frozen=True)
 class Check:
-    # What is limited. Begin it with a prefix of your own, "my-service:".
+    # What is limited. It belongs to the service that the certificate names.
     key: str
     # Unique per request. A call that is repeated with it takes no second slot.
     request_id: str

@@ -5,7 +5,7 @@ import { LimitName } from './gen/gateway/limiter/v1/limit_pb.js';
 import { type AdmitResponse, LimiterService } from './gen/gateway/limiter/v1/limiter_service_pb.js';
 
 export interface Check {
-  /** What is limited. Begin it with a prefix of your own, "my-service:". */
+  /** What is limited. It belongs to the service that the certificate names. */
   readonly key: string;
   /** Unique per request. A call that is repeated with it takes no second slot. */
   readonly requestId: string;

@@ -18,7 +18,7 @@ import { type OnFault, RpcError, toCallFailure } from '../errors.ts';
 import { answer, asksOnce, firstOf, pathOf, type ServedMethod, servedMethods } from '../methods.ts';
 import { ServerSession } from '../multiplex/server-session.ts';
 import { CallObserver } from '../observed-calls.ts';
-import type { ServiceRoute } from '../service-types.ts';
+import type { Caller, ServiceRoute } from '../service-types.ts';
 import { grpcMethod, serverOptions } from './definition.ts';
 import { addReflection } from './reflection.ts';
 import type { OnRefusedConnection, Tls } from './tls.ts';
@@ -88,8 +88,9 @@ export class GrpcServer {
       this.#register(served.method, (stream) => this.#answerCall(stream, served));
     }
     this.#register(MultiplexService.method.open, (stream: MultiplexedStream) => {
-      const check = (path: string) => this.#check(stream, path);
-      const session = new ServerSession(stream, { methods, onFault, check, observer });
+      const caller = tls === undefined ? undefined : callerOf(stream);
+      const check = (path: string) => this.#check(caller, path);
+      const session = new ServerSession(stream, { methods, onFault, check, caller, observer });
       const ended = serveCalls(stream, session).finally(() => this.#sessions.delete(session));
       this.#sessions.set(session, ended);
       if (this.#isStopping) session.goAway();
@@ -161,7 +162,7 @@ export class GrpcServer {
       const requests: AsyncIterable<object> = stream.iterator({ destroyOnReturn: false });
       const request = asksOnce(served.method) ? await firstOf(requests) : requests;
       if (request === undefined) throw new RpcError('internal', 'The call came without a message.');
-      const call = answer(served, request, { signal }, this.#options.onFault);
+      const call = answer(served, request, { signal, caller: callerOf(stream) }, this.#options.onFault);
       const [traceparent] = stream.metadata.get('traceparent');
       for await (const response of this.#observer.observe(served.method, call, traceparent?.toString())) {
         if (!stream.write(response)) await once(stream, 'drain', { signal });
@@ -178,7 +179,7 @@ export class GrpcServer {
       start: (next) => {
         const isForAll = path.startsWith('/grpc.') || path === pathOf(MultiplexService.method.open);
         try {
-          if (!isForAll) this.#check(call, path);
+          if (!isForAll) this.#check(callerOf(call), path);
         } catch (thrown) {
           return call.sendStatus(toServiceError(thrown));
         }
@@ -186,15 +187,17 @@ export class GrpcServer {
       },
     });
 
-  /** Throws when, with TLS, the call table does not give the path to the caller. */
-  #check(stream: Pick<ServerDuplexStream<object, object>, 'getAuthContext'>, path: string): void {
-    const { tls, onRefused } = this.#options;
-    if (tls === undefined) return;
-    const caller = serviceNamesIn(stream.getAuthContext()?.sslPeerCertificate?.subjectaltname);
-    if (mayCall(caller, path)) return;
-    onRefused?.({ path, caller });
+  /** Throws when the call table does not give the path to the caller. Without TLS callers are not authenticated. */
+  #check(caller: Caller | undefined, path: string): void {
+    if (caller === undefined || mayCall(caller, path)) return;
+    this.#options.onRefused?.({ path, caller });
     throw new RpcError('permission_denied', `${caller.join(', ') || 'A caller without a name'} may not call ${path}.`);
   }
+}
+
+/** The names in the certificate of a connection; none without TLS. */
+function callerOf(stream: Pick<ServerDuplexStream<object, object>, 'getAuthContext'>): Caller {
+  return serviceNamesIn(stream.getAuthContext()?.sslPeerCertificate?.subjectaltname);
 }
 
 type MultiplexedStream = ServerDuplexStream<OpenRequest, OpenResponse>;

@@ -5,6 +5,7 @@ import type { Call } from '../call.ts';
 import { type OnFault, RpcError, toCallFailure } from '../errors.ts';
 import { answer, answersOnce, encoded, mapped, type ServedMethod } from '../methods.ts';
 import { CallObserver } from '../observed-calls.ts';
+import type { Caller } from '../service-types.ts';
 import { type BatchStream, BatchWriter } from './batch-writer.ts';
 import { CallMessages, frameOf } from './call-messages.ts';
 
@@ -12,6 +13,8 @@ export interface ServerSessionOptions {
   readonly methods: ReadonlyMap<string, ServedMethod>;
   /** Throws when the caller may not call a path. */
   readonly check?: ((path: string) => void) | undefined;
+  /** Who makes the calls of this stream, for handlers. */
+  readonly caller?: Caller | undefined;
   readonly onFault?: OnFault | undefined;
   readonly observer?: CallObserver;
 }
@@ -71,7 +74,7 @@ export class ServerSession {
     if (id <= this.#lastCallId) throw new RpcError('internal', 'An id of a call was used twice.');
     this.#lastCallId = id;
     const messages = new CallMessages(id, this.#writer);
-    const { methods, check, onFault, observer = new CallObserver('server') } = this.#options;
+    const { methods, check, caller, onFault, observer = new CallObserver('server') } = this.#options;
     const served = methods.get(path);
     if (served === undefined) {
       const message = `The server does not implement the method ${path}`;
@@ -81,7 +84,7 @@ export class ServerSession {
     try {
       check?.(path);
       const input = mapped<Uint8Array, object>(request ?? messages, (bytes) => fromBinary(method.input, bytes));
-      const options = { timeoutMs: timeoutMs === 0 ? undefined : timeoutMs };
+      const options = { timeoutMs: timeoutMs === 0 ? undefined : timeoutMs, caller };
       const call = answer(served, input, options, onFault, encoded);
       const observed = observer.observe(method, call, traceparent);
       if (method.methodKind !== 'unary') {

@@ -1,17 +1,17 @@
 import { GatewayError } from '@gateway/errors';
 import type { LimiterOperatorService, ReconcileDayRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import type { Handlers } from '@gateway/rpc';
+import type { Caller, Handlers } from '@gateway/rpc';
 import type { Limiter } from '../service.ts';
-import { checkText, dayState, readLocalDay } from './limiter-service.ts';
+import { dayState, readKey, readLocalDay } from './limiter-service.ts';
 
 export function limiterOperatorHandlers(limiter: Limiter): Handlers<typeof LimiterOperatorService> {
-  return { reconcileDay: (request) => reconcileDay(limiter, request) };
+  return { reconcileDay: (request, { caller }) => reconcileDay(limiter, request, caller) };
 }
 
 /** Compares a day's counter with the ledger and puts it right. */
-async function reconcileDay({ dayTotals, clock }: Limiter, { key, localDay: day }: ReconcileDayRequest) {
-  checkText('key', key, 200);
-  const localDay = readLocalDay(day);
+async function reconcileDay({ dayTotals, clock }: Limiter, request: ReconcileDayRequest, caller: Caller | undefined) {
+  const key = readKey(request.key, caller);
+  const localDay = readLocalDay(request.localDay);
   if (!dayTotals.covers(key)) {
     throw new GatewayError('invalid_request', 'key must be of the form token:<id>: no ledger knows of others.');
   }

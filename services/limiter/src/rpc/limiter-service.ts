@@ -10,32 +10,34 @@ import type {
   PeekRequest,
   SettleRequest,
 } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
-import type { Handlers } from '@gateway/rpc';
+import type { Caller, Handlers } from '@gateway/rpc';
 import { addLocalDays, isLocalDay, type LocalDay, localDayOf } from '@gateway/time';
 import type { Limiter } from '../service.ts';
+import { countedGroup, countedKey } from './caller-keys.ts';
 
 /** What `gateway.limiter.v1.LimiterService` answers. Streams end when `draining` is aborted. */
 export function limiterHandlers(limiter: Limiter, draining: AbortSignal): Handlers<typeof LimiterService> {
   return {
-    admit: (request) => admit(limiter, request),
-    settle: (request) => settle(limiter, request),
-    peek: (request) => peek(limiter, request),
-    heartbeat: (request) => heartbeat(limiter, request),
-    admitStream: (requests) => admitStream(limiter, requests, draining),
+    admit: (request, { caller }) => admit(limiter, request, caller),
+    settle: (request, { caller }) => settle(limiter, request, caller),
+    peek: (request, { caller }) => peek(limiter, request, caller),
+    heartbeat: (request, { caller }) => heartbeat(limiter, request, caller),
+    admitStream: (requests, { caller }) => admitStream(limiter, requests, draining, caller),
   };
 }
 
 /** Decides both limits of one request. */
-async function admit(limiter: Limiter, request: AdmitRequest): Promise<Decision> {
-  checkText('key', request.key, 200);
-  checkText('request_id', request.requestId, 100);
-  checkCostKind(request.costKind);
-  return decide(limiter, request);
+async function admit(limiter: Limiter, request: AdmitRequest, caller: Caller | undefined): Promise<Decision> {
+  const { requestId, limits, costKind } = request;
+  const key = readKey(request.key, caller);
+  checkText('request_id', requestId, 100);
+  checkCostKind(costKind);
+  return decide(limiter, { key, requestId, costKind, limits });
 }
 
 /** Reads both limits and changes nothing. */
-async function peek(limiter: Limiter, { key, limits }: PeekRequest) {
-  checkText('key', key, 200);
+async function peek(limiter: Limiter, { key: given, limits }: PeekRequest, caller: Caller | undefined) {
+  const key = readKey(given, caller);
   const { status } = await decide(limiter, { key, limits, requestId: '', costKind: CostKind.REQUEST_ONLY });
   return { status };
 }
@@ -62,9 +64,9 @@ const outcomes = {
 };
 
 /** Adds the tokens to their day and answers the day's total. */
-async function settle({ store, dayTotals, clock }: Limiter, request: SettleRequest) {
-  const { key, requestId } = request;
-  checkText('key', key, 200);
+async function settle({ store, dayTotals, clock }: Limiter, request: SettleRequest, caller: Caller | undefined) {
+  const { requestId } = request;
+  const key = readKey(request.key, caller);
   checkText('request_id', requestId, 100);
   const localDay = readLocalDay(request.localDay);
   const tokens = readAmount('tokens', request.tokens);
@@ -80,17 +82,18 @@ async function settle({ store, dayTotals, clock }: Limiter, request: SettleReque
 }
 
 /** Records that a replica of a caller lives, and what it admitted by itself. Answers its place, when that is known. */
-async function heartbeat({ store }: Limiter, { group, replicaId, admissions }: HeartbeatRequest) {
+async function heartbeat({ store }: Limiter, request: HeartbeatRequest, caller: Caller | undefined) {
+  const { group, replicaId, admissions } = request;
   if (admissions.length > 1_000) {
     throw new GatewayError('invalid_request', 'admissions must be 1000 at most.');
   }
-  for (const { key, requestId } of admissions) {
-    checkText('key', key, 200);
+  const counted = admissions.map(({ key, requestId, ageMs }) => {
     checkText('request_id', requestId, 100);
-  }
+    return { key: readKey(key, caller), requestId, ageMs };
+  });
   checkText('group', group, 100);
   checkText('replica_id', replicaId, 100);
-  return (await store.heartbeat(group, replicaId, admissions)) ?? {};
+  return (await store.heartbeat(countedGroup(group, caller), replicaId, counted)) ?? {};
 }
 
 /**
@@ -101,11 +104,12 @@ export async function* admitStream(
   limiter: Limiter,
   requests: AsyncIterable<AdmitStreamRequest>,
   draining: AbortSignal,
+  caller?: Caller,
 ) {
   for await (const { checks } of until(draining, requests)) {
     const decisions: Decision[] = [];
     for (const some of slicesOf(checks)) {
-      decisions.push(...(await Promise.all(some.map((check) => admit(limiter, check)))));
+      decisions.push(...(await Promise.all(some.map((check) => admit(limiter, check, caller)))));
     }
     yield { decisions };
   }
@@ -135,6 +139,12 @@ function nextUntil<T>(stop: AbortSignal, iterator: AsyncIterator<T>): Promise<It
     const release = () => stop.removeEventListener('abort', end);
     iterator.next().then(resolve, reject).finally(release);
   });
+}
+
+/** The key under which a caller's key is counted. */
+export function readKey(key: string, caller: Caller | undefined): string {
+  checkText('key', key, 200);
+  return countedKey(key, caller);
 }
 
 /** @throws GatewayError `invalid_request`, as every function of these does. */

@@ -71,7 +71,7 @@ export declare const ReconcileDayResponseSchema: GenMessage<ReconcileDayResponse
  */
 export declare type AdmitRequest = Message<"gateway.limiter.v1.AdmitRequest"> & {
   /**
-   * What is limited, for example "token:<id>". At most 200 bytes.
+   * What is limited, for example "tenant:42". At most 200 bytes. It belongs to its caller, as above.
    *
    * @generated from field: string key = 1;
    */
@@ -257,7 +257,7 @@ export declare const AdmitStreamResponseSchema: GenMessage<AdmitStreamResponse>;
  */
 export declare type HeartbeatRequest = Message<"gateway.limiter.v1.HeartbeatRequest"> & {
   /**
-   * The replicas of one group divide limits among them, for example "edge". At most 100 bytes.
+   * The replicas of one group divide limits among them, for example "frontend". At most 100 bytes. It belongs to its caller, as above.
    *
    * @generated from field: string group = 1;
    */
@@ -344,6 +344,11 @@ export declare const HeartbeatResponseSchema: GenMessage<HeartbeatResponse>;
  * Requests per minute and tokens per day of any key, exactly.
  *
  * Every call may be repeated with the same request id without counting twice.
+ *
+ * Keys and replica groups belong to their caller: what the service `search` calls "x" is counted as "search:x", by the name in its
+ * certificate. No answer shows that. The gateway's edge and admin service alone have theirs as they are, and may use the gateway's own:
+ * keys that begin with "token:" or "group:", and the groups "edge" and "limiter". To others these are PERMISSION_DENIED. Callers without
+ * a certificate, or with one that has no name of a service, have their keys in common: "x" is counted as ":x".
  *
  * @generated from service gateway.limiter.v1.LimiterService
  */

@@ -107,6 +107,11 @@ export const HeartbeatResponseSchema = /*@__PURE__*/
  *
  * Every call may be repeated with the same request id without counting twice.
  *
+ * Keys and replica groups belong to their caller: what the service `search` calls "x" is counted as "search:x", by the name in its
+ * certificate. No answer shows that. The gateway's edge and admin service alone have theirs as they are, and may use the gateway's own:
+ * keys that begin with "token:" or "group:", and the groups "edge" and "limiter". To others these are PERMISSION_DENIED. Callers without
+ * a certificate, or with one that has no name of a service, have their keys in common: "x" is counted as ":x".
+ *
  * @generated from service gateway.limiter.v1.LimiterService
  */
 export const LimiterService = /*@__PURE__*/
