@@ -2,45 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { GatewayError } from '@gateway/errors';
 import { RpcError } from '@gateway/rpc';
 import { outsideTraces } from '@gateway/telemetry';
-import type { Clock, LocalDay } from '@gateway/time';
+import type { LocalDay } from '@gateway/time';
 import { type Check, type Decision, WINDOW_MS } from './decide.ts';
+import type { FallbackOptions } from './fallback-options.ts';
+import { KeptSettles } from './kept-settles.ts';
 import { type DayTotal, type OwnAdmission, type RemoteLimits, type Settlement, slicesOf } from './limit-store.ts';
 import { type Admission, MemoryLimitStore } from './memory-limit-store.ts';
+import { PartialReturn } from './partial-return.ts';
 import { LastKnownPlace, type ReplicaPlace, replicaHeartbeatMs, shareOf } from './replica-share.ts';
-
-export interface FallbackOptions<Remote extends RemoteLimits = RemoteLimits> {
-  readonly remote: Remote;
-  /** The replicas among which limits are divided while the remote is away. */
-  readonly group: string;
-  readonly clock: Clock;
-  readonly events: FallbackEvents;
-  /** What happens while the remote is away: decide alone, or fail. */
-  readonly failureMode: 'local' | 'closed';
-  /** How long one outage may be bridged; then it fails as `closed`. */
-  readonly localMaxMs: number;
-  /** Among how many replicas limits are divided at least. */
-  readonly leastReplicas: number;
-  /** Keys whose window and day total are kept for an outage. */
-  readonly maxKeys: number;
-  /** How many admissions of the last minute, and how many settles, are kept for an outage. */
-  readonly maxKept: number;
-  /** How often a remote that is away is asked. */
-  readonly probeEveryMs: number;
-  /** Whether a remote may come back without its memory: then it is given all that was admitted through this replica. */
-  readonly mayForget: boolean;
-  /** Whether a failure means that the remote is away. Others are its answer. */
-  readonly isOutage: (thrown: unknown) => boolean;
-}
-
-export interface FallbackEvents {
-  away(thrown: unknown): void;
-  back(awayMs: number, handedOver: number): void;
-  decidedAlone(check: Check): void;
-  /** A settle has to wait for the remote, as do so many by now. */
-  settleKept?(settlement: Settlement, thrown: unknown): void;
-  settleDropped?(): void;
-  settlesWaiting?(count: number): void;
-}
 
 /**
  * Limits that a remote decides, which may go away. While it is away, each replica decides by its share of a limit from exact windows
@@ -51,7 +20,8 @@ export interface FallbackEvents {
  * started knows neither that number nor what it admitted before: it decides nothing.
  *
  * The local windows have all that this replica admitted in the last minute, whether it or the remote decided it, and the remote is
- * given what it may not know before it is asked again. So no replica admits more than the limit in any 60 seconds, whatever happens to
+ * given what it may not know before it is asked again. After that, until the others are back too, this replica still keeps to its share:
+ * a request needs the word of both. So no replica admits more than the limit in any 60 seconds, whatever happens to
  * the remote: one that comes and goes, or comes back empty, does not open a fresh window.
  */
 export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implements RemoteLimits, AsyncDisposable {
@@ -60,15 +30,14 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   readonly #options: FallbackOptions<Remote>;
   readonly #replicaId = randomUUID();
   readonly #place = new LastKnownPlace();
-  #outage:
-    | { readonly sinceMs: number; readonly thrown: unknown; readonly over: PromiseWithResolvers<void> }
-    | undefined;
+  #outage: { readonly sinceMs: number; readonly over: PromiseWithResolvers<void> } | undefined;
   /** What was admitted here without the remote, and was not handed over. */
   #own: Admission[] = [];
   /** The end of the hand-over, at which nothing is decided. Never rejects. */
   #handingOver: Promise<unknown> | undefined;
-  /** Settles that the remote must be given, each once, the oldest first. */
-  readonly #pendingSettles = new Map<string, Settlement>();
+  /** The remote is back for this replica, and may lack what others have not handed over. */
+  #partialReturn: PartialReturn | undefined;
+  readonly #keptSettles: KeptSettles;
   #heartbeats: NodeJS.Timeout | undefined;
   #recovery: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -76,8 +45,11 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   constructor(options: FallbackOptions<Remote>) {
     const { remote, clock, maxKeys, maxKept } = options;
     this.#options = options;
+    this.#keptSettles = new KeptSettles(options);
     this.remote = remote;
-    const onAdmitted = (admission: Admission) => void this.#own.push(admission);
+    const onAdmitted = (admission: Admission) => {
+      if (this.isAway) this.#own.push(admission);
+    };
     this.local = new MemoryLimitStore({ clock, maxKeys, maxRecorded: maxKept, onAdmitted });
   }
 
@@ -112,7 +84,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
    */
   admit(check: Check): Promise<Decision> {
     const alone = () => this.#admitAlone(check);
-    return this.ask(alone, () => this.#admitRemotely(check));
+    return this.ask(alone, () => (this.#isReturning() ? this.#admitByBoth(check) : this.#admitRemotely(check)));
   }
 
   settle(settlement: Settlement): Promise<DayTotal> {
@@ -172,12 +144,39 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return decision;
   }
 
-  /** Decides by this replica's share of the limit. Callers are answered the whole limit. */
   async #admitAlone(check: Check): Promise<Decision> {
     const place = this.#requirePlace();
     if (!this.#mayDecideAlone()) throw new GatewayError('internal_error', 'Limits can not be checked at the moment.');
-    const { events, leastReplicas } = this.#options;
-    events.decidedAlone(check);
+    this.#options.events.decidedAlone(check);
+    return this.#admitByShare(check, place);
+  }
+
+  /** What is beyond this replica's share is refused, and so is what the remote refuses. */
+  async #admitByBoth(check: Check): Promise<Decision> {
+    const { requestId, limits } = check;
+    const place = this.#place.current;
+    if (place === undefined || requestId === '' || limits?.requestsPerMinute === undefined) {
+      return this.#admitRemotely(check);
+    }
+    // It takes its slot of the share first: of many at once no more must ask the remote.
+    const byShare = await this.#admitByShare(check, place);
+    if (byShare.refusal !== undefined) {
+      this.#options.events.decidedAlone(check);
+      return byShare;
+    }
+    let isAdmitted = false;
+    try {
+      const decision = await this.#admitRemotely(check);
+      isAdmitted = decision.refusal === undefined;
+      return decision;
+    } finally {
+      if (!isAdmitted) this.local.release(check);
+    }
+  }
+
+  /** Decides by this replica's share of the limit. Callers are answered the whole limit. */
+  async #admitByShare(check: Check, place: ReplicaPlace): Promise<Decision> {
+    const { leastReplicas } = this.#options;
     const limit = check.limits?.requestsPerMinute;
     const replicas = Math.max(place.replicas, leastReplicas);
     const requestsPerMinute = limit === undefined ? undefined : shareOf(limit, { ...place, replicas });
@@ -186,6 +185,11 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     if (status !== undefined) status.degraded = true;
     if (status?.requests !== undefined && limit !== undefined) status.requests.limit = limit;
     return decision;
+  }
+
+  #isReturning(): boolean {
+    if (this.#partialReturn?.isOver(this.#options.clock.nowMs())) this.#partialReturn = undefined;
+    return this.#partialReturn !== undefined;
   }
 
   #mayDecideAlone(): boolean {
@@ -206,15 +210,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   async #settleAlone(settlement: Settlement): Promise<DayTotal> {
-    const { events, maxKept } = this.#options;
-    this.#pendingSettles.set(JSON.stringify([settlement.key, settlement.localDay, settlement.requestId]), settlement);
-    const [oldest = ''] = this.#pendingSettles.keys();
-    if (this.#pendingSettles.size > maxKept) {
-      this.#pendingSettles.delete(oldest);
-      events.settleDropped?.();
-    }
-    events.settlesWaiting?.(this.#pendingSettles.size);
-    events.settleKept?.(settlement, this.#outage?.thrown);
+    this.#keptSettles.keep(settlement);
+    this.#options.events.settleKept?.();
     return this.local.settle(settlement);
   }
 
@@ -225,15 +222,32 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   /** Announces that this replica lives, and learns its place. In an outage the recovery does. */
   async #sayAlive(): Promise<void> {
-    if (!this.isAway) await this.#beat([]).catch((thrown: unknown) => this.#beginOutage(thrown));
+    if (!this.isAway) await this.#beat().catch((thrown: unknown) => this.#beginOutage(thrown));
   }
 
-  async #beat(admissions: readonly OwnAdmission[]): Promise<void> {
+  /** Only a replica that has handed over everything says so: by that others know that the remote lacks nothing of it. */
+  async #beat(): Promise<void> {
+    const { clock, group } = this.#options;
+    const [askedAtMs, outage] = [clock.nowMs(), this.#outage];
     let place: ReplicaPlace | undefined;
     try {
-      place = await this.remote.heartbeat(this.#options.group, this.#replicaId, admissions);
+      const answered = await this.remote.heartbeat(group, this.#replicaId, []);
+      // An answer from before an outage says nothing of now.
+      if (this.#outage === outage) place = answered;
     } finally {
-      this.#place.note(place, this.#options.clock.nowMs());
+      this.#place.note(place, clock.nowMs());
+    }
+    if (place !== undefined && this.#partialReturn?.areAllBack(place, askedAtMs)) this.#partialReturn = undefined;
+  }
+
+  /** Gives the remote what it may not know. Whether it takes that, also when it is nothing, shows whether it is there. */
+  async #tell(admissions: readonly OwnAdmission[]): Promise<void> {
+    const { clock, group } = this.#options;
+    try {
+      await this.remote.heartbeat(`${group}:returning`, this.#replicaId, admissions);
+    } finally {
+      // What is known of the others must not grow old meanwhile.
+      this.#place.note(undefined, clock.nowMs());
     }
   }
 
@@ -242,7 +256,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const { clock, events, isOutage } = this.#options;
     if (!isOutage(thrown)) throw thrown;
     if (this.isAway) return;
-    this.#outage = { sinceMs: clock.nowMs(), thrown, over: Promise.withResolvers() };
+    this.#outage = { sinceMs: clock.nowMs(), over: Promise.withResolvers() };
+    this.#partialReturn = undefined;
     events.away(thrown);
     this.#planRecovery(0);
   }
@@ -257,7 +272,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const oldestMs = this.#options.clock.nowMs() - WINDOW_MS;
     this.#own = this.#own.filter(({ enteredMs }) => enteredMs > oldestMs);
     try {
-      await this.#beat([]);
+      if (this.isAway) await this.#tell([]);
+      else await this.#sayAlive();
       await this.#replaySettles();
       await this.#handOver();
       // Those that were settled during the hand-over.
@@ -266,8 +282,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
       // It is away still, or again.
     }
     this.#recovery = undefined;
-    if (this.isAway) this.#planRecovery(this.#options.probeEveryMs);
-    else if (this.#pendingSettles.size > 0) this.#planRecovery(1_000);
+    if (this.isAway || this.#isReturning()) this.#planRecovery(this.#options.probeEveryMs);
+    else if (this.#keptSettles.size > 0) this.#planRecovery(1_000);
   }
 
   /**
@@ -279,7 +295,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     if (this.#outage === undefined) return;
     const { sinceMs, over } = this.#outage;
     const first = await this.#handOverOwn(mayForget);
-    const rest = this.#handOverOwn(false);
+    const rest = this.#handOverRest();
     this.#handingOver = Promise.allSettled([rest]);
     try {
       const handedOver = first + (await rest);
@@ -291,6 +307,18 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     }
   }
 
+  /** The rest, of which the others hear when the remote has it. Answers how many there were. */
+  async #handOverRest(): Promise<number> {
+    const { clock, failureMode } = this.#options;
+    const { replicas = 1 } = this.#place.current ?? {};
+    const handedOver = await this.#handOverOwn(false);
+    const sinceMs = clock.nowMs();
+    await this.#beat();
+    // Replicas that decide nothing alone have nothing to hand over.
+    if (replicas > 1 && failureMode === 'local') this.#partialReturn = new PartialReturn(replicas, sinceMs);
+    return handedOver;
+  }
+
   /** What was admitted without the remote, or with all that the remote admitted in the last minute. Answers how many there were. */
   async #handOverOwn(withAll: boolean): Promise<number> {
     const own = this.#own;
@@ -300,7 +328,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
       for (const some of slicesOf(admissions)) {
         const nowMs = this.#options.clock.nowMs();
         const ageOf = (enteredMs: number) => Math.max(0, nowMs - enteredMs);
-        await this.#beat(some.map(({ key, requestId, enteredMs }) => ({ key, requestId, ageMs: ageOf(enteredMs) })));
+        await this.#tell(some.map(({ key, requestId, enteredMs }) => ({ key, requestId, ageMs: ageOf(enteredMs) })));
       }
     } catch (thrown) {
       this.#own = [...own, ...this.#own];
@@ -309,16 +337,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return admissions.length;
   }
 
-  /** A settle that the remote does not take must not keep the others waiting; when it takes none of many, it is away. */
-  async #replaySettles(): Promise<void> {
-    for (const some of slicesOf([...this.#pendingSettles])) {
-      const replays = some.map(async ([name, settlement]) => {
-        await this.#settleRemotely(settlement);
-        this.#pendingSettles.delete(name);
-      });
-      const outcomes = await Promise.allSettled(replays);
-      if (outcomes.every(({ status }) => status === 'rejected')) break;
-    }
-    this.#options.events.settlesWaiting?.(this.#pendingSettles.size);
+  #replaySettles(): Promise<void> {
+    return this.#keptSettles.replay((settlement) => this.#settleRemotely(settlement));
   }
 }

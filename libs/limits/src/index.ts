@@ -1,5 +1,6 @@
 export * from './decide.ts';
 export * from './fallback-limits.ts';
+export * from './fallback-options.ts';
 export * from './limit-store.ts';
 export * from './memory-limit-store.ts';
 export * from './replica-share.ts';

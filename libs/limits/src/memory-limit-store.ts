@@ -151,6 +151,12 @@ export class MemoryLimitStore implements port.LimitStore {
     }
   }
 
+  /** Gives a slot back that a request took here. */
+  release({ key, requestId }: Pick<Admission, 'key' | 'requestId'>): void {
+    const window = this.#windows.get(key);
+    if (window !== undefined) this.#change(window, () => window.release(requestId));
+  }
+
   /** What was admitted in the last minute, here or elsewhere. */
   admissions(): readonly Admission[] {
     return [...this.#windows].flatMap(([key, window]) =>
@@ -165,7 +171,8 @@ export class MemoryLimitStore implements port.LimitStore {
     this.#groups.set(group, heard);
     // Also those that were heard of before the clock was set back.
     for (const [id, atMs] of heard) if (Math.abs(nowMs - atMs) >= replicaSilenceMs) heard.delete(id);
-    return { replicas: heard.size, position: [...heard.keys()].filter((id) => id < replicaId).length };
+    const position = [...heard.keys()].filter((id) => id < replicaId).length;
+    return { replicas: heard.size, position, longestSilenceMs: nowMs - Math.min(...heard.values()) };
   }
 
   #change<T>(window: MinuteWindow, change: () => T): T {
@@ -260,6 +267,13 @@ export class MinuteWindow {
     }
     if (!isSorted) this.#replace(this.entries.toSorted((one, other) => one.enteredMs - other.enteredMs));
     this.advance(clockMs);
+  }
+
+  release(requestId: string): void {
+    if (!this.#requestIds.delete(requestId)) return;
+    // It is one of the newest.
+    const index = this.#entries.findLastIndex((entry) => entry.requestId === requestId);
+    this.#entries.splice(index, 1);
   }
 
   facts(limit: number): WindowFacts {

@@ -3,6 +3,8 @@ export interface ReplicaPlace {
   readonly replicas: number;
   /** From 0. */
   readonly position: number;
+  /** For how long the one of them was not heard of that was silent longest. Undefined where the answer lacks it. */
+  readonly longestSilenceMs?: number;
 }
 
 /** The part of a limit that falls to a replica: all parts together are the limit. */

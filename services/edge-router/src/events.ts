@@ -2,6 +2,7 @@ import type { GatewayError } from '@gateway/errors';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { Logger, Metrics } from '@gateway/telemetry';
+import { LRUCache } from 'lru-cache';
 import type { BodyMemory } from './body/body-memory.ts';
 import { failureOf, isPlainSuccess, toLogFields } from './usage/describe-request.ts';
 import type { RequestLogEntry } from './usage/request-log.ts';
@@ -19,6 +20,13 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
   const counted = createMetrics(metrics);
   const models = new ModelLabels();
   for (const part of parts) counted.faults.inc({ part }, 0);
+  const warned = new LRUCache<string, true>({ max: 100, ttl: 60_000 });
+  /** An outage meets every request: what repeats is logged once a minute, and counted each time. */
+  const warn = (about: string, fields: object, message: string): void => {
+    if (warned.has(about)) return;
+    warned.set(about, true);
+    logger.warn(fields, message);
+  };
   return {
     requestStarted: (method: string) => counted.activeRequests.inc({ http_request_method: method }),
     /** Once for each request that has started. `operation` undefined: it asks no model. */
@@ -65,15 +73,17 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
     limiterBack(awayMs: number): void {
       logger.info({ awayMs }, 'the limiter answers again, and has what was admitted without it');
     },
+    /** The tokens of a request are charged when the limiter answers again. */
+    chargeKept: () => counted.faults.inc({ part: 'charge' }),
     reportGivenUp(err: unknown, requestId: string): void {
       counted.reportsGivenUp.inc();
       const fields = { request_id: requestId, err };
-      logger.warn(fields, 'no broker took the end of an attempt: its place is free when its lease ends');
+      warn('reports', fields, 'no broker took the end of an attempt: its place is free when its lease ends');
     },
     /** `requestId` where the fault is about one request. */
     faulted(part: Part, err: unknown, requestId?: string): void {
       counted.faults.inc({ part });
-      logger.warn({ part, request_id: requestId, err }, 'a part behind the edge failed; it is tried again');
+      warn(part, { part, request_id: requestId, err }, 'a part behind the edge failed; it is tried again');
     },
     /** Shows from now on how full the memory of request bodies is. */
     showBodyMemory(bodies: BodyMemory): void {

@@ -7,37 +7,39 @@ export class FlakyStore implements LimitStore {
   /** Awaited before admissions are recorded. */
   beforeRecording: () => Promise<void> | undefined = () => undefined;
   readonly #clock: Clock;
-  #memory: MemoryLimitStore;
+  readonly #server: { memory: MemoryLimitStore };
 
-  constructor(clock: Clock) {
+  /** @param sharedWith another way to the same store, which is away by itself. */
+  constructor(clock: Clock, sharedWith?: FlakyStore) {
     this.#clock = clock;
-    this.#memory = new MemoryLimitStore({ clock, maxKeys: 100 });
+    this.#server =
+      sharedWith !== undefined ? sharedWith.#server : { memory: new MemoryLimitStore({ clock, maxKeys: 100 }) };
   }
 
   forgetEverything(): void {
-    this.#memory = new MemoryLimitStore({ clock: this.#clock, maxKeys: 100 });
+    this.#server.memory = new MemoryLimitStore({ clock: this.#clock, maxKeys: 100 });
   }
 
   admit(...parameters: Parameters<LimitStore['admit']>) {
-    return this.#unlessAway(() => this.#memory.admit(...parameters));
+    return this.#unlessAway(() => this.#server.memory.admit(...parameters));
   }
 
   settle(...parameters: Parameters<LimitStore['settle']>) {
-    return this.#unlessAway(() => this.#memory.settle(...parameters));
+    return this.#unlessAway(() => this.#server.memory.settle(...parameters));
   }
 
   pendingIds(key: string, day: string) {
-    return this.#unlessAway(() => this.#memory.pendingIds(key, day));
+    return this.#unlessAway(() => this.#server.memory.pendingIds(key, day));
   }
 
   reloadDay(...parameters: Parameters<LimitStore['reloadDay']>) {
-    return this.#unlessAway(() => this.#memory.reloadDay(...parameters));
+    return this.#unlessAway(() => this.#server.memory.reloadDay(...parameters));
   }
 
   heartbeat(...[group, replicaId, admissions]: Parameters<LimitStore['heartbeat']>) {
     return this.#unlessAway(async () => {
       if (admissions.length > 0) await this.beforeRecording();
-      return this.#memory.heartbeat(group, replicaId, admissions);
+      return this.#server.memory.heartbeat(group, replicaId, admissions);
     });
   }
 

@@ -38,7 +38,13 @@ describe('an edge whose limiter goes away', () => {
   let handedOver: Admission[];
   let replicas: number | undefined;
   let beforeHeartbeat: () => Promise<void> | undefined;
-  const events = { limiterAway: vi.fn(), limiterBack: vi.fn(), admittedLocally: vi.fn(), faulted: vi.fn() };
+  const events = {
+    limiterAway: vi.fn(),
+    limiterBack: vi.fn(),
+    admittedLocally: vi.fn(),
+    chargeKept: vi.fn(),
+    faulted: vi.fn(),
+  };
 
   const open = (options: Partial<OutageTolerantLimiterOptions> = {}) =>
     new OutageTolerantLimiter({
@@ -177,6 +183,8 @@ describe('an edge whose limiter goes away', () => {
   });
 
   it('hands over also what it admits while it hands over the rest, and lets others wait for that', async () => {
+    replicas = 1;
+    await started();
     goAway();
     await admit('a');
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -194,6 +202,8 @@ describe('an edge whose limiter goes away', () => {
   });
 
   it('goes on alone when the limiter goes away again while it is handed over the rest', async () => {
+    replicas = 1;
+    await started();
     goAway();
     await admit('a');
     const gate = Promise.withResolvers<void>();

@@ -15,7 +15,7 @@ import type { RequestEvents } from '../events.ts';
 
 export interface OutageTolerantLimiterOptions extends Pick<FallbackOptions, 'clock' | 'failureMode' | 'localMaxMs'> {
   readonly limiter: Pick<Client<typeof LimiterService>, 'admit' | 'heartbeat' | 'peek' | 'settle'>;
-  readonly events: Pick<RequestEvents, 'limiterAway' | 'limiterBack' | 'admittedLocally' | 'faulted'>;
+  readonly events: Pick<RequestEvents, 'limiterAway' | 'limiterBack' | 'admittedLocally' | 'chargeKept' | 'faulted'>;
   /** Of one question, its repetition included. */
   readonly timeoutMs: number;
 }
@@ -45,7 +45,7 @@ export class OutageTolerantLimiter extends FallbackLimits {
         decidedAlone({ requestId }) {
           if (requestId !== '') events.admittedLocally();
         },
-        settleKept: ({ requestId }, thrown) => events.faulted('charge', thrown, requestId),
+        settleKept: events.chargeKept,
       },
     });
     this.#events = events;
@@ -93,8 +93,9 @@ function remoteLimits(limiter: OutageTolerantLimiterOptions['limiter'], timeoutM
     async heartbeat(group, replicaId, admissions) {
       try {
         const request = { group, replicaId, admissions: [...admissions] };
-        const { replicas, position } = await repeated(timeoutMs, (options) => limiter.heartbeat(request, options));
-        return replicas === undefined ? undefined : { replicas, position };
+        const answer = await repeated(timeoutMs, (options) => limiter.heartbeat(request, options));
+        const { replicas, position, longestSilenceMs } = answer;
+        return replicas === undefined ? undefined : { replicas, position, longestSilenceMs };
       } catch (thrown) {
         // One that answers with an error is there: this must not keep the edge from asking it.
         if (thrown instanceof RpcError && thrown.status !== 'internal') throw thrown;

@@ -1,7 +1,7 @@
 -- Records that a replica lives.
 -- KEYS: the replicas of its group, by when they were heard of last.
 -- ARGV: the replica, for how many milliseconds it may be silent, time of a test.
--- Answers {replicas, how many of them come before this one in the order of their names}
+-- Answers {replicas, how many of them come before this one in the order of their names, for how long the quietest of them was silent}
 
 local group_key, replica, silence = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local now = clock_ms(ARGV[3])
@@ -18,4 +18,4 @@ for _, other in ipairs(replicas) do
     position = position + 1
   end
 end
-return { #replicas, position }
+return { #replicas, position, now - entry_at(group_key, 0) }

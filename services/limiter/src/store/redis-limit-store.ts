@@ -142,8 +142,9 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     };
     await Promise.all([...Map.groupBy(admissions, ({ key }) => key)].map(record));
     const terms = [replicaId, replicaSilenceMs, this.#testTime()];
-    const [replicas = 1, position = 0] = await this.#run('heartbeat', [`rl:replicas:${group}`], terms);
-    return { replicas, position };
+    const numbers = await this.#run('heartbeat', [`rl:replicas:${group}`], terms);
+    const [replicas = 1, position = 0, longestSilenceMs = 0] = numbers;
+    return { replicas, position, longestSilenceMs };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

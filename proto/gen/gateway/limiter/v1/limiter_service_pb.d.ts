@@ -332,6 +332,15 @@ export declare type HeartbeatResponse = Message<"gateway.limiter.v1.HeartbeatRes
    * @generated from field: uint32 position = 2;
    */
   position: number;
+
+  /**
+   * For how many milliseconds the one of them was not heard of that was silent longest. A replica that decided by itself and is back goes
+   * on keeping to its share until `replicas` are as many as before and all were heard of since, for two seconds at most; heartbeats by
+   * which a replica hands over name another group, so that it counts here when it has handed over everything.
+   *
+   * @generated from field: uint32 longest_silence_ms = 3;
+   */
+  longestSilenceMs: number;
 };
 
 /**

@@ -1,0 +1,46 @@
+import type { FallbackEvents } from './fallback-options.ts';
+import { type Settlement, slicesOf } from './limit-store.ts';
+
+export interface KeptSettlesOptions {
+  /** Beyond so many the oldest is dropped. */
+  readonly maxKept: number;
+  readonly events: Pick<FallbackEvents, 'settleDropped' | 'settlesWaiting'>;
+}
+
+/** Settles that the remote must be given, each once, the oldest first. */
+export class KeptSettles {
+  readonly #options: KeptSettlesOptions;
+  readonly #settles = new Map<string, Settlement>();
+
+  constructor(options: KeptSettlesOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#settles.size;
+  }
+
+  keep(settlement: Settlement): void {
+    const { maxKept, events } = this.#options;
+    this.#settles.set(JSON.stringify([settlement.key, settlement.localDay, settlement.requestId]), settlement);
+    const [oldest = ''] = this.#settles.keys();
+    if (this.#settles.size > maxKept) {
+      this.#settles.delete(oldest);
+      events.settleDropped?.();
+    }
+    events.settlesWaiting?.(this.#settles.size);
+  }
+
+  /** A settle that the remote does not take must not keep the others waiting; when it takes none of many, it is away. */
+  async replay(settle: (settlement: Settlement) => Promise<unknown>): Promise<void> {
+    for (const some of slicesOf([...this.#settles])) {
+      const replays = some.map(async ([name, settlement]) => {
+        await settle(settlement);
+        this.#settles.delete(name);
+      });
+      const outcomes = await Promise.allSettled(replays);
+      if (outcomes.every(({ status }) => status === 'rejected')) break;
+    }
+    this.#options.events.settlesWaiting?.(this.#settles.size);
+  }
+}

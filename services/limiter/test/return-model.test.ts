@@ -1,0 +1,131 @@
+import { replicaHeartbeatMs } from '@gateway/limits';
+import { createLogger } from '@gateway/telemetry';
+import { ManualClock } from '@gateway/time';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { FallbackLimitStore } from '../src/store/fallback-limit-store.ts';
+import { FlakyStore } from './flaky-store.ts';
+import { PlainStore } from './plain-store.ts';
+import { watchedMetrics } from './watched-metrics.ts';
+
+const noonMs = Date.parse('2026-11-20T11:00:00Z');
+/** As finely as events of a plan follow each other. */
+const tickMs = 10;
+/** All are back so long after the first: the last one's probe included, within the time for which the first waits. */
+const mostApartMs = 1_000;
+
+/** Requests of one arrival: as many at once, at one of the limiters. */
+const burst = fc.record({ atMs: fc.nat(4_000), limiter: fc.nat(3), count: fc.integer({ min: 1, max: 8 }) });
+const plan = fc.record({
+  limiters: fc.integer({ min: 2, max: 4 }),
+  requestsPerMinute: fc.integer({ min: 1, max: 24 }),
+  how: fc.constantFrom('before the call', 'after the call'),
+  isEmptied: fc.boolean(),
+  awayMs: fc.integer({ min: replicaHeartbeatMs, max: 70_000 }),
+  /** Of each limiter: when it reaches the store again after the first could, and how long the store takes to record what it hands over. */
+  returnsAfterMs: fc.array(fc.nat(mostApartMs), { minLength: 4, maxLength: 4 }),
+  recordingMs: fc.array(fc.nat(150), { minLength: 4, maxLength: 4 }),
+  during: fc.array(burst, { maxLength: 12 }),
+  /** From the moment on in which the first reaches the store again. */
+  after: fc.array(burst, { minLength: 1, maxLength: 20 }),
+});
+type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
+
+/**
+ * Takes a store away from several limiters that nobody has asked for a minute, and gives it back to each of them at a time of its own.
+ * Answers when requests were admitted.
+ */
+async function admissionsOf(given: Plan): Promise<readonly number[]> {
+  const clock = new ManualClock(noonMs);
+  const server = new FlakyStore(clock);
+  const links = Array.from({ length: given.limiters }, () => new FlakyStore(clock, server));
+  await using stores = new AsyncDisposableStack();
+  const limiters = links.map((remote) =>
+    stores.use(
+      new FallbackLimitStore({
+        remote,
+        clock,
+        metrics: watchedMetrics().metrics,
+        logger: createLogger('limiter', 'silent'),
+        leastReplicas: 1,
+        failureMode: 'local',
+        localMaxMs: Infinity,
+        maxKept: 1_000,
+      }),
+    ),
+  );
+  const admittedAtMs: number[] = [];
+  let requests = 0;
+  const pass = async (ms: number) => {
+    clock.advanceMs(ms);
+    await vi.advanceTimersByTimeAsync(ms);
+  };
+  const ask = async (limiter: number) => {
+    const store = limiters[limiter % given.limiters];
+    requests += 1;
+    const decision = await (store && new PlainStore(store))?.admit({
+      key: 'key',
+      requestId: `request-${requests}`,
+      limits: { requestsPerMinute: given.requestsPerMinute, tokensPerDay: undefined },
+      costKind: 'request_and_tokens',
+      hasLedger: false,
+    });
+    if (decision?.kind === 'admitted') admittedAtMs.push(clock.nowMs());
+  };
+  /** Lets so much time pass, in which bursts come and links are given back. */
+  const run = async (forMs: number, bursts: readonly (typeof burst extends fc.Arbitrary<infer B> ? B : never)[]) => {
+    const asked: Promise<void>[] = [];
+    for (let atMs = 0; atMs < forMs; atMs += tickMs) {
+      const due = bursts.filter((each) => each.atMs >= atMs && each.atMs < atMs + tickMs);
+      for (const { limiter, count } of due) for (let n = 0; n < count; n++) asked.push(ask(limiter));
+      await pass(tickMs);
+    }
+    await Promise.all(asked);
+  };
+
+  for (const limiter of limiters) await limiter.start();
+  await pass(replicaHeartbeatMs);
+  for (const link of links) link.away = given.how;
+  // Each notices by its next heartbeat.
+  await pass(replicaHeartbeatMs);
+  await run(4_000, given.during);
+  await pass(given.awayMs);
+  if (given.isEmptied) server.forgetEverything();
+  const first = Math.min(...given.returnsAfterMs.slice(0, given.limiters));
+  for (const [n, link] of links.entries()) {
+    link.beforeRecording = () => new Promise((resolve) => setTimeout(resolve, given.recordingMs[n]));
+    setTimeout(
+      () => {
+        link.away = 'no';
+      },
+      (given.returnsAfterMs[n] ?? 0) - first,
+    );
+  }
+  await run(4_000 + mostApartMs, given.after);
+  for (const limiter of limiters) expect(limiter.isAway).toBe(false);
+  // Whatever was handed over, nothing is left to be admitted beyond the limit.
+  for (let n = 0; n < 2 * given.requestsPerMinute; n++) await ask(n);
+  return admittedAtMs;
+}
+
+function mostInAnyMinute(atMs: readonly number[]): number {
+  return Math.max(0, ...atMs.map((from) => atMs.filter((each) => each >= from && each < from + 60_000).length));
+}
+
+describe('limiters that reach their store again one after the other', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('together admit at most the limit in any 60 seconds of the outage and of its end', async () => {
+    await fc.assert(
+      fc.asyncProperty(plan, async (one) => {
+        expect(mostInAnyMinute(await admissionsOf(one))).toBeLessThanOrEqual(one.requestsPerMinute);
+      }),
+      { numRuns: process.env.FAULTS === 'long' ? 1_000 : 60 },
+    );
+  });
+});
