@@ -172,7 +172,7 @@ export class MemoryLimitStore implements port.LimitStore {
     // Also those that were heard of before the clock was set back.
     for (const [id, atMs] of heard) if (Math.abs(nowMs - atMs) >= replicaSilenceMs) heard.delete(id);
     const position = [...heard.keys()].filter((id) => id < replicaId).length;
-    return { replicas: heard.size, position, longestSilenceMs: nowMs - Math.min(...heard.values()) };
+    return { replicas: heard.size, position, longestSilenceMs: Math.max(0, nowMs - Math.min(...heard.values())) };
   }
 
   #change<T>(window: MinuteWindow, change: () => T): T {

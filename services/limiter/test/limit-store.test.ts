@@ -341,17 +341,19 @@ describe.each([
 
   it('gives each replica of a group a place of its own, as long as it is heard of', async () => {
     const beat = (replicaId: string, group = opened.key) => opened.store.heartbeat(group, replicaId);
-    expect(await beat('b')).toEqual({ replicas: 1, position: 0 });
-    expect(await beat('a')).toEqual({ replicas: 2, position: 0 });
+    expect(await beat('b')).toEqual({ replicas: 1, position: 0, longestSilenceMs: 0 });
+    expect(await beat('a')).toEqual({ replicas: 2, position: 0, longestSilenceMs: 0 });
     opened.clock.advanceMs(9_999);
-    expect(await beat('c')).toEqual({ replicas: 3, position: 2 });
-    expect(await beat('b')).toEqual({ replicas: 3, position: 1 });
+    expect(await beat('c')).toEqual({ replicas: 3, position: 2, longestSilenceMs: 9_999 });
+    expect(await beat('b')).toEqual({ replicas: 3, position: 1, longestSilenceMs: 9_999 });
     opened.clock.advanceMs(1);
-    expect(await beat('b')).toEqual({ replicas: 2, position: 0 });
-    expect(await beat('a', `${opened.key}-other`)).toEqual({ replicas: 1, position: 0 });
+    expect(await beat('b')).toEqual({ replicas: 2, position: 0, longestSilenceMs: 1 });
+    expect(await beat('a', `${opened.key}-other`)).toEqual({ replicas: 1, position: 0, longestSilenceMs: 0 });
     opened.clock.advanceMs(-60_000);
-    expect(await beat('b')).toEqual({ replicas: 1, position: 0 });
-    expect(await beat('c')).toEqual({ replicas: 2, position: 1 });
+    expect(await beat('b')).toEqual({ replicas: 1, position: 0, longestSilenceMs: 0 });
+    expect(await beat('c')).toEqual({ replicas: 2, position: 1, longestSilenceMs: 0 });
+    opened.clock.advanceMs(-3_000);
+    expect(await beat('c')).toEqual({ replicas: 2, position: 1, longestSilenceMs: 0 });
   });
 
   it('keeps keys apart, whatever they are made of', async () => {

@@ -3,7 +3,8 @@ import { GatewayError } from '@gateway/errors';
 import { replicaHeartbeatMs } from '@gateway/limits';
 import { freePort, startRedis, type TestServer } from '@gateway/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { admitMany, deadline, freshKey, startLimiter, today } from './limiter-under-test.ts';
+import { admitMany, deadline, freshKey, type LimiterUnderTest, startLimiter, today } from './limiter-under-test.ts';
+import { redisProxy } from './redis-proxy.ts';
 
 const patience = { timeout: 15_000, interval: 50 };
 /** How long what waited for Redis may still wait once it is back. */
@@ -96,6 +97,52 @@ describe('a limiter whose Redis goes away', () => {
     const lifted = { requestsPerMinute: 10 };
     expect((await first.client.peek({ key, limits: lifted }, deadline)).status?.requests?.remaining).toBe(5);
     expect((await admitMany(second, key, 5)).some(({ isAdmitted }) => isAdmitted)).toBe(false);
+  });
+
+  it('admits no more than the limit while limiters reach Redis again one after the other', async () => {
+    await using links = new AsyncDisposableStack();
+    const proxies = [links.use(await redisProxy(redis.url)), links.use(await redisProxy(redis.url))] as const;
+    await using first = await startLimiter(proxies[0].url);
+    await using second = await startLimiter(proxies[1].url);
+    // Now the first has heard of the second as well.
+    await sleep(replicaHeartbeatMs + 500);
+    const key = freshKey();
+    const admitted = async (limiter: LimiterUnderTest) =>
+      (await admitMany(limiter, key, 20, 10)).filter(({ isAdmitted }) => isAdmitted).length;
+    for (const proxy of proxies) proxy.cut(true);
+    expect(await admitted(first)).toBe(5);
+    expect(await admitted(second)).toBe(5);
+    const ownWindow = { requestsPerMinute: 10 };
+    proxies[0].cut(false);
+    const peek = async ({ client }: LimiterUnderTest) =>
+      (await client.peek({ key, limits: ownWindow }, deadline)).status;
+    await expect.poll(() => peek(first), patience).toMatchObject({ degraded: false, requests: { remaining: 5 } });
+    // Redis has room for those that the second has not handed over.
+    expect(await admitted(first)).toBe(0);
+    proxies[1].cut(false);
+    await expect.poll(() => peek(first), patience).toMatchObject({ degraded: false, requests: { remaining: 0 } });
+    for (const limiter of [first, second]) expect(await admitted(limiter)).toBe(0);
+  });
+
+  it('asks Redis alone again once all limiters are back, or two seconds after its own return', async () => {
+    await using links = new AsyncDisposableStack();
+    const proxies = [links.use(await redisProxy(redis.url)), links.use(await redisProxy(redis.url))] as const;
+    await using first = await startLimiter(proxies[0].url);
+    await using second = await startLimiter(proxies[1].url);
+    await sleep(replicaHeartbeatMs + 500);
+    for (const isSecondBack of [true, false]) {
+      const key = freshKey();
+      for (const proxy of proxies) proxy.cut(true);
+      for (const limiter of [first, second]) await admitMany(limiter, key, 1, 10);
+      proxies[0].cut(false);
+      if (isSecondBack) proxies[1].cut(false);
+      let admitted = 0;
+      const admittedByFirst = async () => {
+        admitted += (await admitMany(first, key, 1, 10)).filter(({ isAdmitted }) => isAdmitted).length;
+        return admitted;
+      };
+      await expect.poll(admittedByFirst, patience).toBe(isSecondBack ? 8 : 9);
+    }
   });
 
   it('fails with internal_error instead when it is set to', async () => {

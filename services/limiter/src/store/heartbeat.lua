@@ -18,4 +18,4 @@ for _, other in ipairs(replicas) do
     position = position + 1
   end
 end
-return { #replicas, position, now - entry_at(group_key, 0) }
+return { #replicas, position, math.max(0, now - entry_at(group_key, 0)) }
