@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startSimulator } from '@gateway/simulator';
 import { freePort, type TestBackends } from '@gateway/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readMetric } from '../client/metrics.ts';
 import { issueToken } from '../client/tokens.ts';
 import { responsesModels, writeSmallGatewayFile } from '../topologies/gateway-file.ts';
 import { ownBackends } from '../topologies/own-backends.ts';
@@ -162,12 +163,6 @@ function isUntruthfulRefusal({ status, remaining, retryAfterSeconds = 0, retryAt
   const isTooShort = times.receivedMs + waitsMs < retryAtMs - 1;
   const isTooLong = retryAfterSeconds > 1 && times.sentMs + waitsMs >= retryAtMs + 1_001;
   return remaining !== 0 || retryAfterSeconds < 1 || isTooShort || isTooLong;
-}
-
-async function readMetric(adminUrl: string, name: string): Promise<number> {
-  const text = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
-  const lines = text.split('\n').filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
-  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
 
 function tell(what: string, proof: ReturnType<typeof proveWindow>): void {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readMetric } from '../client/metrics.ts';
 import { issueToken, type TestToken } from '../client/tokens.ts';
 import { usageOf } from '../client/usage.ts';
 import { type ReplicatedServices, startReplicatedServices } from '../topologies/replicated-services.ts';
@@ -10,11 +11,15 @@ const limit = 60;
 /** Two edges and two limiters. The second edge asks the second limiter. */
 describe('limits while the limiters, or their Redis, are away', () => {
   let gateway: ReplicatedServices;
+  const linesOfEdges: string[] = [];
   beforeAll(async () => {
     gateway = await startReplicatedServices({
       replicas: { 'edge-router': 2, limiter: 2 },
       eventDelayMs: 1,
-      env: { LOG_LEVEL: 'error' },
+      env: { LOG_LEVEL: 'warn' },
+      onLine: (service, line) => {
+        if (service === 'edge-router') linesOfEdges.push(line);
+      },
     });
     // Longer than a heartbeat: from now on each of them knows of the other.
     await sleep(5_000);
@@ -70,6 +75,25 @@ describe('limits while the limiters, or their Redis, are away', () => {
       expect(admitted).toBe(limit);
     });
 
+    it('is away and comes back while callers go on asking: two limiters together admit the limit', async () => {
+      const token = await issue({ requestsPerMinute: limit });
+      const startedMs = Date.now();
+      let admitted = 0;
+      let isOver = false;
+      const asking = async () => {
+        while (!isOver) admitted += await admittedByBoth(token, 5);
+      };
+      let asked = Promise.resolve();
+      await without([gateway.redis], async () => {
+        admitted += await admittedByBoth(token, 40);
+        asked = asking();
+      });
+      isOver = true;
+      await asked;
+      expectWithinAMinute(startedMs);
+      expect(admitted).toBe(limit);
+    });
+
     it('is away: they go on from what each of them had admitted', async () => {
       const token = await issue({ requestsPerMinute: limit });
       const startedMs = Date.now();
@@ -110,6 +134,47 @@ describe('limits while the limiters, or their Redis, are away', () => {
       admitted += await admittedByBoth(token, 10);
       expectWithinAMinute(startedMs);
       expect(admitted).toBe(limit);
+    });
+
+    it('are away, and come back one after the other while callers go on asking: two edges together admit the limit', async () => {
+      const token = await issue({ requestsPerMinute: limit });
+      const startedMs = Date.now();
+      let admitted = 0;
+      let isOver = false;
+      const asking = async () => {
+        while (!isOver) admitted += await admittedByBoth(token, 5);
+      };
+      let asked = Promise.resolve();
+      const paused = limiters().map((limiter, n) => ({
+        kill: () => limiter.pause(),
+        async restart() {
+          await sleep(n * 350);
+          await limiter.resume();
+        },
+      }));
+      await without(paused, async () => {
+        admitted += await admittedByBoth(token, 40);
+        asked = asking();
+      });
+      isOver = true;
+      await asked;
+      expectWithinAMinute(startedMs);
+      expect(admitted).toBe(limit);
+    });
+
+    it('are away: each edge says so once, and counts the charges that wait', async () => {
+      const token = await issue({ tokensPerDay: 1_000_000 });
+      const { adminUrl } = gateway.replicas['edge-router'][0] ?? { adminUrl: '' };
+      const charges = () => readMetric(adminUrl, 'gateway_edge_faults_total', 'part="charge"');
+      const before = { charges: await charges(), lines: linesOfEdges.length };
+      await without(limiters(), async () => {
+        for (let n = 0; n < 5; n++) expect(await question(token)).toBe(200);
+        expect(await charges()).toBe(before.charges + 5);
+        const lines = linesOfEdges.slice(before.lines);
+        expect(lines.filter((line) => line.includes('a part behind the edge failed'))).toEqual([]);
+        const edges = gateway.replicas['edge-router'].length;
+        expect(lines.filter((line) => line.includes('the limiter does not answer'))).toHaveLength(edges);
+      });
     });
 
     it('are away: a limit that can not be divided is not exceeded either', async () => {

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { CostKind, LimitName, LimitStatusSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { CostKind, LimitName, LimitStatusSchema, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { ManualClock } from '@gateway/time';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -16,9 +16,15 @@ const today = '2026-11-20';
 
 /** A replica whose remote is away from `goAway` on; before, it answers what the test says. */
 async function setUp(place: ReplicaPlace = alone) {
+  const opened = open(place);
+  await opened.limits.start();
+  return opened;
+}
+
+function open(place: ReplicaPlace = alone) {
   const clock = new ManualClock(at);
   const state = {
-    ...{ isAway: false, place, answer: undefined as Decision | undefined, used: 0 },
+    ...{ isAway: false, place, heartbeat: Promise.resolve(), answer: undefined as Decision | undefined, used: 0 },
     handedOver: [] as OwnAdmission[],
   };
   const handedOver = vi.fn((admissions: readonly OwnAdmission[]) => void state.handedOver.push(...admissions));
@@ -33,6 +39,7 @@ async function setUp(place: ReplicaPlace = alone) {
       settle: async () => unlessAway({ usedTokens: state.used, isLoaded: true }),
       async heartbeat(_group, _id, admissions) {
         unlessAway(undefined);
+        await state.heartbeat;
         if (admissions.length > 0) handedOver(admissions);
         return state.place;
       },
@@ -49,7 +56,6 @@ async function setUp(place: ReplicaPlace = alone) {
     mayForget: false,
     isOutage: () => true,
   });
-  await limits.start();
   let requests = 0;
   const decide = (terms: Check['limits'], more: Partial<Check> = {}) => {
     requests += 1;
@@ -131,6 +137,71 @@ describe('a replica whose remote is away', () => {
     goAway();
     const asked = Array.from({ length: 70 }, () => decide({ requestsPerMinute: 60 }, { key: 'fresh' }));
     expect((await Promise.all(asked)).filter(({ refusal }) => refusal === undefined)).toHaveLength(30);
+  });
+
+  it('decides nothing alone that has just started, while its first call is under way', async () => {
+    const { limits: replica, state, decide, goAway, comeBack } = open();
+    const heartbeat = Promise.withResolvers<void>();
+    state.heartbeat = heartbeat.promise;
+    const started = replica.start();
+    await vi.advanceTimersByTimeAsync(0);
+    goAway();
+    await expect(decide(limits)).rejects.toMatchObject({ status: 'unavailable' });
+    // It names this replica alone: the remote may have forgotten the others.
+    heartbeat.resolve();
+    await started;
+    await expect(decide(limits)).rejects.toMatchObject({ status: 'unavailable' });
+    await comeBack();
+    expect((await decide(limits)).status?.degraded).not.toBe(true);
+    goAway();
+    expect((await decide(limits)).status?.degraded).toBe(true);
+  });
+
+  it('keeps to its share when it is back, until all others are, for two seconds at most', async () => {
+    const { clock, state, decide, goAway, comeBack } = await setUp({ replicas: 2, position: 0 });
+    const pass = async (ms: number) => {
+      clock.advanceMs(ms);
+      await vi.advanceTimersByTimeAsync(ms);
+    };
+    /** Whether it asks the remote for more than its share. */
+    const asksForMore = async () => {
+      const key = `key-${clock.nowMs()}`;
+      const asked = [1, 2].map(() => decide({ requestsPerMinute: 2 }, { key }));
+      return (await Promise.all(asked)).every(({ refusal }) => refusal === undefined);
+    };
+    const losesAndFinds = async (found: Partial<typeof state.place>) => {
+      goAway();
+      await decide({ requestsPerMinute: 2 });
+      await pass(1_000);
+      state.place = { replicas: 2, position: 0, ...found };
+      await comeBack();
+    };
+    // The other one was heard of before this one was back.
+    await losesAndFinds({ longestSilenceMs: 5_000 });
+    expect(await asksForMore()).toBe(false);
+    await pass(1_900);
+    expect(await asksForMore()).toBe(false);
+    await pass(100);
+    expect(await asksForMore()).toBe(true);
+    // The remote has forgotten the other one.
+    await losesAndFinds({ replicas: 1 });
+    expect(await asksForMore()).toBe(false);
+    state.place = { replicas: 2, position: 0, longestSilenceMs: 40 };
+    await pass(50);
+    expect(await asksForMore()).toBe(true);
+  });
+
+  it('gives a slot of its share back that the remote refused', async () => {
+    const { state, decide, goAway, comeBack } = await setUp({ replicas: 2, position: 0 });
+    goAway();
+    await decide({ requestsPerMinute: 4 });
+    await comeBack();
+    const refusal = create(RefusalSchema, { limit: LimitName.REQUESTS_PER_MINUTE });
+    state.answer = { ...admitted(0, 100n), refusal };
+    for (let n = 0; n < 3; n++) expect((await decide({ requestsPerMinute: 4 })).refusal).toBeDefined();
+    state.answer = admitted(1, 100n);
+    expect((await decide({ requestsPerMinute: 4 })).refusal).toBeUndefined();
+    expect((await decide({ requestsPerMinute: 4 })).status?.degraded).toBe(true);
   });
 
   it('says to come again in a minute when nothing falls to it', async () => {

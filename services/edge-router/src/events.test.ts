@@ -23,6 +23,32 @@ function linesOf(request: LoggedRequest, level: 'info' | 'debug') {
 
 const limited = { status: 429, errorCode: 'rate_limit_exceeded' } as const;
 
+describe('the log of an outage', () => {
+  it('has one line a minute about each part that fails, however many requests meet it', async () => {
+    const lines: object[] = [];
+    const ignore = () => undefined;
+    const warn = (fields: object) => lines.push(fields);
+    const logger: EventLog = { isLevelEnabled: () => true, debug: ignore, info: ignore, warn, error: ignore };
+    const metrics = new Metrics();
+    const events = createEvents({ logger, metrics });
+    for (let n = 0; n < 50; n++) {
+      events.faulted('charge', new Error('away'), `charge-${n}`);
+      events.faulted('identity', new Error('away'));
+      events.reportGivenUp(new Error('away'), `report-${n}`);
+      events.chargeKept();
+    }
+    expect(lines).toMatchObject([
+      { part: 'charge', request_id: 'charge-0' },
+      { part: 'identity' },
+      { request_id: 'report-0' },
+    ]);
+    const shown = await metrics.registry.metrics();
+    expect(shown).toContain('gateway_edge_faults_total{part="charge"} 100');
+    expect(shown).toContain('gateway_edge_faults_total{part="identity"} 50');
+    expect(shown).toContain('gateway_edge_attempt_reports_given_up_total 50');
+  });
+});
+
 describe('the log', () => {
   it.each([
     ['that moved', new LoggedRequest('r').read().lease('a').fail(AttemptResult.RATE_LIMITED).lease('b').answer().end()],
