@@ -1,8 +1,9 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
-import { availableParallelism, freemem } from 'node:os';
+import { freemem } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { openRoom } from './libs/testkit/src/room/open-room.ts';
 
 /** Starts real Redis, NATS and Postgres once for a project's tests, or uses the ones that are named by URL. */
 const globalSetup = ['libs/testkit/src/global-setup.ts'];
@@ -17,11 +18,13 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 const inMemory = process.env.TMPDIR === undefined ? folderInMemory() : undefined;
 if (inMemory !== undefined) process.env.TMPDIR = inMemory;
 
+const { workers, ...patience } = await openRoom();
+
 const besideEachOther = {
   // What files import is loaded once per worker: that is half of the processor time of unit tests, a quarter of that with stores.
   isolate: false,
-  // Many wait for servers, gateways and pages more than they work. Still more at a time would starve each other.
-  maxWorkers: availableParallelism() + 3,
+  maxWorkers: workers,
+  ...patience,
 };
 
 /** What takes long starts before what is short, so that nothing long is left for the end. A clone that is new has no durations to go by. */
@@ -111,7 +114,6 @@ export default defineConfig({
             'services/*/src/**/*.test.ts',
             'services/admin/console/src/**/*.test.{ts,tsx}',
           ],
-          testTimeout: 30_000,
           ...besideEachOther,
         },
       },
@@ -120,18 +122,13 @@ export default defineConfig({
           name: 'store',
           include: ['libs/*/test/**/*.test.ts', 'services/*/test/**/*.test.ts'],
           globalSetup,
-          testTimeout: 60_000,
-          hookTimeout: 180_000,
           ...besideEachOther,
         },
       },
       {
-        // Some of them read every file of the tree, which takes its time on a busy machine; kubectl may have to be downloaded.
         test: {
           name: 'structure',
           include: ['test-e2e/structure/*.test.ts', 'deploy/scripts/**/*.test.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 240_000,
           ...besideEachOther,
         },
       },
@@ -141,9 +138,6 @@ export default defineConfig({
           name: 'browser',
           include: ['test-e2e/browser/*.test.ts'],
           globalSetup: [builtPrograms],
-          testTimeout: 30_000,
-          // A browser may have to be downloaded.
-          hookTimeout: 240_000,
           ...besideEachOther,
         },
       },
@@ -152,9 +146,6 @@ export default defineConfig({
           name: 'e2e',
           include: ['test-e2e/suite/**/*.test.ts', 'test-e2e/faults/**/*.test.ts'],
           globalSetup: [...globalSetup, builtPrograms],
-          // Each file runs a whole gateway on ports of its own.
-          testTimeout: 60_000,
-          hookTimeout: 240_000,
           ...besideEachOther,
         },
       },

@@ -1,4 +1,7 @@
 import { defineConfig } from 'vitest/config';
+import { openRoom } from './libs/testkit/src/room/open-room.ts';
+
+const { hookTimeout, expect } = await openRoom();
 
 /** `npm run test:faults`: the tests of faults and the costly properties in their long form, minutes instead of seconds. */
 export default defineConfig({
@@ -22,7 +25,8 @@ export default defineConfig({
     env: { FAULTS: 'long' },
     fileParallelism: false,
     testTimeout: 20 * 60_000,
-    hookTimeout: 240_000,
+    hookTimeout,
+    expect,
     reporters: ['verbose'],
   },
 });

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '@gateway/testkit';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { allAlerts } from './observability/alerts/all-alerts.ts';
 
 it('scrapes the gateway with all rules loaded, says who answers, and ends with Ctrl-C', async () => {
@@ -13,7 +13,7 @@ it('scrapes the gateway with all rules loaded, says who answers, and ends with C
   const [port, nobody] = [await freePort(), await freePort()];
   const observe = run(['--port', `${port}`, '--targets', `gateway=${gateway},limiter=127.0.0.1:${nobody}`]);
 
-  await vi.waitUntil(() => observe.output().includes('limiter at'), { timeout: 45_000, interval: 200 });
+  await expect.poll(observe.output, { interval: 200 }).toContain('limiter at');
   expect(observe.output()).toContain(`http://127.0.0.1:${port}`);
   expect(observe.output()).toMatch(/gateway at 127\.0\.0\.1:\d+ is up\n/);
   expect(observe.output()).toMatch(/limiter at 127\.0\.0\.1:\d+ is down: .*refused.*ADMIN_PORT/);

@@ -37,7 +37,7 @@ export function accountListBehaviour(gateway: () => Topology): void {
         { name: 'a', state: 'cooling', cooldowns: [{ model: '', until: expect.any(String), reason: 'rate_limited' }] },
       ]);
       const cooldowns = async () => (await gateway().operator.accountsOf(pool))[0]?.cooldowns;
-      await expect.poll(cooldowns, { timeout: 20_000, interval: 200 }).toEqual([]);
+      await expect.poll(cooldowns, { interval: 200 }).toEqual([]);
       expect(await listed()).toMatchObject([{ name: 'a', state: 'available', cooldowns: [] }]);
     });
   });

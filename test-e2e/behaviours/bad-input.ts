@@ -1,4 +1,5 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { roomMs } from '@gateway/testkit/room';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { chat, readAnswer } from '../client/chat.ts';
 import { messagesBody, relay, responsesBody } from '../client/relay.ts';
@@ -14,7 +15,7 @@ export function badInputBehaviour(gateway: () => Topology): void {
     });
 
     const send = async (path: string, init: RequestInit) =>
-      readAnswer(await fetch(`${gateway().baseUrl}${path}`, { signal: AbortSignal.timeout(20_000), ...init }));
+      readAnswer(await fetch(`${gateway().baseUrl}${path}`, { signal: AbortSignal.timeout(roomMs(20_000)), ...init }));
     const post = (body: string | Buffer<ArrayBuffer>, headers: Record<string, string> = {}) =>
       send('/v1/chat/completions', {
         method: 'POST',

@@ -4,6 +4,7 @@ import { connect as connectPlain } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { connect } from 'node:tls';
 import { serviceNames } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it } from 'vitest';
 import type { ServicesTopology } from '../topologies/services.ts';
 
@@ -68,7 +69,7 @@ async function answerTo(socket: ReturnType<typeof connectPlain>): Promise<string
     'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n',
     'latin1',
   );
-  if (!socket.closed) await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
+  if (!socket.closed) await once(socket, 'close', { signal: AbortSignal.timeout(roomMs(10_000)) });
   return answer;
 }
 

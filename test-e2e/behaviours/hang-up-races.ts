@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it } from 'vitest';
 import { messagesBody, relayHeaders, responsesBody } from '../client/relay.ts';
 import { issueToken } from '../client/tokens.ts';
@@ -28,8 +29,8 @@ const cases = [
 
 const dayBudget = 10_000_000;
 const requests = 40;
-/** An answer is whole after about so long, on a machine with nothing else to do. */
-const answerMs = 12;
+/** An answer is whole after about so long. */
+const answerMs = roomMs(12);
 
 /** Clients that leave at whatever time: what a provider was asked is recorded once, and what it was not is not. */
 export function hangUpRacesBehaviour(gateway: () => Topology): void {
@@ -52,7 +53,7 @@ export function hangUpRacesBehaviour(gateway: () => Topology): void {
     /** The usage once it has not changed for a while. */
     const settledUsage = async (token: string): Promise<UsageObject> => {
       for (let before = await usageOf(gateway(), token); ; ) {
-        await sleep(1_000);
+        await sleep(roomMs(1_000));
         const now = await usageOf(gateway(), token);
         if (now.today.requests === before.today.requests && now.today.totalTokens === before.today.totalTokens)
           return now;
@@ -68,10 +69,10 @@ export function hangUpRacesBehaviour(gateway: () => Topology): void {
       const marker = `silent-${crypto.randomUUID()}`;
       gateway().simulator.faults.add({ times: 1, fault: { kind: 'delay', beforeHeadersMs: 60_000 } });
       const { controller, over } = ask(token.text, `${marker} ${'word '.repeat(400)}`, stream);
-      await expect.poll(() => recordsOf(marker)[0]?.faults, { timeout: 5_000, interval: 20 }).toEqual(['delay']);
+      await expect.poll(() => recordsOf(marker)[0]?.faults, { interval: 20 }).toEqual(['delay']);
       controller.abort();
       await over;
-      await expect.poll(() => recordsOf(marker)[0]?.outcome, { timeout: 5_000, interval: 20 }).toBe('cancelled');
+      await expect.poll(() => recordsOf(marker)[0]?.outcome, { interval: 20 }).toBe('cancelled');
       const { today, limits } = await settledUsage(token.text);
       expect(today).toMatchObject({ requests: 1, outputTokens: 0 });
       // Two thousand characters, at about four for each token.
@@ -112,9 +113,7 @@ export function hangUpRacesBehaviour(gateway: () => Topology): void {
         controller.abort();
         await over;
       }
-      await expect
-        .poll(() => recordsOf(marker).filter(({ outcome }) => outcome === 'running'), { timeout: 5_000 })
-        .toEqual([]);
+      await expect.poll(() => recordsOf(marker).filter(({ outcome }) => outcome === 'running')).toEqual([]);
       const { today, limits } = await settledUsage(token.text);
       // A provider need not have seen a request that was cut off as it was sent.
       expect(today.requests).toBeGreaterThanOrEqual(recordsOf(marker).length);

@@ -24,22 +24,20 @@ export function killedProcessesBehaviour(gateway: () => ServicesTopology): void 
       'usage-query',
       'edge-router',
     ] as const)('%s: the gateway is whole again', async (name) => {
-      await expect.poll(() => answers('gateway/claude'), { timeout: 20_000 }).toBe(200);
+      await expect.poll(() => answers('gateway/claude')).toBe(200);
       const before = (await usageOf(gateway(), token.text)).today.requests;
       const service = gateway().services[name];
       await service.kill();
       if (name !== 'edge-router') expect([200, 500, 503]).toContain(await answers('gateway/claude'));
       await service.restart();
-      await expect.poll(() => answers('gateway/claude'), { timeout: 20_000 }).toBe(200);
-      await expect.poll(() => answers('gateway/sterk'), { timeout: 20_000 }).toBe(200);
+      await expect.poll(() => answers('gateway/claude')).toBe(200);
+      await expect.poll(() => answers('gateway/sterk')).toBe(200);
       await expect
-        .poll(
-          async () =>
-            usageOf(gateway(), token.text).then(
-              ({ today }) => today.requests,
-              () => 0,
-            ),
-          { timeout: 20_000 },
+        .poll(async () =>
+          usageOf(gateway(), token.text).then(
+            ({ today }) => today.requests,
+            () => 0,
+          ),
         )
         .toBeGreaterThanOrEqual(before + 2);
     });
@@ -77,7 +75,7 @@ export function killedProcessesBehaviour(gateway: () => ServicesTopology): void 
       for (let n = 0; n < 5; n++)
         expect((await chat(gateway(), fresh.text, { model: 'gateway/claude' })).status).toBe(200);
       await ingest.restart();
-      await expect.poll(async () => (await usageOf(gateway(), fresh.text)).today.requests, { timeout: 40_000 }).toBe(5);
+      await expect.poll(async () => (await usageOf(gateway(), fresh.text)).today.requests).toBe(5);
     });
 
     it('edge-router: a stream that was cut is recorded by the next edge, as an estimate', async () => {
@@ -105,13 +103,11 @@ export function killedProcessesBehaviour(gateway: () => ServicesTopology): void 
       simulator.faults.clear();
       await edge.restart();
       await expect
-        .poll(
-          async () =>
-            usageOf(gateway(), fresh.text).then(
-              ({ today }) => today.requests,
-              () => -1,
-            ),
-          { timeout: 40_000 },
+        .poll(async () =>
+          usageOf(gateway(), fresh.text).then(
+            ({ today }) => today.requests,
+            () => -1,
+          ),
         )
         .toBe(1);
       expect((await usageOf(gateway(), fresh.text)).today.inputTokens).toBeGreaterThan(0);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { RecordedRequest } from '@gateway/simulator';
+import { roomMs } from '@gateway/testkit/room';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { messagesBody, relayHeaders, responsesBody } from '../client/relay.ts';
@@ -10,7 +11,7 @@ import type { Topology } from '../topologies/topology.ts';
 
 const mebibyte = 1024 * 1024;
 const dailyTokens = 1_000_000_000;
-const timeout = 120_000;
+const timeout = roomMs(120_000);
 
 /** Answers of many mebibytes: put together for chat clients up to `ANSWER_BUFFER_MAX_MIB` (32), relayed without such a bound. */
 export function largeAnswersBehaviour(gateway: () => Topology): void {

@@ -65,7 +65,7 @@ export function metricSeriesBehaviour<T extends TrafficTarget>(
       expect(texts).toContain('other');
       const asked = observed().gateway.simulator.requests({ account: 'unlisted-a', path: '/v1/messages' });
       expect(asked.length).toBeGreaterThan(1);
-    }, 120_000);
+    });
   });
 }
 

@@ -25,11 +25,10 @@ export function modelListRefreshBehaviour(name: string, start: () => Promise<Con
       };
       const known = gateway.simulator.models.get().messages;
       const offer = (model: string) => gateway.simulator.models.set({ messages: [...known, model] });
-      const patience = { timeout: 20_000, interval: 100 };
-      await expect.poll(listed, patience).toContain('claude-sonnet-5');
+      await expect.poll(listed).toContain('claude-sonnet-5');
 
       offer('claude-first');
-      await expect.poll(listed, patience).toContain('claude-first');
+      await expect.poll(listed).toContain('claude-first');
       await stays(expect, listed, 3.5 * suiteModelListRefreshSeconds);
 
       const setTo = async (seconds: number) => {
@@ -46,7 +45,7 @@ export function modelListRefreshBehaviour(name: string, start: () => Promise<Con
       expect(await listed()).not.toContain('claude-second');
       await setTo(1);
       await stays(expect, listed, 5);
-      await expect.poll(listed, patience).toContain('claude-second');
+      await expect.poll(listed).toContain('claude-second');
     });
   });
 }

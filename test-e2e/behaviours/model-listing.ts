@@ -1,5 +1,5 @@
 import { defaultModels, type FormatName } from '@gateway/simulator';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chat } from '../client/chat.ts';
 import { type ListedModel, listModels } from '../client/model-list.ts';
 import { messagesBody, relay, responsesBody } from '../client/relay.ts';
@@ -20,14 +20,9 @@ export function modelListingBehaviour(gateway: () => Topology): void {
     let outOfSight: readonly string[] = [];
     beforeAll(async () => {
       token = (await issueToken(gateway(), { kind: 'personal' })).text;
-      const usual = await vi.waitFor(
-        async () => {
-          const models = await list();
-          expect(models.map(({ id }) => id)).toEqual(expect.arrayContaining([...responsesModels, ...messagesModels]));
-          return models;
-        },
-        { timeout: 30_000, interval: 200 },
-      );
+      const all = expect.arrayContaining([...responsesModels, ...messagesModels]);
+      await expect.poll(async () => (await list()).map(({ id }) => id), { interval: 200 }).toEqual(all);
+      const usual = await list();
       classes = idsOf(usual, 'gateway');
       outOfSight = idsOf(usual, 'provider_a').filter((id) => !responsesModels.includes(id));
     });
@@ -44,10 +39,7 @@ export function modelListingBehaviour(gateway: () => Topology): void {
         ...outOfSight,
         ...(unreachable.includes('messages') ? [] : messages),
       ];
-      await vi.waitFor(async () => expect((await list()).map(({ id }) => id)).toEqual(shown), {
-        timeout: 30_000,
-        interval: 200,
-      });
+      await expect.poll(async () => (await list()).map(({ id }) => id), { interval: 200 }).toEqual(shown);
     };
 
     it('has the classes, then the Responses models, then the Messages models, each with its owner', async () => {

@@ -26,9 +26,7 @@ export function modelsBehaviour(gateway: () => Topology): void {
         return (await response.json()) as ModelList;
       };
       // Adapters report what their pools offer soon after they start.
-      await expect
-        .poll(async () => (await list()).data.map(({ owned_by }) => owned_by), { timeout: 20_000 })
-        .toContain('provider_b');
+      await expect.poll(async () => (await list()).data.map(({ owned_by }) => owned_by)).toContain('provider_b');
       const { object, data } = await list();
       expect(object).toBe('list');
       const owners = data.map(({ owned_by }) => owned_by);

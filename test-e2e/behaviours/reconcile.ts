@@ -30,7 +30,7 @@ export function reconcileServicesBehaviour(gateway: () => ServicesTopology): voi
     it('finds sums and counters that differ, and mends them', async () => {
       const token = await issueToken(gateway(), { requestsPerMinute: 1_000, tokensPerDay: 1_000_000 });
       await chat(gateway(), token.text, { model: 'gateway/claude' });
-      await expect.poll(async () => (await usageOf(gateway(), token.text)).today.requests, { timeout: 20_000 }).toBe(1);
+      await expect.poll(async () => (await usageOf(gateway(), token.text)).today.requests).toBe(1);
       const client = new Client({ connectionString: gateway().backends.postgresUrl });
       await client.connect();
       try {

@@ -89,7 +89,7 @@ export function requestIdsBehaviour(gateway: () => Topology): void {
     /** What `gatewayctl request` prints, once the request is logged. */
     const shownRequest = async (requestId: string, ...flags: string[]) => {
       const logged = async () => (await gateway().operator.requestsOf(tokenId)).map((each) => each.requestId);
-      await expect.poll(logged, { timeout: 10_000 }).toContain(requestId);
+      await expect.poll(logged).toContain(requestId);
       return gatewayctl(['request', requestId, ...flags], commandLineSettings(gateway()));
     };
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReceivedSpan } from '@gateway/telemetry/testing';
+import { roomMs } from '@gateway/testkit/room';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type ChatAnswer, chat } from '../client/chat.ts';
 import { relay, responsesBody } from '../client/relay.ts';
@@ -37,9 +38,9 @@ export function requestSpansBehaviour<T extends TrafficTarget>(
       const isOfIt = ({ traceId, links }: ReceivedSpan) =>
         traceId === client.traceId || links.some((link) => link.traceId === client.traceId);
       const last = areServices ? /^process / : /^POST /;
-      await receiver.until((spans) => spans.some((span) => isOfIt(span) && last.test(span.name)), 15_000);
+      await receiver.until((spans) => spans.some((span) => isOfIt(span) && last.test(span.name)));
       // Each process sends its spans by itself.
-      await sleep(500);
+      await sleep(roomMs(500));
       tree = new SpanTree(receiver.spans, client.traceId);
     });
 
@@ -174,7 +175,7 @@ export function requestSpansBehaviour<T extends TrafficTarget>(
       });
       expect(status).toBe(200);
       const lines = () => linesOf(logs(gateway)).filter(({ trace_id }) => trace_id === traceId);
-      await expect.poll(lines, { timeout: 5_000 }).not.toEqual([]);
+      await expect.poll(lines).not.toEqual([]);
       for (const line of lines()) {
         expect(line).toMatchObject({
           request_id: headers.get('x-request-id'),
@@ -193,7 +194,7 @@ export function requestSpansBehaviour<T extends TrafficTarget>(
       await receiver.until((spans) =>
         spans.some(({ traceId, kind }) => traceId === sampled.traceId && kind === 'server'),
       );
-      await sleep(500);
+      await sleep(roomMs(500));
       expect(new SpanTree(receiver.spans, unsampled.traceId).text).toBe('');
     });
   });

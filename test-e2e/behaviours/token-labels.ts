@@ -1,6 +1,7 @@
 import { Code } from '@connectrpc/connect';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it } from 'vitest';
 import { adminClient } from '../client/operator.ts';
 import { usageOf } from '../client/usage.ts';
@@ -10,7 +11,10 @@ import type { Topology } from '../topologies/topology.ts';
 export function tokenLabelsBehaviour(gateway: () => Topology): void {
   describe('a token label', () => {
     const issue = (label: string) =>
-      adminClient(TokenService, gateway()).issueToken({ kind: TokenKind.SERVICE, label }, { timeoutMs: 10_000 });
+      adminClient(TokenService, gateway()).issueToken(
+        { kind: TokenKind.SERVICE, label },
+        { timeoutMs: roomMs(10_000) },
+      );
 
     it('of 100 characters, whatever their size, is what its holder sees, without the spaces around it', async () => {
       const label = '🦊'.repeat(100);

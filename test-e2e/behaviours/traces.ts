@@ -34,7 +34,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
       });
     const untilAllAreBack = () =>
       expect
-        .poll(() => gateway().operator.accountsOf('traced'), { timeout: 30_000, interval: 200 })
+        .poll(() => gateway().operator.accountsOf('traced'), { interval: 200 })
         .toMatchObject([{ cooldowns: [] }, { cooldowns: [] }]);
     const poolStatus = () => gatewayctl(['pool', 'status', 'traced'], commandLineSettings(gateway()));
     const request = (...args: string[]) => gatewayctl(['request', ...args], commandLineSettings(gateway()));

@@ -56,7 +56,7 @@ export async function visit(browser: Browser, baseUrl: string, { theme, width }:
 export async function goTo(page: Page, path: string): Promise<void> {
   await page.goto(path);
   await page.locator('h1').waitFor();
-  await expect.poll(() => page.getByText('Loading').count(), { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => page.getByText('Loading').count()).toBe(0);
 }
 
 const axeSource = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

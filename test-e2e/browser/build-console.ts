@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { roomMs } from '@gateway/testkit/room';
 
 const root = join(import.meta.dirname, '../../services/admin/console');
 
@@ -12,6 +13,6 @@ export async function buildConsole(config: 'vite.config.ts' | 'dev/vite.config.t
   await promisify(execFile)(process.execPath, [join(vite, 'bin/vite.js'), ...parameters], {
     cwd: root,
     env: { ...process.env, NODE_ENV: 'production' },
-    timeout: 120_000,
+    timeout: roomMs(120_000),
   });
 }

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { roomMs } from '@gateway/testkit/room';
 import { type StaticSite, serveFolder } from './static-site.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -36,7 +37,7 @@ async function build(folder: string): Promise<void> {
     {
       cwd: root,
       env: { ...process.env, NODE_ENV: 'production', DOCS_BASE: base },
-      timeout: 180_000,
+      timeout: roomMs(180_000),
     },
   );
 }

@@ -53,7 +53,7 @@ const ask = (session: string = crypto.randomUUID(), text = token.text) =>
 /** Requests are in the log a moment after they have ended. */
 const isLogged = (requestId: string) =>
   expect
-    .poll(() => adminClient(RequestService, gateway).getRequest({ requestId }), { timeout: 10_000 })
+    .poll(() => adminClient(RequestService, gateway).getRequest({ requestId }))
     .toMatchObject({ request: { request: { requestId } } });
 
 /** A request whose first account was limited, and served by the other one. Gives its id, and the limited account. */
@@ -79,7 +79,7 @@ describe('the console on a gateway under traffic and faults', () => {
       await isThere(page, 'Live');
       const requests = page.locator('section', { has: page.getByRole('heading', { name: 'Requests' }) });
       const perSecond = requests.locator('.figure').first();
-      await expect.poll(() => perSecond.textContent(), { timeout: 20_000 }).toMatch(/^([1-9]\d?|\d\.\d*[1-9]\d*)$/);
+      await expect.poll(() => perSecond.textContent()).toMatch(/^([1-9]\d?|\d\.\d*[1-9]\d*)$/);
     }).finally(() => clearInterval(traffic));
     await Promise.all(asked);
   });

@@ -53,7 +53,7 @@ it('an operator signs in at a real provider of OpenID Connect, with the role of 
   } finally {
     await browser.close();
   }
-}, 120_000);
+});
 
 /** What a person does on the provider's pages, as many as it shows: a name and a password, and yes to what it asks. */
 async function answerProvider(page: Page, issuer: string, name: string): Promise<void> {

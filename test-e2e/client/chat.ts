@@ -1,3 +1,4 @@
+import { roomMs } from '@gateway/testkit/room';
 import type { Topology } from '../topologies/topology.ts';
 
 export interface ChatAnswer {
@@ -19,7 +20,7 @@ export async function chat(
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...options.headers },
     body: JSON.stringify({ messages: [{ role: 'user', content: 'Hello there' }], ...body }),
-    signal: options.signal ?? AbortSignal.timeout(30_000),
+    signal: options.signal ?? AbortSignal.timeout(roomMs(30_000)),
   });
   return readAnswer(response);
 }

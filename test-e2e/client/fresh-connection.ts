@@ -1,4 +1,5 @@
 import { type IncomingMessage, request } from 'node:http';
+import { roomMs } from '@gateway/testkit/room';
 import type { Topology } from '../topologies/topology.ts';
 
 type Gateway = Pick<Topology, 'baseUrl'>;
@@ -38,7 +39,7 @@ function askAfresh({ baseUrl }: Gateway, method: string, path: string, token: st
       agent: false,
       method,
       headers: { authorization: `Bearer ${token}`, ...(body === '' ? {} : { 'content-type': 'application/json' }) },
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(roomMs(60_000)),
     });
     asked.on('error', () => resolve({ status: 0, text: '', brokeOff: true }));
     asked.on('response', (response) => void readAll(response, began.resolve).then(resolve));

@@ -1,5 +1,6 @@
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { openChannel } from '@gateway/rpc/grpc';
+import { roomMs } from '@gateway/testkit/room';
 
 /** What the limiter's counter of a token's day stands at. */
 export interface DayCounter {
@@ -19,7 +20,7 @@ export interface ReconciledCounter {
 export async function dayCounterOf(limiterUrl: string, tokenId: string, tokensPerDay: number): Promise<DayCounter> {
   using limiter = openChannel(limiterUrl);
   const request = { key: `token:${tokenId}`, limits: { tokensPerDay: BigInt(tokensPerDay) } };
-  const { status } = await limiter.client(LimiterService).peek(request, { timeoutMs: 10_000 });
+  const { status } = await limiter.client(LimiterService).peek(request, { timeoutMs: roomMs(10_000) });
   if (status?.tokens === undefined) throw new Error('Peek answered without a status');
   return { localDay: status.localDay, usedTokens: tokensPerDay - Number(status.tokens.remaining) };
 }
@@ -32,7 +33,7 @@ export async function reconcileDayCounter(
 ): Promise<ReconciledCounter> {
   using limiter = openChannel(limiterUrl);
   const request = { key: `token:${tokenId}`, localDay };
-  const found = await limiter.client(LimiterOperatorService).reconcileDay(request, { timeoutMs: 10_000 });
+  const found = await limiter.client(LimiterOperatorService).reconcileDay(request, { timeoutMs: roomMs(10_000) });
   return {
     usedTokensBefore: found.usedTokensBefore === undefined ? undefined : Number(found.usedTokensBefore),
     usedTokensAfter: Number(found.usedTokensAfter),

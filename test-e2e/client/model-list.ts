@@ -1,3 +1,4 @@
+import { roomMs } from '@gateway/testkit/room';
 import type { Topology } from '../topologies/topology.ts';
 
 export interface ListedModel {
@@ -12,7 +13,7 @@ export interface ListedModel {
 export async function listModels({ baseUrl }: Topology, token: string): Promise<readonly ListedModel[]> {
   const response = await fetch(`${baseUrl}/v1/models`, {
     headers: { authorization: `Bearer ${token}` },
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(roomMs(10_000)),
   });
   if (response.status !== 200) throw new Error(`models answered ${response.status}: ${await response.text()}`);
   return ((await response.json()) as { readonly data: readonly ListedModel[] }).data;

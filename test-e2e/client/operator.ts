@@ -21,6 +21,7 @@ import { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_servi
 import { RpcError } from '@gateway/rpc';
 import { type Channel, openChannel, Tls } from '@gateway/rpc/grpc';
 import type { ServiceName } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { trustedAuthority } from '../topologies/certificates.ts';
 
 /** What tests do as operators do. */
@@ -124,7 +125,7 @@ export function operatorByServices(
 
 /** A service that has just been started may not be connected to yet. */
 async function onceReachable<T>(call: () => Promise<T>): Promise<T> {
-  for (const giveUpAtMs = Date.now() + 10_000; ; await sleep(50)) {
+  for (const giveUpAtMs = Date.now() + roomMs(10_000); ; await sleep(50)) {
     try {
       return await call();
     } catch (thrown) {
@@ -133,8 +134,8 @@ async function onceReachable<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-const options = () => ({ signal: AbortSignal.timeout(10_000) });
-const deadline = { timeoutMs: 10_000 };
+const options = () => ({ signal: AbortSignal.timeout(roomMs(10_000)) });
+const deadline = { timeoutMs: roomMs(10_000) };
 
 /** The admin API has the fields of identity under the same names, in messages of its own. */
 function shared<T extends { readonly $typeName?: string }>({ $typeName: _, ...fields }: T): Omit<T, '$typeName'> {

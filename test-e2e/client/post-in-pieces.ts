@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
+import { roomMs } from '@gateway/testkit/room';
 
 export interface Pieces {
   readonly url: string;
@@ -18,7 +19,7 @@ export async function postInPieces({ url, headers, pieces, framing }: Pieces): P
     method: 'POST',
     agent: false,
     headers: framing === 'chunked' ? { ...headers } : { ...headers, 'content-length': length },
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(roomMs(30_000)),
   });
   const answer = new Promise<{ status: number; text: string }>((resolve, reject) => {
     sending.once('error', reject);

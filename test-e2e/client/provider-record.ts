@@ -1,4 +1,5 @@
 import type { RecordedRequest, Simulator } from '@gateway/simulator';
+import { roomMs } from '@gateway/testkit/room';
 
 /** The newest request that an account got on a path. Throws when there is none. */
 export function lastRequestTo(simulator: Simulator, account: string, path: string): RecordedRequest {
@@ -20,7 +21,7 @@ export async function askAgain(
     method: 'POST',
     headers: { ...Object.fromEntries(kept), 'content-type': 'application/json', authorization: `Bearer ${account}` },
     body: Uint8Array.from(body),
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(roomMs(30_000)),
   });
   return { status: response.status, text: await response.text() };
 }

@@ -1,3 +1,4 @@
+import { roomMs } from '@gateway/testkit/room';
 import type { Topology } from '../topologies/topology.ts';
 import { type ChatAnswer, readAnswer } from './chat.ts';
 
@@ -18,7 +19,7 @@ export async function relay(
     method: 'POST',
     headers: { ...relayHeaders(token, request.path), ...request.headers },
     body: bodyOf(request.body),
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(roomMs(30_000)),
   });
   return readAnswer(response);
 }

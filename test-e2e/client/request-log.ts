@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toJson } from '@bufbuild/protobuf';
 import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { roomMs } from '@gateway/testkit/room';
 import type { Topology } from '../topologies/topology.ts';
 
 /** An entry of the request log as JSON has it, as far as tests look at it: members without a value are absent. */
@@ -35,7 +36,7 @@ export async function loggedRequestsOf(
   tokenId: string,
   atLeast = 1,
 ): Promise<readonly LoggedRequestJson[]> {
-  for (const giveUpAtMs = Date.now() + 10_000; ; await sleep(50)) {
+  for (const giveUpAtMs = Date.now() + roomMs(10_000); ; await sleep(50)) {
     const requests = (await operator.requestsOf(tokenId)).map((each) => toJson(RequestLoggedSchema, each));
     if (requests.length >= atLeast || Date.now() > giveUpAtMs) return requests as unknown as LoggedRequestJson[];
   }

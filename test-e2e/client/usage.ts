@@ -1,3 +1,4 @@
+import { roomMs } from '@gateway/testkit/room';
 import type { Topology } from '../topologies/topology.ts';
 
 export interface UsageTotals {
@@ -32,7 +33,7 @@ export interface UsageObject {
 export async function usageOf({ baseUrl }: Pick<Topology, 'baseUrl'>, token: string): Promise<UsageObject> {
   const response = await fetch(`${baseUrl}/v1/usage`, {
     headers: { authorization: `Bearer ${token}` },
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(roomMs(10_000)),
   });
   if (response.status !== 200) throw new Error(`usage answered ${response.status}: ${await response.text()}`);
   return (await response.json()) as UsageObject;

@@ -1,3 +1,4 @@
+import { roomMs } from '@gateway/testkit/room';
 import type { Topology } from '../topologies/topology.ts';
 import type { CaseRequest } from './contract-case.ts';
 
@@ -9,7 +10,7 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-const deadlineMs = 30_000;
+const deadlineMs = roomMs(30_000);
 
 /** Sends a request and reads its answer to the end. */
 export async function send({ baseUrl }: Topology, request: CaseRequest, leaving?: AbortSignal): Promise<RawAnswer> {

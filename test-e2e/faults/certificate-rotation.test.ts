@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serviceNames } from '@gateway/testkit';
 import { CertificateAuthority } from '@gateway/testkit/certificates';
+import { roomMs } from '@gateway/testkit/room';
 import { expect, it } from 'vitest';
 import { chat } from '../client/chat.ts';
 import { issueToken } from '../client/tokens.ts';
@@ -12,7 +13,7 @@ import { startServicesTopology } from '../topologies/services.ts';
 const isLong = process.env.FAULTS === 'long';
 const streams = isLong ? 300 : 60;
 /** Files are read every ten seconds. */
-const untilReadMs = 11_000;
+const untilReadMs = 10_000 + roomMs(1_000);
 const holders = [...serviceNames, 'prometheus'];
 
 /** A certificate for each holder, in files as `start:services --tls` reads them. They all trust `trusted`. */
@@ -45,12 +46,12 @@ it(`a new authority and new certificates cut none of ${streams} streams, and fai
     ...(isLong ? [() => trust(folder, [next])] : []),
   ];
   // As long as the rotation, and some seconds more.
-  const [betweenEventsMs, words] = [250, (steps.length * untilReadMs + 6_000) / 250];
+  const [betweenEventsMs, words] = [250, (steps.length * untilReadMs + roomMs(6_000)) / 250];
   for (const account of ['messages-a', 'messages-b']) {
     gateway.simulator.faults.add({ account, fault: { kind: 'delay', betweenEventsMs } });
   }
   const body = { model: 'gateway/claude', stream: true, messages: [{ role: 'user', content: `#long ${words}` }] };
-  const signal = AbortSignal.timeout(150_000);
+  const signal = AbortSignal.timeout(roomMs(240_000));
   let ended = 0;
   const answers = Array.from({ length: streams }, async () => {
     const answer = await chat(gateway, token.text, body, { signal });
@@ -91,4 +92,4 @@ it(`a new authority and new certificates cut none of ${streams} streams, and fai
     .split('\n')
     .filter((line) => /can not be read again|was refused/.test(line));
   expect(problems).toEqual([]);
-}, 180_000);
+});

@@ -1,5 +1,6 @@
 import { Agent, type IncomingMessage, request as startRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { roomMs } from '@gateway/testkit/room';
 
 /** An answer as a client saw it. */
 export interface Answer {
@@ -58,7 +59,7 @@ export async function ask(url: string, token: string, agent?: Agent): Promise<An
 function post(url: string, token: string, agent: Agent | undefined) {
   return new Promise<{ readonly response: IncomingMessage; readonly text: string }>((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const request = startRequest(url, { method: 'POST', headers, agent, timeout: 20_000 }, (response) => {
+    const request = startRequest(url, { method: 'POST', headers, agent, timeout: roomMs(20_000) }, (response) => {
       let text = '';
       response
         .setEncoding('utf8')

@@ -4,6 +4,7 @@ import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js'
 import type { Client } from '@gateway/rpc';
 import { openChannel } from '@gateway/rpc/grpc';
 import { freePorts, programOf } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { type RunningCommand, startCommand, untilReady } from '../topologies/gateway-process.ts';
 
 const windowMs = 60_000;
@@ -73,7 +74,7 @@ async function ask(client: Client<typeof LimiterService>, { key, limit }: Limite
   const sentMs = Date.now();
   try {
     const limits = { requestsPerMinute: limit };
-    const { refusal, status } = await client.admit({ key, requestId, limits }, { timeoutMs: 10_000 });
+    const { refusal, status } = await client.admit({ key, requestId, limits }, { timeoutMs: roomMs(10_000) });
     const outcome = refusal === undefined ? 'admitted' : 'refused';
     return { key, requestId, sentMs, answeredMs: Date.now(), outcome, isDegraded: status?.degraded ?? false };
   } catch {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RedisGroup, startRedisCluster, startRedisSentinels } from '@gateway/testkit/redis-groups';
-import { describe, expect, it, vi } from 'vitest';
+import { roomMs } from '@gateway/testkit/room';
+import { describe, expect, it } from 'vitest';
 import { type Asked, type LimitedKey, Limiters, longestGapMs, mostInAMinute } from './redis-failover-load.ts';
 
 const isLong = process.env.FAULTS === 'long';
@@ -10,7 +11,6 @@ const limiters = 2;
 const limit = 60;
 /** By DESIGN's rule of outages: the limit, and once more the shares of all limiters but one. */
 const mostAllowed = limit + (limit * (limiters - 1)) / limiters;
-const patience = { timeout: 20_000, interval: 20 };
 
 describe.each([
   { name: 'Sentinels', start: startRedisSentinels, planned: ['SENTINEL', 'FAILOVER', 'mymaster'] },
@@ -18,13 +18,13 @@ describe.each([
 ])('limits while a master of $name dies under load', ({ name, start, planned }) => {
   it('are held by every limiter without a pause, and by the new master afterwards', async () => {
     await using stack = new AsyncDisposableStack();
-    const group = stack.use(await start({ silenceMs: 1_000 }));
+    const group = stack.use(await start({ silenceMs: roomMs(1_000) }));
     const processes = stack.use(await Limiters.start(limiters, { REDIS_URL: group.url, ...group.env }));
     // Longer than a heartbeat: from now on each of them knows of the other.
-    await sleep(2_500);
+    await sleep(roomMs(2_500));
     const scene = new Scene(group, processes);
     const fill = async () => {
-      await expect.poll(() => scene.admitted(scene.full[0]), patience).toBeGreaterThanOrEqual(limit / 2);
+      await expect.poll(() => scene.admitted(scene.full[0])).toBeGreaterThanOrEqual(limit / 2);
     };
 
     await fill();
@@ -69,7 +69,7 @@ describe.each([
     expect(failedAt).toEqual([]);
     const openKeys = new Set(scene.open.map(({ key }) => key));
     expect(asked.filter(({ key, outcome }) => openKeys.has(key) && outcome === 'refused')).toEqual([]);
-    expect(figures.longestGapMs).toBeLessThan(5_000);
+    expect(figures.longestGapMs).toBeLessThan(roomMs(5_000));
     for (const count of Object.values(most)) expect(count).toBeGreaterThanOrEqual(limit);
     for (const count of Object.values(most)) expect(count).toBeLessThanOrEqual(mostAllowed);
   });
@@ -97,12 +97,12 @@ class Scene {
   async untilBack(sinceMs: number, gone: { readonly port: number }): Promise<number> {
     const [{ key }] = this.full;
     const isReplaced = async () => (await this.#group.masterOf(key).catch(() => gone)).port !== gone.port;
-    await expect.poll(isReplaced, patience).toBe(true);
+    await expect.poll(isReplaced).toBe(true);
     const isBack = () => {
       const lastMs = Math.max(sinceMs, ...this.#asked.filter((each) => each.isDegraded).map((each) => each.answeredMs));
       return this.#asked.some(({ sentMs }) => sentMs > lastMs + 300);
     };
-    await expect.poll(isBack, patience).toBe(true);
+    await expect.poll(isBack).toBe(true);
     const alone = this.#asked.filter(({ isDegraded, sentMs }) => isDegraded && sentMs >= sinceMs);
     return Math.max(sinceMs, ...alone.map(({ answeredMs }) => answeredMs));
   }
@@ -129,7 +129,9 @@ function keysOf(limitOfEach: number, count: number) {
 /** What limiters admitted before the failover and during it, the new master has in its windows: every request, by its id. */
 async function expectAllRecorded(scene: Scene, group: RedisGroup): Promise<void> {
   for (const limited of scene.full) {
-    const master = await vi.waitFor(() => group.masterOf(`rl:{${limited.key}}:m`), patience);
+    const find = () => group.masterOf(`rl:{${limited.key}}:m`);
+    await expect.poll(() => find().then(() => 'found', String)).toBe('found');
+    const master = await find();
     const entries = (await group.ask(master, 'ZRANGE', `rl:{${limited.key}}:m`, '0', '-1')).trim().split('\n');
     const missing = new Set(scene.admittedIds(limited, 50_000)).difference(new Set(entries));
     expect([...missing]).toEqual([]);

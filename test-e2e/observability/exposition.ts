@@ -1,3 +1,4 @@
+import { roomMs } from '@gateway/testkit/room';
 /** A metric as a process shows it. */
 export interface Family {
   readonly name: string;
@@ -36,7 +37,7 @@ function seriesOf(line: string): Series {
 }
 
 export async function readExposition(adminUrl: string): Promise<string> {
-  const response = await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(10_000) });
+  const response = await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(roomMs(10_000)) });
   if (!response.ok) throw new Error(`${adminUrl}/metrics answered ${response.status}`);
   return response.text();
 }

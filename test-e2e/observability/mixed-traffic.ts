@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultScript } from '@gateway/simulator';
+import { roomMs } from '@gateway/testkit/room';
 import { chat } from '../client/chat.ts';
 import { head, RawConnection } from '../client/raw-http.ts';
 import { messagesBody, relay, relayHeaders, responsesBody } from '../client/relay.ts';
@@ -171,7 +172,7 @@ const scenes: Readonly<Record<string, Scene>> = {
     for (const next of [`${text}# read again\n`, 'pools: 7\n', text]) {
       await writeFile(gatewayFile, next);
       // It looks four times a second, and waits until nobody writes.
-      await sleep(1_000);
+      await sleep(roomMs(1_000));
     }
   },
 };

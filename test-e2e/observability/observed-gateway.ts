@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OtlpReceiver } from '@gateway/telemetry/testing';
+import { roomMs } from '@gateway/testkit/room';
 import { mixedTraffic, type TrafficTarget } from './mixed-traffic.ts';
 import { grantOfTests } from './observed-gateway-file.ts';
 import { type ScrapeTargets, type Scraping, startScraping } from './scraping.ts';
@@ -41,7 +42,7 @@ export async function observeGateway<T extends TrafficTarget>({
   await meanwhile?.(gateway, scraping);
   rounds.push(await mixedTraffic(gateway));
   // Rates are of what has changed between two looks.
-  await sleep(2_500);
+  await sleep(roomMs(2_500));
   const open = stack.move();
   return {
     ...{ gateway, targets, scraping, receiver, rounds },
@@ -51,7 +52,7 @@ export async function observeGateway<T extends TrafficTarget>({
 
 /** Prometheus takes some seconds until it reads for the first time: what is counted before is no change to it. */
 async function untilRead(scraping: Scraping, processes: number): Promise<void> {
-  const giveUpAtMs = Date.now() + 30_000;
+  const giveUpAtMs = Date.now() + roomMs(30_000);
   while ((await scraping.query('up == 1')).length < processes) {
     if (Date.now() > giveUpAtMs) throw new Error('Prometheus does not reach all processes of the gateway');
     await sleep(200);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startPrometheus } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { rulesPath } from './expressions.ts';
@@ -41,7 +42,7 @@ export async function startScraping(targets: ScrapeTargets): Promise<Scraping> {
   });
   const ask = async <T>(path: string, parameters: Readonly<Record<string, string>>, data: z.ZodType<T>) => {
     const response = await fetch(`${prometheus.url}/api/v1/${path}?${new URLSearchParams(parameters)}`, {
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(roomMs(10_000)),
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`${JSON.stringify(parameters)}: ${text}`);

@@ -11,6 +11,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { CertificateAuthority } from '@gateway/testkit/certificates';
+import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -137,7 +138,7 @@ async function entrypoint(parameters: readonly string[], env: Readonly<Record<st
   }
   const { stdout } = await run(script, parameters, {
     env: { PATH: `${folder.path}:/usr/bin:/bin`, ...env },
-    timeout: 20_000,
+    timeout: roomMs(20_000),
   });
   return stdout;
 }
@@ -155,7 +156,7 @@ async function serving(server: ReturnType<typeof createServer>, host: string) {
 async function healthcheck(env: Readonly<Record<string, string>>) {
   const child: ChildProcess = spawn(process.execPath, [join(root, 'deploy/docker/healthcheck.ts')], {
     env: { PATH: process.env.PATH, ...env },
-    timeout: 20_000,
+    timeout: roomMs(20_000),
   });
   const printed = [child.stdout, child.stderr].map((stream) => (stream === null ? '' : text(stream)));
   const [[code], ...texts] = await Promise.all([once(child, 'close'), ...printed]);
@@ -172,5 +173,5 @@ async function licenceList(packages: Readonly<Record<string, { name: string }>>,
   const sbom = join(folder.path, 'sbom.json');
   writeFileSync(sbom, JSON.stringify({ components: listed.map((id) => ({ 'bom-ref': id })) }));
   const script = join(root, 'deploy/docker/licence-list.ts');
-  return (await run(process.execPath, [script, sbom, folder.path], { timeout: 20_000 })).stdout;
+  return (await run(process.execPath, [script, sbom, folder.path], { timeout: roomMs(20_000) })).stdout;
 }

@@ -36,7 +36,7 @@ describe('a signal to npm', () => {
   afterEach(() => stack.disposeAsync());
 
   const untilSaid = (command: RunningCommand, text: string) =>
-    expect.poll(() => command.stdout(), { timeout: 90_000, interval: 100 }).toContain(text);
+    expect.poll(() => command.stdout(), { interval: 100 }).toContain(text);
 
   it.each([
     { script: 'start', args: [] },
@@ -49,7 +49,7 @@ describe('a signal to npm', () => {
     await untilSaid(command, 'curl ');
     process.kill(command.pid, 'SIGTERM');
     await command.ended;
-    await expect.poll(() => mark.running(), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => mark.running()).toEqual([]);
   });
 
   it('ends all that it has started: start:services', async () => {
@@ -72,7 +72,7 @@ describe('a signal to npm', () => {
     expect((await mark.running()).filter((line) => line.includes('/src/main.ts'))).toHaveLength(serviceNames.length);
     process.kill(command.pid, 'SIGTERM');
     await command.ended;
-    await expect.poll(() => mark.running(), { timeout: 30_000 }).toEqual([]);
+    await expect.poll(() => mark.running()).toEqual([]);
   });
 
   it('lets running streams end after Ctrl-C, which reaches npm and what it has started', async () => {

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { createTestDatabase, startNats, startRedis, type TestServer } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { connect } from 'nats';
-import { afterAll, beforeAll, describe, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { dashboardsAndRulesBehaviour } from '../behaviours/dashboards-and-rules.ts';
 import { metricSeriesBehaviour } from '../behaviours/metric-series.ts';
 import { requestSpansBehaviour } from '../behaviours/request-spans.ts';
@@ -52,9 +53,9 @@ describe('the gateway as many processes, looked at', () => {
     await Promise.all(stores.map((store) => store.kill()));
     await Promise.all([ask(), ask()]);
     const failures = 'messaging_client_operation_duration_seconds_count{error_type!=""}';
-    await vi.waitUntil(async () => (await query(failures)).length > 0, { timeout: 20_000, interval: 200 });
+    await expect.poll(() => query(failures), { interval: 200 }).not.toEqual([]);
     await Promise.all(stores.map((store) => store.restart()));
-    await sleep(1_500);
+    await sleep(roomMs(1_500));
   }
 
   dashboardsAndRulesBehaviour(observed);

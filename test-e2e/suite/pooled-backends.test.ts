@@ -57,10 +57,10 @@ describe('the gateway as many processes on PgBouncer in transaction mode and a N
     const token = await issueToken(gateway);
     expect(await statusOf(token.text)).toBe(200);
     await revokeToken(gateway, token.tokenId);
-    await expect.poll(() => statusOf(token.text), { timeout: 10_000 }).toBe(401);
+    await expect.poll(() => statusOf(token.text)).toBe(401);
   });
 
-  it('records usage and reports it, also when a NATS server ends', { timeout: 180_000 }, async () => {
+  it('records usage and reports it, also when a NATS server ends', async () => {
     const token = await issueToken(gateway, { kind: 'personal' });
     let requests = 0;
     const ask = async () => {
@@ -72,7 +72,7 @@ describe('the gateway as many processes on PgBouncer in transaction mode and a N
       await ask();
       await server.kill();
       await ask();
-      await expect.poll(() => requestsToday(token.text), { timeout: 60_000, interval: 500 }).toBe(requests);
+      await expect.poll(() => requestsToday(token.text), { interval: 500 }).toBe(requests);
       await server.restart();
     }
     const report = await gatewayctl(['usage', 'reconcile'], {
@@ -91,7 +91,7 @@ describe('the gateway as many processes on PgBouncer in transaction mode and a N
       const flags = ['--kind', 'api_key', '--secret-file', secretFile];
       expect(await gatewayctl(['account', 'add', 'messages/stored', ...flags], env)).toMatchObject({ exitCode: 0 });
       const listed = async () => (await gatewayctl(['account', 'list'], env)).stdout;
-      await expect.poll(listed, { timeout: 20_000, interval: 500 }).toMatch(/^messages +stored +available/m);
+      await expect.poll(listed, { interval: 500 }).toMatch(/^messages +stored +available/m);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

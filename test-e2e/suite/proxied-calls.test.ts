@@ -26,7 +26,7 @@ describe('calls between services through nginx', () => {
       await startNginxProcess({ http: (port) => proxyTo(server.port, port), stopSignal: 'SIGTERM' }),
     );
     url = `http://127.0.0.1:${nginx.port}`;
-  }, 120_000);
+  });
   afterAll(() => stack.disposeAsync());
 
   it('arrive as they were made, large and many', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePorts, programOf } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FinishedCommand } from '../topologies/gateway-process.ts';
 
@@ -257,12 +258,12 @@ async function run(
   }
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   const stop = new AbortController();
-  const late = sleep(25_000, undefined, { signal: stop.signal }).catch(() => undefined);
+  const late = sleep(roomMs(25_000), undefined, { signal: stop.signal }).catch(() => undefined);
   await Promise.race([ended, enough.promise, late]);
   stop.abort();
   const hadToBeEnded = child.exitCode === null && child.signalCode === null;
   child.kill('SIGTERM');
-  const forced = setTimeout(() => child.kill('SIGKILL'), 3_000);
+  const forced = setTimeout(() => child.kill('SIGKILL'), roomMs(3_000));
   const exitCode = await ended;
   clearTimeout(forced);
   return { exitCode, ...text, hadToBeEnded };

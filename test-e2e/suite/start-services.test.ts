@@ -77,19 +77,19 @@ describe('npm run start:services with accounts of its own', () => {
     expect(command.stderr()).not.toMatch(/edge-router .*"stopped"/);
     command.kill('SIGTERM');
     expect((await command.ended).exitCode).toBe(1);
-    await expect.poll(() => mark.running(), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => mark.running()).toEqual([]);
     expect((await stream.answer).brokeOff).toBe(true);
   });
 
   it('stops in order when the signal comes while it starts', async () => {
     const mark = processMark();
     await using command = runStartServices({ ...(await settings()), ...mark.env });
-    await expect.poll(() => command.stderr(), { timeout: 60_000, interval: 20 }).toMatch(/"msg":"started"/);
+    await expect.poll(() => command.stderr(), { interval: 20 }).toMatch(/"msg":"started"/);
     command.kill('SIGTERM');
     const { exitCode, stdout, stderr } = await command.ended;
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' });
     expect(stderr).toContain('stopping after SIGTERM');
-    await expect.poll(() => mark.running(), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => mark.running()).toEqual([]);
   });
 
   it.each([
@@ -106,7 +106,7 @@ describe('npm run start:services with accounts of its own', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(lastWordsOf(stderr)).toMatch(expected);
     expect(stderr).not.toContain('    at ');
-    await expect.poll(() => mark.running(), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => mark.running()).toEqual([]);
   });
 
   it('has its admin service where ADMIN_PORT says, so that gatewayctl finds it by the same variable', async () => {
@@ -142,7 +142,7 @@ describe('npm run start:services with accounts of its own', () => {
     holder.close();
     expect(exitCode).toBe(1);
     expect(lastWordsOf(stderr)).toContain(`${service} can't start: 127.0.0.1:${port} is taken by another process`);
-    await expect.poll(() => mark.running(), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => mark.running()).toEqual([]);
   });
 
   async function withRunningStream(env: Readonly<Record<string, string>>) {

@@ -1,3 +1,4 @@
+import { roomMs, roomSeconds } from '@gateway/testkit/room';
 import { describe, expect, it } from 'vitest';
 import { streamLimitsBehaviour } from '../behaviours/stream-limits.ts';
 import { eventsOf } from '../client/chat.ts';
@@ -15,7 +16,11 @@ describeTopology(
 
 describe('a gateway that is stopped while a stream goes on', () => {
   it('waits for the longest stream there can be, which is ended with an error, and no longer', async () => {
-    await using gateway = await startAllInOne('drained', { MAX_STREAM_SECONDS: '4' }, writeStreamLimitsFile);
+    await using gateway = await startAllInOne(
+      'drained',
+      { MAX_STREAM_SECONDS: String(roomSeconds(4)) },
+      writeStreamLimitsFile,
+    );
     gateway.simulator.faults.add({ times: 1, fault: { kind: 'delay', betweenEventsMs: 100 } });
     const token = await issueToken(gateway, { kind: 'personal' });
     const messages = [{ role: 'user', content: '#long 5000' }];
@@ -28,6 +33,6 @@ describe('a gateway that is stopped while a stream goes on', () => {
     expect(eventsOf(text).at(-1)).toMatchObject({ error: { code: 'providers_unavailable' } });
     expect(performance.now() - stoppedAtMs).toBeGreaterThan(2_000);
     expect((await gateway.command.ended).exitCode).toBe(0);
-    expect(performance.now() - stoppedAtMs).toBeLessThan(15_000);
+    expect(performance.now() - stoppedAtMs).toBeLessThan(roomMs(15_000));
   });
 });

@@ -4,12 +4,13 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, freePorts, programOf, serviceNames } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FinishedCommand, gatewayctl, startCommand, startGatewayctl } from '../topologies/gateway-process.ts';
 import { ownBackends } from '../topologies/own-backends.ts';
 
 /** No start takes so long, even on a busy machine. */
-const endsWithinMs = 45_000;
+const endsWithinMs = roomMs(45_000);
 
 describe('a process whose port is taken', () => {
   const stack = new AsyncDisposableStack();

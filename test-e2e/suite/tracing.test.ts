@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OtlpReceiver } from '@gateway/telemetry/testing';
+import { roomMs } from '@gateway/testkit/room';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chat } from '../client/chat.ts';
 import { issueToken } from '../client/tokens.ts';
@@ -40,7 +41,7 @@ describe('a gateway with OTEL_TRACES_SAMPLER=parentbased_always_off', () => {
     const wanted = clientSpan();
     expect(await Promise.all([ask(), ask(), ask(wanted.traceparent), ask()])).toEqual([200, 200, 200, 200]);
     await receiver.until((spans) => spans.some(({ kind }) => kind === 'server'));
-    await sleep(500);
+    await sleep(roomMs(500));
     expect(receiver.spans.map(({ traceId }) => traceId)).toEqual(receiver.spans.map(() => wanted.traceId));
     expect(new SpanTree(receiver.spans, wanted.traceId).named('POST /v1/chat/completions')).toHaveLength(1);
   });
@@ -88,7 +89,7 @@ describe('an endpoint for spans that is no good', () => {
     else receiver.answer = answer;
     const before = await allDropped();
     expect(new Set(await many())).toEqual(new Set([200]));
-    if (answer !== 'nonsense') await expect.poll(allDropped, { timeout: 10_000 }).toBeGreaterThan(before);
+    if (answer !== 'nonsense') await expect.poll(allDropped).toBeGreaterThan(before);
   });
 
   it('is in the log once for all failures in a row', async () => {
@@ -96,7 +97,7 @@ describe('an endpoint for spans that is no good', () => {
     const failAgain = async () => {
       const before = await dropped('export_failed');
       await many();
-      await expect.poll(() => dropped('export_failed'), { timeout: 10_000 }).toBeGreaterThan(before);
+      await expect.poll(() => dropped('export_failed')).toBeGreaterThan(before);
     };
     await failAgain();
     const before = warnings();

@@ -9,11 +9,12 @@ import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { type Client, serviceRoute } from '@gateway/rpc';
 import { GrpcServer, grpcDefinition, openChannel, type Refusal, Tls } from '@gateway/rpc/grpc';
 import { CertificateAuthority } from '@gateway/testkit/certificates';
+import { roomMs } from '@gateway/testkit/room';
 import { credentials, makeGenericClientConstructor, type ServiceError } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openBalancer } from '../faults/limit-window-balancer.ts';
 
-const timeoutMs = 5_000;
+const timeoutMs = roomMs(5_000);
 
 let stack: AsyncDisposableStack;
 let folder: string;
@@ -182,7 +183,7 @@ describe('calls between services with TLS', () => {
     // For some attempts.
     await sleep(500);
     proxy.leadTo([`http://127.0.0.1:${port}`]);
-    await expect.poll(() => dayTotal(query).catch(String), { timeout: 10_000 }).toMatchObject({ totalTokens: 7n });
+    await expect.poll(() => dayTotal(query).catch(String)).toMatchObject({ totalTokens: 7n });
     // Longer than what grpc-js pauses before it connects again.
     await sleep(2_000);
     expect(proxy.connections).toBe(1);

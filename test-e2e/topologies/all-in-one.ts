@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@gateway/simulator';
 import { freePorts } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { createTokenText } from '@gateway/tokens';
 import { adminTokenIn, operatorByApi } from '../client/operator.ts';
 import { responsesModels, untilModelsAreKnown, writeGatewayFile } from './gateway-file.ts';
@@ -49,7 +50,7 @@ export async function startAllInOne(
   await untilReady(adminUrl, command);
   const adminToken = ownToken?.ADMIN_TOKEN ?? (await adminTokenIn(env.GATEWAY_DATA ?? join(folder, 'data')));
   const operator = operatorByApi({ adminUrl, adminToken });
-  if (writeFile === writeGatewayFile) await untilModelsAreKnown(operator, AbortSignal.timeout(30_000));
+  if (writeFile === writeGatewayFile) await untilModelsAreKnown(operator, AbortSignal.timeout(roomMs(30_000)));
   const running = stack.move();
   return {
     name,

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { programOf } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { operatorEnvironment } from './certificates.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -45,7 +46,7 @@ export function startCommand(
   program: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-  { detached = false, ipc = false, stopTimeoutMs = 10_000, onStderrLine }: CommandOptions = {},
+  { detached = false, ipc = false, stopTimeoutMs = roomMs(10_000), onStderrLine }: CommandOptions = {},
 ): RunningCommand {
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(program, args, {
@@ -95,11 +96,15 @@ export async function gatewayctl(
 }
 
 /** Resolves when a readiness address answers 200. @throws Error with what the process said when it ends, or is not ready in time. */
-export async function untilReady(adminUrl: string, command: RunningCommand, timeoutMs = 120_000): Promise<void> {
+export async function untilReady(
+  adminUrl: string,
+  command: RunningCommand,
+  timeoutMs = roomMs(120_000),
+): Promise<void> {
   const giveUpAt = Date.now() + timeoutMs;
   const { child } = command;
   while (Date.now() < giveUpAt && child.exitCode === null && child.signalCode === null) {
-    const ok = await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(1_000) }).then(
+    const ok = await fetch(`${adminUrl}/readyz`, { signal: AbortSignal.timeout(roomMs(1_000)) }).then(
       (response) => response.ok,
       () => false,
     );

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@gateway/simulator';
 import { freePort, type TestBackends } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { forgetCertificates, useCertificates } from './certificates.ts';
 import { responsesModels, untilModelsAreKnown, writeGatewayFile } from './gateway-file.ts';
 import { ownBackends } from './own-backends.ts';
@@ -82,7 +83,7 @@ export async function startServicesTopology(
     }),
   );
   if (certificates !== undefined) useCertificates(certificates);
-  if (writeFile === writeGatewayFile) await untilModelsAreKnown(started.operator, AbortSignal.timeout(30_000));
+  if (writeFile === writeGatewayFile) await untilModelsAreKnown(started.operator, AbortSignal.timeout(roomMs(30_000)));
   const open = stack.move();
   return {
     name,

@@ -11,6 +11,7 @@ import {
   type ServicesStarted,
   serviceNames,
 } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { createTokenText } from '@gateway/tokens';
 import { type Operator, operatorByServices } from '../client/operator.ts';
 import { type RunningCommand, startCommand } from './gateway-process.ts';
@@ -157,7 +158,7 @@ export interface Welcome {
  *
  * @throws Error with what it printed, when it ends before.
  */
-export async function welcomeOf(command: RunningCommand, timeoutMs = 120_000): Promise<Welcome> {
+export async function welcomeOf(command: RunningCommand, timeoutMs = roomMs(120_000)): Promise<Welcome> {
   const hasEnded = command.ended.then(() => true);
   const giveUpAtMs = performance.now() + timeoutMs;
   while (!command.stdout().includes('\ncurl ')) {

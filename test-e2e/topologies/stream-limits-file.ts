@@ -1,11 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { roomSeconds } from '@gateway/testkit/room';
 
 /** How long a lease lasts that is not renewed: shorter than the streams of the tests. */
-export const leaseTtlSeconds = 3;
+export const leaseTtlSeconds = roomSeconds(3);
 
 /** Settings under which streams meet their limits within a test. */
-export const streamLimitSettings = { WRITE_STALL_SECONDS: '3', MAX_STREAM_SECONDS: '15' } as const;
+export const streamLimitSettings = {
+  WRITE_STALL_SECONDS: String(roomSeconds(3)),
+  MAX_STREAM_SECONDS: String(roomSeconds(15)),
+};
 
 /** Pools of one account and one test each, all at the simulator, which tells accounts apart by their credential: `<pool>-a`. */
 const pools = [

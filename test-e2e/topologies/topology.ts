@@ -1,4 +1,5 @@
 import type { Simulator } from '@gateway/simulator';
+import { roomMs, roomSeconds } from '@gateway/testkit/room';
 import type { Operator } from '../client/operator.ts';
 
 /** A running gateway as the suite sees it: addresses, and the simulated providers behind it. */
@@ -24,16 +25,17 @@ export function commandLineSettings({ adminUrl, adminToken }: Pick<Topology, 'ad
 
 /** Settings of every topology: deadlines are long enough that a busy machine does not look like an outage. */
 export const suiteSettings: Readonly<Record<string, string>> = {
+  // The longest that there is.
   REDIS_COMMAND_TIMEOUT_MS: '1000',
-  LIMITER_REDIS_TIMEOUT_MS: '1000',
-  RPC_TIMEOUT_MS: '5000',
-  USAGE_WAIT_MILLISECONDS: '4000',
+  LIMITER_REDIS_TIMEOUT_MS: String(roomMs(1_000)),
+  RPC_TIMEOUT_MS: String(roomMs(5_000)),
+  USAGE_WAIT_MILLISECONDS: String(Math.min(roomMs(4_000), 10_000)),
 };
 
 /** Settings of topologies on which uploads are tried: room for two of the largest bodies, and not long to wait for slow ones. */
 export const uploadSettings = {
   BODY_MEMORY_MAX_MIB: '128',
-  BODY_IDLE_TIMEOUT_SECONDS: '5',
+  BODY_IDLE_TIMEOUT_SECONDS: String(roomSeconds(5)),
   BODY_MIN_KIB_PER_SECOND: '4',
-  BODY_MIN_RATE_SECONDS: '6',
-} as const;
+  BODY_MIN_RATE_SECONDS: String(roomSeconds(6)),
+};

@@ -36,7 +36,7 @@ describe('a database of a primary and a synchronous standby', () => {
       database.transaction().execute((own) => sql`insert into orders values (3)`.execute(own)),
     ).rejects.toThrow();
     await pair.standby.resume();
-    await expect.poll(() => add(2).then(() => 'written', String), { timeout: 20_000 }).toBe('written');
+    await expect.poll(() => add(2).then(() => 'written', String)).toBe('written');
     expect(await ids()).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
   });
 
@@ -60,7 +60,7 @@ describe('a database of a primary and a synchronous standby', () => {
     await expect(add(4)).rejects.toThrow(/ECONNREFUSED.*takes no writes/);
     await pair.promote();
     const soFar = written.length;
-    await expect.poll(() => written.length, { timeout: 20_000 }).toBeGreaterThan(soFar + 20);
+    await expect.poll(() => written.length).toBeGreaterThan(soFar + 20);
     stop = true;
     await writing;
     expect(await ids()).toEqual([1, 2, 3, ...written].map((id) => ({ id })));

@@ -5,8 +5,6 @@ import { type RedisGroup, startLoneRedis, startRedisCluster, startRedisSentinels
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { onReconnected, openRedis, redisSettings, within } from '../src/index.ts';
 
-const patience = { timeout: 20_000, interval: 50 };
-
 /** A connection to a group, and why connections failed so far. */
 function open({ url, env }: { readonly url: string; readonly env: Environment }, isRepeatable = false) {
   const settings = redisSettings.required(new EnvReader({ ...env, REDIS_URL: url }), '');
@@ -33,7 +31,7 @@ describe('a connection with TLS', () => {
     await expect(redis.connect()).rejects.toThrow();
     expect(faults).toEqual([expect.stringContaining('certificate')]);
     await copyFile(group.env.REDIS_CA_FILE ?? '', other.caFile);
-    await expect.poll(() => redis.ping().catch(String), patience).toBe('PONG');
+    await expect.poll(() => redis.ping().catch(String)).toBe('PONG');
   });
 
   it('is refused with another password, and says so once', async () => {
@@ -44,7 +42,7 @@ describe('a connection with TLS', () => {
       attempts += 1;
     });
     await expect(redis.connect()).rejects.toThrow();
-    await expect.poll(() => attempts, patience).toBeGreaterThan(2);
+    await expect.poll(() => attempts).toBeGreaterThan(2);
     expect(faults.filter((reason) => reason.includes('WRONGPASS'))).toHaveLength(1);
     expect(faults.join()).not.toContain('wrong');
   });
@@ -68,10 +66,10 @@ describe.each([
       await Promise.all(all.map((server) => server.kill()));
       // Nothing is kept for later: an outage of a day must not fill the memory.
       await expect
-        .poll(() => within(50, redis.ping()).catch((thrown: Error) => thrown.message), patience)
+        .poll(() => within(50, redis.ping()).catch((thrown: Error) => thrown.message))
         .toMatch(/closed|connected|writeable|unreachable|retries/);
       await Promise.all(all.map((server) => server.restart()));
-      await expect.poll(() => within(500, redis.set('a', '2')).catch(String), patience).toBe('OK');
+      await expect.poll(() => within(500, redis.set('a', '2')).catch(String)).toBe('OK');
       expect(reconnects).toBeGreaterThan(0);
       redis.disconnect();
     }

@@ -25,7 +25,7 @@ describe('a connection to Redis', () => {
     await server.pause();
     await expect(redis.ping()).rejects.toThrow('in time');
     await server.resume();
-    await expect.poll(() => redis.ping(), { timeout: 10_000 }).toBe('PONG');
+    await expect.poll(() => redis.ping()).toBe('PONG');
   });
 
   it('takes an answer that came while this process stood still', async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { postMessages, postResponses, readEvents, readJson } from './__fixtures__/test-requests.ts';
 import { type Simulator, startSimulator } from './simulator.ts';
 
@@ -52,10 +52,10 @@ describe('the record', () => {
       { messages: [{ role: 'user', content: '#long 5000' }], max_tokens: 60_000 },
       { signal: abort.signal },
     );
-    await vi.waitFor(() => expect(simulator.requests()[0]?.eventsSent).toBeGreaterThan(20));
+    await expect.poll(() => simulator.requests()[0]?.eventsSent).toBeGreaterThan(20);
     abort.abort();
     await expect(answer.text()).rejects.toThrow('aborted');
-    await vi.waitFor(() => expect(simulator.requests()[0]?.outcome).toBe('cancelled'));
+    await expect.poll(() => simulator.requests()[0]?.outcome).toBe('cancelled');
     const [request] = simulator.requests();
     expect(request?.billed.outputTokens).toBeGreaterThan(10);
     expect(request?.billed.outputTokens).toBeLessThan(5000);
@@ -65,15 +65,16 @@ describe('the record', () => {
   it('waits for a client that does not read', async () => {
     const abort = new AbortController();
     const answer = await postResponses(simulator, { input: '#long 300000' }, { signal: abort.signal });
-    await vi.waitFor(async () => {
-      const before = simulator.requests()[0]?.eventsSent;
+    const sentMeanwhile = async () => {
+      const before = simulator.requests()[0]?.eventsSent ?? 0;
       await new Promise((resolve) => setTimeout(resolve, 100));
-      expect(simulator.requests()[0]?.eventsSent).toBe(before);
-    }, 5000);
+      return (simulator.requests()[0]?.eventsSent ?? 0) - before;
+    };
+    await expect.poll(sentMeanwhile).toBe(0);
     expect(simulator.requests()[0]).toMatchObject({ outcome: 'running' });
     abort.abort();
     await expect(answer.text()).rejects.toThrow('aborted');
-    await vi.waitFor(() => expect(simulator.requests()[0]?.outcome).toBe('cancelled'));
+    await expect.poll(() => simulator.requests()[0]?.outcome).toBe('cancelled');
   });
 
   it('knows who was refused', async () => {

@@ -4,6 +4,7 @@ import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signalTree, untilEnded } from './process-tree.ts';
+import { roomMs } from './room/room.ts';
 
 /** How a process is started, known to be ready, and stopped. */
 export interface ProcessPlan {
@@ -156,7 +157,7 @@ export class ManagedProcess implements ProcessControl, AsyncDisposable {
   }
 }
 
-const killedWithinMs = 10_000;
+const killedWithinMs = roomMs(10_000);
 
 /** Of what a process printed, these many lines are in the error of a failed start. */
 const keptLines = 60;
@@ -165,7 +166,10 @@ const keptLines = 60;
 export async function untilReady(
   name: string,
   ping: () => Promise<void>,
-  { failed = never, timeoutMs = 60_000 }: { readonly failed?: Promise<never>; readonly timeoutMs?: number } = {},
+  {
+    failed = never,
+    timeoutMs = roomMs(60_000),
+  }: { readonly failed?: Promise<never>; readonly timeoutMs?: number } = {},
 ): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs;
   for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 2, 200)) {

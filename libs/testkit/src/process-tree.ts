@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { roomMs } from './room/room.ts';
 
 /**
  * Sends a signal to a process and its children, and answers which these were. The process is frozen first, so that none is born
@@ -16,7 +17,7 @@ export async function signalTree(pid: number | undefined, signal: NodeJS.Signals
   return members;
 }
 
-const stoppedWithinMs = 10_000;
+const stoppedWithinMs = roomMs(10_000);
 
 /** Waits until processes hold nothing any more: no memory, no file, no port. @throws Error when one of them does not end in time */
 export async function untilEnded(pids: readonly number[], timeoutMs: number): Promise<void> {

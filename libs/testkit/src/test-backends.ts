@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { roomMs } from './room/room.ts';
 import type { TestServer } from './servers/run-server.ts';
 import { runStatement, startNats, startPostgres, startRedis } from './servers/servers.ts';
 
@@ -67,11 +68,11 @@ export interface TestDatabase extends AsyncDisposable {
 export async function createTestDatabase(serverUrl?: string): Promise<TestDatabase> {
   const server = serverUrl ?? (await testBackends()).postgresUrl;
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await runStatement(server, `CREATE DATABASE ${name}`, 30_000);
+  await runStatement(server, `CREATE DATABASE ${name}`, roomMs(30_000));
   const url = new URL(server);
   url.pathname = `/${name}`;
   return {
     url: url.href,
-    [Symbol.asyncDispose]: () => runStatement(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`, 30_000),
+    [Symbol.asyncDispose]: () => runStatement(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`, roomMs(30_000)),
   };
 }

@@ -76,7 +76,7 @@ describe('a managed process', () => {
       ping: async () => undefined,
     });
     await server.restart();
-    await expect.poll(() => lines, { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => lines).toHaveLength(1);
     const child = Number(lines[0]);
     // The threads that a process still has; when they have ended, it may be a zombie that its parent has not asked for.
     const threads = () => readdir(`/proc/${child}/task`).catch(() => []);
@@ -137,7 +137,7 @@ describe('a managed process', () => {
     const command = () => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
     expect(await command()).toContain('sleep');
     starter.kill('SIGKILL');
-    await expect.poll(command, { timeout: 10_000 }).toBe('');
+    await expect.poll(command).toBe('');
   });
 });
 

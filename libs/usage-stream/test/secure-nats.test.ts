@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { startNats, startNatsCluster } from '@gateway/testkit';
 import { CertificateAuthority, type CertificateFiles } from '@gateway/testkit/certificates';
+import { roomMs } from '@gateway/testkit/room';
 import { encodeAccount, encodeOperator, encodeUser, fmtCreds } from '@nats-io/jwt';
 import { createAccount, createOperator, createUser } from '@nats-io/nkeys';
 import { AckPolicy } from 'nats';
@@ -24,7 +25,7 @@ describe('NATS over TLS', () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   it('is spoken with a cluster whose certificates its CA has signed, and with no other', {
-    timeout: 120_000,
+    timeout: roomMs(120_000),
   }, async () => {
     await using cluster = await startNatsCluster({ tls: files });
     const urls = cluster.servers.map(({ url }) => url);
@@ -32,17 +33,17 @@ describe('NATS over TLS', () => {
     const manager = async () => connection.jetstreamManager();
     const ensure = async (replicas: number) =>
       ensureUsageStream(await manager(), { ...smallStream, replicas }, names).then(() => 'made', String);
-    await expect.poll(() => ensure(1), { timeout: 40_000, interval: 200 }).toBe('made');
+    await expect.poll(() => ensure(1), { interval: 200 }).toBe('made');
     const { consumers } = await manager();
     await consumers.add(names.stream, { durable_name: names.consumer, ack_policy: AckPolicy.Explicit });
     // One that is there with fewer copies gets more, and so does its consumer.
-    await expect.poll(() => ensure(3), { timeout: 40_000, interval: 200 }).toBe('made');
+    await expect.poll(() => ensure(3), { interval: 200 }).toBe('made');
     const copies = async () => {
       const { streams, consumers } = await manager();
       const infos = await Promise.all([streams.info(names.stream), consumers.info(names.stream, names.consumer)]);
       return infos.map(({ cluster: state }) => state?.replicas?.length);
     };
-    await expect.poll(copies, { timeout: 40_000, interval: 200 }).toEqual([2, 2]);
+    await expect.poll(copies, { interval: 200 }).toEqual([2, 2]);
     await connection.close();
     await expect(connectedWithin(2_000, { urls })).rejects.toThrow('too late');
   });

@@ -3,6 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import { UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { freePort, startNats, testBackends } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import type { NatsConnection } from 'nats';
 import { describe, expect, it } from 'vitest';
 import {
@@ -55,7 +56,7 @@ describe('a publisher', () => {
   it('fails when there is no stream to take the events', async () => {
     const { natsUrl } = await testBackends();
     const names = uniqueNames();
-    await using publisher = new UsagePublisher({ urls: [natsUrl] }, watchers, { names, timeoutMs: 2_000 });
+    await using publisher = new UsagePublisher({ urls: [natsUrl] }, watchers, { names, timeoutMs: roomMs(2_000) });
     await expect(publisher.publish(events('a'))).rejects.toThrow();
   });
 
@@ -80,7 +81,7 @@ describe('a publisher', () => {
     expect(stored).toEqual(['a', 'b']);
     // What is stored goes to the stream too, once there is one that takes it.
     await using stream = await openStream({}, natsUrl, names);
-    await expect.poll(() => stream.messages(), { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => stream.messages()).toBe(1);
     await ingest.close();
   });
 
@@ -105,9 +106,7 @@ describe('a publisher', () => {
     await expect(publisher.publish(events('a'))).rejects.toThrow();
     await using server = await startNats({ port });
     await using stream = await openStream({}, server.url, names);
-    await expect
-      .poll(() => publisher.publish(events('a')).then(() => 'sent', String), { timeout: 10_000 })
-      .toBe('sent');
+    await expect.poll(() => publisher.publish(events('a')).then(() => 'sent', String)).toBe('sent');
     expect(await stream.messages()).toBe(1);
   });
 

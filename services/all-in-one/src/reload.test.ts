@@ -42,7 +42,7 @@ async function gatewayWith(firstAccounts: Readonly<Record<string, string>>) {
   };
   const untilReload = async (result: 'applied' | 'refused') => {
     const line = `gateway_configuration_reloads_total{result="${result}"} 1\n`;
-    await expect.poll(() => runtime.metrics.exposition(), { timeout: 10_000 }).toContain(line);
+    await expect.poll(() => runtime.metrics.exposition()).toContain(line);
   };
   return { simulator, gateway, write, untilReload, ask, keyThatAnswers };
 }

@@ -4,6 +4,7 @@ import { CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Client, directClient, directClientOf, type ServiceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
+import { roomMs } from '@gateway/testkit/room';
 import { ManualClock } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readLimiterConfig } from './config.ts';
@@ -201,10 +202,10 @@ describe('the limiter service', () => {
       clock.advanceMs(1_000);
       await limiter.admit(valid);
       const remaining = async () => (await limiter.peek(valid)).status?.tokens?.remaining;
-      await expect.poll(remaining, { timeout: 5_000 }).toBe(45n);
+      await expect.poll(remaining).toBe(45n);
       expect(getDayTotal).toHaveBeenLastCalledWith(
         { tokenId: '1', localDay: today, requestIds: ['a', 'b'] },
-        { timeoutMs: 5_000 },
+        { timeoutMs: roomMs(5_000) },
       );
       const corrected = await metrics.registry.getSingleMetric('gateway_limiter_day_corrections_total')?.get();
       expect(corrected?.values[0]?.value).toBe(1);

@@ -3,6 +3,7 @@ import type { AdmitStreamResponse } from '@gateway/proto/limiter/v1/limiter_serv
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { GrpcServer, openChannel } from '@gateway/rpc/grpc';
 import { testBackends } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deadline, freshKey, type LimiterClient, type LimiterUnderTest, startLimiter } from './limiter-under-test.ts';
@@ -88,7 +89,7 @@ describe('streams of batches over gRPC', () => {
       const checks = Array.from({ length: 5_000 }, (_, n) => ({ key, requestId: `request-${n}`, limits }));
       yield { checks };
     }
-    const answers = await Array.fromAsync(client.admitStream(one(), { timeoutMs: 30_000 }));
+    const answers = await Array.fromAsync(client.admitStream(one(), { timeoutMs: roomMs(30_000) }));
     const decisions = answers.flatMap((answer) => answer.decisions);
     expect(decisions.map(({ refusal }) => refusal === undefined)).toEqual(
       Array.from({ length: 5_000 }, (_, n) => n < limits.requestsPerMinute),

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { startRedis } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { deadline, startLimiter, today } from './limiter-under-test.ts';
 import { redisProxy } from './redis-proxy.ts';
 import { UsageLedger } from './usage-ledger.ts';
 
-const recovery = { timeout: 2_000, interval: 20 };
+const recovery = { timeout: roomMs(2_000), interval: 20 };
 const limits = { requestsPerMinute: 60, tokensPerDay: 1_000_000n };
 
 async function startPair(stack: AsyncDisposableStack) {
@@ -18,9 +19,7 @@ async function startPair(stack: AsyncDisposableStack) {
   const address = stack.use(await redisProxy(primary.url));
   const toReplica = stack.adopt(new Redis(replica.url), (driver) => driver.disconnect());
   await toReplica.replicaof('127.0.0.1', link.port);
-  await expect
-    .poll(() => toReplica.info('replication'), { timeout: 20_000, interval: 50 })
-    .toContain('master_link_status:up');
+  await expect.poll(() => toReplica.info('replication'), { interval: 50 }).toContain('master_link_status:up');
   return { primary, replica, link, address, toReplica };
 }
 
@@ -68,7 +67,7 @@ describe('a failover to a Redis that had not heard of the latest', () => {
 
     for (let n = 0; n < 10; n++) await request(10);
     // WAIT would wait for what this connection wrote, which is nothing.
-    await expect.poll(() => toReplica.zcard(`rl:{${key}}:m`), { timeout: 5_000, interval: 20 }).toBe(10);
+    await expect.poll(() => toReplica.zcard(`rl:{${key}}:m`), { interval: 20 }).toBe(10);
     link.cut(true);
     for (let n = 0; n < 10; n++) await request(100);
     expect(await toReplica.zcard(`rl:{${key}}:m`)).toBe(10);
@@ -86,7 +85,7 @@ describe('a failover to a Redis that had not heard of the latest', () => {
     expect((await request(1))?.requests?.remaining).toBe(0);
     expect(admitted).toHaveLength(60);
     await expect
-      .poll(async () => 1_000_000 - Number((await request(0))?.tokens?.remaining), { timeout: 4_000, interval: 50 })
+      .poll(async () => 1_000_000 - Number((await request(0))?.tokens?.remaining), { interval: 50 })
       .toBe(ledger.total);
     expect(await metric('store_outages_total')).toBe(1);
     expect(await metric('store_away')).toBe(0);

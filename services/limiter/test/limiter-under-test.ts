@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Client, directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
+import { roomMs } from '@gateway/testkit/room';
 import { localDayOf } from '@gateway/time';
 import { readStandAloneLimiterConfig } from '../src/config.ts';
 import { createLimiterService, type LimiterPeers } from '../src/service.ts';
@@ -42,7 +43,7 @@ export async function startLimiter(redisUrl: string, { env = {}, usageQuery }: L
 export type LimiterUnderTest = Awaited<ReturnType<typeof startLimiter>>;
 
 /** A call that hung would fail by it; far above the time that Redis is given. */
-export const deadline = { timeoutMs: 5_000 };
+export const deadline = { timeoutMs: roomMs(5_000) };
 
 export const freshKey = () => `test:${randomUUID()}`;
 

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
 import { replicaHeartbeatMs } from '@gateway/limits';
 import { freePort, startRedis, type TestServer } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { admitMany, deadline, freshKey, type LimiterUnderTest, startLimiter, today } from './limiter-under-test.ts';
 import { redisProxy } from './redis-proxy.ts';
 
-const patience = { timeout: 15_000, interval: 50 };
 /** How long what waited for Redis may still wait once it is back. */
-const recovery = { timeout: 2_000, interval: 20 };
+const recovery = { timeout: roomMs(2_000), interval: 20 };
 const limits = { requestsPerMinute: 5, tokensPerDay: 1_000n };
 
 describe('a limiter whose Redis goes away', () => {
@@ -43,7 +43,7 @@ describe('a limiter whose Redis goes away', () => {
 
     await redis.resume();
     await expect
-      .poll(async () => (await client.peek({ key, limits }, deadline)).status, patience)
+      .poll(async () => (await client.peek({ key, limits }, deadline)).status)
       .toMatchObject({
         degraded: false,
         tokens: { remaining: 0n },
@@ -67,7 +67,7 @@ describe('a limiter whose Redis goes away', () => {
     await redis.restart();
     const { client, metric } = limiter;
     await expect
-      .poll(async () => (await client.peek({ key, limits }, deadline)).status, patience)
+      .poll(async () => (await client.peek({ key, limits }, deadline)).status)
       .toMatchObject({ degraded: false, requests: { remaining: 1 } });
     expect(await admitted(20)).toBe(1);
     expect(await metric('handed_over_admissions_total')).toBeGreaterThanOrEqual(4);
@@ -91,9 +91,7 @@ describe('a limiter whose Redis goes away', () => {
     expect(admitted).toBe(5);
     await redis.restart();
     for (const { client } of [first, second])
-      await expect
-        .poll(async () => (await client.peek({ key, limits }, deadline)).status?.degraded, patience)
-        .toBe(false);
+      await expect.poll(async () => (await client.peek({ key, limits }, deadline)).status?.degraded).toBe(false);
     const lifted = { requestsPerMinute: 10 };
     expect((await first.client.peek({ key, limits: lifted }, deadline)).status?.requests?.remaining).toBe(5);
     expect((await admitMany(second, key, 5)).some(({ isAdmitted }) => isAdmitted)).toBe(false);
@@ -155,7 +153,7 @@ describe('a limiter whose Redis goes away', () => {
     expect(failure).toMatchObject({ code: 'internal_error' });
     expect(await limiter.service.notReady()).toContain('away');
     await redis.resume();
-    await expect.poll(() => limiter.service.notReady(), patience).toBeUndefined();
+    await expect.poll(() => limiter.service.notReady()).toBeUndefined();
     expect((await limiter.client.admit(request, deadline)).refusal).toBeUndefined();
   });
 
@@ -168,7 +166,7 @@ describe('a limiter whose Redis goes away', () => {
     await expect(tooEarly).rejects.toMatchObject({ name: 'RpcError', status: 'unavailable' });
     await using late = await startRedis({ port });
     expect(late.port).toBe(port);
-    await expect.poll(() => limiter.service.notReady(), patience).toBeUndefined();
+    await expect.poll(() => limiter.service.notReady()).toBeUndefined();
     expect((await limiter.client.admit({ key: freshKey(), requestId: 'a', limits }, deadline)).status?.degraded).toBe(
       false,
     );

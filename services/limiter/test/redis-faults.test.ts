@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startRedis, type TestServer } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { admitMany, deadline, freshKey, startLimiter, today } from './limiter-under-test.ts';
@@ -8,7 +9,7 @@ import { redisProxy } from './redis-proxy.ts';
 import { UsageLedger } from './usage-ledger.ts';
 
 /** How long recovery may take once Redis is whole again. */
-const recovery = { timeout: 2_000, interval: 20 };
+const recovery = { timeout: roomMs(2_000), interval: 20 };
 const limits = { requestsPerMinute: 5, tokensPerDay: 1_000n };
 
 describe('a limiter', () => {
@@ -139,7 +140,7 @@ describe('a limiter', () => {
             await client.admit({ key, requestId: randomUUID(), limits }, deadline);
             return driver.hlen(pending);
           },
-          { timeout: 10_000, interval: 50 },
+          { interval: 50 },
         )
         .toBe(0);
       expect(ledger.mostAsked).toBe(10_000);

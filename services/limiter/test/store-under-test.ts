@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { MemoryLimitStore } from '@gateway/limits';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { testBackends } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { ManualClock, systemClock } from '@gateway/time';
 import { RedisLimitStore, type RedisLimitStoreOptions } from '../src/store/redis-limit-store.ts';
 import { PlainStore } from './plain-store.ts';
@@ -42,7 +43,7 @@ export async function openRedisStore(
 export async function startRedisStore(options: Partial<RedisLimitStoreOptions>): Promise<RedisLimitStore> {
   const settings = options.settings ?? redisAt((await testBackends()).redisUrl);
   const logger = createLogger('limiter', 'silent');
-  const defaults = { settings, timeoutMs: 10_000, logger, metrics: new Metrics(), clock: systemClock };
+  const defaults = { settings, timeoutMs: roomMs(10_000), logger, metrics: new Metrics(), clock: systemClock };
   const store = new RedisLimitStore({ ...defaults, ...options });
   await store.start();
   return store;

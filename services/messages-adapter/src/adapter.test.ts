@@ -6,7 +6,7 @@ import { type CallOptions, type Client, directClient, directClientOf, serviceRou
 import { type Simulator, startSimulator } from '@gateway/simulator';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { systemClock } from '@gateway/time';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readMessagesAdapterConfig } from './config.ts';
 import { messagesFormat } from './format/provider-format.ts';
 import { routes } from './routes.ts';
@@ -123,7 +123,7 @@ describe('the adapter at a simulated provider', () => {
     await expect(async () => {
       for await (const frame of frames) if (frame.body.length > 0) leave.abort();
     }).rejects.toThrow();
-    await vi.waitFor(() => expect(simulator.requests()[0]?.outcome).toBe('cancelled'));
+    await expect.poll(() => simulator.requests()[0]?.outcome).toBe('cancelled');
   });
 
   it('says when a limited account is free again', async () => {

@@ -9,6 +9,7 @@ import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/poo
 import { openChannel } from '@gateway/rpc/grpc';
 import { type FaultScript, startSimulator } from '@gateway/simulator';
 import { createTestDatabase, freePort, startRedis } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AccountTable } from '../src/credentials/account-table.ts';
 import { Encryption, parseAccountKeys } from '../src/credentials/encryption.ts';
@@ -36,7 +37,7 @@ async function brokerProcess(env: Readonly<Record<string, string>>) {
       ({ ok }) => ok,
       () => false,
     );
-  await expect.poll(isReady, { timeout: 20_000 }).toBe(true);
+  await expect.poll(isReady).toBe(true);
   const open = (port: number) => {
     const channel = openChannel(`http://127.0.0.1:${port}`);
     onTestFinished(() => channel[Symbol.dispose]());
@@ -109,7 +110,7 @@ accounts:
       broker.credentials
         .getCredential(
           { target: { case: 'accountId', value: `responses/${name}` }, refusedVersion },
-          { timeoutMs: 9_000 },
+          { timeoutMs: roomMs(9_000) },
         )
         .then(({ secret }) => String(secret.value), String);
 

@@ -6,6 +6,7 @@ import type { GetCredentialResponse } from '@gateway/proto/pool/v1/pool_broker_s
 import { directClient } from '@gateway/rpc';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator';
 import { createLogger, Metrics } from '@gateway/telemetry';
+import { roomMs } from '@gateway/testkit/room';
 import { type Clock, ManualClock, systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
@@ -55,7 +56,10 @@ async function brokerOf(gateway: GatewayConfig, places: Pick<PoolBrokerParts, 'd
   const [[poolRoute], [credentialRoute]] = [service.routes, service.credentialRoutes];
   const [pools, secrets] = [directClient(poolRoute), directClient(credentialRoute)];
   const credential = (refusedVersion = '') =>
-    secrets.getCredential({ target: { case: 'accountId', value: accountId }, refusedVersion }, { timeoutMs: 20_000 });
+    secrets.getCredential(
+      { target: { case: 'accountId', value: accountId }, refusedVersion },
+      { timeoutMs: roomMs(20_000) },
+    );
   const account = async () => {
     const { accounts } = await pools.listAccounts({});
     return accounts.find(({ id }) => id === accountId);
@@ -142,7 +146,7 @@ describe.each(waysToShare)('brokers that share credentials in %s', (kind) => {
     const [one, other] = [await brokerOf(gateway, places), await brokerOf(gateway, places)];
     await expect(one.credential()).rejects.toThrow(GatewayError);
     for (const broker of [one, other]) {
-      await expect.poll(broker.account, { timeout: 15_000 }).toMatchObject({ state: AccountState.DISABLED });
+      await expect.poll(broker.account).toMatchObject({ state: AccountState.DISABLED });
       expect((await broker.account())?.note).toMatch(/does not take the refresh token any more \(invalid_grant\)/);
     }
     expect(simulator.requests({ path: '/oauth/token' })).toHaveLength(1);
@@ -179,7 +183,7 @@ describe.each(waysToShare)('brokers that share credentials in %s', (kind) => {
     await expect(broker.credential()).rejects.toThrow(/could not be refreshed/);
     expect(await broker.account()).toMatchObject({ state: AccountState.AVAILABLE });
     simulator.faults.clear();
-    await expect.poll(() => broker.credential().catch(() => undefined), { timeout: 10_000 }).toBeDefined();
+    await expect.poll(() => broker.credential().catch(() => undefined)).toBeDefined();
     expect(simulator.requests({ path: '/oauth/token', outcome: 'faulted' }).length).toBeLessThanOrEqual(4);
     expect(simulator.oauth.families()).toMatchObject([{ reuses: 0, revoked: false }]);
   });

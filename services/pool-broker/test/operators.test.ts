@@ -13,6 +13,7 @@ import {
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
+import { roomMs } from '@gateway/testkit/room';
 import { systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
@@ -22,7 +23,7 @@ import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
 import { databaseOfTest, keysOf } from './__fixtures__/credential-backends.ts';
 
 const onlyFile = gatewayWith([sampleAccount('messages', 'of-file')]);
-const soon = { timeout: 12_000 };
+const soon = { timeout: roomMs(12_000) };
 const invalid = (text: RegExp) => ({ code: 'invalid_request', message: expect.stringMatching(text) });
 const bearer = (value: string) => create(AccountCredentialSchema, { credential: { case: 'bearer', value } });
 const spec = { pool: 'responses', name: 'a' };

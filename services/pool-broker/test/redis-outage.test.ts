@@ -3,6 +3,7 @@ import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { startRedis, type TestServer } from '@gateway/testkit';
 import { startRedisCluster, startRedisSentinels } from '@gateway/testkit/redis-groups';
+import { roomMs } from '@gateway/testkit/room';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { sampleGateway } from '../src/__fixtures__/sample-gateway.ts';
 import { createPoolBrokerService } from '../src/service.ts';
@@ -23,7 +24,7 @@ async function brokerOf(settings = redisAt(redis.url)) {
   const pools = directClient(service.routes[0]);
   const acquire = async (attempts: { lease: Lease; outcome: { result: AttemptResult } }[] = []) => {
     const request = { model: 'gateway/sterk', affinityKey: 's', attempts, allowCandidateFailover: true };
-    const { result } = await pools.acquire(request, { timeoutMs: 10_000 });
+    const { result } = await pools.acquire(request, { timeoutMs: roomMs(10_000) });
     return result.case === 'lease' ? result.value : expect.fail(`no lease but ${result.case}`);
   };
   const fail = (lease: Lease, result: AttemptResult) => ({ lease, outcome: { result } });
@@ -45,8 +46,14 @@ describe.each(goneIn)('a broker whose Redis %s', (_how, takeAway) => {
     expect(third.accountId).toBe(second.accountId);
     const fourth = await acquire([fail(third, AttemptResult.RATE_LIMITED)]);
     expect(fourth.pool).toBe('messages');
-    await pools.report({ attempt: fail(fourth, AttemptResult.SUCCEEDED), affinityKey: 's' }, { timeoutMs: 10_000 });
-    await pools.reportModels({ pool: 'messages', reachable: true, models: [{ id: 'm' }] }, { timeoutMs: 10_000 });
+    await pools.report(
+      { attempt: fail(fourth, AttemptResult.SUCCEEDED), affinityKey: 's' },
+      { timeoutMs: roomMs(10_000) },
+    );
+    await pools.reportModels(
+      { pool: 'messages', reachable: true, models: [{ id: 'm' }] },
+      { timeoutMs: roomMs(10_000) },
+    );
     expect((await pools.listModels({})).models.map(({ id }) => id)).toContain('m');
   });
 });
@@ -59,14 +66,11 @@ describe('a broker whose Redis comes back', () => {
     await one.acquire([one.fail(lease, AttemptResult.UNAUTHORIZED)]);
     await redis.resume();
     await expect
-      .poll(
-        async () => {
-          await one.pools.listAccounts({});
-          const { accounts } = await other.pools.listAccounts({});
-          return accounts.find(({ id }) => id === lease.accountId)?.cooldowns.map(({ reason }) => reason);
-        },
-        { timeout: 30_000 },
-      )
+      .poll(async () => {
+        await one.pools.listAccounts({});
+        const { accounts } = await other.pools.listAccounts({});
+        return accounts.find(({ id }) => id === lease.accountId)?.cooldowns.map(({ reason }) => reason);
+      })
       .toEqual([AttemptResult.UNAUTHORIZED]);
   });
 });
@@ -80,14 +84,11 @@ describe('a broker that starts before its Redis', () => {
     await redis.restart();
     const other = await brokerOf();
     await expect
-      .poll(
-        async () => {
-          await one.acquire();
-          const { accounts } = await other.pools.listAccounts({});
-          return accounts.some(({ inFlight }) => inFlight > 0);
-        },
-        { timeout: 30_000 },
-      )
+      .poll(async () => {
+        await one.acquire();
+        const { accounts } = await other.pools.listAccounts({});
+        return accounts.some(({ inFlight }) => inFlight > 0);
+      })
       .toBe(true);
   });
 });
@@ -106,16 +107,13 @@ describe.each([
     await victim.kill();
     for (let n = 0; n < 20; n++) await one.acquire();
     await one.acquire([one.fail(lease, AttemptResult.UNAUTHORIZED)]);
-    await expect.poll(async () => (await group.masterOf(lease.pool)) !== victim, { timeout: 20_000 }).toBe(true);
+    await expect.poll(async () => (await group.masterOf(lease.pool)) !== victim).toBe(true);
     await expect
-      .poll(
-        async () => {
-          await one.pools.listAccounts({});
-          const { accounts } = await other.pools.listAccounts({});
-          return accounts.find(({ id }) => id === lease.accountId)?.cooldowns.map(({ reason }) => reason);
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        await one.pools.listAccounts({});
+        const { accounts } = await other.pools.listAccounts({});
+        return accounts.find(({ id }) => id === lease.accountId)?.cooldowns.map(({ reason }) => reason);
+      })
       .toEqual([AttemptResult.UNAUTHORIZED]);
   });
 });

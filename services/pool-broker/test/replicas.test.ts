@@ -13,6 +13,7 @@ import {
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { startRedis, type TestServer, testBackends } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { type Clock, ManualClock, systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount, sampleSettings } from '../src/__fixtures__/sample-gateway.ts';
@@ -50,7 +51,10 @@ async function replicasOf(count: number, { redisUrl, clock = systemClock, caps }
 type Replica = Awaited<ReturnType<typeof replicasOf>>[number];
 
 async function acquire(pools: Replica, attempts: Attempt[] = [], affinityKey = '') {
-  const { result } = await pools.acquire({ model: 'gateway/sterk', attempts, affinityKey }, { timeoutMs: 20_000 });
+  const { result } = await pools.acquire(
+    { model: 'gateway/sterk', attempts, affinityKey },
+    { timeoutMs: roomMs(20_000) },
+  );
   return result;
 }
 

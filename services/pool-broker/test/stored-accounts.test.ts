@@ -5,6 +5,7 @@ import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { startSimulator } from '@gateway/simulator';
 import { createLogger, Metrics } from '@gateway/telemetry';
+import { roomMs } from '@gateway/testkit/room';
 import { systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
@@ -18,7 +19,7 @@ import { databaseOfTest, keysOf } from './__fixtures__/credential-backends.ts';
 
 const settings = { ...readCredentialConfig({}), pollMs: 100 };
 const encryption = new Encryption(keysOf('k1'));
-const soon = { timeout: 12_000 };
+const soon = { timeout: roomMs(12_000) };
 
 /** A gateway with one account of its file, which is in no test's way. */
 const onlyFile = gatewayWith([sampleAccount('messages', 'of-file')]);

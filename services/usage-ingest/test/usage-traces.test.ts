@@ -6,6 +6,7 @@ import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js
 import { createLogger, inSpan, Metrics, SpanKind, startTracing } from '@gateway/telemetry';
 import { OtlpReceiver } from '@gateway/telemetry/testing';
 import { testBackends } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { connectNats, directSubject, ensureUsageStream, toUsageMessages, UsagePublisher } from '@gateway/usage-stream';
 import { headers } from 'nats';
 import { describe, expect, it, vi } from 'vitest';
@@ -18,7 +19,6 @@ import { UsageLedger } from '../src/store/usage-ledger.ts';
 import { usageEvent } from './usage-fixtures.ts';
 
 const logger = createLogger('test', 'silent');
-const within = { timeout: 20_000, interval: 20 };
 const nowMs = Date.parse('2026-11-20T10:00:30Z');
 
 describe('the traces of requests on their way into the ledger', () => {
@@ -50,8 +50,8 @@ describe('the traces of requests on their way into the ledger', () => {
     const sent = headers();
     sent.set('traceparent', event.traceparent.replace(/-[0-9a-f]{16}-/, '-00f067aa0ba902b7-'));
     const ask = () =>
-      world.connection.request(directSubject(world.names), message?.data, { timeout: 2_000, headers: sent });
-    await expect.poll(() => ask().then(() => 'stored', String), within).toBe('stored');
+      world.connection.request(directSubject(world.names), message?.data, { timeout: roomMs(2_000), headers: sent });
+    await expect.poll(() => ask().then(() => 'stored', String)).toBe('stored');
     const spans = await world.receiver.until((all) => all.length >= 2);
     const { traceId } = spanOf(event, 'spanId');
     const name = `process ${world.names.stream}`;
@@ -146,10 +146,10 @@ describe('delays on the way into the ledger', () => {
       const labels = `messaging_system="nats",messaging_operation_name="${operation}",error_type="${error}"`;
       return world.valueOf(`${metric}_count{${labels},messaging_destination_name="${world.names.stream}"}`);
     };
-    await expect.poll(() => count('messaging_process_duration_seconds', 'process'), within).toBe(1);
+    await expect.poll(() => count('messaging_process_duration_seconds', 'process')).toBe(1);
     expect(await count('messaging_process_duration_seconds', 'process', 'TypeError')).toBe(1);
     const client = 'messaging_client_operation_duration_seconds';
-    await expect.poll(() => count(client, 'ack'), within).toBeGreaterThan(1);
+    await expect.poll(() => count(client, 'ack')).toBeGreaterThan(1);
     expect(await count(client, 'fetch')).toBeGreaterThan(0);
     expect(await count(client, 'publish')).toBe(1);
   });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { roomMs } from '@gateway/testkit/room';
 import type { Family, FaultScene, Injection } from './injection.ts';
 
 type Backend = 'redis' | 'nats' | 'postgres';
@@ -77,7 +78,7 @@ export const redisFlushed: Injection = {
 };
 
 async function until(holds: () => boolean): Promise<void> {
-  for (const giveUpAt = Date.now() + 15_000; !holds(); await sleep(50)) {
+  for (const giveUpAt = Date.now() + roomMs(15_000); !holds(); await sleep(50)) {
     if (Date.now() > giveUpAt) throw new Error('the server has not ended in 15 s');
   }
 }

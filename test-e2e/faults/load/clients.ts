@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { roomMs } from '@gateway/testkit/room';
 import type { TestToken } from '../../client/tokens.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import { type AskedQuestion, ask } from './ask.ts';
@@ -30,7 +31,7 @@ export interface LoadOptions {
   readonly pauseMs: number;
 }
 
-const timeoutMs = 45_000;
+const timeoutMs = roomMs(45_000);
 /** A client that gave up asks nothing more until what it asked can't be admitted any longer. */
 const pauseAfterTimeoutMs = 2_000;
 

@@ -13,7 +13,7 @@ export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly roun
     it('costs what begins at its edges a 503, and no stream that runs, until it is back', async () => {
       const broker = scene().replica('pool-broker', 0);
       const { exchange: running } = await scene().ask({ kind: chatStream('first'), length: 60 });
-      await expect.poll(() => running.events.length, { timeout: 10_000 }).toBeGreaterThan(3);
+      await expect.poll(() => running.events.length).toBeGreaterThan(3);
       await broker.kill();
       const { exchange: chat } = await scene().askToEnd({ kind: chatStream('first') });
       expect([chat.status, chat.json]).toEqual([503, unavailable.chat]);
@@ -123,7 +123,7 @@ async function underLoad(scene: PoolScene, injection: () => Promise<void>): Prom
   const clients = Promise.all(Array.from({ length: 12 }, (_, n) => client(n % 3)));
   try {
     await injection();
-    await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThan(50);
+    await expect.poll(() => asked.length).toBeGreaterThan(50);
   } finally {
     stop.abort();
     await clients;

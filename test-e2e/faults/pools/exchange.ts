@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { roomMs } from '@gateway/testkit/room';
 import type { AskedQuestion } from '../load/ask.ts';
 import { postQuestion } from '../load/post-question.ts';
 import { readAnswer } from '../load/read-answer.ts';
@@ -131,4 +132,4 @@ export class Exchange {
 }
 
 /** Longer than anything here may take. */
-const timeoutMs = 60_000;
+const timeoutMs = roomMs(60_000);

@@ -29,7 +29,7 @@ export function expectOneErrorAtItsEnd(exchange: Exchange): void {
 /** Each has one row: some input and some output, by estimate where the provider had not said it. */
 export async function expectEstimates(scene: PoolScene, asked: readonly AskedExchange[]): Promise<void> {
   for (const { token } of asked) {
-    await expect.poll(() => scene.rowsOf(token), { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => scene.rowsOf(token)).toHaveLength(1);
     const [row] = await scene.rowsOf(token);
     expect(row).toMatchObject({ estimated: true, outcome: 'failed' });
     expect(row?.inputTokens).toBeGreaterThan(0);

@@ -1,4 +1,5 @@
 import type { FormatName, Simulator } from '@gateway/simulator';
+import { roomSeconds } from '@gateway/testkit/room';
 
 interface PoolPlan {
   readonly name: string;
@@ -87,7 +88,7 @@ export const secretWord = 'secret-of-';
 export const retryFloorPerSecond = 1;
 
 /** The leases of the dead end so soon. */
-export const leaseTtlSeconds = 10;
+export const leaseTtlSeconds = roomSeconds(10);
 
 export function poolsGatewayFile({ url, oauth }: Simulator): string {
   const classes: readonly (readonly [string, readonly string[]])[] = [

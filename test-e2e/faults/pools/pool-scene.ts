@@ -3,6 +3,7 @@ import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb
 import { openChannel } from '@gateway/rpc/grpc';
 import type { RecordedRequest } from '@gateway/simulator';
 import type { ServiceName } from '@gateway/testkit';
+import { roomMs, roomSeconds } from '@gateway/testkit/room';
 import { issueToken, type TestToken } from '../../client/tokens.ts';
 import { type ReplicatedServices, startReplicatedServices } from '../../topologies/replicated-services.ts';
 import { describeRequest, findTraces } from '../audit/describe-request.ts';
@@ -47,11 +48,11 @@ export interface Aftermath {
 }
 
 /** How long silence in the middle of an answer is borne with here. */
-export const idleTimeoutMs = 4_000;
+export const idleTimeoutMs = roomSeconds(4) * 1_000;
 /** How long calls between services may take here. */
-export const rpcTimeoutMs = 2_000;
+export const rpcTimeoutMs = roomMs(2_000);
 /** How long the token endpoint may take here. */
-export const oauthTimeoutMs = 6_000;
+export const oauthTimeoutMs = Math.min(roomSeconds(6), 30) * 1_000;
 
 const edges = 3;
 
@@ -144,7 +145,7 @@ export class PoolScene implements AsyncDisposable {
 
   /** Resolves when an edge serves, with either format. */
   async answersAgain(edge: number): Promise<void> {
-    const giveUpAtMs = Date.now() + 30_000;
+    const giveUpAtMs = Date.now() + roomMs(30_000);
     for (const kind of [chatStream('first'), chatStream('second')]) {
       while ((await this.askToEnd({ kind, edge })).exchange.status !== 200) {
         if (Date.now() > giveUpAtMs) throw new Error(`Edge ${edge} does not serve again.`);
@@ -181,7 +182,7 @@ export class PoolScene implements AsyncDisposable {
   /** Requests under way of each account of a pool, as a broker knows them. */
   async inFlight(pool: string, broker: number): Promise<readonly number[]> {
     using channel = openChannel(this.replica('pool-broker', broker).grpcUrl);
-    const { accounts } = await channel.client(PoolBrokerService).listAccounts({ pool }, { timeoutMs: 10_000 });
+    const { accounts } = await channel.client(PoolBrokerService).listAccounts({ pool }, { timeoutMs: roomMs(10_000) });
     return accounts.map(({ inFlight }) => inFlight);
   }
 
@@ -189,7 +190,7 @@ export class PoolScene implements AsyncDisposable {
   async metric(service: ServiceName, name: string): Promise<number> {
     const texts = await Promise.all(
       this.gateway.replicas[service].map(async ({ adminUrl }) =>
-        (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(10_000) })).text(),
+        (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(roomMs(10_000)) })).text(),
       ),
     );
     const lines = texts.flatMap((text) => text.split('\n')).filter((line) => line.startsWith(name));
@@ -208,7 +209,7 @@ export class PoolScene implements AsyncDisposable {
       random: new RandomNumbers(1),
       effects: { poisons: 0, repeated: 0, committedAfterDeath: 0, wiped: new Map() },
     };
-    const quiet = await waitForQuiet(field, 30_000);
+    const quiet = await waitForQuiet(field, roomMs(30_000));
     const judgement = judgeRequests({
       requests: [...this.load.requests, ...this.#asked].filter(({ tokenId }) => !this.#unaudited.has(tokenId)),
       recorded: this.simulator.requests(),

@@ -152,7 +152,7 @@ export function faulty(scene: PoolScene, pool: ScenarioPool, fault: FaultScript[
 /** An account that has failed too often is tried again after a minute at most. */
 export async function expectItIsBack(scene: PoolScene, kind: RequestKind): Promise<void> {
   const ending = async () => (await scene.askToEnd({ kind })).exchange.ending;
-  await expect.poll(ending, { timeout: 60_000, interval: 100 }).toBe('whole');
+  await expect.poll(ending, { interval: 100 }).toBe('whole');
 }
 
 /** The attempts of a request as the log has them. */

@@ -63,12 +63,10 @@ export function providerStreams(scene: () => PoolScene): void {
       const late = faulty(scene(), 'late', fault);
       const { exchange, marker } = await scene().ask({ kind: chatStream('late') });
       await expect
-        .poll(
-          () =>
-            scene()
-              .attemptsOf(marker)
-              .map(({ status }) => status),
-          { timeout: 4_000 },
+        .poll(() =>
+          scene()
+            .attemptsOf(marker)
+            .map(({ status }) => status),
         )
         .toEqual([statusMeanwhile]);
       // It may still become an error, or another account's answer.
@@ -165,7 +163,7 @@ export function providerStreams(scene: () => PoolScene): void {
         const { exchange, token } = await scene().askToEnd({ kind: chatStream(pool), length: 10, isAudited: false });
         missing[Symbol.dispose]();
         expect(exchange.ending).toBe('whole');
-        await expect.poll(() => scene().rowsOf(token), { timeout: 10_000 }).toHaveLength(1);
+        await expect.poll(() => scene().rowsOf(token)).toHaveLength(1);
         const [row] = await scene().rowsOf(token);
         expect(row).toMatchObject({ estimated: true, outcome: 'completed' });
         expect(row?.outputTokens).toBeGreaterThan(0);

@@ -28,7 +28,7 @@ describe('a pause of the caller', () => {
     const frames = await pausing();
     await sleep(700);
     expect(await openStreams()).toBe(1);
-    await expect.poll(openStreams, { timeout: 5_000 }).toBe(0);
+    await expect.poll(openStreams).toBe(0);
     const rest = await Array.fromAsync({ [Symbol.asyncIterator]: () => frames });
     // It was not the provider's account that took so long.
     expect(rest.at(-1)?.outcome?.attempt).toMatchObject({ result: AttemptResult.CANCELLED });

@@ -15,7 +15,7 @@ describe('workers of one port', () => {
     const serving = await pids();
     expect(new Set(serving.values()).size).toBe(2);
     const answered = new Set<number>();
-    await expect.poll(async () => answered.add(await ask(pool.port)).size, { timeout: 10_000 }).toBe(2);
+    await expect.poll(async () => answered.add(await ask(pool.port)).size).toBe(2);
     expect([...answered].toSorted()).toEqual([...serving.values()].toSorted());
     await pool[Symbol.asyncDispose]();
     for (const pid of answered) expect(() => process.kill(pid, 0)).toThrow('ESRCH');
@@ -25,8 +25,8 @@ describe('workers of one port', () => {
     const { pids } = await start();
     const before = await pids();
     process.kill(before.get('1') ?? 0, 'SIGKILL');
-    await expect.poll(async () => (await pids()).get('1'), { timeout: 20_000 }).not.toBe(before.get('1'));
-    await expect.poll(async () => (await pids()).size, { timeout: 20_000 }).toBe(2);
+    await expect.poll(async () => (await pids()).get('1')).not.toBe(before.get('1'));
+    await expect.poll(async () => (await pids()).size).toBe(2);
     expect((await pids()).get('2')).toBe(before.get('2'));
   });
 

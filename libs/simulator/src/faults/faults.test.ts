@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { postMessages, postResponses, readEvents } from '../__fixtures__/test-requests.ts';
 import { type Simulator, startSimulator } from '../simulator.ts';
 import type { Fault } from './fault-script.ts';
@@ -75,12 +75,10 @@ describe('faults that replace the answer', () => {
     inject({ kind: 'stall' });
     const abort = new AbortController();
     const answer = postResponses(simulator, {}, { signal: abort.signal });
-    await vi.waitFor(() => expect(lastRequest()?.faults).toEqual(['stall']));
+    await expect.poll(() => lastRequest()?.faults).toEqual(['stall']);
     abort.abort();
     await expect(answer).rejects.toThrow('aborted');
-    await vi.waitFor(() =>
-      expect(lastRequest()).toMatchObject({ outcome: 'cancelled', endedAtMs: nowMs, status: null }),
-    );
+    await expect.poll(lastRequest).toMatchObject({ outcome: 'cancelled', endedAtMs: nowMs, status: null });
   });
 
   it('are for lists of models and counts only when named', async () => {
@@ -103,10 +101,10 @@ describe('faults of streams', () => {
     inject({ kind: 'stall', afterEvents: 5 });
     const abort = new AbortController();
     const answer = await postMessages(simulator, {}, { signal: abort.signal });
-    await vi.waitFor(() => expect(lastRequest()).toMatchObject({ outcome: 'running', eventsSent: 5 }));
+    await expect.poll(lastRequest).toMatchObject({ outcome: 'running', eventsSent: 5 });
     abort.abort();
     await expect(answer.text()).rejects.toThrow('aborted');
-    await vi.waitFor(() => expect(lastRequest()).toMatchObject({ outcome: 'cancelled', faults: ['stall'] }));
+    await expect.poll(lastRequest).toMatchObject({ outcome: 'cancelled', faults: ['stall'] });
     expect(lastRequest()?.billed).toMatchObject({ inputTokens: 18, outputTokens: 3 });
   });
 
@@ -198,7 +196,7 @@ describe('faults of streams', () => {
     let bytes = 0;
     while (bytes < 1_000_000) bytes += (await reader?.read())?.value?.length ?? 0;
     abort.abort();
-    await vi.waitFor(() => expect(lastRequest()?.outcome).toBe('cancelled'));
+    await expect.poll(() => lastRequest()?.outcome).toBe('cancelled');
   });
 
   it('mix in events of unknown names', async () => {
@@ -265,10 +263,10 @@ describe('faults of streams', () => {
     inject({ kind: 'delay', ...delay });
     const abort = new AbortController();
     const text = postResponses(simulator, {}, { signal: abort.signal }).then((answer) => answer.text());
-    await vi.waitFor(() => expect(lastRequest()).toMatchObject({ faults: ['delay'], outcome: 'running', ...expected }));
+    await expect.poll(lastRequest).toMatchObject({ faults: ['delay'], outcome: 'running', ...expected });
     abort.abort();
     await expect(text).rejects.toThrow('aborted');
-    await vi.waitFor(() => expect(lastRequest()).toMatchObject({ outcome: 'cancelled', ...expected }));
+    await expect.poll(lastRequest).toMatchObject({ outcome: 'cancelled', ...expected });
   });
 
   it('add headers to a good answer', async () => {

@@ -1,4 +1,5 @@
 import { chmod } from 'node:fs/promises';
+import { roomMs } from '../room/room.ts';
 import { runProgram, type Server, startServerProcess, type TestServer } from './run-server.ts';
 import { postgres, runStatement, unprivileged } from './servers.ts';
 
@@ -48,6 +49,6 @@ function copyOf(primaryPort: number): NonNullable<Server['prepare']> {
     const source = ['--host=127.0.0.1', `--port=${primaryPort}`, '--username=postgres'];
     const how = ['--write-recovery-conf', '--wal-method=stream', '--checkpoint=fast', '--no-sync'];
     const parameters = [...source, ...how, `--pgdata=${dataDir}`];
-    await runProgram(programs, 'pg_basebackup', parameters, { ...unprivileged, cwd: dataDir, timeout: 60_000 });
+    await runProgram(programs, 'pg_basebackup', parameters, { ...unprivileged, cwd: dataDir, timeout: roomMs(60_000) });
   };
 }

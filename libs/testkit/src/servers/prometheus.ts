@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { roomMs } from '../room/room.ts';
 import { findPrograms } from './find-programs.ts';
 import { startServerProcess, type TestServer } from './run-server.ts';
 import type { ServerOptions } from './servers.ts';
@@ -40,7 +41,7 @@ export function startPrometheus({ files, port }: PrometheusOptions): Promise<Tes
       ],
       url: (host, own) => `http://${host}:${own}`,
       async ping(host, own) {
-        const answer = await fetch(`http://${host}:${own}/-/ready`, { signal: AbortSignal.timeout(5_000) });
+        const answer = await fetch(`http://${host}:${own}/-/ready`, { signal: AbortSignal.timeout(roomMs(5_000)) });
         if (!answer.ok) throw new Error(`it says ${answer.status}`);
       },
     },
@@ -53,7 +54,7 @@ export async function promtool(parameters: readonly string[], input = ''): Promi
   const { folder } = await findPrograms(prometheusPrograms);
   // It ends soon: to collect garbage later costs some memory, and saves a quarter of the processor time.
   const env = { ...process.env, GOGC: '400' };
-  const child = spawn(join(folder, 'promtool'), parameters, { env, stdio: 'pipe', timeout: 240_000 });
+  const child = spawn(join(folder, 'promtool'), parameters, { env, stdio: 'pipe', timeout: roomMs(240_000) });
   child.stdin.on('error', () => undefined).end(input);
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   if (code !== 0) throw new Error(`promtool ${parameters.join(' ')}:\n${stdout}${stderr}`);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CertificateAuthority } from '../certificates.ts';
 import { untilReady } from '../managed-process.ts';
+import { roomMs } from '../room/room.ts';
 import { findPrograms } from './find-programs.ts';
 import { runProgram, type Server, startServerProcess, type TestServer } from './run-server.ts';
 import { redis } from './servers.ts';
@@ -158,7 +159,7 @@ function holdsSlot(line: string, slot: number): boolean {
 /** How servers are started and reached, and prove who they are. */
 async function openAccess({ hasTls = false, password }: RedisGroupOptions, stack: AsyncDisposableStack) {
   const tls = hasTls ? await makeCertificates(stack) : undefined;
-  const cli = async (port: number, command: readonly string[], isSentinel: boolean, timeout = 5_000) => {
+  const cli = async (port: number, command: readonly string[], isSentinel: boolean, timeout = roomMs(5_000)) => {
     const programs = await findPrograms(redis);
     const login = password === undefined || isSentinel ? [] : ['--no-auth-warning', '-a', password];
     const place = ['-h', '127.0.0.1', '-p', String(port), ...(tls?.clientSettings ?? [])];
@@ -170,7 +171,7 @@ async function openAccess({ hasTls = false, password }: RedisGroupOptions, stack
     /** What those of them answer that answer soon: some may be gone or stand still. */
     async askAll(servers: readonly TestServer[], ...command: readonly string[]): Promise<readonly string[]> {
       const isSentinel = command[0] === 'SENTINEL';
-      const asked = await Promise.allSettled(servers.map(({ port }) => cli(port, command, isSentinel, 1_000)));
+      const asked = await Promise.allSettled(servers.map(({ port }) => cli(port, command, isSentinel, roomMs(1_000))));
       return asked.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
     },
     start(server: Server, settings: readonly string[] = []): Promise<TestServer> {
@@ -194,7 +195,7 @@ async function openAccess({ hasTls = false, password }: RedisGroupOptions, stack
       const [first = failed('none started')] = servers;
       const addresses = servers.map(({ port }) => `127.0.0.1:${port}`);
       const command = ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes'];
-      await cli(first.port, command, false, 60_000);
+      await cli(first.port, command, false, roomMs(60_000));
     },
     /** What REDIS_URL is set to, and the settings beside it. @param rest the hosts, and what follows them. */
     settings(scheme: 'redis' | 'redis-sentinel' | 'redis-cluster', hosts: readonly TestServer[], rest = '') {
@@ -227,7 +228,7 @@ function until(ask: () => Promise<string>, expected: RegExp): Promise<void> {
     const text = await ask();
     if (!expected.test(text)) failed(`no ${expected} in: ${text}`);
   };
-  return untilReady('a group of Redis servers', check, { timeoutMs: 30_000 });
+  return untilReady('a group of Redis servers', check);
 }
 
 function failed(reason: string): never {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ManagedProcess, type ProcessControl, untilReady } from '../managed-process.ts';
+import { roomMs } from '../room/room.ts';
 import { reportProgress } from './debian-packages.js';
 import { findPrograms, type Programs, type WantedPrograms } from './find-programs.ts';
 import { freePort } from './ports.ts';
@@ -92,7 +93,7 @@ async function startOnPort(server: Server, programs: Programs, port: number): Pr
         cwd: dataDir,
         uid: server.uid,
         stopSignal: server.stopSignal,
-        stopTimeoutMs: 15_000,
+        stopTimeoutMs: roomMs(15_000),
         ping: () => server.ping('127.0.0.1', port),
       },
       folder,
@@ -131,7 +132,7 @@ export async function runProgram(
 let dockerEngine: Promise<void> | undefined;
 
 async function findDockerEngine(): Promise<void> {
-  await promisify(execFile)('docker', ['info'], { timeout: 3_000 }).catch((thrown) => {
+  await promisify(execFile)('docker', ['info'], { timeout: roomMs(3_000) }).catch((thrown) => {
     throw new Error(`no Docker engine answers (${textOf(thrown)})`);
   });
 }

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import type { CertificateFiles } from '../certificates.ts';
+import { roomMs } from '../room/room.ts';
 import { reportProgress } from './debian-packages.js';
 import type { Programs } from './find-programs.ts';
 import { freePorts } from './ports.ts';
@@ -137,7 +138,7 @@ async function initialisePostgres(programs: Programs, dataDir: string): Promise<
   reportProgress('initialising a Postgres data folder (initdb)');
   const options = ['--username=postgres', '--auth=trust', '--encoding=UTF8', '--no-locale', '--no-sync'];
   const parameters = [...options, '--no-instructions', dataDir];
-  await runProgram(programs, 'initdb', parameters, { ...unprivileged, cwd: dataDir, timeout: 120_000 });
+  await runProgram(programs, 'initdb', parameters, { ...unprivileged, cwd: dataDir, timeout: roomMs(120_000) });
 }
 
 export interface PostgresOptions extends ServerOptions {
@@ -205,7 +206,7 @@ export function startPgBouncer({ postgresUrl, serverConnections = 10 }: PgBounce
 
 /** Resolves when a Postgres, or what stands in front of one, answers a query. */
 function selectOne(host: string, port: number): Promise<void> {
-  return runStatement(`postgresql://postgres@${host}:${port}/postgres`, 'SELECT 1', 5_000);
+  return runStatement(`postgresql://postgres@${host}:${port}/postgres`, 'SELECT 1', roomMs(5_000));
 }
 
 export async function runStatement(url: string, statement: string, connectTimeoutMs: number): Promise<void> {
@@ -222,7 +223,7 @@ export async function runStatement(url: string, statement: string, connectTimeou
 /** Sends a line to a server and resolves when the expected text comes back; throws when it doesn't within 5 s. */
 export function sendAndExpect(host: string, port: number, line: string, expected: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const socket = connect({ host, port, timeout: 5_000 });
+  const socket = connect({ host, port, timeout: roomMs(5_000) });
   let received = '';
   socket.setEncoding('utf8');
   socket.on('connect', () => socket.write(line));

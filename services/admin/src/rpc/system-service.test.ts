@@ -4,6 +4,7 @@ import { SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { ListAccountsResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { ReplayDeadLettersResponseSchema } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { createLogger } from '@gateway/telemetry';
+import { roomMs } from '@gateway/testkit/room';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { FigureReader, type FigureReaderOptions } from '../figures/figure-reader.ts';
@@ -83,7 +84,7 @@ describe('SystemService', () => {
     const { client, world, figures } = watchedGateway({ watched: 60_000, otherwise: 60_000 });
     await client.getOverview({});
     const before = world.readings;
-    const watching = AbortSignal.timeout(10_000);
+    const watching = AbortSignal.timeout(roomMs(10_000));
     const firsts = await Promise.all([1, 2, 3].map(() => figures.watch(watching).next()));
     expect(new Set(firsts.map(({ value }) => value)).size).toBe(1);
     expect(world.readings - before).toBeLessThanOrEqual(2);

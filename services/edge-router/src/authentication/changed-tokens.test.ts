@@ -43,7 +43,7 @@ describe('an edge whose token changes while identity is asked for it', () => {
     const edge = stack.use(await createEdgeRouterFromEnvironment(environment(url, folder), runtime));
     await edge.start();
     usageUrl = `http://127.0.0.1:${edge.port}/v1/usage`;
-    await expect.poll(() => identity.watchers, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => identity.watchers).toBe(1);
   });
   afterEach(async () => {
     identity.end();
@@ -61,19 +61,19 @@ describe('an edge whose token changes while identity is asked for it', () => {
     identity.answer({ token });
     identity.answer({});
     await first;
-    await expect.poll(status, { timeout: 10_000 }).toBe(401);
+    await expect.poll(status).toBe(401);
   });
 
   it('refuses it from then on when the change was missed, because the watch of changes had broken', async () => {
     const first = status();
     await identity.asked(1);
     identity.breakWatch();
-    await expect.poll(() => identity.watchers, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => identity.watchers).toBe(2);
     await changesArrived();
     identity.answer({ token });
     identity.answer({});
     await first;
-    await expect.poll(status, { timeout: 10_000 }).toBe(401);
+    await expect.poll(status).toBe(401);
   });
 });
 
@@ -106,7 +106,7 @@ class SlowIdentity {
 
   /** Resolves when the edge has asked for the token so many times. */
   asked(times: number) {
-    return expect.poll(() => this.#asked, { timeout: 10_000 }).toBe(times);
+    return expect.poll(() => this.#asked).toBe(times);
   }
 
   change(tokenIds: readonly string[]) {

@@ -133,10 +133,10 @@ class Scene {
         async () => {
           return (await readdir(this.#folder)).filter((name) => name.endsWith('.sqlite')).length;
         },
-        { interval: 5, timeout: 10_000 },
+        { interval: 5 },
       )
       .toBe(1);
-    await expect.poll(() => last.seen.waiting, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => last.seen.waiting).toBe(0);
   }
 
   rowOf({ id }: Request) {
@@ -176,7 +176,7 @@ class Scene {
     const { writes } = edge.seen;
     // With something to write, at once or when the disk is tried again.
     edge.outbox.close('none');
-    await expect.poll(() => edge.seen.writes, { interval: 1, timeout: 10_000 }).toBeGreaterThan(writes);
+    await expect.poll(() => edge.seen.writes, { interval: 1 }).toBeGreaterThan(writes);
     this.#of(this.#unwritten, n).clear();
   }
 
@@ -228,7 +228,7 @@ const steps = fc.array(
 );
 
 describe('the ledger, whatever happens to edges, disks and itself', () => {
-  it('holds in the end every finished request once, and no refused one', { timeout: 120_000 }, async () => {
+  it('holds in the end every finished request once, and no refused one', async () => {
     const seen = { finished: 0, refused: 0, cut: 0, unknown: 0 };
     await fc.assert(
       fc.asyncProperty(steps, async (schedule) => {

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 
 const taker = join(import.meta.dirname, '__fixtures__/file-taker.ts');
 
-it('may be removed by its owner while another process opens it: that is no fault', { timeout: 60_000 }, async () => {
+it('may be removed by its owner while another process opens it: that is no fault', async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'outbox-file-'));
   const take = () => promisify(execFile)(process.execPath, [taker, folder.path, '3000']);
   const faults = await Promise.all([take(), take()]);

@@ -115,7 +115,7 @@ describe('Outbox', () => {
     await edge.outbox.finish(usageEvent('last'));
     await expect.poll(() => edge.seen.waiting).toBe(3_001);
     ledger.away = false;
-    await expect.poll(() => ledger.rows.size, { timeout: 10_000 }).toBe(3_001);
+    await expect.poll(() => ledger.rows.size).toBe(3_001);
     expect(ledger.largestBatch).toBeLessThanOrEqual(500);
     await expect.poll(() => edge.seen.waiting).toBe(0);
   });

@@ -68,7 +68,7 @@ async function brokerOn(first: FileText) {
   const writeAndWait = async (text: string, result: 'applied' | 'refused') => {
     const before = await reloads(result);
     writeText(text);
-    await expect.poll(() => reloads(result), { timeout: 10_000 }).toBe(before + 1);
+    await expect.poll(() => reloads(result)).toBe(before + 1);
   };
 
   return {

@@ -102,7 +102,7 @@ describe('replicas that each believe to have the reservation', () => {
       }),
       { numRuns: 150 },
     );
-  }, 60_000);
+  });
 
   it('end with tokens that the provider takes, unless it revokes all for what comes twice', async () => {
     await fc.assert(
@@ -113,5 +113,5 @@ describe('replicas that each believe to have the reservation', () => {
       }),
       { numRuns: 150 },
     );
-  }, 60_000);
+  });
 });

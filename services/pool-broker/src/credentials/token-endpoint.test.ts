@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { type OAuthCredential, type Proxies, Secret } from '@gateway/config';
+import { roomMs } from '@gateway/testkit/room';
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tokenEndpoint } from './token-endpoint.ts';
@@ -24,7 +25,7 @@ async function endpointThat(answer: Answer) {
   });
   // It listens on TCP.
   const { port } = server.address() as AddressInfo;
-  const ask = (credential: Partial<OAuthCredential> = {}, timeoutMs = 5_000, proxies: Partial<Proxies> = {}) =>
+  const ask = (credential: Partial<OAuthCredential> = {}, timeoutMs = roomMs(5_000), proxies: Partial<Proxies> = {}) =>
     tokenEndpoint(
       { httpsProxy: '', httpProxy: '', noProxy: '', ...proxies },
       timeoutMs,

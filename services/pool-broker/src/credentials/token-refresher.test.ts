@@ -226,7 +226,7 @@ describe('a reservation that the holder before let run out', () => {
     await store.save(account, { version: 1, refreshToken: new Secret('rt-1'), access });
     expect((await waiting).access?.token.reveal()).toBe('at-1');
     expect(asked).toEqual([]);
-  }, 15_000);
+  });
 });
 
 describe('what is stored of an account', () => {
