@@ -1,5 +1,14 @@
 import { GatewayError } from '@gateway/errors';
-import { endOfPlain, isShortEscape, Utf8Check } from './string-bytes.ts';
+import {
+  endOfDigits,
+  endOfPlain,
+  endOfWhitespace,
+  isDigit,
+  isHexDigit,
+  isShortEscape,
+  isWhitespace,
+  Utf8Check,
+} from './string-bytes.ts';
 import { TrackedKeys } from './tracked-keys.ts';
 
 export interface ScannerOptions {
@@ -98,7 +107,10 @@ export class JsonScanner {
     let at = 0;
     while (at < bytes.length) {
       if (this.#state === State.string) at = this.#skipString(bytes, text, at);
-      else this.#step(bytes[at] ?? 0, this.#base + at++);
+      else {
+        this.#step(bytes[at] ?? 0, this.#base + at++);
+        at = this.#endOfRun(text, at);
+      }
     }
     this.#base += bytes.length;
     if (!this.#utf8.push(bytes)) throw noUtf8();
@@ -111,11 +123,19 @@ export class JsonScanner {
     if (this.#state !== State.done) throw invalidJson(this.#base);
   }
 
+  /** Moves over bytes that change nothing, of which a text may have any number: blanks, and further digits of a number. */
+  #endOfRun(text: DataView, from: number): number {
+    if (this.#state <= State.commaOrEnd || this.#state === State.done) return endOfWhitespace(text, from);
+    return this.#state === State.scalar && this.#digitsInRow > 2 ? endOfDigits(text, from) : from;
+  }
+
   /** Moves over characters of a string to the byte after its end, a longer escape, or the end of the chunk. */
   #skipString(bytes: Uint8Array, text: DataView, from: number): number {
     let at = endOfPlain(text, from);
-    // Texts are full of short escapes; any other, or one that the end of the chunk cuts, is taken byte by byte.
-    while (bytes[at] === backslash && isShortEscape[bytes[at + 1] ?? 0] === 1) at = endOfPlain(text, at + 2);
+    // Texts are full of escapes. One that is none, or that the end of the chunk cuts, is taken byte by byte.
+    for (let length = escapeLength(bytes, at); length > 0; length = escapeLength(bytes, at)) {
+      at = endOfPlain(text, at + length);
+    }
     if (at === bytes.length) return at;
     const byte = bytes[at];
     if (byte === quote) this.#endString(this.#base + at + 1);
@@ -125,7 +145,7 @@ export class JsonScanner {
   }
 
   #step(byte: number, offset: number): void {
-    if (isWhitespace(byte) && this.#skipsWhitespace(offset)) return;
+    if (isWhitespace[byte] === 1 && this.#skipsWhitespace(offset)) return;
     switch (this.#state) {
       case State.value:
         return this.#beginValue(byte, offset);
@@ -240,7 +260,7 @@ export class JsonScanner {
   }
 
   #unicode(byte: number, offset: number): void {
-    if (!isHexDigit(byte)) throw invalidJson(offset);
+    if (isHexDigit[byte] !== 1) throw invalidJson(offset);
     this.#unicodeLeft -= 1;
     if (this.#unicodeLeft === 0) this.#state = State.string;
   }
@@ -250,7 +270,7 @@ export class JsonScanner {
       this.#endScalar(offset);
       return this.#step(byte, offset);
     }
-    this.#digitsInRow = isDigit(byte) ? this.#digitsInRow + 1 : 0;
+    this.#digitsInRow = isDigit[byte] === 1 ? this.#digitsInRow + 1 : 0;
     if (this.#digitsInRow > 2) return;
     this.#scalar += String.fromCharCode(byte);
     if (!mayBecomeScalar(this.#scalar)) throw invalidJson(offset);
@@ -298,14 +318,11 @@ function noUtf8(): GatewayError {
   return new GatewayError('invalid_json', 'The body is not valid UTF-8.');
 }
 
-function isWhitespace(byte: number): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-function isHexDigit(byte: number): boolean {
-  return isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= 0x30 && byte <= 0x39;
+/** How long the escape is that begins there; 0 where none does, or not all of one. */
+function escapeLength(bytes: Uint8Array, at: number): number {
+  if (bytes[at] !== backslash) return 0;
+  if (isShortEscape[bytes[at + 1] ?? 0] === 1) return 2;
+  if (bytes[at + 1] !== 0x75) return 0;
+  for (let digit = at + 2; digit < at + 6; digit++) if (isHexDigit[bytes[digit] ?? 0] !== 1) return 0;
+  return 6;
 }

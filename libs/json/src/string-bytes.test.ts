@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { endOfPlain } from './string-bytes.ts';
+import { endOfDigits, endOfPlain, endOfWhitespace } from './string-bytes.ts';
 
 it('stops where a byte is a quote, a backslash or a control character, as looking at each would', () => {
   const anyByte = fc.oneof(
@@ -34,4 +34,25 @@ it('knows every single byte, at every offset of four', () => {
       expect(endOfPlain(new DataView(bytes.buffer), 0)).toBe(isPlain ? 6 : place);
     }
   }
+});
+
+it.each([
+  ['whitespace', endOfWhitespace, ' \t\n\r'],
+  ['digits', endOfDigits, '0123456789'],
+] as const)('finds the end of %s, as looking at each byte would', (_what, endOf, characters) => {
+  const inRun = fc.constantFrom(...Buffer.from(characters));
+  // Those that differ from one of them in a single bit, and any.
+  const other = fc.oneof(
+    fc.tuple(inRun, fc.nat(7)).map(([byte, bit]) => byte ^ (1 << bit)),
+    fc.nat(255),
+  );
+  fc.assert(
+    fc.property(fc.array(inRun, { maxLength: 12 }), fc.array(other, { maxLength: 6 }), fc.nat(3), (run, rest, from) => {
+      const bytes = Buffer.from([0x20, ...run, ...rest, 0x20, 0x31]).subarray(1, -2);
+      const first = bytes.findIndex((byte, at) => at >= from && !characters.includes(String.fromCharCode(byte)));
+      const expected = first >= 0 ? first : Math.max(from, bytes.length);
+      expect(endOf(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), from)).toBe(expected);
+    }),
+    { numRuns: 2_000 },
+  );
 });

@@ -14,9 +14,57 @@ export function endOfPlain(text: DataView, from: number): number {
   return at;
 }
 
-/** Lookup table: 1 for bytes that complete a two-character escape (`\n`, `\"`, …). */
-export const isShortEscape = new Uint8Array(256);
-for (const byte of Buffer.from('"\\/bfnrt')) isShortEscape[byte] = 1;
+/** The offset of the first byte that is no whitespace of JSON; the end when there is none. */
+export function endOfWhitespace(text: DataView, from: number): number {
+  let at = from;
+  for (const last = text.byteLength - 4; at <= last; at += 4) {
+    const four = text.getInt32(at, true);
+    if (four !== fourBlanks && marksOfWhitespace(four) !== highestBitOfEach) break;
+  }
+  while (at < text.byteLength && isWhitespace[text.getUint8(at)] === 1) at += 1;
+  return at;
+}
+
+/** The offset of the first byte that is no digit; the end when there is none. */
+export function endOfDigits(text: DataView, from: number): number {
+  let at = from;
+  for (const last = text.byteLength - 4; at <= last; at += 4) {
+    const digits = text.getInt32(at, true) ^ 0x30_30_30_30;
+    if (((((digits & lowBitsOfEach) + 0x76_76_76_76) | digits) & highestBitOfEach) !== 0) break;
+  }
+  while (at < text.byteLength && isDigit[text.getUint8(at)] === 1) at += 1;
+  return at;
+}
+
+const fourBlanks = 0x20_20_20_20;
+const lowBitsOfEach = 0x7f_7f_7f_7f;
+
+/** The highest bit of each byte that is whitespace, of four. */
+function marksOfWhitespace(four: number): number {
+  return (
+    marksOfZero(four ^ fourBlanks) |
+    marksOfZero(four ^ 0x0a_0a_0a_0a) |
+    marksOfZero(four ^ 0x0d_0d_0d_0d) |
+    marksOfZero(four ^ 0x09_09_09_09)
+  );
+}
+
+/** The highest bit of each byte that is zero, of four; no other, unlike in `marksOfSpecial`. */
+function marksOfZero(four: number): number {
+  return ~(((four & lowBitsOfEach) + lowBitsOfEach) | four | lowBitsOfEach);
+}
+
+/** Lookup tables: 1 for the bytes that are. Here those that complete a two-character escape (`\n`, `\"`, …). */
+export const isShortEscape = tableOf('"\\/bfnrt');
+export const isWhitespace = tableOf(' \n\r\t');
+export const isDigit = tableOf('0123456789');
+export const isHexDigit = tableOf('0123456789abcdefABCDEF');
+
+function tableOf(characters: string): Uint8Array {
+  const table = new Uint8Array(256);
+  for (const byte of Buffer.from(characters)) table[byte] = 1;
+  return table;
+}
 
 /**
  * The highest bit of each byte that is not plain, of four. A byte above one that is not plain may be marked too, by the borrow

@@ -37,7 +37,7 @@ export async function startPostgresPair({ synchronous = false }: PostgresPairOpt
     primary,
     standby,
     url: (database) => `postgresql://postgres@127.0.0.1:${primary.port},127.0.0.1:${standby.port}/${database}`,
-    promote: () => runStatement(standby.url, 'select pg_promote(true, 60)', 10_000),
+    promote: () => runStatement(standby.url, 'select pg_promote(true, 60)', roomMs(10_000)),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }

@@ -31,7 +31,7 @@ export interface RedisGroupOptions {
   readonly silenceMs?: number | undefined;
 }
 
-const defaultSilenceMs = 5_000;
+const defaultSilenceMs = roomMs(5_000);
 /** Replicas need not wait for others that may want the same. */
 const atOnce = ['--repl-diskless-sync-delay', '0'];
 

@@ -231,7 +231,7 @@ export function sendAndExpect(host: string, port: number, line: string, expected
     received += text;
     if (received.includes(expected)) resolve();
   });
-  socket.on('timeout', () => reject(new Error(`${host}:${port} gave no answer within 5 s`)));
+  socket.on('timeout', () => reject(new Error(`${host}:${port} gave no answer in time`)));
   socket.on('error', reject);
   socket.on('close', () => reject(new Error(`${host}:${port} closed the connection`)));
   return promise.finally(() => socket.destroy());
