@@ -48,8 +48,16 @@ export interface Scene {
   modelOf(endpoint: Endpoint): string;
   /** Requests a minute of the limited token; 0 without one. */
   readonly limit: number;
+  /** By which the gateway counts its limits. */
+  readonly clock: Clock;
   /** Ends when the check has had its time. */
   readonly signal: AbortSignal;
+}
+
+/** Tells the time, and lets it pass. */
+export interface Clock {
+  nowMs(): number;
+  wait(ms: number, signal: AbortSignal): Promise<void>;
 }
 
 /** The rule is broken: what was expected, and what was there instead. */

@@ -1,5 +1,6 @@
 import { addAbortListener } from 'node:events';
-import { type Check, type Level, type Need, NotApplicable, type Scene, Violation } from './check.ts';
+import { setTimeout } from 'node:timers/promises';
+import { type Check, type Clock, type Level, type Need, NotApplicable, type Scene, Violation } from './check.ts';
 import type { ProviderDouble } from './double/provider-double.ts';
 import type { Outcome, Result } from './report/result.ts';
 import type { Endpoint, Target } from './target/endpoints.ts';
@@ -18,6 +19,8 @@ export interface RunOptions {
   readonly concurrency?: number;
   /** For a check that does not ask for more. */
   readonly checkTimeoutMs?: number;
+  /** By which the gateway counts its limits, where it is not the time of day. */
+  readonly clock?: Clock;
   readonly signal?: AbortSignal;
 }
 
@@ -88,7 +91,7 @@ async function tried(check: Check, options: RunOptions, ended: AbortSignal): Pro
 
 async function outcomeOf(
   check: Check,
-  { target, double, checkTimeoutMs = defaultTimeoutMs }: RunOptions,
+  { target, double, checkTimeoutMs = defaultTimeoutMs, clock = timeOfDay }: RunOptions,
   ended: AbortSignal,
 ): Promise<Outcome> {
   const timeoutMs = Math.max(checkTimeoutMs, check.timeoutMs ?? 0);
@@ -100,6 +103,7 @@ async function outcomeOf(
     double,
     modelOf: (endpoint) => modelOf(target, endpoint),
     limit: target.limitedRequestsPerMinute ?? 0,
+    clock,
     signal,
   };
   try {
@@ -121,6 +125,11 @@ async function withinTime(run: Promise<void>, signal: AbortSignal): Promise<void
 }
 
 const defaultTimeoutMs = 20_000;
+
+const timeOfDay: Clock = {
+  nowMs: () => Date.now(),
+  wait: (ms, signal) => setTimeout(ms, undefined, { signal }),
+};
 
 function modelOf({ models }: Target, endpoint: Endpoint): string {
   const model = models[endpoint];

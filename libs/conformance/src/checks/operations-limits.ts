@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import { must, NotApplicable, type Scene } from '../check.ts';
 import { type PostEndpoint, postEndpoints } from '../target/endpoints.ts';
 import type { Answer } from '../target/gateway-client.ts';
@@ -30,7 +29,7 @@ export const operationsLimits: readonly Rule[] = [
       if (admitted === limit) return;
       must(admitted < limit, `${limit} of ${limit + 3} requests should be admitted; ${admitted} are`);
       // The token may have been used a short while ago.
-      await setTimeout(windowMs, undefined, { signal: scene.signal });
+      await scene.clock.wait(windowMs, scene.signal);
       const again = await admittedOfBurst(scene, limit + 3);
       must(again === limit, `${limit} of ${limit + 3} requests should be admitted; ${again} are`);
     },
@@ -56,17 +55,17 @@ export const operationsLimits: readonly Rule[] = [
     timeoutMs: 100_000,
     async run(scene) {
       const refused = await untilRefused(scene, 'chat');
-      const refusedAtMs = performance.now();
+      const refusedAtMs = scene.clock.nowMs();
       const waitMs = waitOf(refused) * 1_000;
       if (waitMs > 80_000) throw new NotApplicable(`retry-after is ${waitMs / 1_000} s, longer than is waited here`);
       const earlyMs = Math.max(0, waitMs - 1_500);
-      await setTimeout(earlyMs, undefined, { signal: scene.signal });
+      await scene.clock.wait(earlyMs, scene.signal);
       const early = await askWell(scene, 'chat', 'limited-token');
       // The time was rounded up to a second. What a busy machine asked later than that says nothing of the gateway.
-      const isEarly = performance.now() - refusedAtMs < waitMs - 1_000;
+      const isEarly = scene.clock.nowMs() - refusedAtMs < waitMs - 1_000;
       if (isEarly)
         must(early.status === 429, `${waitMs - earlyMs} ms before its time a request has status ${early.status}`);
-      await setTimeout(waitMs - earlyMs, undefined, { signal: scene.signal });
+      await scene.clock.wait(waitMs - earlyMs, scene.signal);
       const late = await askWell(scene, 'chat', 'limited-token');
       must(late.status === 200, `after retry-after a request should be admitted; its status is ${late.status}`);
     },
@@ -80,11 +79,17 @@ async function admittedOfBurst(scene: Scene, requests: number): Promise<number> 
   return answers.filter(({ status }) => status === 200).length;
 }
 
+/** An answer, and when it was asked for. */
+export interface Refused extends Answer {
+  readonly askedAtMs: number;
+}
+
 /** The first request that is not answered well: the limit may be used up already. */
-export async function untilRefused(scene: Scene, endpoint: PostEndpoint): Promise<Answer> {
+export async function untilRefused(scene: Scene, endpoint: PostEndpoint): Promise<Refused> {
   for (let requests = 0; requests <= scene.limit; requests++) {
+    const askedAtMs = scene.clock.nowMs();
     const answer = await askWell(scene, endpoint, 'limited-token');
-    if (answer.status !== 200) return answer;
+    if (answer.status !== 200) return { ...answer, askedAtMs };
   }
   throw new NotApplicable('the limit is not reached here, as its own check says');
 }

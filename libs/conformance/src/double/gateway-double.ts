@@ -6,7 +6,7 @@ import { type Endpoint, isMessages } from '../target/endpoints.ts';
 import type { Frame } from './formats/provider-format.ts';
 import { Accounts, type ProviderAnswer, type ProviderAsk } from './gateway-double/accounts.ts';
 import { type Call, classes, endpointOf, Refusal, readCall, tokenOf } from './gateway-double/call.ts';
-import { Ledger, providerOf } from './gateway-double/ledger.ts';
+import { type DoubledLimit, Ledger, providerOf } from './gateway-double/ledger.ts';
 import type { Misbehaviour, WholeAnswer } from './gateway-double/misbehaviour.ts';
 import { countsIn, onlyCompletion, relayEvents } from './gateway-double/relay-events.ts';
 import { type Listening, listenOnLoopback } from './listen-on-loopback.ts';
@@ -20,10 +20,10 @@ export const tokens = { token: 'conformance-token', limitedToken: 'conformance-l
  */
 export async function startGatewayDouble(
   providerUrl: string,
-  { limit, windowMs }: { readonly limit: number; readonly windowMs: number },
+  limit: DoubledLimit,
   misbehaviour: Misbehaviour = {},
 ): Promise<Listening> {
-  const gateway = new GatewayDouble(providerUrl, new Ledger(limit, windowMs, misbehaviour), misbehaviour);
+  const gateway = new GatewayDouble(providerUrl, new Ledger(limit, misbehaviour), misbehaviour);
   const app = express().disable('x-powered-by').disable('etag');
   app.use((request: Request, response: Response) => gateway.serve(request, response));
   return await listenOnLoopback(app);

@@ -1,3 +1,4 @@
+import type { Clock } from '../../check.ts';
 import { Refusal } from './call.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
 
@@ -7,23 +8,32 @@ export interface Counts {
   readonly output: number;
 }
 
+/** So many requests in each window, by this clock. */
+export interface DoubledLimit {
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
 /** Requests of the last window, and what has been used. */
 export class Ledger {
   readonly #limit: number;
   readonly #windowMs: number;
+  readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #misbehaviour: Misbehaviour;
   readonly #byModel = new Map<string, Usage>();
   #takenAtMs: number[] = [];
 
-  constructor(limit: number, windowMs: number, misbehaviour: Misbehaviour) {
+  constructor({ limit, windowMs, clock }: DoubledLimit, misbehaviour: Misbehaviour) {
     this.#limit = limit;
     this.#windowMs = windowMs;
+    this.#clock = clock;
     this.#misbehaviour = misbehaviour;
   }
 
   /** @throws Refusal when none is left. */
   takeSlot(): void {
-    const nowMs = Date.now();
+    const nowMs = this.#clock.nowMs();
     this.#takenAtMs = this.#takenAtMs.filter((takenAtMs) => takenAtMs > nowMs - this.#windowMs);
     if (this.#takenAtMs.length < this.#limit + (this.#misbehaviour.slotsMore ?? 0))
       return void this.#takenAtMs.push(nowMs);
