@@ -1,9 +1,9 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
+import { openRoom } from '@gateway/testkit/open-room';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { openRoom } from './libs/testkit/src/room/open-room.ts';
 
 /** Starts real Redis, NATS and Postgres once for a project's tests, or uses the ones that are named by URL. */
 const globalSetup = ['libs/testkit/src/global-setup.ts'];

@@ -1,7 +1,7 @@
+import { openRoom } from '@gateway/testkit/open-room';
 import { defineConfig } from 'vitest/config';
-import { openRoom } from './libs/testkit/src/room/open-room.ts';
 
-const { hookTimeout, expect } = await openRoom();
+const { hookTimeout, expect, provide } = await openRoom();
 
 /** `npm run test:faults`: the tests of faults and the costly properties in their long form, minutes instead of seconds. */
 export default defineConfig({
@@ -27,6 +27,7 @@ export default defineConfig({
     testTimeout: 20 * 60_000,
     hookTimeout,
     expect,
+    provide,
     reporters: ['verbose'],
   },
 });

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { roomSeconds } from '@gateway/testkit/room';
 import { describe, type ExpectStatic, it } from 'vitest';
 import { issueToken } from '../client/tokens.ts';
 import { suiteModelListRefreshSeconds } from '../topologies/gateway-file.ts';
@@ -39,12 +40,12 @@ export function modelListRefreshBehaviour(name: string, start: () => Promise<Con
       };
       await setTo(3_600);
       // Until the file has been read, and a report is older than three of the later, shorter times.
-      await stays(expect, listed, 10);
+      await stays(expect, listed, roomSeconds(10));
       offer('claude-second');
-      await stays(expect, listed, 3);
+      await stays(expect, listed, roomSeconds(3));
       expect(await listed()).not.toContain('claude-second');
-      await setTo(1);
-      await stays(expect, listed, 5);
+      await setTo(roomSeconds(1));
+      await stays(expect, listed, roomSeconds(5));
       await expect.poll(listed).toContain('claude-second');
     });
   });

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { chromium as program } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 
@@ -46,7 +47,7 @@ export async function visit(browser: Browser, baseUrl: string, { theme, width }:
     timezoneId: 'Europe/Amsterdam',
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(roomMs(10_000));
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultModels } from '@gateway/simulator';
+import { roomSeconds } from '@gateway/testkit/room';
 import type { Operator } from '../client/operator.ts';
 import { contractLines, contractResponsesModels } from '../contract/contract-accounts.ts';
 import { failingModels, failingPools } from './failing-accounts.ts';
@@ -160,7 +161,7 @@ export async function writeSmallGatewayFile(folder: string, simulatorUrl: string
 }
 
 /** How often adapters read model lists. */
-export const suiteModelListRefreshSeconds = 2;
+export const suiteModelListRefreshSeconds = roomSeconds(2);
 
 interface Pool {
   readonly name: string;

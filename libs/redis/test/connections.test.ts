@@ -2,6 +2,7 @@ import { copyFile } from 'node:fs/promises';
 import { type Environment, EnvReader } from '@gateway/config';
 import { CertificateAuthority } from '@gateway/testkit/certificates';
 import { type RedisGroup, startLoneRedis, startRedisCluster, startRedisSentinels } from '@gateway/testkit/redis-groups';
+import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { onReconnected, openRedis, redisSettings, within } from '../src/index.ts';
 
@@ -10,7 +11,7 @@ function open({ url, env }: { readonly url: string; readonly env: Environment },
   const settings = redisSettings.required(new EnvReader({ ...env, REDIS_URL: url }), '');
   const faults: string[] = [];
   const onFault = (reason: string) => void faults.push(reason);
-  const redis = openRedis({ settings, timeoutMs: 500, isRepeatable, onFault });
+  const redis = openRedis({ settings, timeoutMs: roomMs(500), isRepeatable, onFault });
   onTestFinished(() => redis.disconnect());
   return { redis, faults };
 }

@@ -2,6 +2,7 @@ import { EnvReader } from '@gateway/config';
 import { createLogger, inSpan, Metrics, SpanKind, startSpan, startTracing, withSpan } from '@gateway/telemetry';
 import { OtlpReceiver } from '@gateway/telemetry/testing';
 import { startRedis, type TestServer } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openRedis, redisOperations, redisSettings, runScript, scriptOf, within } from '../src/index.ts';
 
@@ -14,7 +15,7 @@ describe('operations in Redis', () => {
 
   async function opened() {
     const settings = redisSettings.required(new EnvReader({ REDIS_URL: server.url }), '');
-    const redis = openRedis({ settings, timeoutMs: 300, isRepeatable: false });
+    const redis = openRedis({ settings, timeoutMs: roomMs(300), isRepeatable: false });
     await redis.connect();
     onTestFinished(() => redis.disconnect());
     const metrics = new Metrics();

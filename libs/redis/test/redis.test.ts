@@ -1,9 +1,10 @@
 import { EnvReader } from '@gateway/config';
 import { startRedis, type TestServer } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openRedis, redisSettings } from '../src/index.ts';
 
-const timeoutMs = 500;
+const timeoutMs = roomMs(500);
 
 describe('a connection to Redis', () => {
   let server: TestServer;

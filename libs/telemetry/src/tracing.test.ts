@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics.ts';
 import { type OtlpAnswer, OtlpReceiver } from './testing/otlp-receiver.ts';
@@ -349,7 +349,7 @@ describe('the endpoint', () => {
   });
 
   it('that never answers holds up a stop for a few seconds, however long its timeout', {
-    timeout: 10_000,
+    timeout: 10_000 * inject('slowness'),
   }, async () => {
     const { stop } = await tracingTo('never', {
       OTEL_EXPORTER_OTLP_TIMEOUT: '60000',

@@ -22,7 +22,7 @@ export async function startLimiter(redisUrl: string, { env = {}, usageQuery }: L
   const config = readStandAloneLimiterConfig({
     REDIS_URL: redisUrl,
     // More than the default: on a busy test machine a healthy Redis must not look like one that is away.
-    LIMITER_REDIS_TIMEOUT_MS: '1000',
+    LIMITER_REDIS_TIMEOUT_MS: String(roomMs(1_000)),
     ...env,
   });
   await using stack = new AsyncDisposableStack();

@@ -77,7 +77,7 @@ describe('a limiter whose Redis goes away', () => {
     await using first = await startLimiter(redis.url);
     await using second = await startLimiter(redis.url);
     // Now the first has heard of the second as well.
-    await sleep(replicaHeartbeatMs + 500);
+    await sleep(replicaHeartbeatMs + roomMs(500));
     const key = freshKey();
     await admitMany(first, key, 2);
     await admitMany(second, key, 2);

@@ -108,7 +108,7 @@ describe('a limiter', () => {
       await Promise.all(requests);
       expect(ledger.total).toBe(5_050);
       await expect.poll(used, recovery).toBe(5_050);
-      await sleep(1_500);
+      await sleep(roomMs(1_500));
       expect(await used()).toBe(5_050);
       expect(await metric('day_corrections_total')).toBeGreaterThan(0);
       expect(await metric('store_outages_total')).toBe(0);
@@ -174,7 +174,7 @@ describe('a limiter', () => {
   describe('that gets no answers from a Redis that does its work', () => {
     it('goes on alone, and every request has one slot afterwards', async () => {
       await using proxy = await redisProxy(redis.url);
-      await using limiter = await startLimiter(proxy.url, { env: { LIMITER_REDIS_TIMEOUT_MS: '300' } });
+      await using limiter = await startLimiter(proxy.url, { env: { LIMITER_REDIS_TIMEOUT_MS: String(roomMs(300)) } });
       const { client, metric } = limiter;
       const key = freshKey();
       const before = await admitMany(limiter, key, 10, 50);
@@ -182,7 +182,7 @@ describe('a limiter', () => {
       const startedMs = performance.now();
       const during = await admitMany(limiter, key, 20, 50);
       const settled = await client.settle({ key, requestId: 'a', localDay: today(), tokens: 7n }, deadline);
-      expect(performance.now() - startedMs).toBeLessThan(1_500);
+      expect(performance.now() - startedMs).toBeLessThan(roomMs(1_500));
       expect(settled.usedTokens).toBe(7n);
       expect(during.every(({ isAdmitted, status }) => isAdmitted && status?.degraded)).toBe(true);
       expect(await metric('degraded_total')).toBe(20);

@@ -6,7 +6,7 @@ import type { GetCredentialResponse } from '@gateway/proto/pool/v1/pool_broker_s
 import { directClient } from '@gateway/rpc';
 import { type Simulator, type SimulatorOptions, startSimulator } from '@gateway/simulator';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { roomMs } from '@gateway/testkit/room';
+import { roomMs, roomSeconds } from '@gateway/testkit/room';
 import { type Clock, ManualClock, systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
@@ -171,20 +171,21 @@ describe.each(waysToShare)('brokers that share credentials in %s', (kind) => {
   });
 
   it('keep the old token as long as it lives while the token endpoint fails', async () => {
-    const simulator = await simulatorOf({ oauth: { accessTokenSeconds: 4 } });
+    const livesSeconds = roomSeconds(4);
+    const simulator = await simulatorOf({ oauth: { accessTokenSeconds: livesSeconds } });
     const places = { database: await databaseOfTest(kind) };
     const gateway = gatewayWith([oauthAccount(simulator, simulator.oauth.grant('team-a'))]);
     const broker = await brokerOf(gateway, places);
     const first = await broker.credential();
     simulator.faults.add({ path: '/oauth/token', fault: { kind: 'status', status: 503 } });
-    await sleep(3_300);
+    await sleep(825 * livesSeconds);
     expect((await broker.credential()).version).toBe(first.version);
-    await sleep(700);
+    await sleep(175 * livesSeconds);
     await expect(broker.credential()).rejects.toThrow(/could not be refreshed/);
     expect(await broker.account()).toMatchObject({ state: AccountState.AVAILABLE });
     simulator.faults.clear();
     await expect.poll(() => broker.credential().catch(() => undefined)).toBeDefined();
-    expect(simulator.requests({ path: '/oauth/token', outcome: 'faulted' }).length).toBeLessThanOrEqual(4);
+    expect(simulator.requests({ path: '/oauth/token', outcome: 'faulted' }).length).toBeLessThanOrEqual(livesSeconds);
     expect(simulator.oauth.families()).toMatchObject([{ reuses: 0, revoked: false }]);
   });
 });

@@ -13,7 +13,6 @@ import {
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { roomMs } from '@gateway/testkit/room';
 import { systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
@@ -23,7 +22,6 @@ import { MemoryPoolStore } from '../src/store/memory-pool-store.ts';
 import { databaseOfTest, keysOf } from './__fixtures__/credential-backends.ts';
 
 const onlyFile = gatewayWith([sampleAccount('messages', 'of-file')]);
-const soon = { timeout: roomMs(12_000) };
 const invalid = (text: RegExp) => ({ code: 'invalid_request', message: expect.stringMatching(text) });
 const bearer = (value: string) => create(AccountCredentialSchema, { credential: { case: 'bearer', value } });
 const spec = { pool: 'responses', name: 'a' };
@@ -65,7 +63,7 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     expect(account).toMatchObject({ stored: true, credentialKind: 'bearer' });
     expect(await here.account(id)).toEqual(account);
     expect(await here.secretOf(id)).toBe('sk-canary');
-    await expect.poll(() => there.account(id), soon).toEqual(account);
+    await expect.poll(() => there.account(id)).toEqual(account);
     expect(await here.account('messages/of-file')).toMatchObject({ stored: false, credentialKind: 'bearer' });
   });
 
@@ -115,7 +113,7 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
       const [use, state] = [AccountUse[name], states[name]];
       const changed = await here.operator.setAccountUse({ accountId, use, expectedUse: before });
       expect(changed).toMatchObject({ before: { use: before }, account: { id: accountId, use, state } });
-      await expect.poll(() => there.account(accountId), soon).toMatchObject({ use, state });
+      await expect.poll(() => there.account(accountId)).toMatchObject({ use, state });
       before = use;
     }
     expect((await there.account(accountId))?.note).toBe('');
@@ -229,12 +227,10 @@ prices:
     const { file, path } = await brokerOnFile();
     const before = await file();
     writeFileSync(path, text.replace('effort: high', 'effort: much'));
-    await expect
-      .poll(async () => (await file()).problems, soon)
-      .toEqual([expect.stringMatching(/classes\.sterk\.effort/)]);
+    await expect.poll(async () => (await file()).problems).toEqual([expect.stringMatching(/classes\.sterk\.effort/)]);
     expect((await file()).text).toBe(before.text);
     writeFileSync(path, text.replace('effort: high', 'effort: low'));
-    await expect.poll(async () => (await file()).problems, soon).toEqual([]);
+    await expect.poll(async () => (await file()).problems).toEqual([]);
     expect((await file()).classes[0]?.effort).toBe('low');
   });
 

@@ -5,7 +5,6 @@ import { AccountState } from '@gateway/proto/pool/v1/account_pb.js';
 import { directClient } from '@gateway/rpc';
 import { startSimulator } from '@gateway/simulator';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { roomMs } from '@gateway/testkit/room';
 import { systemClock } from '@gateway/time';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { gatewayWith, sampleAccount } from '../src/__fixtures__/sample-gateway.ts';
@@ -19,7 +18,6 @@ import { databaseOfTest, keysOf } from './__fixtures__/credential-backends.ts';
 
 const settings = { ...readCredentialConfig({}), pollMs: 100 };
 const encryption = new Encryption(keysOf('k1'));
-const soon = { timeout: roomMs(12_000) };
 
 /** A gateway with one account of its file, which is in no test's way. */
 const onlyFile = gatewayWith([sampleAccount('messages', 'of-file')]);
@@ -95,15 +93,15 @@ describe.each(databases)('accounts in %s', (kind) => {
     const broker = await brokerOn(database);
     const stateOfA = async () => (await broker.states()).find((text) => text.startsWith('responses/a'));
     await table.add(accountOf('responses/a'), encryption);
-    await expect.poll(stateOfA, soon).toBe('responses/a AVAILABLE');
+    await expect.poll(stateOfA).toBe('responses/a AVAILABLE');
     await table.setState('responses/a', 'disabled');
-    await expect.poll(stateOfA, soon).toBe('responses/a DISABLED');
+    await expect.poll(stateOfA).toBe('responses/a DISABLED');
     await expect(broker.secretOf('responses/a')).rejects.toThrow(/may not be used/);
     await table.setState('responses/a', 'active');
-    await expect.poll(stateOfA, soon).toBe('responses/a AVAILABLE');
+    await expect.poll(stateOfA).toBe('responses/a AVAILABLE');
     await table.remove('responses/a');
     // For as long as requests that began with it may run.
-    await expect.poll(stateOfA, soon).toBe('responses/a DRAINING');
+    await expect.poll(stateOfA).toBe('responses/a DRAINING');
   });
 
   it('are refused one by one and counted, whatever was done to their rows', async () => {
@@ -186,9 +184,9 @@ describe.each(databases)('accounts in %s', (kind) => {
     simulator.faults.add({ path: '/oauth/token', times: 1, fault: refusal });
     const broker = await brokerOn(database);
     const stateOfA = async () => (await broker.states()).find((text) => text.startsWith('responses/a'));
-    await expect.poll(stateOfA, soon).toBe('responses/a DISABLED');
+    await expect.poll(stateOfA).toBe('responses/a DISABLED');
     await table.setState('responses/a', 'active');
-    await expect.poll(stateOfA, soon).toBe('responses/a AVAILABLE');
+    await expect.poll(stateOfA).toBe('responses/a AVAILABLE');
     expect(await broker.secretOf('responses/a')).toMatch(/^sim_at_/);
   });
 });

@@ -5,6 +5,7 @@ import { openPostgres } from '@gateway/database/postgres';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { createTestDatabase, freePort, startNats, startNatsCluster, testBackends } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { systemClock } from '@gateway/time';
 import { connectNats, directSubject, ensureUsageStream, toUsageMessages, UsagePublisher } from '@gateway/usage-stream';
 import fc from 'fast-check';
@@ -229,7 +230,7 @@ describe('the consumer of the usage stream', () => {
     await using world = await openWorld({ urls: ['nats://127.0.0.1:9'] });
     const consumer = world.consume();
     await sleep(50);
-    expect(await Promise.race([consumer.drain().then(() => 'drained'), sleep(5_000, 'hangs')])).toBe('drained');
+    expect(await Promise.race([consumer.drain().then(() => 'drained'), sleep(roomMs(5_000), 'hangs')])).toBe('drained');
   });
 
   it('makes room in the stream by removing what is stored, and nothing else', async () => {
@@ -298,7 +299,7 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
     /** @throws when no replica says that it has stored it. */
     async handOver(events: readonly UsageRecorded[]) {
       const [message] = toUsageMessages({ events, logs: [] });
-      await (await connected).request(directSubject(names), message?.data, { timeout: 1_000 });
+      await (await connected).request(directSubject(names), message?.data, { timeout: roomMs(1_000) });
     },
     async tend(maxBytes: number) {
       const connection = await connected;

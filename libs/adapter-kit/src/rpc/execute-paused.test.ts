@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, inject, it } from 'vitest';
 import { type AdapterUnderTest, send, startAdapter } from '../__fixtures__/adapter-under-test.ts';
 import { event } from '../__fixtures__/fake-format.ts';
 import { answerAsTaken, eventStreamToBegin } from '../__fixtures__/fake-provider.ts';
@@ -23,7 +23,7 @@ describe('a pause of the caller', () => {
   };
 
   it('is no silence of the provider, but does not keep the exchange alive for longer than a stream may last', async () => {
-    adapter = await startAdapter({ idleTimeoutMs: 200, maxStreamMs: 1_500 });
+    adapter = await startAdapter({ idleTimeoutMs: 200, maxStreamMs: 1_500 * inject('slowness') });
     answerAsTaken(adapter.provider, piece, 1_000, event.done);
     const frames = await pausing();
     await sleep(700);

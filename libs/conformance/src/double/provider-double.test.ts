@@ -1,3 +1,4 @@
+import { roomMs } from '@gateway/testkit/room';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Ask, GatewayClient } from '../target/gateway-client.ts';
 import type { ProviderDouble } from './provider-double.ts';
@@ -11,7 +12,10 @@ describe('the provider double', () => {
 
   beforeAll(async () => {
     double = await startProviderDouble();
-    client = new GatewayClient({ url: double.url, token: 'account-one', models: {} }, AbortSignal.timeout(30_000));
+    client = new GatewayClient(
+      { url: double.url, token: 'account-one', models: {} },
+      AbortSignal.timeout(roomMs(30_000)),
+    );
   });
 
   afterAll(async () => {

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Target } from './endpoints.ts';
 import { GatewayClient } from './gateway-client.ts';
@@ -98,7 +99,10 @@ describe('the client of a gateway', () => {
   });
 
   it('says why there is no answer', async () => {
-    await using client = new GatewayClient({ ...target, url: 'http://127.0.0.1:1' }, AbortSignal.timeout(5_000));
+    await using client = new GatewayClient(
+      { ...target, url: 'http://127.0.0.1:1' },
+      AbortSignal.timeout(roomMs(5_000)),
+    );
     await expect(client.ask('models')).rejects.toThrow(/no answer to GET \/v1\/models: .*ECONNREFUSED/);
   });
 });
@@ -115,7 +119,7 @@ async function clientOf(listener: RequestListener): Promise<GatewayClient> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/base`;
-  const client = new GatewayClient({ ...target, url }, AbortSignal.timeout(10_000));
+  const client = new GatewayClient({ ...target, url }, AbortSignal.timeout(roomMs(10_000)));
   onTestFinished(async () => {
     await client[Symbol.asyncDispose]();
     server.closeAllConnections();

@@ -25,8 +25,11 @@ export async function measureRoom(): Promise<Room> {
 export function roomOf({ pieces, tookMs }: { readonly pieces: number; readonly tookMs: number }): Room {
   const speed = pieces / tookMs / usualPiecesPerMs;
   const workers = Math.min(pieces, Math.max(leastFiles, Math.round(usualFiles * speed)));
-  return { slowness: Math.max(1, Math.round(10 / speed) / 10), workers };
+  return { slowness: Math.min(mostSlowness, Math.max(1, Math.round(10 / speed) / 10)), workers };
 }
+
+/** Settings of gateways, which are given room too, have bounds. */
+const mostSlowness = 10;
 
 /** Files wait for servers, gateways and pages more than they work. Still more at a time would starve each other. */
 const filesBesideCores = 3;

@@ -1,5 +1,12 @@
 import { measureRoom } from './measure-room.ts';
 
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** As in `room.ts`, for tests of what this package is made of, which can't import it. */
+    slowness: number;
+  }
+}
+
 /** What vitest is told of this machine. */
 export interface Patience {
   /** Test files at a time. */
@@ -7,6 +14,7 @@ export interface Patience {
   readonly testTimeout: number;
   readonly hookTimeout: number;
   readonly expect: { readonly poll: { readonly timeout: number } };
+  readonly provide: { readonly slowness: number };
 }
 
 /**
@@ -17,8 +25,8 @@ export interface Patience {
  */
 export async function openRoom(): Promise<Patience> {
   const measured = await measureRoom();
-  const slowness = Number(process.env.TEST_SLOWNESS ?? measured.slowness);
-  process.env.TEST_SLOWNESS = String(slowness);
+  process.env.TEST_SLOWNESS ??= String(measured.slowness);
+  const slowness = Number(process.env.TEST_SLOWNESS);
   if (slowness > 1) {
     const text = `Time-outs are ${slowness} times as long as usual here, and ${measured.workers} test files run at a time.\n`;
     process.stderr.write(text);
@@ -29,5 +37,6 @@ export async function openRoom(): Promise<Patience> {
     // Servers, a browser and kubectl may have to be downloaded.
     hookTimeout: 240_000 * slowness,
     expect: { poll: { timeout: 60_000 * slowness } },
+    provide: { slowness },
   };
 }
