@@ -1,4 +1,5 @@
 import { defaultModels, type FormatName } from '@gateway/simulator';
+import { untilReady } from '@gateway/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chat } from '../client/chat.ts';
 import { type ListedModel, listModels } from '../client/model-list.ts';
@@ -21,7 +22,7 @@ export function modelListingBehaviour(gateway: () => Topology): void {
     beforeAll(async () => {
       token = (await issueToken(gateway(), { kind: 'personal' })).text;
       const all = expect.arrayContaining([...responsesModels, ...messagesModels]);
-      await expect.poll(async () => (await list()).map(({ id }) => id), { interval: 200 }).toEqual(all);
+      await untilReady('the list of models', async () => expect((await list()).map(({ id }) => id)).toEqual(all));
       const usual = await list();
       classes = idsOf(usual, 'gateway');
       outOfSight = idsOf(usual, 'provider_a').filter((id) => !responsesModels.includes(id));
@@ -39,7 +40,7 @@ export function modelListingBehaviour(gateway: () => Topology): void {
         ...outOfSight,
         ...(unreachable.includes('messages') ? [] : messages),
       ];
-      await expect.poll(async () => (await list()).map(({ id }) => id), { interval: 200 }).toEqual(shown);
+      await untilReady('the list of models', async () => expect((await list()).map(({ id }) => id)).toEqual(shown));
     };
 
     it('has the classes, then the Responses models, then the Messages models, each with its owner', async () => {

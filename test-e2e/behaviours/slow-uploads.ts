@@ -75,15 +75,17 @@ export function slowUploadsBehaviour(gateway: () => Topology): void {
 
     it('that is slow but steady, or pauses, is taken', async () => {
       const pieces = 20;
-      const messages = [{ role: 'user', content: 'x'.repeat(100_000) }];
+      // More than the least rate in the time that it takes.
+      const messages = [{ role: 'user', content: 'x'.repeat(20_000 * (windowMs / 1_000)) }];
       const body = JSON.stringify({ model: 'gateway/snel', max_completion_tokens: 1, messages });
       using steady = start('/v1/chat/completions', { 'content-length': String(body.length) });
       using pausing = start('/v1/chat/completions', { 'content-length': String(body.length) });
-      pausing.send(body.slice(0, 50_000));
+      const half = Math.ceil(body.length / 2);
+      pausing.send(body.slice(0, half));
       const pieceBytes = Math.ceil(body.length / pieces);
       for (let n = 0; n < pieces; n += 1) {
         steady.send(body.slice(n * pieceBytes, (n + 1) * pieceBytes));
-        if (n === 5) pausing.send(body.slice(50_000));
+        if (n === 5) pausing.send(body.slice(half));
         // Longer than a window in all.
         await wait((1.3 * windowMs) / pieces);
       }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type NatsCluster, type PostgresPair, startNatsCluster, startPostgresPair } from '@gateway/testkit';
+import { type NatsCluster, type PostgresPair, startNatsCluster, startPostgresPair, untilReady } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
 import { usageStreamNames } from '@gateway/usage-stream';
 import { connect } from 'nats';
@@ -47,7 +47,7 @@ describe('a gateway on a NATS cluster and a Postgres with a synchronous standby'
     );
     const edges = gateway.replicas['edge-router'].map(({ publicUrl }) => publicUrl ?? '');
     load = new Load({ clients, edges, random: new RandomNumbers(7), pauseMs: 400 });
-    await expect.poll(async () => (await ledger.rows()).length, { interval: 200 }).toBeGreaterThan(20);
+    await untilReady('the ledger', async () => expect((await ledger.rows()).length).toBeGreaterThan(20));
   });
   afterAll(() => stack.disposeAsync());
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
-import { createTestDatabase, startNats, startRedis, type TestServer } from '@gateway/testkit';
+import { createTestDatabase, startNats, startRedis, type TestServer, untilReady } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
 import { connect } from 'nats';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
@@ -53,7 +53,7 @@ describe('the gateway as many processes, looked at', () => {
     await Promise.all(stores.map((store) => store.kill()));
     await Promise.all([ask(), ask()]);
     const failures = 'messaging_client_operation_duration_seconds_count{error_type!=""}';
-    await expect.poll(() => query(failures), { interval: 200 }).not.toEqual([]);
+    await untilReady('a failure of NATS', async () => expect(await query(failures)).not.toEqual([]));
     await Promise.all(stores.map((store) => store.restart()));
     await sleep(roomMs(1_500));
   }

@@ -1,4 +1,4 @@
-export { ManagedProcess, type ProcessControl } from './managed-process.ts';
+export { ManagedProcess, type ProcessControl, untilReady } from './managed-process.ts';
 export { type Chromium, chromium } from './servers/chromium.ts';
 export { unpackPackages } from './servers/debian-packages.js';
 export { findPrograms } from './servers/find-programs.ts';
