@@ -291,7 +291,9 @@ function* otherProblems(request: MessagesRequest, traits: ModelTraits): Generato
 
 const refusedKeywords = [
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength'],
-  ...['maxItems', 'uniqueItems', 'not', 'oneOf', 'patternProperties'],
+  ...['maxItems', 'uniqueItems', 'not', 'oneOf', 'patternProperties', 'contains', 'minContains', 'maxContains'],
+  ...['minProperties', 'maxProperties', 'propertyNames', 'dependentRequired', 'dependentSchemas', 'prefixItems'],
+  ...['if', 'then', 'else', 'unevaluatedItems', 'unevaluatedProperties', '$dynamicRef'],
 ];
 
 /** Structured outputs take a subset of JSON schema. @see https://docs.claude.com/en/docs/build-with-claude/structured-outputs */
@@ -300,7 +302,7 @@ function* outputSchemaProblems(schema: JsonObject): Generator<string> {
   if (refused !== undefined) {
     yield `output_config.format.schema: For '${schema.type}' type, property '${refused}' is not supported`;
   }
-  if (schema.type === 'object' && schema.additionalProperties !== false) {
+  if ([schema.type].flat().includes('object') && schema.additionalProperties !== false) {
     yield "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false";
   }
   const named = [schema.properties, schema.$defs, schema.definitions].filter(isObject).flatMap(Object.values);

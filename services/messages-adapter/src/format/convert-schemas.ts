@@ -86,8 +86,8 @@ interface StructuredSchema {
 export const maxOptionalProperties = 24;
 
 /**
- * A JSON Schema cut down to what structured output understands: objects are closed, `oneOf` becomes `anyOf`, and limits
- * that the format does not know (`minimum`, `pattern`, …) go into the description instead.
+ * A JSON Schema cut down to what structured output understands: objects are closed, `oneOf` becomes `anyOf`, and keywords that the format
+ * does not know (`minimum`, `pattern`, `contains`, …) go into the description instead.
  * Undefined when the schema can't be said that way: recursive, open maps, values of any kind, too many optional members.
  *
  * @see https://platform.claude.com/docs/en/build-with-claude/structured-outputs
@@ -113,34 +113,59 @@ interface Seen {
 
 function clean(value: unknown, seen: Seen): JsonSchema {
   const schema = asObject(value);
-  if (schema === undefined) throw new UnfitSchema();
+  if (schema === undefined || unfitKeywords.some((keyword) => keyword in schema)) throw new UnfitSchema();
   const cleaned = {
     ...keptKeywords(schema),
     ...cleanCombinations(schema, seen),
     ...cleanDefinitions(schema, seen),
     ...cleanArray(schema, seen),
     ...cleanObject(schema, seen),
-    ...describeLimits(schema),
   };
-  if (!kindKeywords.some((keyword) => keyword in cleaned)) throw new UnfitSchema();
-  return cleaned;
+  if (!kindKeywords.some((keyword) => keyword in cleaned) || closesTwice(cleaned)) throw new UnfitSchema();
+  return { ...cleaned, ...describeRest(schema, cleaned) };
 }
 
 const kindKeywords = ['type', '$ref', 'anyOf', 'allOf', 'enum', 'const'];
+
+/** They change what others mean, and no description makes up for that: references elsewhere, lists of which each item has a schema. */
+const unfitKeywords = ['$dynamicRef', '$recursiveRef', 'prefixItems', 'patternProperties'];
 
 function keptKeywords(schema: JsonSchema): JsonSchema {
   if ([...asArray(schema.enum), schema.const].some((value) => typeof value === 'object' && value !== null)) {
     throw new UnfitSchema();
   }
-  const kept = ['type', 'title', 'description', 'const', 'enum', 'default', '$ref'];
-  return Object.fromEntries(kept.filter((keyword) => keyword in schema).map((keyword) => [keyword, schema[keyword]]));
+  const kept = ['type', 'title', 'description', 'const', 'enum', 'default', '$ref'].filter(
+    (keyword) => keyword in schema,
+  );
+  if (knownFormat.test(asString(schema.format) ?? '')) kept.push('format');
+  return Object.fromEntries(kept.map((keyword) => [keyword, schema[keyword]]));
 }
 
+const knownFormat = /^(date-time|time|date|duration|email|hostname|uri|ipv4|ipv6|uuid)$/;
+
+/** Both combinations hold where a schema has two. */
 function cleanCombinations(schema: JsonSchema, seen: Seen): JsonSchema {
-  const anyOf = [...asArray(schema.anyOf), ...asArray(schema.oneOf)].map((branch) => clean(branch, seen));
-  const allOf = asArray(schema.allOf).map((part) => clean(part, seen));
+  const eachOf = (schemas: unknown) => asArray(schemas).map((branch) => clean(branch, seen));
+  const [anyOf, oneOf, allOf] = [eachOf(schema.anyOf), eachOf(schema.oneOf), eachOf(schema.allOf)];
   if (allOf.some((part) => '$ref' in part)) throw new UnfitSchema();
-  return { ...(anyOf.length > 0 && { anyOf }), ...(allOf.length > 0 && { allOf }) };
+  const choices = [anyOf, oneOf].filter((choice) => choice.length > 0);
+  const parts = choices.length > 1 ? [...allOf, { anyOf: oneOf }] : allOf;
+  return { ...(choices[0] && { anyOf: choices[0] }), ...(parts.length > 0 && { allOf: parts }) };
+}
+
+/**
+ * Whether objects that are closed must hold together: each of them would refuse the members of the others. A choice closes when one of
+ * its branches does, and so may what a reference leads to.
+ */
+function closesTwice(cleaned: JsonSchema): boolean {
+  const { allOf, anyOf, $ref, additionalProperties } = cleaned;
+  const conditions = [...asArray(allOf), { anyOf }, { $ref }, { additionalProperties }];
+  return conditions.filter(closes).length > 1;
+}
+
+function closes(cleaned: unknown): boolean {
+  const { additionalProperties, $ref, anyOf, allOf } = asObject(cleaned) ?? {};
+  return additionalProperties === false || $ref !== undefined || [...asArray(anyOf), ...asArray(allOf)].some(closes);
 }
 
 function cleanDefinitions(schema: JsonSchema, seen: Seen): JsonSchema {
@@ -149,16 +174,17 @@ function cleanDefinitions(schema: JsonSchema, seen: Seen): JsonSchema {
 }
 
 function cleanArray(schema: JsonSchema, seen: Seen): JsonSchema {
-  return schema.type === 'array' || schema.items !== undefined ? { items: clean(schema.items, seen) } : {};
+  return allows(schema, 'array', 'items') ? { items: clean(schema.items, seen) } : {};
 }
 
 function cleanObject(schema: JsonSchema, seen: Seen): JsonSchema {
-  if (schema.type !== 'object' && schema.properties === undefined) return {};
+  if (!allows(schema, 'object', 'properties')) return {};
   const properties = asObject(schema.properties) ?? {};
   const names = Object.keys(properties);
-  const isMap = asObject(schema.additionalProperties) !== undefined || schema.patternProperties !== undefined;
+  const { additionalProperties, unevaluatedProperties } = schema;
+  const isMap = [additionalProperties, unevaluatedProperties].some((others) => asObject(others) !== undefined);
   // A closed object without members could only ever be {}, which is not what an open map is meant to hold.
-  if (isMap || (names.length === 0 && schema.additionalProperties !== false)) throw new UnfitSchema();
+  if (isMap || (names.length === 0 && additionalProperties !== false)) throw new UnfitSchema();
   const required = new Set(requiredOf(schema));
   const requiredNames = names.filter((name) => required.has(name));
   seen.optionalProperties += names.length - requiredNames.length;
@@ -170,41 +196,35 @@ function cleanObject(schema: JsonSchema, seen: Seen): JsonSchema {
   };
 }
 
+/** Whether values of a type are allowed: among the types that are listed, or else by the keyword that describes them. */
+function allows({ type, ...schema }: JsonSchema, wanted: string, keyword: string): boolean {
+  return type === undefined ? keyword in schema : type === wanted || asArray(type).includes(wanted);
+}
+
 function cleanEach(schemas: unknown, seen: Seen): JsonSchema {
   const entries = Object.entries(asObject(schemas) ?? {});
   return Object.fromEntries(entries.map(([name, schema]) => [name, clean(schema, seen)]));
 }
 
-const knownFormat = /^(date-time|time|date|duration|email|hostname|uri|ipv4|ipv6|uuid)$/;
-
-const limits = [
-  'format',
-  'pattern',
-  'minimum',
-  'maximum',
-  'exclusiveMinimum',
-  'exclusiveMaximum',
-  'multipleOf',
-  'minLength',
-  'maxLength',
-  'minItems',
-  'maxItems',
-  'uniqueItems',
-  'not',
-];
-
-function describeLimits(schema: JsonSchema): JsonSchema {
-  if (knownFormat.test(asString(schema.format) ?? '')) {
-    const { format, ...others } = schema;
-    return { ...describeLimits(others), format };
-  }
-  const unknown = limits
-    .filter((limit) => limit in schema)
-    .map((limit) => `${limit}: ${JSON.stringify(schema[limit])}`);
-  if (unknown.length === 0) return {};
-  const description = [asString(schema.description) ?? '', `(${unknown.join(', ')})`].filter(Boolean).join(' ');
-  return { description };
+/** The description, with what the cleaned schema does not say. */
+function describeRest(schema: JsonSchema, cleaned: JsonSchema): JsonSchema {
+  const rest = Object.keys(schema).filter((keyword) => !(keyword in cleaned) && !isSaid(keyword, cleaned));
+  if (rest.length === 0) return {};
+  const texts = rest.map((keyword) => `${keyword}: ${JSON.stringify(schema[keyword])}`);
+  return { description: [asString(schema.description) ?? '', `(${texts.join(', ')})`].filter(Boolean).join(' ') };
 }
+
+/** `oneOf` is said as `anyOf`. That an object is closed says that nothing else is in it. */
+function isSaid(keyword: string, cleaned: JsonSchema): boolean {
+  if (keyword === 'oneOf') return 'anyOf' in cleaned;
+  return keyword === 'unevaluatedProperties' ? 'additionalProperties' in cleaned : namesOnly.has(keyword);
+}
+
+/** Keywords that name a schema or its language, or are for its authors: they say nothing of values. */
+const namesOnly: ReadonlySet<string> = new Set([
+  ...['$schema', '$id', '$anchor', '$dynamicAnchor', '$vocabulary', '$comment'],
+  ...['id', '$recursiveAnchor'],
+]);
 
 /** Most references followed before a schema counts as too tangled. */
 const maxReferences = 500;

@@ -29,7 +29,7 @@ describe('toStructuredSchema', () => {
     const name = { type: 'string', minLength: 1, pattern: '^[a-z]+$', format: 'iri' };
     expect(propertiesOf({ age, name })).toEqual({
       age: { type: 'integer', description: 'In years. (minimum: 0, maximum: 150)' },
-      name: { type: 'string', description: '(format: "iri", pattern: "^[a-z]+$", minLength: 1)' },
+      name: { type: 'string', description: '(minLength: 1, pattern: "^[a-z]+$", format: "iri")' },
     });
   });
 
@@ -43,6 +43,22 @@ describe('toStructuredSchema', () => {
   it('says oneOf as anyOf', () => {
     expect(propertiesOf({ x: { oneOf: [string, { type: 'null' }] } })).toEqual({
       x: { anyOf: [string, { type: 'null' }] },
+    });
+  });
+
+  it('treats each type of a list', () => {
+    const [person, list] = [{ ...objectOf({ a: string }), type: ['object', 'null'] }, { type: ['array', 'null'] }];
+    expect(propertiesOf({ person })).toEqual({ person: { ...person, required: [], additionalProperties: false } });
+    expect(propertiesOf({ list: { ...list, items: objectOf({ a: string }) } })).toEqual({
+      list: { ...list, items: { ...objectOf({ a: string }), required: [], additionalProperties: false } },
+    });
+    expect(propertiesOf({ x: { type: ['string', 'null'] } })).toEqual({ x: { type: ['string', 'null'] } });
+  });
+
+  it('says two combinations as both of them', () => {
+    const x = { anyOf: [string, { type: 'null' }], oneOf: [{ const: 'a' }, { type: 'null' }], allOf: [string] };
+    expect(propertiesOf({ x })).toEqual({
+      x: { anyOf: x.anyOf, allOf: [string, { anyOf: x.oneOf }] },
     });
   });
 
@@ -66,6 +82,17 @@ describe('toStructuredSchema', () => {
     ['has an object of any members', objectOf({ any: { type: 'object' } })],
     ['has a value of any kind', objectOf({ any: {} })],
     ['has a list of anything', objectOf({ list: { type: 'array' } })],
+    ['has a list of anything, or nothing', objectOf({ list: { type: ['array', 'null'] } })],
+    ['has an object of any members, or nothing', objectOf({ any: { type: ['object', 'null'] } })],
+    ['has an open map, or nothing', objectOf({ map: { type: ['object', 'null'], additionalProperties: string } })],
+    [
+      'has an object that is two at once',
+      objectOf({ x: { allOf: [objectOf({ a: string }), objectOf({ b: string })] } }),
+    ],
+    [
+      'has an object with alternatives',
+      objectOf({ x: { ...objectOf({ a: string }), anyOf: [objectOf({ b: string })] } }),
+    ],
     ['has a boolean schema', objectOf({ any: true })],
     ['has an object as a constant', objectOf({ x: { const: { a: 1 } } })],
     ['is no object', { type: 'array', items: string }],

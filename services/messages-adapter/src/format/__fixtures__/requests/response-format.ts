@@ -61,6 +61,34 @@ export const responseFormatCases: RequestCases = [
         }),
       ),
     ],
+    'a schema with keywords that the format does not know, which go into the description': [
+      jsonSchema({
+        schema: objectOf({
+          tags: { type: 'array', items: string, contains: { const: 'a' } },
+          who: { ...person, minProperties: 1, dependentRequired: { name: ['age'] } },
+        }),
+      }),
+      held(
+        closed({
+          tags: { type: 'array', items: string, description: '(contains: {"const":"a"})' },
+          who: { ...closedPerson, description: '(minProperties: 1, dependentRequired: {"name":["age"]})' },
+        }),
+      ),
+    ],
+    'a schema whose objects and lists may be null': [
+      jsonSchema({
+        schema: objectOf({
+          who: { ...person, type: ['object', 'null'] },
+          people: { type: ['array', 'null'], items: person },
+        }),
+      }),
+      held(
+        closed({
+          who: { ...closedPerson, type: ['object', 'null'] },
+          people: { type: ['array', 'null'], items: closedPerson },
+        }),
+      ),
+    ],
     'a schema with formats': [
       jsonSchema({
         schema: objectOf({ at: { type: 'string', format: 'date-time' }, iri: { type: 'string', format: 'iri' } }),
@@ -89,6 +117,9 @@ export const responseFormatCases: RequestCases = [
       labels: { type: 'object', properties: { a: string }, additionalProperties: string },
     }),
     'a schema with values of any kind': objectOf({ any: {} }),
+    'a schema with an object of any members or null': objectOf({ any: { type: ['object', 'null'] } }),
+    'a schema with a list of anything or null': objectOf({ list: { type: ['array', 'null'] } }),
+    'a schema with an object that is two at once': objectOf({ who: { allOf: [person, objectOf({ age: string })] } }),
     'a schema of a list': { type: 'array', items: string },
     'a schema of alternatives': { anyOf: [person, string] },
   }),
