@@ -17,6 +17,7 @@ import { largeAnswersBehaviour } from './large-answers.ts';
 import { limitsBehaviour } from './limits.ts';
 import { modelListingBehaviour } from './model-listing.ts';
 import { modelsBehaviour } from './models.ts';
+import { oddAnswersBehaviour } from './odd-answers.ts';
 import { officialSdksBehaviour, officialSdksSmoke } from './official-sdks.ts';
 import { protocolBehaviour } from './protocol.ts';
 import { reconcileBehaviour } from './reconcile.ts';
@@ -63,6 +64,7 @@ export function describeGateway<T extends Topology>(
     officialSdksSmoke(gateway);
     relayBytesBehaviour(gateway);
     reportedCountsBehaviour(gateway);
+    oddAnswersBehaviour(gateway);
     tokenLabelsBehaviour(gateway);
     tracesBehaviour(gateway);
     requestIdsBehaviour(gateway);
