@@ -40,6 +40,8 @@ function handlerFolder(folder: string, tree: SourceTree): string {
 
 /** Files that only one of the adapters has, and why. */
 const filesOfOneAdapter: Readonly<Record<string, string>> = {
+  'src/format/item-keys.ts':
+    'only Responses backends name items in two ways, by ids and by indexes, that need not agree',
   'src/format/output-items.ts': 'some Responses backends end a stream with an empty output, which is filled',
   'src/format/convert-schemas.ts': 'only Messages restricts the schemas of tools and of structured output',
   'src/format/relay-message-reader.ts': 'only answers in the Messages format are relayed whole, too',
