@@ -9,6 +9,7 @@ import type {
   ProviderFormat as ProviderFormatId,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import type { ProviderModel } from '@gateway/proto/pool/v1/model_pb.js';
+import type { ReasoningState } from './attempt/reasoning.ts';
 import type { ErrorMeaning } from './failure/error-meanings.ts';
 import type { TranslatedChat } from './translation/translation.ts';
 import type { UpstreamHead } from './upstream/upstream-exchange.ts';
@@ -113,6 +114,8 @@ export interface AnswerReader {
   readonly hasContent: boolean;
   /** Bytes of an event that has not ended; it may be the first content. Absent for readers of answers that are no streams. */
   readonly pendingBytes?: number;
+  /** See `Reasoning.state`. Absent for readers of answers that are no streams. */
+  readonly reasoning?: ReasoningState | undefined;
   /** How the answer ended; undefined while it goes on. */
   readonly ending: AnswerEnding | undefined;
   /** What the provider has reported so far; cumulative. Undefined before its first report. */

@@ -60,7 +60,7 @@ export interface SequencesTable {
   readonly last_value: number;
 }
 
-export type StoredOutcome = 'completed' | 'aborted' | 'failed' | 'lost';
+export type StoredOutcome = 'completed' | 'aborted' | 'failed' | 'lost' | 'given_up';
 
 /**
  * The ledger: one row for each request that passed admission, written once and never changed. Its key is day and id; a

@@ -33,7 +33,7 @@ const entries: fc.Arbitrary<LedgerEntry> = fc.record({
   output_tokens: tokens,
   reasoning_tokens: tokens,
   estimated: fc.constantFrom(0, 1),
-  outcome: fc.constantFrom('completed', 'aborted', 'failed', 'lost'),
+  outcome: fc.constantFrom('completed', 'aborted', 'failed', 'lost', 'given_up'),
   account_id: fc.constantFrom('', 'pool/a', "pool/b'2"),
 });
 

@@ -17,7 +17,7 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
   it('finds nothing when sums and events agree, whatever the events', async () => {
     await using opened = await open();
     const { record, ledger } = clientsOf(opened.database);
-    const outcomes = [Outcome.COMPLETED, Outcome.ABORTED, Outcome.FAILED, Outcome.LOST];
+    const outcomes = [Outcome.COMPLETED, Outcome.ABORTED, Outcome.FAILED, Outcome.LOST, Outcome.GIVEN_UP];
     const event = fc.record({
       tokenId: fc.constantFrom('t1', 't2', 'é'),
       provider: fc.constantFrom('', 'provider_a'),

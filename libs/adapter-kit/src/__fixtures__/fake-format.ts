@@ -10,6 +10,7 @@ import {
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { ProviderModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
 import { EventSplitter, readEvent } from '@gateway/sse';
+import { Reasoning } from '../attempt/reasoning.ts';
 import type {
   AnswerEnding,
   AnswerReader,
@@ -22,7 +23,7 @@ import type {
 import type { UpstreamHead } from '../upstream/upstream-exchange.ts';
 
 /**
- * The smallest format there is: `text`, `think`, `usage`, `id`, `reasoning`, `quota`, `unknown`, `done`, `fail` and `throw` events. As
+ * The smallest format there is: `text`, `think`, `reason`, `reasoned`, `usage`, `id`, `reasoning`, `quota`, `unknown`, `done`, `fail` and `throw` events. As
  * messages, it passes errors on. It can do without the member `spare` of a request.
  */
 export const fakeFormat: ProviderFormat = {
@@ -55,6 +56,9 @@ const results: ReadonlyMap<number, AttemptResult> = new Map([
 export const event = {
   text: (text: string) => sseEvent('text', text),
   think: (text: string) => sseEvent('think', text),
+  /** Reasoning begins, of which nothing is seen but the encrypted form at its end. */
+  reason: sseEvent('reason', '{}'),
+  reasoned: (encrypted: string) => sseEvent('reasoned', encrypted),
   usage: (usage: TokenUsage & Pick<ReportedUsage, 'cacheCreationTokens'>) => sseEvent('usage', JSON.stringify(usage)),
   id: (id: string) => sseEvent('id', id),
   reasoning: (digest: string) => sseEvent('reasoning', digest),
@@ -89,7 +93,7 @@ function prepare(request: ClientRequest): PreparedCall {
 class FakeAnswerReader implements AnswerReader {
   readonly #answer;
   readonly #splitter = new EventSplitter({ maxEventBytes: 4_000_000, onEvent: (event) => this.#onEvent(event) });
-  #thought = 0;
+  readonly #reasoning = new Reasoning();
   #providerHeaders: UpstreamHead['headers'] = {};
   answerId: string | undefined;
   encryptedReasoning: string | undefined;
@@ -116,7 +120,11 @@ class FakeAnswerReader implements AnswerReader {
   }
 
   get producedCharacters() {
-    return this.#answer.producedCharacters + this.#thought;
+    return this.#answer.producedCharacters + this.#reasoning.producedCharacters;
+  }
+
+  get reasoning() {
+    return this.#reasoning.state;
   }
 
   get pendingBytes() {
@@ -143,7 +151,12 @@ class FakeAnswerReader implements AnswerReader {
   #onEvent(event: Buffer): void {
     const { name, data = '' } = readEvent(event);
     if (name === 'text') this.#answer.text(data);
-    if (name === 'think') this.#thought += data.length;
+    if (name === 'think') this.#reasoning.shown(data);
+    if (name === 'reason') this.#reasoning.begin();
+    if (name === 'reasoned') {
+      this.#reasoning.encrypted(data);
+      this.#reasoning.end();
+    }
     if (name === 'usage') this.reportedUsage = JSON.parse(data);
     if (name === 'id') this.answerId = data;
     if (name === 'reasoning') this.encryptedReasoning = data;

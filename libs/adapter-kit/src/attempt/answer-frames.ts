@@ -29,6 +29,8 @@ const nothing = new Uint8Array();
 export class AnswerFrames {
   readonly #inputEstimate: number;
   #reported: UsageReport | undefined;
+  /** As it was reported. */
+  #hasProduced = false;
   /** True once a frame had the head. */
   hasHead = false;
   /** The provider answers, so that something is used, and no frame has said so. */
@@ -51,39 +53,51 @@ export class AnswerFrames {
 
   /** Usage as it stands. */
   usage(answer: AnswerReader): ExecuteFrame {
-    return { usage: this.#report(usageSoFar(answer, this.#inputEstimate)) };
+    return this.#report(usageSoFar(answer, this.#inputEstimate), hasProduced(answer));
+  }
+
+  /**
+   * The last usage of an answer that failed, if it is due, or if nothing else follows that says what it has used. One that is given
+   * up for its size has been produced, also where it could not be read.
+   */
+  lastUsage(answer: AnswerReader, isTooLarge: boolean): ExecuteFrame | undefined {
+    if (isTooLarge) return this.#report(usageSoFar(answer, this.#inputEstimate), true);
+    return !this.hasHead && hasProduced(answer) ? this.usage(answer) : this.dueUsage(answer);
   }
 
   /** What is new of an answer that goes on. */
   progress(answer: AnswerReader): readonly ExecuteFrame[] {
     const body = answer.take();
     if (body.length === 0) return this.#isNews(answer) ? [this.usage(answer)] : [];
-    return partsOf({ head: this.#headOnce(answer), body, ...this.usage(answer) });
+    const { usage } = this.usage(answer);
+    return partsOf({ head: this.#headOnce(answer), body, usage });
   }
 
   /** The last of an answer that has ended well. */
   whole(answer: AnswerReader, outcome: Outcome): readonly ExecuteFrame[] {
-    const usage = this.#report(finalUsage(answer, this.#inputEstimate));
+    const { usage } = this.#report(finalUsage(answer, this.#inputEstimate), true);
     return partsOf({ head: this.#headOnce(answer), body: answer.take(), usage, outcome });
   }
 
   /** The last of an answer of which the client has the head. */
   broken(answer: AnswerReader, outcome: Outcome): readonly ExecuteFrame[] {
-    return partsOf({ body: answer.take(), ...this.usage(answer), outcome });
+    const { usage } = this.usage(answer);
+    return partsOf({ body: answer.take(), usage, outcome });
   }
 
   /** Without bytes to go with it, usage is reported in steps. */
   #isNews(answer: AnswerReader): boolean {
     const reported = this.#reported;
-    if (this.usageIsDue || reported === undefined) return true;
+    if (this.usageIsDue || reported === undefined || this.#hasProduced !== hasProduced(answer)) return true;
     const { inputTokens, outputTokens } = usageSoFar(answer, this.#inputEstimate);
     return inputTokens !== reported.inputTokens || outputTokens - reported.outputTokens >= usageStepTokens;
   }
 
-  #report(usage: UsageReport) {
+  #report(usage: UsageReport, produced: boolean): Pick<ExecuteFrame, 'usage' | 'produced'> {
     this.usageIsDue = false;
     this.#reported = usage;
-    return toMessage(usage);
+    this.#hasProduced = produced;
+    return { usage: toMessage(usage), produced };
   }
 
   #headOnce({ head, answerId = '' }: AnswerReader): ExecuteFrame['head'] {
@@ -94,6 +108,14 @@ export class AnswerFrames {
 }
 
 const usageStepTokens = 256;
+
+/**
+ * True once the model has begun to write or to reason. Encrypted reasoning may be long and silent: its beginning shows as much as
+ * a text does.
+ */
+export function hasProduced({ hasContent, producedCharacters, reasoning }: AnswerReader): boolean {
+  return hasContent || producedCharacters > 0 || reasoning !== undefined;
+}
 
 function toMessage({ estimated, ...counts }: UsageReport): MessageInitShape<typeof UsageSchema> {
   return {

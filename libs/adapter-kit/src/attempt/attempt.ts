@@ -5,7 +5,7 @@ import { withLaterQuotas } from '../header-values.ts';
 import type { PreparedCall, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
 import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { UpstreamError } from '../upstream/upstream-exchange.ts';
-import { AnswerFrames, type ExecuteFrame, finalUsage, usageSoFar } from './answer-frames.ts';
+import { AnswerFrames, type ExecuteFrame, finalUsage, hasProduced, usageSoFar } from './answer-frames.ts';
 import { openAnswer } from './open-answer.ts';
 import { answerToPassOn, failedAttempt, failureOfExchange, type Outcome, toWindow, unavailable } from './outcome.ts';
 import { type AnswerFacts, ProviderCalls, toErrorType } from './provider-calls.ts';
@@ -121,6 +121,7 @@ class Attempt implements Disposable {
       if (ending?.kind === 'failed' && !ending.isRelayed) return ending.failure;
       if (ending !== undefined) return 'whole';
       if (chunks === undefined) throw new UpstreamError('malformed', 'The answer ended early.');
+      this.#limitSilence();
       if (!this.#frames.hasHead) this.#checkPreamble(chunks);
       return 'goes on';
     } catch (thrown) {
@@ -153,7 +154,7 @@ class Attempt implements Disposable {
   *fail(failure: UpstreamFailure): Generator<ExecuteFrame, undefined> {
     const { answer } = this.#call;
     const isTooLarge = failure.result === AttemptResult.ANSWER_TOO_LARGE;
-    const usage = isTooLarge ? this.#frames.usage(answer) : this.#frames.dueUsage(answer);
+    const usage = this.#frames.lastUsage(answer, isTooLarge);
     if (usage !== undefined) yield usage;
     this.#end(failure.result);
     this.#exchange?.[Symbol.dispose]();
@@ -213,18 +214,25 @@ class Attempt implements Disposable {
   }
 
   /**
-   * Bounds what comes before the client has something of the answer. Once the model writes something, silence is limited in
-   * place of the whole time, and what the model writes in place of all bytes: what readers keep they bound themselves. That
-   * goes for an event that has not ended, too: it may be the first content.
+   * Once the model has produced something, silence is limited in place of the whole time. While it reasons it may be silent for as
+   * long as its first content may take.
+   */
+  #limitSilence(): void {
+    const { firstByteTimeoutMs, idleTimeoutMs } = this.#context.config;
+    const { answer } = this.#call;
+    this.#hasBegun ||= hasProduced(answer);
+    if (this.#hasBegun) this.#exchange?.limitSilence(answer.reasoning === 'open' ? firstByteTimeoutMs : idleTimeoutMs);
+  }
+
+  /**
+   * Bounds what comes before the client has something of the answer. Once the model has produced something, what it writes and
+   * reasons is bounded in place of all bytes: what readers keep they bound themselves. That goes for an event that has not ended,
+   * too: it may be the first content.
    */
   #checkPreamble(chunks: readonly Uint8Array[]): void {
     const { config } = this.#context;
     const { hasContent, producedCharacters, pendingBytes = 0 } = this.#call.answer;
     this.#receivedBytes += chunks.reduce((sum, { length }) => sum + length, 0);
-    if (!this.#hasBegun && (hasContent || producedCharacters > 0)) {
-      this.#hasBegun = true;
-      this.#exchange?.limitSilence(config.idleTimeoutMs);
-    }
     const isPreamble = !this.#hasBegun && this.#head !== undefined && isEventStream(this.#head);
     if (isPreamble && this.#receivedBytes - pendingBytes > config.maxPreambleBytes + 4 * this.#request.bodyBytes) {
       throw new UpstreamError('malformed', 'Too much came before the first content.');

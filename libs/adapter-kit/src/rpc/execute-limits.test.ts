@@ -103,6 +103,80 @@ describe('a silent provider', () => {
     expect((await framesOf()).at(-1)).toMatchObject({ result: 'SUCCEEDED' });
   });
 
+  describe('that reasons', () => {
+    const encrypted = 'x'.repeat(100_000);
+    const bounds = { firstByteTimeoutMs: 1_000, idleTimeoutMs: 5_000, maxPreambleBytes: 10_000 };
+    /** Writes pieces so far apart. */
+    const paced = (pieces: readonly string[], betweenMs: number): AdapterUnderTest['provider']['answer'] => {
+      return async (response) => {
+        const stream = eventStream(response);
+        for (const piece of pieces) {
+          stream.write(piece);
+          await new Promise((resolve) => setTimeout(resolve, betweenMs));
+        }
+        response.end();
+      };
+    };
+
+    it.each([
+      ['one long reasoning', [event.reason, event.reasoned(encrypted.repeat(4))]],
+      ['several reasonings', Array.from({ length: 4 }, () => [event.reason, event.reasoned(encrypted)]).flat()],
+    ])('may send more before its first content than a preamble may hold: %s', async (_what, events) => {
+      adapter = await startAdapter(bounds);
+      adapter.provider.answer = (response) =>
+        eventStream(response).end([...events, event.text('Hi'), event.done].join(''));
+      const frames = (await Array.fromAsync(send(adapter))).filter(({ outcome }) => outcome !== undefined);
+      expect(frames.map(readable)).toMatchObject([{ result: 'SUCCEEDED' }]);
+    });
+
+    it('may reason for longer than its first content may take, while it shows that it does', async () => {
+      adapter = await startAdapter(bounds);
+      const items = Array.from({ length: 5 }, () => event.reason + event.reasoned('x'));
+      adapter.provider.answer = paced([...items, event.text('Hi') + event.done], 400);
+      const frames = await Array.fromAsync(send(adapter));
+      expect(readable(frames.at(-1) ?? expect.fail())).toMatchObject({ result: 'SUCCEEDED' });
+      // Until there is content another attempt may be made.
+      expect(frames.findIndex(({ head }) => head !== undefined)).toBe(frames.findIndex(({ body }) => body.length > 0));
+    });
+
+    it.each([
+      ['before its first content', event.reason],
+      ['after it', event.text('Hi') + event.reason],
+    ])('may be silent for as long as a first content may take, while it reasons: %s', async (_when, began) => {
+      adapter = await startAdapter({ firstByteTimeoutMs: 5_000, idleTimeoutMs: 100 });
+      adapter.provider.answer = paced([began, event.reasoned('x') + event.done], 600);
+      expect((await framesOf()).at(-1)).toMatchObject({ result: 'SUCCEEDED' });
+    });
+
+    it.each([
+      ['while it reasons', { firstByteTimeoutMs: 300 }, event.reason],
+      ['when it has reasoned', { idleTimeoutMs: 300 }, event.reason + event.reasoned('x'.repeat(400))],
+    ])('is given up when it is silent for longer, with what it has used: %s', async (_when, limits, began) => {
+      adapter = await startAdapter({ firstByteTimeoutMs: 600_000, idleTimeoutMs: 600_000, ...limits });
+      adapter.provider.answer = (response) => eventStream(response).write(began);
+      const frames = await Array.fromAsync(send(adapter));
+      expect(readable(frames.at(-1) ?? expect.fail())).toEqual(timeout);
+      const last = frames.findLast(({ usage }) => usage !== undefined);
+      expect(last).toMatchObject({ produced: true, usage: { inputTokens: 4n, estimated: true } });
+      expect(last?.usage?.outputTokens).toBe(began === event.reason ? 0n : 60n);
+    });
+
+    it('has produced nothing before that: nothing of a preamble is billed', async () => {
+      adapter = await startAdapter({ firstByteTimeoutMs: 300 });
+      adapter.provider.answer = (response) => eventStream(response).write(event.ping);
+      const frames = await Array.fromAsync(send(adapter));
+      expect(frames.filter(({ produced }) => produced)).toEqual([]);
+    });
+
+    it('is bounded in what it reasons, as in what it writes', async () => {
+      adapter = await startAdapter({ maxAnswerBytes: 10_000 });
+      adapter.provider.answer = (response) =>
+        eventStream(response).write((event.reason + event.reasoned('x'.repeat(10_000))).repeat(2));
+      const frames = await Array.fromAsync(send(adapter));
+      expect(readable(frames.at(-1) ?? expect.fail())).toMatchObject({ result: 'ANSWER_TOO_LARGE' });
+    });
+  });
+
   it('is given up when no connection can be made in time', async () => {
     adapter = await startAdapter({ connectTimeoutMs: 100 });
     // Takes connections and never shakes hands.

@@ -129,6 +129,7 @@ function setUp(
     onLease: ({ accountId }) => void recorded.push(`lease ${accountId}`),
     onSent: ({ inputTokens }) => void recorded.push(`sent ${inputTokens}`),
     onUsage: ({ inputTokens }) => void recorded.push(`used ${inputTokens}`),
+    onProduced: () => void recorded.push('produced'),
     onAttemptFailed: () => void recorded.push('failed'),
   };
   const run = () =>
@@ -202,6 +203,16 @@ describe('runAttempts', () => {
     expect((await frames.next()).value?.body).toEqual(new Uint8Array([2]));
     await expect(frames.next()).rejects.toBeInstanceOf(RpcError);
     expect(recorded).toEqual(['lease a', 'sent 1', 'used 2']);
+  });
+
+  it('records of an attempt that failed that its model had produced something', async () => {
+    const { run, recorded } = setUp([lease('a'), lease('b')], {
+      a: [{ sent: true, usage: { inputTokens: 1n } }, { usage: { inputTokens: 2n }, produced: true }, limited],
+      b: [answering],
+    });
+    const { frames } = await run();
+    expect(recorded).toEqual(['lease a', 'sent 1', 'used 2', 'produced', 'failed', 'lease b']);
+    await frames.return(undefined);
   });
 
   it('counts what it moved on after, when there is a next attempt', async () => {

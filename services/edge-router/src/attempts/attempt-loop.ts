@@ -48,7 +48,7 @@ export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal
   /** Sends the request with a lease. */
   readonly execute: (lease: Lease, signal: AbortSignal) => AsyncIterable<ExecuteResponse>;
   /** Records what attempts use until one is answering. Absent: nothing is used. */
-  readonly recorder?: Pick<UsageRecorder, 'onLease' | 'onSent' | 'onUsage' | 'onAttemptFailed'>;
+  readonly recorder?: Pick<UsageRecorder, 'onLease' | 'onSent' | 'onUsage' | 'onProduced' | 'onAttemptFailed'>;
 }
 
 export type AttemptsEnd = Answering | AttemptsFailed;
@@ -214,6 +214,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
         return frame.outcome;
       }
       if (frame?.usage !== undefined) recorder?.[frame.sent ? 'onSent' : 'onUsage'](frame.usage);
+      if (frame?.produced) recorder?.onProduced();
     }
   }
 

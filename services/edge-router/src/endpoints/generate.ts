@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { create } from '@bufbuild/protobuf';
 import type { BufferList, JsonBody } from '@gateway/json';
 import { Dialect, type ExecuteHead, ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import { type AttemptPlan, type AttemptsEnd, type AttemptsFailed, runAttempts } from '../attempts/attempt-loop.ts';
@@ -60,9 +60,7 @@ async function deliver(
   try {
     const answer = await attempts;
     if (answer.kind === 'failed') {
-      // An answer that was given up for its size was made all the same.
-      const isUsed = answer.last?.attempt?.result === AttemptResult.ANSWER_TOO_LARGE;
-      await (isUsed ? recorder.end(Outcome.FAILED) : recorder.discard());
+      await recorder.discard();
       if (onFailed === undefined) throw answer.error;
       return onFailed(answer, response);
     }

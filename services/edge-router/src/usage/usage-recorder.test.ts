@@ -129,6 +129,72 @@ describe('UsageRecorder', () => {
     expect(other.finals).toEqual([]);
   });
 
+  describe('of attempts that were given up after their model had produced something', () => {
+    const give = (recorder: UsageRecorder, accountId: string, outputTokens: bigint) => {
+      recorder.onLease(create(LeaseSchema, { provider: 'provider_a', model: `model-${accountId}`, accountId }));
+      recorder.onSent(usage(90n, 0n, true));
+      recorder.onUsage(usage(90n, outputTokens, true));
+      recorder.onProduced();
+      recorder.onAttemptFailed();
+    };
+
+    it('records each beside the answer, of its own account and model, and charges both to the day', async () => {
+      const { recorder, finals, charges, lines } = setUp();
+      give(recorder, 'a', 20n);
+      recorder.onLease(lease);
+      await recorder.end(Outcome.COMPLETED, usage(12n, 30n));
+      const [givenUp, answered] = finals;
+      expect(givenUp).toMatchObject({ requestId: 'r1/1', accountId: 'a', model: 'model-a', outcome: Outcome.GIVEN_UP });
+      expect(givenUp).toMatchObject({ inputTokens: 90n, outputTokens: 20n, estimated: true, localDay: '2026-11-20' });
+      expect(answered).toMatchObject({
+        requestId: 'r1',
+        model: 'gpt-5.5',
+        outcome: Outcome.COMPLETED,
+        estimated: false,
+      });
+      expect(answered).toMatchObject({ inputTokens: 12n, outputTokens: 30n });
+      expect(charges.map(({ requestId, tokens }) => [requestId, tokens])).toEqual([
+        ['r1/1', 110],
+        ['r1', 42],
+      ]);
+      // A process that dies in between has noted neither twice.
+      expect(lines).toEqual([
+        'open UNSPECIFIED 0',
+        'open FAILED 20',
+        'open UNSPECIFIED 0',
+        'charged 110',
+        'final GIVEN_UP 20',
+        'charged 42',
+        'final COMPLETED 30',
+      ]);
+    });
+
+    it('records the last as the request, which failed, when there is no answer', async () => {
+      const { recorder, finals } = setUp();
+      for (const account of ['a', 'b', 'c']) give(recorder, account, 20n);
+      await recorder.discard();
+      expect(finals.map(({ requestId, accountId, outcome }) => [requestId, accountId, outcome])).toEqual([
+        ['r1/1', 'a', Outcome.GIVEN_UP],
+        ['r1/2', 'b', Outcome.GIVEN_UP],
+        ['r1', 'c', Outcome.FAILED],
+      ]);
+    });
+
+    it('records them when the last attempt was refused, and when the client has left', async () => {
+      const refused = setUp();
+      give(refused.recorder, 'a', 20n);
+      refused.recorder.onLease(lease);
+      refused.recorder.onSent(usage(90n, 0n, true));
+      refused.recorder.onAttemptFailed();
+      await refused.recorder.discard();
+      expect(refused.finals).toMatchObject([{ requestId: 'r1/1', outcome: Outcome.GIVEN_UP }]);
+      const left = setUp();
+      give(left.recorder, 'a', 20n);
+      await left.recorder.end(Outcome.ABORTED);
+      expect(left.finals).toMatchObject([{ requestId: 'r1', outcome: Outcome.ABORTED, outputTokens: 20n }]);
+    });
+  });
+
   it('notes in the outbox that a provider answers, and again at every thousand tokens', () => {
     const { recorder, lines } = setUp();
     recorder.onLease(lease);

@@ -1,4 +1,4 @@
-import { create } from '@bufbuild/protobuf';
+import { clone, create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type Usage, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
@@ -29,7 +29,7 @@ const checkpointTokens = 1_000n;
 
 /**
  * Records the usage of one request. Each report replaces the one before, it is never added; the request is recorded exactly
- * once, when it ends, whatever the reason.
+ * once, when it ends, whatever the reason. So is each attempt that was given up after the model had produced something.
  */
 export class UsageRecorder {
   readonly #request: RecordedRequest;
@@ -40,6 +40,12 @@ export class UsageRecorder {
   #isSent = false;
   /** The provider of the latest lease has reported. */
   #isAnswered = false;
+  /** The model of the latest lease has produced something: what was used is recorded, also when nothing comes of the attempt. */
+  #hasProduced = false;
+  /** How many providers were called. */
+  #attempts = 0;
+  /** The ends of attempts that were given up. */
+  readonly #givenUp: Promise<void>[] = [];
   /** The outbox gets the event again with so much output. */
   #nextCheckpoint = 0n;
   #ended: Promise<void> | undefined;
@@ -62,11 +68,15 @@ export class UsageRecorder {
   /** A provider is about to be called with this lease. */
   onLease({ provider, model, accountId }: Lease): void {
     if (this.#ended !== undefined) return;
+    // In one turn with the next attempt's event, which takes the place of this one's: the outbox has either both or neither.
+    if (this.#hasProduced) this.#recordGivenUp();
+    this.#attempts += 1;
     Object.assign(this.#event, { provider, model, accountId, outcome: Outcome.UNSPECIFIED });
     const inputTokens = BigInt(Math.ceil(this.#request.bodyBytes / bytesPerToken));
     this.#take(create(UsageSchema, { inputTokens, estimated: true }));
     this.#isSent = false;
     this.#isAnswered = false;
+    this.#hasProduced = false;
     this.#peers.outbox.open(this.#event);
   }
 
@@ -77,9 +87,15 @@ export class UsageRecorder {
     this.#isSent = true;
   }
 
+  /** The model has begun to write or to reason. Its provider bills for that, whatever becomes of the attempt. */
+  onProduced(): void {
+    this.#hasProduced = true;
+  }
+
   /** The attempt with the latest lease came to nothing: a provider that refuses a request does not bill it. */
   onAttemptFailed(): void {
     this.#isSent = false;
+    this.#isAnswered = false;
   }
 
   /**
@@ -105,29 +121,45 @@ export class UsageRecorder {
   end(outcome: Outcome, last?: Usage): Promise<void> {
     if (this.#ended !== undefined) return this.#ended;
     if (last !== undefined) this.#take(last);
-    if (!this.#isSent && !this.#isAnswered && last === undefined) return this.discard();
+    const isUsed = this.#isSent || this.#isAnswered || this.#hasProduced || last !== undefined;
+    this.#ended = isUsed ? this.#record(outcome) : this.#forget();
+    return this.#ended;
+  }
+
+  /** Ends a request that got no answer at all. Of its attempts it is recorded what they have produced. */
+  discard(): Promise<void> {
+    this.#ended ??= this.#hasProduced ? this.#record(Outcome.FAILED) : this.#forget();
+    return this.#ended;
+  }
+
+  async #record(outcome: Outcome): Promise<void> {
     this.#event.outcome = outcome;
     this.recorded = this.#event;
     // The day is charged before the event may leave: a counter that is loaded from the ledger between the two would count the request twice.
-    this.#ended = inSpan('settle', {}, (span) => {
+    const ended = inSpan('settle', {}, (span) => {
       span.setAttribute('gateway.outcome', wordOf(Outcome, outcome));
-      return this.#peers.outbox.finish(this.#event, this.#charge());
+      return this.#peers.outbox.finish(this.#event, this.#charge(this.#event));
     });
-    return this.#ended;
+    await Promise.all([ended, ...this.#givenUp]);
   }
 
-  /** Ends a request that got no answer at all; what its attempts reported is not recorded. */
-  discard(): Promise<void> {
-    if (this.#ended === undefined) this.#peers.outbox.close(this.#request.requestId);
-    this.#ended ??= Promise.resolve();
-    return this.#ended;
+  async #forget(): Promise<void> {
+    this.#peers.outbox.close(this.#request.requestId);
+    await Promise.all(this.#givenUp);
   }
 
-  #charge(): Promise<void> | undefined {
-    const { token, requestId, admission } = this.#request;
+  /** A row of its own: the next attempt may be of another account, and of another model. */
+  #recordGivenUp(): void {
+    const requestId = `${this.#request.requestId}/${this.#attempts}`;
+    const event = Object.assign(clone(UsageRecordedSchema, this.#event), { requestId, outcome: Outcome.GIVEN_UP });
+    this.#givenUp.push(this.#peers.outbox.finish(event, this.#charge(event)));
+  }
+
+  #charge({ requestId, inputTokens, outputTokens }: UsageRecorded): Promise<void> | undefined {
+    const { token, admission } = this.#request;
     if (token.limits?.tokensPerDay === undefined) return undefined;
-    const tokens = Number(this.#event.inputTokens + this.#event.outputTokens);
     const { key } = limiterTerms(token);
+    const tokens = Number(inputTokens + outputTokens);
     return this.#peers.limiter.charge({ key, requestId, localDay: admission.localDay, tokens });
   }
 

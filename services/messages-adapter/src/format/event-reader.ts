@@ -1,9 +1,10 @@
-import { brokenStream, ChatAnswerReader, type ChatReaderOptions } from '@gateway/adapter-kit';
+import { brokenStream, ChatAnswerReader, type ChatReaderOptions, type ReasoningState } from '@gateway/adapter-kit';
 import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
 import { asArray, asCount, asObject, asString, type JsonObject } from '@gateway/json';
 import { AnswerWriter, mapFinishReason } from './answer-writer.ts';
 import { UsageReports } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
+import { ThinkingBlocks } from './thinking-blocks.ts';
 
 /**
  * Reads the events of a Messages stream into a chat answer. Thinking, and blocks and events that chat has no place for, stay
@@ -13,9 +14,9 @@ import { mapStreamError } from './map-upstream-error.ts';
 export class EventReader extends ChatAnswerReader {
   readonly #writer: AnswerWriter;
   readonly #usage = new UsageReports();
+  readonly #thinking = new ThinkingBlocks();
   #hasBegun = false;
   #stopReason: string | undefined;
-  #thinkingCharacters = 0;
 
   constructor(answer: ChatAnswer, options: ChatReaderOptions) {
     super(answer, options);
@@ -27,7 +28,11 @@ export class EventReader extends ChatAnswerReader {
   }
 
   get producedCharacters(): number {
-    return this.answer.producedCharacters + this.#thinkingCharacters;
+    return this.answer.producedCharacters + this.#thinking.producedCharacters;
+  }
+
+  get reasoning(): ReasoningState | undefined {
+    return this.#thinking.state;
   }
 
   /**
@@ -36,6 +41,7 @@ export class EventReader extends ChatAnswerReader {
    */
   protected override read(json: JsonObject, name: string): void {
     const type = name === 'error' ? name : (asString(json.type) ?? name);
+    this.#thinking.read(json, type);
     switch (type) {
       case 'message_start':
         return this.#onMessageStart(asObject(json.message) ?? {});
@@ -81,7 +87,6 @@ export class EventReader extends ChatAnswerReader {
       return this.#writer.beginCall(index, { id, name, input: asObject(block.input) ?? {} });
     }
     if (type === undefined || type === 'tool_use') return this.fail(brokenStream());
-    this.#thinkingCharacters += asString(block.thinking)?.length ?? 0;
     this.#writer.beginOther(index);
     this.#skip(type, silentTypes.blocks);
   }
@@ -95,7 +100,6 @@ export class EventReader extends ChatAnswerReader {
       case 'input_json_delta':
         return this.#withText(json, delta.partial_json, (index, text) => this.#writer.callArguments(index, text));
       case 'thinking_delta':
-        this.#thinkingCharacters += asString(delta.thinking)?.length ?? 0;
         return;
       default:
         return this.#skip(type, silentTypes.deltas);

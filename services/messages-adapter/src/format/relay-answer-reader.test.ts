@@ -165,13 +165,29 @@ describe('a relayed stream', () => {
     ['arguments', { type: 'input_json_delta', partial_json: '' }, 0],
     ['members in another order', { text: 'Hello', type: 'text_delta' }, 5],
     ['a text that ends like a quote', { type: 'text_delta', text: '\\' }, 1],
-    ['a signature', { type: 'signature_delta', signature: 'x'.repeat(500) }, 0],
+    ['a signature, which is encrypted thinking', { type: 'signature_delta', signature: 'x'.repeat(500) }, 300],
     ['a citation', { type: 'citations_delta', citation: { cited_text: 'x' } }, 0],
   ])('counts what the model wrote: %s', (_, delta, characters) => {
     const event = sse('content_block_delta', { index: 12, delta });
     expect(relayed(started, event).producedCharacters).toBe(characters);
     expect(relayed(started, event.replace('}}\n', '} }   \n')).producedCharacters).toBe(characters);
     expect(relayed(started, event.replace('data: ', 'data:')).producedCharacters).toBe(characters);
+  });
+
+  it('counts a signature only where no thinking is shown', () => {
+    const thinking = (...deltas: readonly object[]) => [
+      sse('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } }),
+      ...deltas.map((delta) => sse('content_block_delta', { index: 0, delta })),
+      sse('content_block_stop', { index: 0 }),
+    ];
+    const signature = { type: 'signature_delta', signature: 'x'.repeat(500) };
+    const shown = thinking({ type: 'thinking_delta', thinking: 'Hm' }, signature);
+    expect(relayed(started, ...shown).producedCharacters).toBe(2);
+    expect(relayed(started, ...thinking(signature)).producedCharacters).toBe(300);
+    const redacted = { type: 'redacted_thinking', data: 'x'.repeat(500) };
+    expect(relayed(started, sse('content_block_start', { index: 0, content_block: redacted })).producedCharacters).toBe(
+      300,
+    );
   });
 
   it('counts blocks that come whole', () => {

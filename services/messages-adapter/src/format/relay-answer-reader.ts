@@ -2,6 +2,7 @@ import {
   type AnswerReader,
   brokenStream,
   EventStreamReader,
+  type ReasoningState,
   type UpstreamFailure,
   type UpstreamHead,
 } from '@gateway/adapter-kit';
@@ -12,6 +13,7 @@ import { RelayBuffer, readEvent, type SseEvent } from '@gateway/sse';
 import { mapFinishReason } from './answer-writer.ts';
 import { UsageReports } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
+import { ThinkingBlocks } from './thinking-blocks.ts';
 
 /**
  * Relays a stream of events as it came, whole events at a time: of an `error` event nothing may go out, and what an event
@@ -21,6 +23,7 @@ import { mapStreamError } from './map-upstream-error.ts';
 export class RelayAnswerReader extends EventStreamReader implements AnswerReader {
   readonly #buffer = new RelayBuffer();
   readonly #usage = new UsageReports();
+  readonly #thinking = new ThinkingBlocks();
   #head: UpstreamHead = { status: 200, headers: {} };
   #hasBegun = false;
   #signature: string | undefined;
@@ -31,7 +34,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   answerId: string | undefined;
   answeringModel: string | undefined;
   hasContent = false;
-  producedCharacters = 0;
+  #writtenCharacters = 0;
 
   onHead(head: UpstreamHead): void {
     this.#head = head;
@@ -45,6 +48,14 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
 
   get reportedUsage(): ReportedUsage | undefined {
     return this.#usage.reported;
+  }
+
+  get producedCharacters(): number {
+    return this.#writtenCharacters + this.#thinking.producedCharacters;
+  }
+
+  get reasoning(): ReasoningState | undefined {
+    return this.#thinking.state;
   }
 
   get encryptedReasoning(): string | undefined {
@@ -88,6 +99,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 
   #onData(json: JsonObject, type: string): void {
+    this.#thinking.read(json, type);
     switch (type) {
       case 'message_start':
         return this.#onMessageStart(asObject(json.message) ?? {});
@@ -96,7 +108,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
       case 'content_block_delta': {
         const delta = asObject(json.delta) ?? {};
         this.#signature = asString(delta.signature) ?? this.#signature;
-        return this.#onContent(producedByDelta(delta));
+        return this.#onContent(writtenByDelta(delta));
       }
       case 'content_block_stop':
         return this.#onContent(0);
@@ -120,12 +132,12 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
 
   #onBlock(block: unknown): void {
     this.#hasToolCalls ||= isToolCall(block);
-    this.#onContent(producedByBlock(block));
+    this.#onContent(writtenByBlock(block));
   }
 
   #onContent(characters: number): void {
     this.hasContent = true;
-    this.producedCharacters += characters;
+    this.#writtenCharacters += characters;
   }
 
   #finish(): void {
@@ -162,11 +174,11 @@ function mayBeUnreadable(name: string, data: string): boolean {
   return data === '' || data === '[DONE]' || (name !== '' && !/^(?:message|content_block)_/.test(name));
 }
 
-/** Characters of a content block that the model wrote: its text, its thinking or a tool's arguments. */
-export function producedByBlock(value: unknown): number {
+/** Characters of a content block that the model wrote, without its thinking: its text or a tool's arguments. */
+export function writtenByBlock(value: unknown): number {
   const block = asObject(value);
   if (block === undefined) return 0;
-  return producedByDelta(block) + producedByInput(asObject(block.input));
+  return writtenByDelta(block) + writtenAsInput(asObject(block.input));
 }
 
 /** A call of a tool of the client's. */
@@ -174,12 +186,12 @@ export function isToolCall(block: unknown): boolean {
   return asObject(block)?.type === 'tool_use';
 }
 
-/** Characters that a delta brings. Signatures and citations are not the model's words. */
-function producedByDelta(delta: JsonObject): number {
-  return (asString(delta.text) ?? asString(delta.thinking) ?? asString(delta.partial_json) ?? '').length;
+/** Characters that a delta brings. Citations are not the model's words. */
+function writtenByDelta(delta: JsonObject): number {
+  return (asString(delta.text) ?? asString(delta.partial_json) ?? '').length;
 }
 
 /** In a stream the arguments follow in deltas, and the block begins with none. */
-function producedByInput(input: JsonObject | undefined): number {
+function writtenAsInput(input: JsonObject | undefined): number {
   return input === undefined || Object.keys(input).length === 0 ? 0 : JSON.stringify(input).length;
 }

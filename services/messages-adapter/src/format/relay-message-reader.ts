@@ -12,7 +12,8 @@ import { asArray, asObject, asString, BufferList, type JsonObject, JsonScanner, 
 import { mapFinishReason } from './answer-writer.ts';
 import { UsageReports } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
-import { isToolCall, producedByBlock } from './relay-answer-reader.ts';
+import { isToolCall, writtenByBlock } from './relay-answer-reader.ts';
+import { ThinkingBlocks } from './thinking-blocks.ts';
 
 /**
  * Relays a message that comes whole, byte for byte, once it has proved to be one. It is read only for its id and usage. Up to
@@ -84,7 +85,7 @@ export class RelayMessageReader implements AnswerReader {
     this.encryptedReasoning = lastReasoningIn(bytes, 'signature');
     const content = asArray(message.content);
     this.#readEnd(message, content.some(isToolCall));
-    this.producedCharacters = content.reduce<number>((sum, block) => sum + producedByBlock(block), 0);
+    this.producedCharacters = producedBy(content);
     this.ending = { kind: 'finished' };
   }
 
@@ -127,6 +128,13 @@ export class RelayMessageReader implements AnswerReader {
 }
 
 const nothing = new Uint8Array();
+
+/** Characters that the model wrote and thought in these blocks. */
+function producedBy(blocks: readonly unknown[]): number {
+  const thinking = new ThinkingBlocks();
+  for (const block of blocks) thinking.read({ content_block: block }, 'content_block_start');
+  return blocks.reduce<number>((sum, block) => sum + writtenByBlock(block), thinking.producedCharacters);
+}
 
 /** The small top-level members of a JSON object that is passed on and not kept. */
 class PassedMembers {

@@ -1,4 +1,10 @@
-import { brokenStream, ChatAnswerReader, type ChatReaderOptions, type QuotaWindow } from '@gateway/adapter-kit';
+import {
+  brokenStream,
+  ChatAnswerReader,
+  type ChatReaderOptions,
+  type QuotaWindow,
+  type ReasoningState,
+} from '@gateway/adapter-kit';
 import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
 import { asArray, asCount, asObject, asString, type JsonObject } from '@gateway/json';
 import { CallWriter, type MessagePart, MessageWriter, mapFinishReason, readItem, readPart } from './answer-writer.ts';
@@ -6,6 +12,7 @@ import { convertUsage } from './convert-usage.ts';
 import { ItemKeys } from './item-keys.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { EventLimits } from './read-limits.ts';
+import { ReasoningItems } from './reasoning-items.ts';
 
 /**
  * Reads the events of one response into a chat answer. What is streamed is written at once; what only a later event
@@ -18,7 +25,7 @@ export class EventReader extends ChatAnswerReader {
   readonly #calls: CallWriter;
   readonly #items = new ItemKeys(() => this.#calls.onNextItem());
   readonly #limits: EventLimits;
-  #reasoningCharacters = 0;
+  readonly #reasoning = new ReasoningItems();
   /** What the provider reported last. */
   reportedUsage: ReportedUsage | undefined;
 
@@ -36,11 +43,16 @@ export class EventReader extends ChatAnswerReader {
 
   /** Characters of text, refusals, reasoning and tool arguments that came so far. */
   get producedCharacters(): number {
-    return this.#messages.producedCharacters + this.#calls.producedCharacters + this.#reasoningCharacters;
+    return this.#messages.producedCharacters + this.#calls.producedCharacters + this.#reasoning.producedCharacters;
+  }
+
+  get reasoning(): ReasoningState | undefined {
+    return this.#reasoning.state;
   }
 
   protected override read(json: JsonObject, name: string): void {
     const type = eventType(json, name);
+    this.#reasoning.read(json, type);
     switch (type) {
       case 'response.output_item.added':
         return this.#onItemAdded(json);
@@ -62,7 +74,6 @@ export class EventReader extends ChatAnswerReader {
         return this.#calls.completeArguments(this.#items.of(json, 'part'), asString(json.arguments) ?? '');
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        this.#reasoningCharacters += asString(json.delta)?.length ?? 0;
         return;
       case 'response.completed':
       case 'response.incomplete':

@@ -5,6 +5,7 @@ import {
   EventStreamReader,
   type ProviderAnswer,
   type QuotaWindow,
+  type ReasoningState,
   type UpstreamFailure,
   type UpstreamHead,
 } from '@gateway/adapter-kit';
@@ -19,6 +20,7 @@ import { eventType, readIncompleteReason, readResponseEnd } from './event-reader
 import { mapStreamError } from './map-upstream-error.ts';
 import { OutputItems } from './output-items.ts';
 import { EventLimits } from './read-limits.ts';
+import { ReasoningItems } from './reasoning-items.ts';
 
 /** One event as it came, and as it reads. */
 interface RelayedEvent {
@@ -37,6 +39,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   readonly #buffer = new RelayBuffer();
   readonly #items = new OutputItems();
   readonly #produced = new ProducedCharacters();
+  readonly #reasoning = new ReasoningItems();
   readonly #limits: EventLimits;
   #providerHeaders: UpstreamHead['headers'] = {};
   /** The failure of an `error` event that may be the end. */
@@ -77,7 +80,11 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 
   get producedCharacters(): number {
-    return this.#produced.total;
+    return this.#produced.total + this.#reasoning.producedCharacters;
+  }
+
+  get reasoning(): ReasoningState | undefined {
+    return this.#reasoning.state;
   }
 
   take(): Buffer {
@@ -134,6 +141,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
 
   #onContent({ bytes, data, json, type }: RelayedEvent): void {
     this.#produced.add(json, type);
+    this.#reasoning.read(json, type);
     if (type === 'response.output_item.done') {
       this.#items.add(data, json);
       this.#hasToolCalls ||= clientCalls.has(asString(asObject(json.item)?.type) ?? '');
@@ -243,12 +251,13 @@ function leadingType(data: string): string {
   return /^\s*\{\s*"type"\s*:\s*"([\w.-]+)"/.exec(data)?.[1] ?? '';
 }
 
-/** Counts the characters of a response by its deltas; by its finished items on backends that send no deltas. */
+/** Counts the characters of a response, without its reasoning, by its deltas; by its finished items on backends that send no deltas. */
 class ProducedCharacters {
   total = 0;
   #itemHadDeltas = false;
 
   add(event: JsonObject, type: string): void {
+    if (type.startsWith('response.reasoning_')) return;
     if (type.endsWith('.delta')) {
       this.#itemHadDeltas = true;
       this.total += lengthOf(event.delta);
@@ -260,7 +269,8 @@ class ProducedCharacters {
 }
 
 function producedByItem(item: JsonObject): number {
-  const parts = [...asArray(item.summary), ...asArray(item.content)].map((part) => asObject(part) ?? {});
+  if (item.type === 'reasoning') return 0;
+  const parts = asArray(item.content).map((part) => asObject(part) ?? {});
   const inParts = parts.reduce<number>((sum, { text, refusal }) => sum + lengthOf(text) + lengthOf(refusal), 0);
   return inParts + lengthOf(item.arguments) + lengthOf(item.input);
 }

@@ -29,15 +29,21 @@ const entries = fc.array(
     input_tokens: fc.nat(1_000),
     cached_tokens: fc.nat(100),
     output_tokens: fc.nat(1_000),
-    outcome: fc.constantFrom('completed' as const, 'aborted' as const, 'failed' as const, 'lost' as const),
+    outcome: fc.constantFrom(
+      'completed' as const,
+      'aborted' as const,
+      'failed' as const,
+      'lost' as const,
+      'given_up' as const,
+    ),
   }),
 );
 
 describe('daily sums', () => {
   it('count a request for every answer of a provider, however it ended', () => {
-    const outcomes = ['completed', 'aborted', 'failed', 'lost'] as const;
+    const outcomes = ['completed', 'aborted', 'failed', 'lost', 'given_up'] as const;
     const [sum] = dailySums(outcomes.map((outcome) => ({ ...base, outcome })));
-    expect(sum).toMatchObject({ requests: 3, input_tokens: 40, cached_tokens: 16, output_tokens: 20 });
+    expect(sum).toMatchObject({ requests: 3, input_tokens: 50, cached_tokens: 20, output_tokens: 25 });
   });
 
   it('have no row for a request that no provider answered', () => {

@@ -78,7 +78,7 @@ export function plus(sum: DailySum, other: DailySum, sign: 1 | -1 = 1): DailySum
 
 function sumOfOne(entry: LedgerEntry): DailySum {
   const { token_id, local_day, provider, model, account_id, input_tokens, cached_tokens, output_tokens } = entry;
-  const requests = provider !== '' && entry.outcome !== 'lost' ? 1 : 0;
+  const requests = provider !== '' && entry.outcome !== 'lost' && entry.outcome !== 'given_up' ? 1 : 0;
   return { token_id, local_day, provider, model, account_id, requests, input_tokens, cached_tokens, output_tokens };
 }
 
@@ -88,6 +88,7 @@ const outcomes: Readonly<Record<Outcome, StoredOutcome | undefined>> = {
   [Outcome.ABORTED]: 'aborted',
   [Outcome.FAILED]: 'failed',
   [Outcome.LOST]: 'lost',
+  [Outcome.GIVEN_UP]: 'given_up',
 };
 
 function problemOf(event: UsageRecorded, admittedAtMs: number): string | undefined {

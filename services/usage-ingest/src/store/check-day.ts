@@ -73,7 +73,7 @@ function nothingOf(sum: DailySum): DailySum {
 
 /** Counts as `dailySums` does. `last` is undefined in the last slice. */
 async function sumsOfSlice(snapshot: Kysely<Database>, localDay: string, after: string, last: string | undefined) {
-  const answered = sql<number>`case when provider <> '' and outcome <> 'lost' then 1 else 0 end`;
+  const answered = sql<number>`case when provider <> '' and outcome not in ('lost', 'given_up') then 1 else 0 end`;
   return await snapshot
     .selectFrom('usage_events')
     .select([

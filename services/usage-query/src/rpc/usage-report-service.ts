@@ -91,4 +91,5 @@ const outcomes: Readonly<Record<UsageEventsTable['outcome'], Outcome>> = {
   aborted: Outcome.ABORTED,
   failed: Outcome.FAILED,
   lost: Outcome.LOST,
+  given_up: Outcome.GIVEN_UP,
 };

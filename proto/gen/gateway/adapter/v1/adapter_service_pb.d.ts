@@ -158,6 +158,14 @@ export declare type ExecuteResponse = Message<"gateway.adapter.v1.ExecuteRespons
    * @generated from field: bool sent = 5;
    */
   sent: boolean;
+
+  /**
+   * With usage, before the head: the model has begun to write or to reason. The provider bills for that, also when the attempt comes
+   * to nothing.
+   *
+   * @generated from field: bool produced = 6;
+   */
+  produced: boolean;
 };
 
 /**

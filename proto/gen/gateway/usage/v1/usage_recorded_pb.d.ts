@@ -12,14 +12,14 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gateway_usage_v1_usage_recorded: GenFile;
 
 /**
- * One request that passed admission, as the ledger keeps it. Published once it has ended; the request id makes
- * every repetition harmless.
+ * One request that passed admission, or an attempt of it that was given up, as the ledger keeps it. Published once it has
+ * ended; the request id makes every repetition harmless.
  *
  * @generated from message gateway.usage.v1.UsageRecorded
  */
 export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & {
   /**
-   * UUIDv7; message id, primary key and log id.
+   * UUIDv7; message id, primary key and log id. Of an attempt that was given up: "<id of its request>/<number of the attempt>".
    *
    * @generated from field: string request_id = 1;
    */
@@ -161,6 +161,14 @@ export enum Outcome {
    * @generated from enum value: OUTCOME_LOST = 4;
    */
   LOST = 4,
+
+  /**
+   * An attempt of a request, given up after its model had begun to write or to reason and before the client had any of it, whereupon
+   * another one was made. Its provider bills it. Its tokens count, as a request it does not.
+   *
+   * @generated from enum value: OUTCOME_GIVEN_UP = 5;
+   */
+  GIVEN_UP = 5,
 }
 
 /**

@@ -111,6 +111,7 @@ const outcomes: Readonly<Record<Outcome, string>> = {
   [Outcome.ABORTED]: 'left by the client',
   [Outcome.FAILED]: 'failed in the middle',
   [Outcome.LOST]: 'lost with its edge; its tokens count, as a request it does not',
+  [Outcome.GIVEN_UP]: 'an attempt that was given up; its tokens count, as a request it does not',
 };
 
 /** What was used and what that costs: as the ledger has it, else as the log has it. */

@@ -1,0 +1,45 @@
+import { Reasoning } from '@gateway/adapter-kit';
+import { asObject, asString, type JsonObject } from '@gateway/json';
+
+/** The thinking of a message, by the events of its blocks, which come one after the other. */
+export class ThinkingBlocks extends Reasoning {
+  #isShown = false;
+
+  /** Takes an event of any type: other blocks than thinking say nothing of it. */
+  read(json: JsonObject, type: string): void {
+    switch (type) {
+      case 'content_block_start':
+        return this.#onBlock(asObject(json.content_block) ?? {});
+      case 'content_block_delta': {
+        const { thinking, signature } = asObject(json.delta) ?? {};
+        return this.#take(thinking, signature);
+      }
+      case 'content_block_stop':
+        return this.#stop();
+    }
+  }
+
+  /** A block that has no end of its own ends with the next one. */
+  #onBlock({ type, thinking, signature, data }: JsonObject): void {
+    this.#stop();
+    this.#isShown = false;
+    if (!silentBlocks.has(asString(type) ?? '')) return;
+    this.begin();
+    // Redacted thinking has nothing but its encrypted form, as `data`.
+    this.#take(thinking, asString(data) ?? signature);
+  }
+
+  /** The signature is the encrypted form. It counts where nothing else of a block is shown: it has a length of its own besides. */
+  #take(thinking: unknown, encrypted: unknown): void {
+    this.#isShown ||= (asString(thinking) ?? '') !== '';
+    this.shown(thinking);
+    if (!this.#isShown) this.encrypted(encrypted);
+  }
+
+  #stop(): void {
+    if (this.state === 'open') this.end();
+  }
+}
+
+/** Blocks that a model makes in silence, but for pings. */
+const silentBlocks: ReadonlySet<string> = new Set(['thinking', 'redacted_thinking', 'compaction']);
