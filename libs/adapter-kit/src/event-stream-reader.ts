@@ -1,14 +1,18 @@
 import { type ChatAnswer, type FinishReason, type ReportedUsage, wholeUsage } from '@gateway/chat';
 import { asObject, type JsonObject, parseJson } from '@gateway/json';
 import { EventSplitter, readEvent, SseOverflowError } from '@gateway/sse';
+import type { ReasoningState } from './attempt/reasoning.ts';
 import { answerTooLarge, brokenStream } from './failure/upstream-failure.ts';
 import type { AnswerEnding, AnswerReader, UpstreamFailure } from './provider-format.ts';
 import type { ChatReaderOptions } from './translation/translation.ts';
 
 /** Reads a provider's event stream, however it is split. What the events of a format mean, its reader says. */
-export abstract class EventStreamReader implements Pick<AnswerReader, 'push' | 'end' | 'ending' | 'pendingBytes'> {
+export abstract class EventStreamReader
+  implements Pick<AnswerReader, 'push' | 'end' | 'ending' | 'pendingBytes' | 'reasoning'>
+{
   readonly #splitter: EventSplitter;
   ending: AnswerEnding | undefined;
+  abstract readonly reasoning: ReasoningState | undefined;
 
   constructor(maxEventBytes: number) {
     this.#splitter = new EventSplitter({ maxEventBytes, onEvent: (event) => this.onEvent(event) });

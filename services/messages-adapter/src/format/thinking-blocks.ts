@@ -1,29 +1,32 @@
 import { Reasoning } from '@gateway/adapter-kit';
 import { asObject, asString, type JsonObject } from '@gateway/json';
 
-/** The thinking of a message, by the events of its blocks, which come one after the other. */
+/** The thinking of a message, by the events of its blocks. */
 export class ThinkingBlocks extends Reasoning {
+  /** The blocks of thinking that have begun and not ended, by their index. */
+  readonly #openAt = new Set<unknown>();
   #isShown = false;
 
   /** Takes an event of any type: other blocks than thinking say nothing of it. */
   read(json: JsonObject, type: string): void {
     switch (type) {
       case 'content_block_start':
-        return this.#onBlock(asObject(json.content_block) ?? {});
+        return this.#onBlock(json.index, asObject(json.content_block) ?? {});
       case 'content_block_delta': {
         const { thinking, signature } = asObject(json.delta) ?? {};
         return this.#take(thinking, signature);
       }
       case 'content_block_stop':
-        return this.#stop();
+        return this.#stop(json.index);
     }
   }
 
-  /** A block that has no end of its own ends with the next one. */
-  #onBlock({ type, thinking, signature, data }: JsonObject): void {
-    this.#stop();
-    this.#isShown = false;
+  /** A block that has no end of its own ends with the next one at its index. */
+  #onBlock(index: unknown, { type, thinking, signature, data }: JsonObject): void {
+    this.#stop(index);
     if (!silentBlocks.has(asString(type) ?? '')) return;
+    this.#openAt.add(index);
+    this.#isShown = false;
     this.begin();
     // Redacted thinking has nothing but its encrypted form, as `data`.
     this.#take(thinking, asString(data) ?? signature);
@@ -36,8 +39,8 @@ export class ThinkingBlocks extends Reasoning {
     if (!this.#isShown) this.encrypted(encrypted);
   }
 
-  #stop(): void {
-    if (this.state === 'open') this.end();
+  #stop(index: unknown): void {
+    if (this.#openAt.delete(index)) this.end();
   }
 }
 

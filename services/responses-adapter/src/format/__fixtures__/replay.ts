@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { AnswerEnding, ChatAnswerReader } from '@gateway/adapter-kit';
 import { createChatAnswer, type ReportedUsage } from '@gateway/chat';
 import { EventReader } from '../event-reader.ts';
+import { RelayAnswerReader } from '../relay-answer-reader.ts';
 
 /** The moment at which every replayed request came, in epoch milliseconds. */
 export const replayedAtMs = 1_795_132_800_000;
@@ -49,6 +50,10 @@ export function newReader({ stream = true, wantsJson = false }: ReplayOptions = 
     maxAnswerBytes: 1_000_000,
     maxEventBytes: 1_000_000,
   });
+}
+
+export function newRelayReader(): RelayAnswerReader {
+  return new RelayAnswerReader(replayedAtMs);
 }
 
 /** Feeds a provider's answer in the given pieces and reads what came of it. */
