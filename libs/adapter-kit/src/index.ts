@@ -4,6 +4,7 @@ export { estimateInputTokens, estimateOutputTokens } from './attempt/answer-fram
 export * from './attempt/reasoning.ts';
 export * from './event-stream-reader.ts';
 export * from './failure/error-meanings.ts';
+export * from './failure/error-texts.ts';
 export * from './failure/status-rules.ts';
 export * from './failure/text-meanings.ts';
 export * from './failure/upstream-failure.ts';

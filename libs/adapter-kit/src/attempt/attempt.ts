@@ -7,7 +7,7 @@ import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchan
 import { UpstreamError } from '../upstream/upstream-exchange.ts';
 import { AnswerFrames, type ExecuteFrame, finalUsage, hasProduced, usageSoFar } from './answer-frames.ts';
 import { openAnswer } from './open-answer.ts';
-import { answerToPassOn, failedAttempt, failureOfExchange, type Outcome, toWindow, unavailable } from './outcome.ts';
+import { answerToPassOn, brokenAnswer, failedAttempt, failureOfExchange, type Outcome, toWindow } from './outcome.ts';
 import { type AnswerFacts, ProviderCalls, toErrorType } from './provider-calls.ts';
 
 /** A request that is ready to be sent. */
@@ -142,7 +142,7 @@ class Attempt implements Disposable {
     const usage = finalUsage(answer, this.#request.estimatedTokens);
     this.#end(failure?.result ?? AttemptResult.SUCCEEDED, { answer, usage });
     const succeeded = { result: AttemptResult.SUCCEEDED, upstreamStatus: this.#head?.status ?? 0 };
-    const error = failure && toErrorDetail(unavailable(failure.error));
+    const error = failure && toErrorDetail(brokenAnswer(failure));
     const outcome =
       failure === undefined
         ? this.#outcomeOf(succeeded, { encryptedReasoning })
@@ -161,7 +161,7 @@ class Attempt implements Disposable {
     const attempt = failedAttempt(failure);
     if (this.#frames.hasHead) {
       // These words are ours, and say what to do.
-      const error = toErrorDetail(isTooLarge ? failure.error : unavailable(failure.error));
+      const error = toErrorDetail(isTooLarge ? failure.error : brokenAnswer(failure));
       yield* this.#frames.broken(answer, this.#outcomeOf(attempt, { error }));
     } else {
       // For the client, should no other attempt be made.

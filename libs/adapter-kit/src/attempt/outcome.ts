@@ -43,6 +43,12 @@ export function unavailable(cause: unknown): GatewayError {
   return new GatewayError('providers_unavailable', 'The provider did not give a complete answer.', { cause });
 }
 
+/** What a client gets that has the beginning of an answer: why there is no more of it, where the provider has said that. */
+export function brokenAnswer({ meaning = 'server_error', error }: UpstreamFailure): GatewayError {
+  if (meaning === 'server_error') return unavailable(error);
+  return new GatewayError('providers_unavailable', error.message, { cause: error });
+}
+
 /**
  * What a client of a dialect that passes errors on may get of a failure. Kept back are what refuses the gateway's own
  * credential, since a client would take its token for invalid, and a page that something on the way has put in the provider's

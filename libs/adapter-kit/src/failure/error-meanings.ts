@@ -1,14 +1,14 @@
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 
-/** What follows from an error for the account, and, where no account would take the request, what its client gets. */
+/** What follows from an error for the account and for the request. What a client reads of it is in `errorTexts`. */
 export interface Consequence {
   /** Whom the error concerns, and so what counts: see `concerns`. */
   readonly concern: Concern;
   readonly result: AttemptResult;
   /** Refused for good: why it is out of service until a person acts. */
   readonly problem?: AccountProblem;
-  /** Why the request was not taken, in words for its client. Absent: the provider could not answer. */
-  readonly rejection?: string;
+  /** A refused request may be sent again as it is. Default false. */
+  readonly mayBeRepeated?: true;
   /** What the account lacks, as a pattern of the names by which requests ask for it. */
   readonly feature?: string;
 }
@@ -24,11 +24,7 @@ export const concerns = {
 
 export type Concern = keyof typeof concerns;
 
-const rejected = (reason: string): Consequence => ({
-  concern: 'request',
-  result: AttemptResult.REJECTED,
-  rejection: `The provider rejected the request${reason}.`,
-});
+const rejected: Consequence = { concern: 'request', result: AttemptResult.REJECTED };
 
 const ofAccount = (result: AttemptResult, problem?: AccountProblem): Consequence => ({
   concern: 'account',
@@ -45,29 +41,24 @@ const byMeaning = {
   revoked_credential: ofAccount(AttemptResult.UNAUTHORIZED, AccountProblem.CREDENTIAL_REVOKED),
   /** The account, its workspace or its organization. */
   disabled_account: ofAccount(AttemptResult.UNAUTHORIZED, AccountProblem.ACCOUNT_DISABLED),
-  unknown_model: {
-    concern: 'model',
-    result: AttemptResult.MODEL_UNAVAILABLE,
-    rejection: 'The provider does not offer this model.',
-  },
+  unknown_model: { concern: 'model', result: AttemptResult.MODEL_UNAVAILABLE },
   lacks_long_context: {
     concern: 'feature',
     result: AttemptResult.FEATURE_UNAVAILABLE,
-    rejection: 'The provider does not give its accounts the long context that the request asks for.',
     feature: 'context-1m-*',
   },
   overloaded: ofProvider(AttemptResult.OVERLOADED),
   server_error: ofProvider(AttemptResult.SERVER_ERROR),
   network: ofProvider(AttemptResult.NETWORK_ERROR),
   timeout: ofProvider(AttemptResult.TIMEOUT),
-  rejected: rejected(''),
-  /** Something else has what the request is about in hand: it may be repeated as it is. */
-  conflict: { concern: 'request', result: AttemptResult.REJECTED },
-  too_large: rejected(': it is too large'),
-  context_too_long: rejected(": the conversation is longer than the model's context window"),
-  bad_image: rejected(': it could not use an image of it'),
-  against_policy: rejected(': it is against the policies of the provider'),
-  unreadable_reasoning: rejected(': it could not read the encrypted reasoning in it'),
+  rejected,
+  /** Something else has what the request is about in hand. */
+  conflict: { ...rejected, mayBeRepeated: true },
+  too_large: rejected,
+  context_too_long: rejected,
+  bad_image: rejected,
+  against_policy: rejected,
+  unreadable_reasoning: rejected,
 } satisfies Record<string, Consequence>;
 
 /** What a provider's error means for the request, for the account and for who else could serve it. */

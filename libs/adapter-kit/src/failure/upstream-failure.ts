@@ -2,9 +2,12 @@ import { GatewayError } from '@gateway/errors';
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { UpstreamFailure } from '../provider-format.ts';
 import { consequences, type ErrorMeaning } from './error-meanings.ts';
+import { capabilityText, errorTexts, type RejectedCapability } from './error-texts.ts';
 
 export interface FailureFacts {
   readonly meaning: ErrorMeaning;
+  /** What of a rejected request the model does not take; undefined when the provider did not say. */
+  readonly capability?: RejectedCapability | undefined;
   /** HTTP status; 0 when the failure came inside a stream. */
   readonly upstreamStatus: number;
   /** A code of the provider on which client libraries act; undefined for all others. */
@@ -56,22 +59,23 @@ const answerTooLargeText =
 /** Results that a provider's "come back at" belongs to. */
 const waits: ReadonlySet<AttemptResult> = new Set([AttemptResult.RATE_LIMITED, AttemptResult.OVERLOADED]);
 
-function toGatewayError({ meaning, upstreamStatus, upstreamCode, retryAtMs }: FailureFacts): GatewayError {
+function toGatewayError({ meaning, capability, upstreamStatus, upstreamCode, retryAtMs }: FailureFacts): GatewayError {
   const details = { upstreamStatus: upstreamStatus === 0 ? undefined : upstreamStatus, upstreamCode };
-  const { result, rejection } = consequences[meaning];
-  if (rejection !== undefined) {
-    if (result === AttemptResult.MODEL_UNAVAILABLE) return new GatewayError('model_not_found', rejection, details);
+  const text = capability === undefined ? errorTexts[meaning] : capabilityText(capability);
+  const { result, mayBeRepeated = false } = consequences[meaning];
+  if (result === AttemptResult.MODEL_UNAVAILABLE) return new GatewayError('model_not_found', text, details);
+  if (rejections.has(result) && !mayBeRepeated) {
     const isTooLarge = meaning === 'too_large' && (upstreamStatus === 0 || upstreamStatus === 429);
     const status = isTooLarge ? 413 : upstreamStatus;
     const shown = rejectionStatuses.includes(status) ? status : 400;
-    return new GatewayError('upstream_rejected', rejection, { ...details, upstreamStatus: shown });
+    return new GatewayError('upstream_rejected', text, { ...details, upstreamStatus: shown });
   }
-  if (result === AttemptResult.RATE_LIMITED) {
-    const text = 'Every account that could serve the request is rate limited.';
-    return new GatewayError('pool_exhausted', text, { ...details, retryAtMs });
-  }
-  return new GatewayError('providers_unavailable', 'The provider could not answer the request.', details);
+  if (result === AttemptResult.RATE_LIMITED) return new GatewayError('pool_exhausted', text, { ...details, retryAtMs });
+  return new GatewayError('providers_unavailable', text, details);
 }
+
+/** Results of requests that were not taken as they are. */
+const rejections: ReadonlySet<AttemptResult> = new Set([AttemptResult.REJECTED, AttemptResult.FEATURE_UNAVAILABLE]);
 
 /** The statuses that a rejection has for clients; any other is a 400. @see spec "Codes" */
 const rejectionStatuses: readonly number[] = [400, 413, 422];

@@ -49,6 +49,14 @@ describe('what a Messages client gets when no account answered', () => {
     });
   });
 
+  it('has the adapter’s words for the kind of error, or the gateway’s own', () => {
+    expect(messagesError({ ...failed, last: last(AttemptResult.OVERLOADED, 529) }).message).toBe('x');
+    const wordless = create(ExecuteOutcomeSchema, {
+      attempt: { result: AttemptResult.OVERLOADED, upstreamStatus: 529 },
+    });
+    expect(messagesError({ ...failed, last: wordless }).message).toBe('none left');
+  });
+
   it("is the provider's status when it refuses the account, but never 401", () => {
     for (const upstreamStatus of [402, 403]) {
       const refused = last(AttemptResult.UNAUTHORIZED, upstreamStatus);

@@ -83,11 +83,9 @@ export function messagesError({ error, last }: AttemptsFailed): GatewayError {
   // Something on the way answered, not the provider.
   const isForeign = result === AttemptResult.NETWORK_ERROR;
   if (upstreamStatus < 400 || isForeign || !mayBeShown(attempt)) return asSubscription(error);
-  const upstreamCode = last?.error?.upstreamCode;
-  return new GatewayError('upstream_rejected', 'The model provider returned an error.', {
-    upstreamStatus,
-    upstreamCode,
-  });
+  // The adapter's words for the kind of error: the provider's go no further than there.
+  const { message = error.message, upstreamCode } = last?.error ?? {};
+  return new GatewayError('upstream_rejected', message, { upstreamStatus, upstreamCode });
 }
 
 function asSubscription(error: GatewayError): GatewayError {

@@ -11,6 +11,7 @@ import {
   type UpstreamFailure,
 } from '@gateway/adapter-kit';
 import { asObject, asString, parseJson } from '@gateway/json';
+import { readCapability } from './read-capability.ts';
 import { readRateLimit } from './read-limits.ts';
 
 /**
@@ -23,6 +24,7 @@ export function mapUpstreamError(answer: UpstreamErrorAnswer): UpstreamFailure {
   const limit = readRateLimit(answer);
   return toUpstreamFailure({
     meaning: meaning === 'limited' && limit.modelScoped ? 'model_limited' : meaning,
+    capability: meaning === 'rejected' ? readCapability(error.text) : undefined,
     upstreamStatus: answer.status,
     upstreamCode: error.code,
     retryAtMs: limit.retryAtMs,

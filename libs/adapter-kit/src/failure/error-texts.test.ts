@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import type { ErrorMeaning } from './error-meanings.ts';
+import { capabilityText, errorTexts, rejectedCapabilities } from './error-texts.ts';
+import { toUpstreamFailure } from './upstream-failure.ts';
+
+const meanings = Object.keys(errorTexts) as readonly ErrorMeaning[];
+
+describe('what clients read of a provider’s error', () => {
+  it.each(meanings)('is one of our sentences, without a number: %s', (meaning) => {
+    const { error } = toUpstreamFailure({ meaning, upstreamStatus: 400, retryAtMs: undefined });
+    expect(error.message).toBe(errorTexts[meaning]);
+    expect(error.message).toMatch(/^[A-Z][a-zA-Z' .:]+\.$/);
+  });
+
+  it('makes agents compact a conversation that is too long', () => {
+    expect(errorTexts.context_too_long.toLowerCase()).toContain('prompt is too long');
+    const others = meanings.filter((meaning) => /prompt is too long/i.test(errorTexts[meaning]));
+    expect(others).toEqual(['context_too_long']);
+  });
+
+  it.each(rejectedCapabilities)('has the words by which Claude Code leaves out what was rejected: %s', (capability) => {
+    const facts = { meaning: 'rejected', capability, upstreamStatus: 400, retryAtMs: undefined } as const;
+    const { message } = toUpstreamFailure(facts).error;
+    expect(message).toBe(capabilityText(capability));
+    // As the client looks for it: nothing that could belong to a longer name follows.
+    expect(message).toMatch(new RegExp(`capability_rejected: ${capability}(?![A-Za-z0-9_:.-])`));
+  });
+});
