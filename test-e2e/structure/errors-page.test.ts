@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { errorTexts, rejectedCapabilities } from '@gateway/adapter-kit';
 import { renderError } from '@gateway/edge-router/errors/render-error';
 import { GatewayError, gatewayErrorCodes } from '@gateway/errors';
 import { describe, expect, it } from 'vitest';
@@ -41,6 +42,14 @@ describe('docs/reference/errors.md', () => {
       return { status: renderError(error, 'chat', 0).status, type: inMessages.type };
     });
     expect(rendered).toEqual(statuses.map((status) => ({ status, type: messagesType })));
+  });
+
+  it('has what a provider’s error says, and nothing else', () => {
+    const texts = sections.get("What a provider's error says") ?? '';
+    const listed = [...texts.matchAll(/^\| [^|`]+ \| `([A-Z][^`]+)` +\|$/gm)].map(([, text]) => text);
+    expect(listed.toSorted()).toEqual([...new Set(Object.values(errorTexts))].toSorted());
+    const capabilities = [...texts.matchAll(/^\| `([a-z_:]+)` +\|/gm)].map(([, name]) => name);
+    expect(capabilities).toEqual(rejectedCapabilities);
   });
 
   it.each(rows)('says whether to send a request again after $code', ({ statuses: [status = 0], retry }) => {

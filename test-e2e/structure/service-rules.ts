@@ -44,6 +44,8 @@ const filesOfOneAdapter: Readonly<Record<string, string>> = {
     'only Responses backends name items in two ways, by ids and by indexes, that need not agree',
   'src/format/output-items.ts': 'some Responses backends end a stream with an empty output, which is filled',
   'src/format/convert-schemas.ts': 'only Messages restricts the schemas of tools and of structured output',
+  'src/format/read-capability.ts':
+    'only clients of Messages get our words for what a model does not take, and act on them',
   'src/format/relay-message-reader.ts': 'only answers in the Messages format are relayed whole, too',
 };
 

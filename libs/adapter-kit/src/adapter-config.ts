@@ -13,9 +13,12 @@ export function adapterConfigFrom(reader: EnvReader) {
   return {
     /** How long a connection to a provider may take, TLS included. */
     connectTimeoutMs: seconds('UPSTREAM_CONNECT_TIMEOUT_SECONDS', 10),
-    /** How long a provider may take from the request to the first content. */
+    /**
+     * How long a provider may take from the request until its model produces something, reasoning included; and how long it may be silent
+     * while its model reasons.
+     */
     firstByteTimeoutMs: seconds('UPSTREAM_FIRST_BYTE_TIMEOUT_SECONDS', 600),
-    /** How long a provider may be silent once its answer has begun. */
+    /** How long a provider may be silent once its model has produced something. */
     idleTimeoutMs: seconds('UPSTREAM_IDLE_TIMEOUT_SECONDS', 180),
     /**
      * No exchange with a provider lasts longer, however slowly its answer is taken. The edge ends a stream that lasts so long as its
@@ -23,8 +26,8 @@ export function adapterConfigFrom(reader: EnvReader) {
      */
     maxStreamMs: readMaxStreamSeconds(reader) * 1_000 + callerFirstMs,
     /**
-     * How much of a stream may come before the event of its first content. Four times the size of the request comes on top, since
-     * providers repeat a request's instructions and tools in their first events.
+     * How much of a stream may come before the event by which its model produces something. Four times the size of the request comes
+     * on top, since providers repeat a request's instructions and tools in their first events.
      */
     maxPreambleBytes: reader.integer('UPSTREAM_PREAMBLE_MAX_KIB', 256, { min: 1, max: 65_536 }) * 1024,
     /**

@@ -84,7 +84,9 @@ export function exportLine(tokenText: string): string {
 }
 
 const withoutV1 = 'The base URL has no /v1: this SDK adds it.';
-const claudeCodeNote = '/context asks some 30 times at once: a token for it wants 120 requests per minute or more.';
+const claudeCodeNote =
+  'Of a class it asks for what the newest models do, and does without what an older one refuses: name such a model itself to save these requests. ' +
+  '/context asks some 30 times at once: a token for it wants 120 requests per minute or more.';
 const codexNote = 'Codex speaks Responses, which takes models of that pool by their own names, and no classes.';
 
 function curl(address: string, model: string): string {

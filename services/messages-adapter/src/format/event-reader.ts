@@ -4,7 +4,7 @@ import { asArray, asCount, asObject, asString, type JsonObject } from '@gateway/
 import { AnswerWriter, mapFinishReason } from './answer-writer.ts';
 import { UsageReports } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
-import { ThinkingBlocks } from './thinking-blocks.ts';
+import { ThinkingBlocks } from './read-reasoning.ts';
 
 /**
  * Reads the events of a Messages stream into a chat answer. Thinking, and blocks and events that chat has no place for, stay

@@ -13,7 +13,7 @@ import { RelayBuffer, readEvent, type SseEvent } from '@gateway/sse';
 import { mapFinishReason } from './answer-writer.ts';
 import { UsageReports } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
-import { ThinkingBlocks } from './thinking-blocks.ts';
+import { ThinkingBlocks } from './read-reasoning.ts';
 
 /**
  * Relays a stream of events as it came, whole events at a time: of an `error` event nothing may go out, and what an event

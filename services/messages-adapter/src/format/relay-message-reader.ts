@@ -12,8 +12,8 @@ import { asArray, asObject, asString, BufferList, type JsonObject, JsonScanner, 
 import { mapFinishReason } from './answer-writer.ts';
 import { UsageReports } from './convert-usage.ts';
 import { mapStreamError } from './map-upstream-error.ts';
+import { ThinkingBlocks } from './read-reasoning.ts';
 import { isToolCall, writtenByBlock } from './relay-answer-reader.ts';
-import { ThinkingBlocks } from './thinking-blocks.ts';
 
 /**
  * Relays a message that comes whole, byte for byte, once it has proved to be one. It is read only for its id and usage. Up to

@@ -12,7 +12,7 @@ import { convertUsage } from './convert-usage.ts';
 import { ItemKeys } from './item-keys.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { EventLimits } from './read-limits.ts';
-import { ReasoningItems } from './reasoning-items.ts';
+import { ReasoningItems } from './read-reasoning.ts';
 
 /**
  * Reads the events of one response into a chat answer. What is streamed is written at once; what only a later event

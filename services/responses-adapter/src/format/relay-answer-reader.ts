@@ -20,7 +20,7 @@ import { eventType, readIncompleteReason, readResponseEnd } from './event-reader
 import { mapStreamError } from './map-upstream-error.ts';
 import { OutputItems } from './output-items.ts';
 import { EventLimits } from './read-limits.ts';
-import { ReasoningItems } from './reasoning-items.ts';
+import { ReasoningItems } from './read-reasoning.ts';
 
 /** One event as it came, and as it reads. */
 interface RelayedEvent {

@@ -46,10 +46,6 @@ export function replayRelayed(pieces: readonly Uint8Array[]) {
   return { bytes, ...seenOf(reader), answerId: reader.answerId };
 }
 
-export function newRelayReader(): RelayAnswerReader {
-  return new RelayAnswerReader();
-}
-
 /** The bytes that a reader gives the client, taken after each piece. */
 export function feed(reader: AnswerReader, pieces: readonly Uint8Array[]): Buffer {
   const client: Uint8Array[] = [];

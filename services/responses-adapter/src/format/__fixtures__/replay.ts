@@ -53,7 +53,7 @@ export function newReader({ stream = true, wantsJson = false }: ReplayOptions = 
 }
 
 export function newRelayReader(): RelayAnswerReader {
-  return new RelayAnswerReader(replayedAtMs);
+  return new RelayAnswerReader({ nowMs: replayedAtMs, maxEventBytes: 1_000_000 });
 }
 
 /** Feeds a provider's answer in the given pieces and reads what came of it. */
