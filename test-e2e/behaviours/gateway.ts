@@ -15,6 +15,7 @@ import { hangUpRacesBehaviour } from './hang-up-races.ts';
 import { lackingAccountsBehaviour } from './lacking-accounts.ts';
 import { largeAnswersBehaviour } from './large-answers.ts';
 import { limitsBehaviour } from './limits.ts';
+import { longReasoningBehaviour } from './long-reasoning.ts';
 import { modelListingBehaviour } from './model-listing.ts';
 import { modelsBehaviour } from './models.ts';
 import { oddAnswersBehaviour } from './odd-answers.ts';
@@ -85,6 +86,7 @@ export function describeContract<T extends Topology>(
   describeTopology(name, start, (gateway) => {
     brokenAnswersBehaviour(gateway);
     largeAnswersBehaviour(gateway);
+    longReasoningBehaviour(gateway);
     bodyArrivalBehaviour(gateway, { compressed });
     contractBehaviour(gateway);
     more(gateway);

@@ -38,6 +38,11 @@ const scenarioPools = [
   { name: 'counting', format: 'messages', accounts: ['a'] },
   { name: 'large', format: 'responses', accounts: ['a', 'b', 'c'] },
   { name: 'large-messages', format: 'messages', accounts: ['a', 'b', 'c'] },
+  { name: 'reasoning', format: 'responses', accounts: ['a'] },
+  { name: 'thinking', format: 'messages', accounts: ['a'] },
+  { name: 'rethinking', format: 'responses', accounts: [...'abcdef'] },
+  { name: 'rethinking-messages', format: 'messages', accounts: ['a', 'b'] },
+  { name: 'unfinished', format: 'responses', accounts: ['a', 'b', 'c'] },
 ] as const;
 
 /**
@@ -56,6 +61,7 @@ const scenarioModels = [
   ...failingModels,
   { model: 'gpt-counting', accounts: ['a'] },
   { model: 'gpt-broken', accounts: [...'abcdefghij'] },
+  { model: 'gpt-reasoning', accounts: ['a'] },
 ] as const;
 
 /** What the simulated Responses provider offers. */
@@ -104,6 +110,11 @@ const scenarioClasses: Classes = {
   counting: ['counting/claude-sonnet-5'],
   large: ['large/gpt-5.5'],
   'large-messages': ['large-messages/claude-sonnet-5'],
+  reasoning: ['reasoning/gpt-5.5'],
+  thinking: ['thinking/claude-sonnet-5'],
+  rethinking: ['rethinking/gpt-5.5'],
+  'rethinking-messages': ['rethinking-messages/claude-sonnet-5'],
+  unfinished: ['unfinished/gpt-5.5'],
 };
 
 const sharedPools = [

@@ -22,7 +22,7 @@ export async function streamAnswer(
   let end: 'completed' | 'faulted' = 'completed';
   await writer.wait(delay?.beforeFirstEventMs ?? 0);
   for (const event of exchange.format.events(answer)) {
-    if (sent > 0) await writer.wait(delay?.betweenEventsMs ?? eventDelayMs);
+    if (sent > 0) await writer.wait(waitBefore(sent, delay) ?? eventDelayMs);
     const isBad = ending !== undefined && isDue(ending, sent, event);
     if (isBad) end = 'faulted';
     if (isBad && ending.kind !== 'broken_json') {
@@ -36,6 +36,10 @@ export async function streamAnswer(
   await writer.flush();
   await exchange.finish();
   exchange.record.end(end);
+}
+
+function waitBefore(sent: number, delay: FaultOf<'delay'> | undefined): number | undefined {
+  return sent === delay?.pause?.afterEvents ? delay.pause.ms : delay?.betweenEventsMs;
 }
 
 function isDue(fault: StreamFault, sent: number, event: ProviderEvent): boolean {

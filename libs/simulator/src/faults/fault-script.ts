@@ -17,6 +17,8 @@ const faultSchema = z.discriminatedUnion('kind', [
     /** Between the headers and the first event of a stream. */
     beforeFirstEventMs: milliseconds,
     betweenEventsMs: milliseconds,
+    /** One wait of its own, after so many events of a stream. */
+    pause: z.strictObject({ afterEvents: z.int().min(1), ms: z.number().min(0) }).optional(),
   }),
   /**
    * Another status, headers and body instead of an answer. A body that is no text is sent as JSON; `encoding` says how

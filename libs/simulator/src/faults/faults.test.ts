@@ -259,6 +259,7 @@ describe('faults of streams', () => {
     ['before the headers', { beforeHeadersMs: 60_000 }, { status: null, eventsSent: 0 }],
     ['before the first event', { beforeFirstEventMs: 60_000 }, { status: 200, eventsSent: 0 }],
     ['between events', { betweenEventsMs: 60_000 }, { status: 200, eventsSent: 1 }],
+    ['after so many events', { pause: { afterEvents: 3, ms: 60_000 } }, { status: 200, eventsSent: 3 }],
   ])('wait %s, and no longer than the client', async (_place, delay, expected) => {
     inject({ kind: 'delay', ...delay });
     const abort = new AbortController();
