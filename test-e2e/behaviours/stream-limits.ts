@@ -13,6 +13,7 @@ import type { Topology } from '../topologies/topology.ts';
 
 const stallMs = Number(streamLimitSettings.WRITE_STALL_SECONDS) * 1_000;
 const longestMs = Number(streamLimitSettings.MAX_STREAM_SECONDS) * 1_000;
+const idleMs = Number(streamLimitSettings.UPSTREAM_IDLE_TIMEOUT_SECONDS) * 1_000;
 const dayBudget = 100_000_000;
 
 const chatBody = (model: string) => (text: string, more: object) => ({
@@ -121,6 +122,44 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
     });
   });
 
+  describe('a provider that is silent for longer than UPSTREAM_IDLE_TIMEOUT_SECONDS', () => {
+    /** The account that answers each endpoint, and after how many events of an answer that reasons first it has begun to, and has. */
+    const events = { responses: { begun: 3, ended: 4 }, messages: { begun: 3, ended: 5 } };
+    const pause = (account: Endpoint['account'], afterEvents: number) => {
+      const fault = { kind: 'delay', pause: { afterEvents, ms: 2 * idleMs } } as const;
+      gateway().simulator.faults.add({ account: `${account}-a`, times: 1, fault });
+    };
+    /** Reads an answer until a text has come that it ends with. */
+    const askUntil = async (endpoint: Endpoint, last: string) => {
+      const token = await budgeted();
+      const reader = ask(endpoint, token, '#reason 20 Hello', { stream: true, ...thinking[endpoint.path] });
+      await Promise.race([reader.takeAllUntil(last), sleep(2 * idleMs + 20_000)]);
+      reader[Symbol.dispose]();
+      return { taken: reader.taken, token };
+    };
+
+    it.each(endpoints)('goes on while the model reasons: $path ($account)', async (endpoint) => {
+      pause(endpoint.account, events[endpoint.account].begun);
+      const { taken, token } = await askUntil(
+        endpoint,
+        endpoint.path === '/v1/chat/completions' ? completeEnds[endpoint.path] : lastChunk,
+      );
+      expect(taken).toMatch(/^HTTP\/1\.1 200/);
+      expect(taken).toContain(completeEnds[endpoint.path]);
+      await expectOneRequest(token);
+      await expect.poll(() => inFlightOf(gateway(), `${endpoint.account}/a`), { timeout: 3_000 }).toBe(0);
+    });
+
+    it('is given up when the model has reasoned, with the error event of a stream, and recorded', async () => {
+      const [endpoint] = endpoints.filter(({ path }) => path === '/v1/responses');
+      if (endpoint === undefined) return expect.fail('there is such an endpoint');
+      pause(endpoint.account, events[endpoint.account].ended);
+      const { taken, token } = await askUntil(endpoint, lastChunk);
+      expect(lastEventOf(taken)).toMatch(lastEvents[endpoint.path]);
+      expect((await expectOneRequest(token)).outputTokens).toBeGreaterThan(0);
+    });
+  });
+
   describe('a stream that lasts longer than MAX_STREAM_SECONDS', () => {
     it('is ended as its endpoint ends streams, its provider is cancelled, and it is recorded', async () => {
       const { simulator } = gateway();
@@ -201,6 +240,21 @@ const largeMessage = {
   stop_sequence: null,
   usage: { input_tokens: 5, output_tokens: 7, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
 };
+
+/** Thinking of which nothing is shown, where it has to be asked for. */
+const thinking = {
+  '/v1/chat/completions': {},
+  '/v1/messages': { thinking: { type: 'adaptive', display: 'omitted' } },
+  '/v1/responses': { reasoning: { effort: 'high' } },
+} as const;
+
+const lastChunk = '\r\n0\r\n\r\n';
+
+const completeEnds = {
+  '/v1/chat/completions': 'data: [DONE]\n\n',
+  '/v1/messages': 'event: message_stop\n',
+  '/v1/responses': 'event: response.completed\n',
+} as const;
 
 const lastEvents = {
   '/v1/chat/completions': /^data: \{"error":\{"code":"providers_unavailable","message":"[^"]+"\}\}$/,

@@ -36,3 +36,20 @@ describe('a gateway that is stopped while a stream goes on', () => {
     expect(performance.now() - stoppedAtMs).toBeLessThan(roomMs(15_000));
   });
 });
+
+describe('a gateway that waits for a first content only briefly', () => {
+  it('waits longer while the model shows that it reasons', async () => {
+    const settings = { UPSTREAM_FIRST_BYTE_TIMEOUT_SECONDS: '3' };
+    await using gateway = await startAllInOne('impatient', settings, writeStreamLimitsFile);
+    gateway.simulator.faults.add({ times: 1, fault: { kind: 'delay', betweenEventsMs: 600 } });
+    const token = await issueToken(gateway, { kind: 'personal' });
+    // Two events to begin with, and two for each of the items of reasoning.
+    const messages = [{ role: 'user', content: `${'#reason 20 '.repeat(4)}Hello` }];
+    const askedAtMs = performance.now();
+    const { began, answer } = chatAfresh(gateway, token.text, { model: 'gateway/sterk', messages, stream: true });
+    await began;
+    expect(performance.now() - askedAtMs).toBeGreaterThan(4_000);
+    expect(eventsOf((await answer).text).at(-1)).toBe('[DONE]');
+    expect(gateway.simulator.requests({ path: '/v1/responses' })).toHaveLength(1);
+  });
+});

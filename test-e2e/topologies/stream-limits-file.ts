@@ -9,7 +9,8 @@ export const leaseTtlSeconds = roomSeconds(3);
 export const streamLimitSettings = {
   WRITE_STALL_SECONDS: String(roomSeconds(3)),
   MAX_STREAM_SECONDS: String(roomSeconds(15)),
-};
+  UPSTREAM_IDLE_TIMEOUT_SECONDS: String(roomSeconds(3)),
+} as const;
 
 /** Pools of one account and one test each, all at the simulator, which tells accounts apart by their credential: `<pool>-a`. */
 const pools = [
