@@ -51,6 +51,14 @@ describe.each(readers)('thinking that a client of $dialect waits for', ({ open }
     expect(reader.reasoning).toBe('over');
   });
 
+  it('is over where its blocks come whole, at the beginning of a message', () => {
+    const reader = open();
+    const content = [{ type: 'thinking', thinking: 'Hm', signature: 'x'.repeat(500) }];
+    reader.push(frameOf({ type: 'message_start', message: { id: 'm', content } }));
+    expect(reader.reasoning).toBe('over');
+    expect(reader.producedCharacters).toBe(2);
+  });
+
   it('is worth its encrypted form where nothing else of it is shown', () => {
     const reader = open();
     reader.push(frameOf({ type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } }));

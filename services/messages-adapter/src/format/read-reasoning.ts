@@ -1,5 +1,5 @@
 import { Reasoning } from '@gateway/adapter-kit';
-import { asObject, asString, type JsonObject } from '@gateway/json';
+import { asArray, asObject, asString, type JsonObject } from '@gateway/json';
 
 /** The thinking of a message, by the events of its blocks. */
 export class ThinkingBlocks extends Reasoning {
@@ -10,6 +10,8 @@ export class ThinkingBlocks extends Reasoning {
   /** Takes an event of any type: other blocks than thinking say nothing of it. */
   read(json: JsonObject, type: string): void {
     switch (type) {
+      case 'message_start':
+        return this.readWhole(asArray(asObject(json.message)?.content));
       case 'content_block_start':
         return this.#onBlock(json.index, asObject(json.content_block) ?? {});
       case 'content_block_delta': {
@@ -18,6 +20,14 @@ export class ThinkingBlocks extends Reasoning {
       }
       case 'content_block_stop':
         return this.#stop(json.index);
+    }
+  }
+
+  /** Takes blocks that came whole. */
+  readWhole(blocks: readonly unknown[]): void {
+    for (const [index, block] of blocks.entries()) {
+      this.#onBlock(index, asObject(block) ?? {});
+      this.#stop(index);
     }
   }
 

@@ -132,7 +132,7 @@ const nothing = new Uint8Array();
 /** Characters that the model wrote and thought in these blocks. */
 function producedBy(blocks: readonly unknown[]): number {
   const thinking = new ThinkingBlocks();
-  for (const block of blocks) thinking.read({ content_block: block }, 'content_block_start');
+  thinking.readWhole(blocks);
   return blocks.reduce<number>((sum, block) => sum + writtenByBlock(block), thinking.producedCharacters);
 }
 
