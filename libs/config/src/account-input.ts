@@ -1,6 +1,6 @@
 import type { AccountConfig } from './gateway-config.ts';
-import { schemaProblems } from './gateway-file.ts';
 import { accountSchema } from './gateway-schema.ts';
+import { schemaProblems } from './schema-problems.ts';
 
 /** An account that an operator gives, by the names of the file. */
 export interface AccountInput {

@@ -2,13 +2,13 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
-import { type Document, LineCounter, parseDocument } from 'yaml';
-import type { z } from 'zod';
 import { ConfigError, type Environment } from './env-reader.ts';
-import { pathText, resolveEnvReferences } from './env-references.ts';
+import { resolveEnvReferences } from './env-references.ts';
 import type { GatewayConfig, GatewaySource } from './gateway-config.ts';
 import { problemsBetweenParts } from './gateway-problems.ts';
 import { gatewayFileSchema } from './gateway-schema.ts';
+import { parseYaml } from './gateway-yaml.ts';
+import { schemaProblems } from './schema-problems.ts';
 import { asWritten } from './written-gateway.ts';
 
 /** Reads `gateway.yaml`. @throws one ConfigError with every problem and its path; none repeats a credential or a line of the file. */
@@ -103,74 +103,5 @@ function readText(path: string): string {
   } catch (thrown) {
     const reason = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';
     throw new ConfigError([`${path}: the file can't be read${reason}. GATEWAY_CONFIG names it.`]);
-  }
-}
-
-function parseYaml(text: string, path: string): { readonly document: Document.Parsed; readonly value: unknown } {
-  const lines = new LineCounter();
-  // Pretty errors quote the line they are about, which may hold a credential.
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const problems = document.errors.map(({ pos, message }) => {
-    const { line, col } = lines.linePos(pos[0]);
-    return `${path}:${line}:${col}: ${withoutQuotedSource(message)}`;
-  });
-  if (problems.length > 0) throw new ConfigError(problems);
-  try {
-    return { document, value: document.toJS() };
-  } catch {
-    throw new ConfigError([`${path}: it has too many aliases`]);
-  }
-}
-
-/** The parser puts what it read, which may be a credential, behind a colon. */
-function withoutQuotedSource(message: string): string {
-  return message.split(':', 1)[0] ?? '';
-}
-
-interface PlacedProblem {
-  /** Empty: the whole. */
-  readonly place: string;
-  readonly text: string;
-}
-
-/** What does not fit a schema, in words for people that never repeat a value. Places in `known` have been reported already. */
-export function schemaProblems(
-  issues: readonly z.core.$ZodIssue[],
-  known: ReadonlyMap<string, string>,
-): readonly PlacedProblem[] {
-  return issues.flatMap((issue) => {
-    const place = pathText(issue.path);
-    // A value that could not be filled in has been reported already; a union fails for a part of it.
-    if (known.has(place)) return [];
-    if (issue.code === 'invalid_union' && [...known.keys()].some((path) => path.startsWith(`${place}.`))) return [];
-    if (issue.code === 'invalid_union') {
-      const meant = meantOption(issue);
-      if (meant !== undefined) return schemaProblems(meant, known);
-    }
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ place: pathText([...issue.path, key]), text: 'there is no such key' }));
-    }
-    return [{ place, text: issueText(issue) }];
-  });
-}
-
-/** The problems of the one option that the value has the keys of, at their places in the file. */
-function meantOption({ errors, path }: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] | undefined {
-  const options = errors.filter((issues) => issues.every((issue) => issue.path.length > 0));
-  return options.length === 1 ? options[0]?.map((issue) => ({ ...issue, path: [...path, ...issue.path] })) : undefined;
-}
-
-function issueText(issue: z.core.$ZodIssue): string {
-  switch (issue.code) {
-    case 'invalid_union':
-      return `must be { bearer: "\${NAME}" }, { api_key: "\${NAME}" } or { oauth: { … } }`;
-    case 'invalid_type':
-      return issue.message.endsWith('received undefined') ? 'is missing' : `must be a value of type ${issue.expected}`;
-    case 'invalid_value':
-      return `must be one of ${issue.values.map(String).join(', ')}`;
-    case 'invalid_key':
-      return issue.issues[0]?.message ?? issue.message;
-    default:
-      return issue.message.charAt(0).toLowerCase() + issue.message.slice(1);
   }
 }

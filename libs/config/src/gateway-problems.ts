@@ -5,8 +5,9 @@ import { pathText } from './env-references.ts';
  * What is wrong between the parts of a `gateway.yaml`. It takes the file however broken the rest of it is, to be reported together
  * with problems of shape. Places in `known` have been reported already.
  */
-export function problemsBetweenParts(value: unknown, known: ReadonlyMap<string, string>): string[] {
+export function problemsBetweenParts(value: unknown, known: Pick<ReadonlySet<string>, 'has'>): string[] {
   const { pools, accounts, classes } = partsOf.parse(value);
+  const poolNames = Object.keys(pools).join(', ') || '(none)';
   const problems: string[] = [];
   const report = (path: readonly PropertyKey[], text: string) => {
     const place = pathText(path);
@@ -14,7 +15,7 @@ export function problemsBetweenParts(value: unknown, known: ReadonlyMap<string, 
   };
   const checkPool = (path: readonly PropertyKey[], pool: string | undefined) => {
     if (pool === undefined || Object.hasOwn(pools, pool)) return;
-    report(path, `there is no such pool; the pools are ${Object.keys(pools).join(', ') || '(none)'}`);
+    report(path, `there is no such pool; the pools are ${poolNames}`);
   };
   for (const [index, { pool }] of accounts.entries()) checkPool(['accounts', index, 'pool'], pool);
   for (const [name, { candidates }] of Object.entries(classes)) {
@@ -42,8 +43,8 @@ const anyModels = z.record(z.string(), z.record(z.string(), z.unknown()).catch({
 const anyPool = z.object({ format: z.string().catch(''), models: anyModels }).catch({ format: '', models: {} });
 const anyClass = z.object({ candidates: z.array(anyText).catch([]) }).catch({ candidates: [] });
 
-/** What the checks need of a file, and nothing where it is not what it should be. */
-const partsOf = z
+/** What checks need of a file, and nothing where it is not what it should be. */
+export const partsOf = z
   .object({
     pools: z.record(z.string(), anyPool).catch({}),
     accounts: z.array(z.object({ pool: anyText, name: anyText }).catch({})).catch([]),

@@ -11,6 +11,7 @@ export {
   readMaxStreamSeconds,
   readSettings,
 } from './env-reader.ts';
+export { checkGatewayText, type GatewayText } from './gateway-check.ts';
 export type * from './gateway-config.ts';
 export { followGatewayFile, loadGatewayFile, parseGatewayFile } from './gateway-file.ts';
 export { gatewayJsonSchema, isTokenUrl, poolFormats } from './gateway-schema.ts';

@@ -78,12 +78,12 @@ export const settingsSchema = z
   })
   .superRefine(
     (settings, context) => {
-      const values: Readonly<Record<string, number>> = settings;
+      const values: Readonly<Record<string, unknown>> = settings;
       for (const [first, value] of Object.entries(values)) {
         const longest = first.replace(/_seconds$/, '_max_seconds');
         const longestValue = values[longest];
-        // Of a value that is no number nothing can be said here; it is reported by itself.
-        if (longestValue === undefined || !(longestValue < value)) continue;
+        // A value that is no number is reported by itself, without being repeated.
+        if (typeof value !== 'number' || typeof longestValue !== 'number' || !(longestValue < value)) continue;
         context.addIssue({ code: 'custom', path: [longest], message: `must be at least ${first}, which is ${value}` });
       }
     },

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { checkGatewayText } from './gateway-check.ts';
 import { parseGatewayFile } from './gateway-file.ts';
 import { changesBetween } from './written-gateway.ts';
 
@@ -53,8 +54,9 @@ describe('a gateway.yaml that is shown', () => {
           ],
         };
         const withSecrets = parse(stringify(value, { defaultStringType })).written;
-        const without = parse(stringify({ ...value, accounts: [] })).written;
-        const lines = [...changesBetween(withSecrets, without), ...changesBetween(without, withSecrets)].join('\n');
+        const none = { ...value, accounts: [] };
+        const without = parse(stringify(none)).written;
+        const lines = [...changesBetween(withSecrets, none), ...changesBetween(without, value)].join('\n');
         for (const text of [withSecrets.text, lines, JSON.stringify(withSecrets)]) {
           // A secret may be a word of the file itself.
           for (const each of [bearer, refreshToken].filter((text) => !stringify(value.pools).includes(text))) {
@@ -63,6 +65,16 @@ describe('a gateway.yaml that is shown', () => {
         }
       }),
     );
+  });
+
+  it('shows nothing of a password with signs in it that separate other parts of a URL', () => {
+    const text = file.replace('someone:password@', 'someone:pass@word@');
+    expect(parse(text).written.text).not.toMatch(/word/);
+  });
+
+  it('shows no secret of a comment, wherever in its line that stands', () => {
+    const text = file.replace('"sk-commented"', '"sk-commented", api_key: sk-second } # bearer: sk-third {');
+    expect(parse(text).written.text).not.toMatch(/sk-/);
   });
 
   it('shows no secret that stands elsewhere under an anchor', () => {
@@ -74,11 +86,17 @@ describe('a gateway.yaml that is shown', () => {
 });
 
 describe('what another gateway.yaml would change', () => {
-  const changes = (from: string, to: string) => {
-    const after = file.replace(from, to);
-    expect(after).not.toBe(file);
-    return changesBetween(parse(file).written, parse(after).written);
+  const changesOf = (before: string, after: string) =>
+    changesBetween(parse(before).written, checkGatewayText(after).value);
+  const changes = (from: string, to: string, before = withoutSecrets) => {
+    const after = before.replace(from, to);
+    expect(after).not.toBe(before);
+    return changesOf(before, after);
   };
+  const withoutSecrets = file
+    .replace('someone:password@', '')
+    .replace('sk-written }', `"\${KEY}" }`)
+    .replace('rt-written', `"\${KEY}"`);
 
   it('is nothing when only its form is another', () => {
     expect(changes('# Our gateway.\n', '')).toEqual([]);
@@ -99,9 +117,9 @@ describe('what another gateway.yaml would change', () => {
   });
 
   it('has a line for a part that comes or goes, and none for one that moves', () => {
-    const b = '  - { pool: responses, name: b, credential: { bearer: sk-written } } # was sk-written\n';
+    const b = `  - { pool: responses, name: b, credential: { bearer: "\${KEY}" } } # was sk-written\n`;
     expect(changes(b, '')).toEqual([
-      '- accounts["responses/b"]: {"pool":"responses","name":"b","credential":{"bearer":"[redacted]"}}',
+      `- accounts["responses/b"]: {"pool":"responses","name":"b","credential":{"bearer":"\${KEY}"}}`,
     ]);
     const prices = 'prices: { currency: EUR, models: [{ model: "gpt-*", input: 1.25, output: 10 }] }\nclasses:';
     expect(changes('classes:', prices)).toEqual([
@@ -109,20 +127,35 @@ describe('what another gateway.yaml would change', () => {
       '+ prices.models["gpt-*"]: {"model":"gpt-*","input":1.25,"output":10}',
     ]);
     expect(changes(b, '').length).toBe(1);
-    const moved = file.replace(b, '').replace('accounts:\n', `accounts:\n${b}`);
-    expect(changesBetween(parse(file).written, parse(moved).written)).toEqual([]);
+    const moved = withoutSecrets.replace(b, '').replace('accounts:\n', `accounts:\n${b}`);
+    expect(changesOf(withoutSecrets, moved)).toEqual([]);
   });
 
-  it('says of a secret only that it is another', () => {
-    expect(changes('bearer: sk-written', 'bearer: sk-other')).toEqual([
-      '~ accounts["responses/b"].credential.bearer: another secret',
-    ]);
-    expect(changes('bearer: sk-written', `bearer: "\${KEY}"`)).toEqual([
+  it('says of a secret only that it may be another, so that no guess is confirmed', () => {
+    const ofSecrets = [
+      '~ pools.responses.base_url: may be another secret; secrets are not compared',
+      '~ accounts["responses/b"].credential.bearer: may be another secret; secrets are not compared',
+      '~ accounts["responses/d"].credential.oauth.refresh_token: may be another secret; secrets are not compared',
+    ];
+    expect(changesOf(file, file)).toEqual(ofSecrets);
+    for (const [from, to] of [
+      ['bearer: sk-written', 'bearer: sk-other'],
+      ['rt-written', 'rt-other'],
+      ['someone:password@', 'someone:else@'],
+    ] as const) {
+      expect(changes(from, to, file)).toEqual(ofSecrets);
+    }
+    expect(changes('bearer: sk-written', `bearer: "\${KEY}"`, file)).toContain(
       `~ accounts["responses/b"].credential.bearer: "[redacted]" → \${KEY}`,
-    ]);
-    expect(changes('bearer: sk-written', 'api_key: sk-written')).toEqual([
-      '- accounts["responses/b"].credential.bearer: "[redacted]"',
-      '+ accounts["responses/b"].credential.api_key: "[redacted]"',
-    ]);
+    );
+    expect(changes('bearer: sk-written', 'api_key: sk-written', file)).toEqual(
+      expect.arrayContaining([
+        '- accounts["responses/b"].credential.bearer: "[redacted]"',
+        '+ accounts["responses/b"].credential.api_key: "[redacted]"',
+      ]),
+    );
+    expect(changes('  - { pool: responses, name: b, credential: { bearer: sk-written } }', ' ', file)).toContain(
+      '- accounts["responses/b"]: {"pool":"responses","name":"b","credential":{"bearer":"[redacted]"}}',
+    );
   });
 });

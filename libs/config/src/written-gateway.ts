@@ -1,5 +1,5 @@
 import { type Document, type Range, visit } from 'yaml';
-import { pathText } from './env-references.ts';
+import { pathText, referencesIn } from './env-references.ts';
 import { Secret } from './secret.ts';
 
 /** A `gateway.yaml` as it was written, for looking at: references are not filled in, and secrets are left out. */
@@ -7,18 +7,23 @@ export interface WrittenGateway {
   readonly text: string;
   /** The same as data. Its secrets are `Secret`s. */
   readonly value: unknown;
+  /** The names in its references. */
+  readonly references: ReadonlySet<string>;
 }
 
 /** Of a text that was read without problems: as a document, and the data in it. */
 export function asWritten(text: string, document: Document.Parsed, value: unknown): WrittenGateway {
   const wrapped = withSecrets(value, []);
   const secrets = leavesOf(wrapped).flatMap(([, leaf]) => (leaf instanceof Secret ? [leaf.reveal()] : []));
-  return { text: textWithout(secrets, text, document), value: wrapped };
+  return { text: textWithout(secrets, text, document), value: wrapped, references: referencesIn(value).names };
 }
 
-/** What would change, a line each: "+ classes.snel: {…}", "~ settings.lease_ttl_seconds: 60 → 90". Of secrets only that they do. */
-export function changesBetween(before: WrittenGateway, after: WrittenGateway): readonly string[] {
-  const [old, now] = [new Map(partsOf(before.value)), new Map(partsOf(after.value))];
+/**
+ * What would change, a line each: "+ classes.snel: {…}", "~ settings.lease_ttl_seconds: 60 → 90". Secrets are not compared: a
+ * guess must not be confirmed. `after`: the data of a text.
+ */
+export function changesBetween(before: WrittenGateway, after: unknown): readonly string[] {
+  const [old, now] = [new Map(partsOf(before.value)), new Map(partsOf(withSecrets(after, [])))];
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((path) => {
     if (!old.has(path)) return [`+ ${path}: ${shown(now.get(path))}`];
     if (!now.has(path)) return [`- ${path}: ${shown(old.get(path))}`];
@@ -33,11 +38,12 @@ export function changesBetween(before: WrittenGateway, after: WrittenGateway): r
 function leafChange(place: string, from: unknown, to: unknown): readonly string[] {
   if (from === undefined) return [`+ ${place}: ${shown(to)}`];
   if (to === undefined) return [`- ${place}: ${shown(from)}`];
-  if (from instanceof Secret && to instanceof Secret) {
-    return from.reveal() === to.reveal() ? [] : [`~ ${place}: another secret`];
-  }
-  return from === to ? [] : [`~ ${place}: ${shown(from)} → ${shown(to)}`];
+  const [before, after] = [shown(from), shown(to)];
+  if (before !== after) return [`~ ${place}: ${before} → ${after}`];
+  return before.includes(leftOut) ? [`~ ${place}: ${mayBeAnother}`] : [];
 }
+
+const mayBeAnother = 'may be another secret; secrets are not compared';
 
 type Part = readonly [path: string, value: unknown];
 
@@ -97,17 +103,22 @@ function textWithout(secrets: readonly string[], text: string, document: Documen
   // Shorter ones would take out parts of words.
   const elsewhere = secrets.filter((secret) => secret.length >= 6);
   const cleaned = elsewhere.reduce((rest, secret) => rest.replaceAll(secret, leftOut), inPlace);
-  return withoutUser(cleaned.replace(commentedSecret, `$1 ${leftOut}`));
+  return withoutUser(cleaned.split('\n').map(withoutCommentedSecrets).join('\n'));
 }
 
 const leftOut = '[redacted]';
 
-/** An account that was made a comment. */
-const commentedSecret = /(#.*\b(?:bearer|api_key|client_secret|refresh_token)["']?\s*:)\s*(?!["']?\$\{)[^\s,}]+/g;
+/** An account may have been made a comment. */
+function withoutCommentedSecrets(line: string): string {
+  const start = line.indexOf('#');
+  return start < 0 ? line : line.slice(0, start) + line.slice(start).replace(commentedSecret, `$1 ${leftOut}`);
+}
+
+const commentedSecret = /(\b(?:bearer|api_key|client_secret|refresh_token)["']?\s*:)\s*(?!["']?\$\{)[^\s,}]+/g;
 
 /** A URL may have a password in it. */
 function withoutUser(text: string): string {
-  return text.replace(/:\/\/[^/\s"'@]*@/g, `://${leftOut}@`);
+  return text.replace(/:\/\/[^/\s"']*@/g, `://${leftOut}@`);
 }
 
 /** Where the values stand, in the order of the text. */

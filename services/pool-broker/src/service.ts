@@ -27,13 +27,11 @@ export interface PoolBrokerParts {
   readonly clock?: Clock;
   /** From 0 to below 1. Default: Math.random. */
   readonly random?: () => number;
-  /** What a gateway.yaml that is to be checked is filled in with. Default: the process's. */
-  readonly environment?: Environment;
 }
 
 export function createPoolBrokerService(config: PoolBrokerConfig, runtime: ServiceRuntime, parts: PoolBrokerParts) {
   const stop = new AbortController();
-  const { store, database, clock = systemClock, random = Math.random, environment = process.env } = parts;
+  const { store, database, clock = systemClock, random = Math.random } = parts;
   const { keys, proxies, pollMs, ...settings } = config.credentials ?? readCredentialConfig({});
   const directory = new AccountDirectory(config.gateway, keys, database);
   const context: RefreshContext = {
@@ -100,12 +98,7 @@ export function createPoolBrokerService(config: PoolBrokerConfig, runtime: Servi
 
   let following: Promise<unknown> | undefined;
   return {
-    ...poolBrokerRoutes({
-      broker,
-      refresh: () => directory.read().then(useAccounts),
-      reload: () => reload,
-      environment,
-    }),
+    ...poolBrokerRoutes({ broker, refresh: () => directory.read().then(useAccounts), reload: () => reload }),
     start: async () => {
       await readAccounts();
       const isInMemory = directory.stored === undefined || directory.encryption === undefined;

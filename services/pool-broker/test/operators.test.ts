@@ -239,17 +239,22 @@ prices:
     const check = (from: string, to: string) => operator.checkGatewayFile({ text: text.replace(from, to) });
     expect(await check('effort: high', 'effort: low')).toMatchObject({
       problems: [],
-      changes: ['~ classes.sterk.effort: high → low'],
+      changes: [expect.stringMatching(/may be another secret/), '~ classes.sterk.effort: high → low'],
     });
-    const broken = await check('effort: high, candidates: [responses/', `effort: "\${MISSING}", candidates: [nowhere/`);
+    const broken = await check('effort: high, candidates: [responses/', 'effort: much, candidates: [nowhere/');
     expect(broken.problems.toSorted()).toEqual([
       expect.stringMatching(/^classes\.sterk\.candidates\[0\]: there is no such pool/),
-      expect.stringMatching(/^classes\.sterk\.effort: the environment variable MISSING is not set/),
+      expect.stringMatching(/^classes\.sterk\.effort: must be one of/),
     ]);
+    expect(await check('name: Sterk', `name: "\${MISSING} \${KEY}"`)).toMatchObject({
+      problems: [],
+      changes: [`~ classes.sterk.name: Sterk → \${MISSING} \${KEY}`, expect.any(String)],
+      newReferences: ['MISSING'],
+    });
     const inUse = await check('format: responses', 'format: messages');
     expect(inUse.problems).toEqual([expect.stringMatching(/restart the gateway/)]);
     expect(await check('sk-canary', 'sk-other')).toMatchObject({
-      changes: ['~ accounts["responses/b"].credential.bearer: another secret'],
+      changes: ['~ accounts["responses/b"].credential.bearer: may be another secret; secrets are not compared'],
     });
     await expect(operator.checkGatewayFile({ text: ' '.repeat(1_048_577) })).rejects.toMatchObject(invalid(/^text: /));
   });

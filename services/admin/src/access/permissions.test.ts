@@ -61,6 +61,7 @@ describe('the permissions', () => {
     ]);
     expect(namesFor(operator(Role.ADMIN), operator(Role.OPERATOR))).toEqual([
       'AuditService.ListAudit',
+      'ConfigurationService.CheckConfiguration',
       'OperatorService.CreateOperator',
       'OperatorService.ListOperators',
       'OperatorService.RotateOperatorToken',

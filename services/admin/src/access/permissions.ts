@@ -68,7 +68,7 @@ const permissions: ReadonlyMap<DescMethod, Permission> = new Map([
   }),
   ...of(ConfigurationService, {
     getConfiguration: VIEWER,
-    checkConfiguration: VIEWER,
+    checkConfiguration: ADMIN,
   }),
   ...of(SystemService, {
     getOverview: VIEWER,

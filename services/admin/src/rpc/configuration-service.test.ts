@@ -56,8 +56,14 @@ describe('the configuration', () => {
   });
 
   it('is checked by the broker, where there is something to check', async () => {
-    const { client } = await rpcWorld(ConfigurationService, configurationService, { poolOperator, replicas });
+    const { client, audited } = await rpcWorld(ConfigurationService, configurationService, { poolOperator, replicas });
     expect(await client.checkConfiguration({ text: 'a' })).toMatchObject({ problems: [], changes: ['~ a'] });
+    expect(await audited()).toEqual([
+      {
+        ...{ actor: 'ada', action: 'configuration.check', subject: 'gateway.yaml', outcome: 'done' },
+        after: { problems: 0, changes: 1 },
+      },
+    ]);
     expect(Object.keys(await fieldsOf(client.checkConfiguration({ text: ' ' })))).toEqual(['text']);
   });
 });

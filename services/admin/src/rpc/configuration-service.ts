@@ -7,7 +7,7 @@ import { peerCall } from '../peer-calls.ts';
 import { invalidFields } from './problems.ts';
 
 /** What the gateway runs with: the broker's `gateway.yaml`, the settings of this process, and those of the services that run apart. */
-export function configurationService({ peers, logger }: AdminParts): ServiceImpl<typeof ConfigurationService> {
+export function configurationService({ peers, audit, logger }: AdminParts): ServiceImpl<typeof ConfigurationService> {
   const { service = 'admin' } = logger.bindings();
   return {
     async getConfiguration(_request, { signal }) {
@@ -26,10 +26,17 @@ export function configurationService({ peers, logger }: AdminParts): ServiceImpl
       };
     },
 
-    async checkConfiguration({ text }, { signal }) {
+    async checkConfiguration({ text }, context) {
       if (text.trim() === '') throw invalidFields({ text: 'Give the text of a gateway.yaml.' });
-      const { problems, changes } = await peers.poolOperator.checkGatewayFile({ text }, peerCall(signal));
-      return { problems, changes };
+      // It changes nothing, and is audited since it says what the running file has.
+      return await audit.change(context, { action: 'configuration.check', subject: 'gateway.yaml' }, async () => {
+        const checked = await peers.poolOperator.checkGatewayFile({ text }, peerCall(context.signal));
+        const { problems, changes, newReferences } = checked;
+        return {
+          answer: { problems, changes, newReferences },
+          after: { problems: problems.length, changes: changes.length },
+        };
+      });
     },
   };
 }

@@ -98,7 +98,7 @@ export function changeBetween(before: GatewayConfig, after: GatewayConfig): Conf
 }
 
 /** @throws ConfigError that says why a configuration can't take the place of another while the gateway runs. */
-export function checkChange(before: GatewayConfig, after: GatewayConfig): void {
+export function checkChange(before: Pick<GatewayConfig, 'pools'>, after: NextConfiguration): void {
   const formats = new Map(before.pools.map(({ name, format }) => [name, format]));
   const otherFormat = after.pools.filter(({ name, format }) => formats.has(name) && formats.get(name) !== format);
   const problems = otherFormat.map(
@@ -107,6 +107,11 @@ export function checkChange(before: GatewayConfig, after: GatewayConfig): void {
   );
   if (after.accounts.length === 0) problems.push('accounts: there is none, so nothing could be answered');
   if (problems.length > 0) throw new ConfigError(problems);
+}
+
+interface NextConfiguration {
+  readonly pools: readonly { readonly name: string; readonly format: string }[];
+  readonly accounts: readonly unknown[];
 }
 
 function difference<T>(

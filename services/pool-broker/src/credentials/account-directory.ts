@@ -1,4 +1,4 @@
-import type { AccountConfig, GatewayConfig } from '@gateway/config';
+import type { AccountConfig, GatewayConfig, GatewayText } from '@gateway/config';
 import type { AccountsTable, AccountUsesTable, GatewayDatabase } from '@gateway/database';
 import { accountIdOf } from '../accounts/account.ts';
 import type { RefusalReason } from '../metrics.ts';
@@ -11,6 +11,9 @@ export interface RefusedAccount {
   readonly row: AccountsTable;
   readonly reason: RefusalReason;
 }
+
+/** What decides which accounts of the database are used. */
+type FileParts = Pick<GatewayText, 'pools' | 'accounts'>;
 
 interface StoredAccount {
   readonly row: AccountsTable;
@@ -46,8 +49,12 @@ export class AccountDirectory {
 
   gatewayWith(file: GatewayConfig): GatewayConfig {
     const ofFile = file.accounts.map((account) => this.#withUse(account));
-    const stored = this.#storedBeside(file).filter(isUsable);
-    return { ...file, accounts: [...ofFile, ...stored].map((account) => this.#withProblem(account)) };
+    return { ...file, accounts: [...ofFile, ...this.usableBeside(file)].map((account) => this.#withProblem(account)) };
+  }
+
+  /** The accounts of the database that are used beside a file. */
+  usableBeside(file: FileParts): readonly AccountConfig[] {
+    return this.#storedBeside(file).filter(isUsable);
   }
 
   /** The accounts of the database that are not used, and why. */
@@ -83,8 +90,8 @@ export class AccountDirectory {
   }
 
   /** The accounts of the database beside those of a file, which has the first say in names, or why they can't be used. */
-  #storedBeside(file: GatewayConfig): readonly (AccountConfig | RefusedAccount)[] {
-    const ids = new Set(file.accounts.map(accountIdOf));
+  #storedBeside(file: FileParts): readonly (AccountConfig | RefusedAccount)[] {
+    const ids = new Set(file.accounts.map(({ pool = '', name = '' }) => accountIdOf({ pool, name })));
     const pools = new Set(file.pools.map(({ name }) => name));
     return this.#rows.map(({ row, account }) => {
       if (ids.has(row.account_id)) return { row, reason: 'name_in_file' };

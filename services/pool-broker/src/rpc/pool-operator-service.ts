@@ -4,8 +4,7 @@ import {
   type AccountInput,
   ConfigError,
   changesBetween,
-  type Environment,
-  parseGatewayFile,
+  checkGatewayText,
   readAccount,
 } from '@gateway/config';
 import type { StoredAccountState } from '@gateway/database';
@@ -32,7 +31,6 @@ export interface PoolOperatorParts {
   readonly refresh: () => Promise<void>;
   /** What is known of the file in use. */
   readonly reload: () => FileReload;
-  readonly environment: Environment;
 }
 
 /** How it went with `gateway.yaml` the last time. */
@@ -47,7 +45,6 @@ export function poolOperatorHandlers({
   broker,
   refresh,
   reload,
-  environment,
 }: PoolOperatorParts): Handlers<typeof PoolOperatorService> {
   const { configuration, directory, store, credentials, clock } = broker;
 
@@ -154,12 +151,17 @@ export function poolOperatorHandlers({
     },
 
     checkGatewayFile({ text }) {
-      if (text.length > maxFileLength) throw refused(`text: must be at most ${maxFileLength} characters`);
-      const parsed = attempt(() => parseGatewayFile(text, 'gateway.yaml', environment));
-      if ('problems' in parsed) return parsed;
-      const changes = changesBetween(configuration.gateway.written, parsed.value.written);
-      const used = attempt(() => checkChange(configuration.gateway, directory.gatewayWith(parsed.value)));
-      return { changes: [...changes], problems: 'problems' in used ? used.problems : [] };
+      const checked = attempt(() => checkGatewayText(text));
+      if ('problems' in checked) return checked;
+      const { value, references, pools } = checked.value;
+      const { written } = configuration.gateway;
+      const accounts = [...checked.value.accounts, ...directory.usableBeside(checked.value)];
+      const used = attempt(() => checkChange(configuration.gateway, { pools, accounts }));
+      return {
+        changes: [...changesBetween(written, value)],
+        problems: 'problems' in used ? used.problems : [],
+        newReferences: [...references.difference(written.references)],
+      };
     },
   };
 
@@ -171,8 +173,6 @@ export function poolOperatorHandlers({
     return { accounts: stored, encryption };
   }
 }
-
-const maxFileLength = 1_048_576;
 
 const noDatabase = 'The pool-broker has no database to keep it in. Set its DATABASE_URL, the same for every broker.';
 

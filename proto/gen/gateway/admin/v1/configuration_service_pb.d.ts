@@ -104,7 +104,7 @@ export declare const GetConfigurationResponseSchema: GenMessage<GetConfiguration
  */
 export declare type CheckConfigurationRequest = Message<"gateway.admin.v1.CheckConfigurationRequest"> & {
   /**
-   * The text of a gateway.yaml. It is checked with the environment of the running broker.
+   * The text of a gateway.yaml, at most 64 KiB. References are taken as they are written: no variable and no file is looked up.
    *
    * @generated from field: string text = 1;
    */
@@ -122,18 +122,25 @@ export declare const CheckConfigurationRequestSchema: GenMessage<CheckConfigurat
  */
 export declare type CheckConfigurationResponse = Message<"gateway.admin.v1.CheckConfigurationResponse"> & {
   /**
-   * Each with its path and its remedy. None: the file can be used.
+   * Each with its path and its remedy, the first hundred. None: the file can be used, where what it refers to is set.
    *
    * @generated from field: repeated string problems = 1;
    */
   problems: string[];
 
   /**
-   * What would change, one line each: "+ pools.responses: …", "- …", "~ …". Secrets are not in it.
+   * What would change, one line each: "+ pools.responses: …", "- …", "~ …". Secrets are neither in it nor compared.
    *
    * @generated from field: repeated string changes = 2;
    */
   changes: string[];
+
+  /**
+   * Names of environment variables that the file in use does not refer to. Whether they are set is not checked.
+   *
+   * @generated from field: repeated string new_references = 3;
+   */
+  newReferences: string[];
 };
 
 /**
@@ -143,7 +150,7 @@ export declare type CheckConfigurationResponse = Message<"gateway.admin.v1.Check
 export declare const CheckConfigurationResponseSchema: GenMessage<CheckConfigurationResponse>;
 
 /**
- * What the gateway runs with. For the role VIEWER; files are changed where they are.
+ * What the gateway runs with. Reading is for the role VIEWER, checking a file for ADMIN; files are changed where they are.
  *
  * @generated from service gateway.admin.v1.ConfigurationService
  */
@@ -159,7 +166,7 @@ export declare const ConfigurationService: GenService<{
     output: typeof GetConfigurationResponseSchema;
   },
   /**
-   * What is wrong with a gateway.yaml, and what it would change here.
+   * What is wrong with a gateway.yaml, and what it would change here. Audited.
    *
    * @generated from rpc gateway.admin.v1.ConfigurationService.CheckConfiguration
    */

@@ -267,7 +267,7 @@ export enum Role {
   OPERATOR = 2,
 
   /**
-   * Changes operators, and sees the audit log.
+   * Changes operators, sees the audit log, and checks files of configuration.
    *
    * @generated from enum value: ROLE_ADMIN = 3;
    */

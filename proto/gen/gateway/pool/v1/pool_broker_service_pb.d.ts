@@ -1131,6 +1131,8 @@ export declare const ModelPriceSchema: GenMessage<ModelPrice>;
  */
 export declare type CheckGatewayFileRequest = Message<"gateway.pool.v1.CheckGatewayFileRequest"> & {
   /**
+   * Its references are taken as they are written: nothing is looked up for them.
+   *
    * @generated from field: string text = 1;
    */
   text: string;
@@ -1147,18 +1149,25 @@ export declare const CheckGatewayFileRequestSchema: GenMessage<CheckGatewayFileR
  */
 export declare type CheckGatewayFileResponse = Message<"gateway.pool.v1.CheckGatewayFileResponse"> & {
   /**
-   * None: the file can be used.
+   * The first hundred. None: the file can be used, where what it refers to is set.
    *
    * @generated from field: repeated string problems = 1;
    */
   problems: string[];
 
   /**
-   * One line each. Never a secret.
+   * One line each. Never a secret; secrets are not compared.
    *
    * @generated from field: repeated string changes = 2;
    */
   changes: string[];
+
+  /**
+   * Names in references that the file in use does not have. Whether they are set is not checked.
+   *
+   * @generated from field: repeated string new_references = 3;
+   */
+  newReferences: string[];
 };
 
 /**

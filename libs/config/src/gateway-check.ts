@@ -1,0 +1,58 @@
+import { ConfigError } from './env-reader.ts';
+import { referencesIn } from './env-references.ts';
+import { partsOf, problemsBetweenParts } from './gateway-problems.ts';
+import { gatewayFileSchema } from './gateway-schema.ts';
+import { parseYaml } from './gateway-yaml.ts';
+import { schemaProblems } from './schema-problems.ts';
+
+/** What a text says as a `gateway.yaml`, with its references as they are written. */
+export interface GatewayText {
+  readonly value: unknown;
+  /** The names in its references. Whether they are set is not known. */
+  readonly references: ReadonlySet<string>;
+  /** Those that say their format as it is, without a reference. */
+  readonly pools: readonly { readonly name: string; readonly format: string }[];
+  readonly accounts: readonly { readonly pool?: string | undefined; readonly name?: string | undefined }[];
+}
+
+/**
+ * Reads a text that somebody sent. Nothing of this machine goes into it: no variable, no file. What a rule says of a value
+ * that holds a reference can't be known and is left out. @throws one ConfigError with the first problems, each with a path.
+ */
+export function checkGatewayText(text: string): GatewayText {
+  const { value } = parsed(text);
+  const { names, places, problems } = referencesIn(value);
+  const issues = gatewayFileSchema.safeParse(value).error?.issues ?? [];
+  const ofSchema = schemaProblems(issues, problems).filter(
+    ({ place, isOfAnyText }) => isOfAnyText || !places.has(place),
+  );
+  const all = [
+    ...[...problems].map(([place, text]) => `${place}: ${text}`),
+    ...ofSchema.map(({ place, text }) => `${place || 'the file'}: ${text}`),
+    ...problemsBetweenParts(value, places),
+  ];
+  if (all.length > 0) throw new ConfigError(shortened(all));
+  const { pools, accounts } = partsOf.parse(value);
+  const written = Object.entries(pools).map(([name, { format }]) => ({ name, format }));
+  return { value, references: names, pools: written.filter(({ format }) => !format.includes('${')), accounts };
+}
+
+function parsed(text: string) {
+  try {
+    return parseYaml(text, 'gateway.yaml');
+  } catch (thrown) {
+    throw thrown instanceof ConfigError ? new ConfigError(shortened(thrown.problems)) : thrown;
+  }
+}
+
+/** Paths and names come from the text: an answer is not many times as long as that. */
+function shortened(problems: readonly string[]): readonly string[] {
+  const first = problems.slice(0, mostProblems).map((text) => {
+    return text.length > longestProblem ? `${text.slice(0, longestProblem)}…` : text;
+  });
+  const left = problems.length - first.length;
+  return left === 0 ? first : [...first, `and ${left} more`];
+}
+
+const mostProblems = 100;
+const longestProblem = 500;

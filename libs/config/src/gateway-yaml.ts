@@ -1,0 +1,62 @@
+import { type Document, isScalar, LineCounter, parseDocument, visit, type YAMLMap } from 'yaml';
+import { ConfigError } from './env-reader.ts';
+
+/**
+ * A text as YAML and as data, in a time that grows with its length. @throws one ConfigError with every problem, by line and
+ * column; none repeats a line of the text.
+ */
+export function parseYaml(text: string, path: string): { readonly document: Document.Parsed; readonly value: unknown } {
+  const lines = new LineCounter();
+  // Pretty errors quote the line they are about, which may hold a credential. The parser's own look for repeated keys compares
+  // each with all others.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
+  const refused = document.errors.map(({ pos, message }) => ({ at: pos[0], message: withoutQuotedSource(message) }));
+  const problems = refused.length > 0 ? refused : badKeys(document);
+  if (problems.length > 0) {
+    throw new ConfigError(
+      problems.map(({ at, message }) => {
+        const { line, col } = lines.linePos(at);
+        return `${path}:${line}:${col}: ${message}`;
+      }),
+    );
+  }
+  try {
+    return { document, value: document.toJS() };
+  } catch {
+    throw new ConfigError([`${path}: it has too many aliases`]);
+  }
+}
+
+interface Problem {
+  readonly at: number;
+  readonly message: string;
+}
+
+/** Keys that are no plain values, which take long to become texts where they are nested, and keys that are there twice. */
+function badKeys(document: Document.Parsed): readonly Problem[] {
+  const problems: Problem[] = [];
+  visit(document, { Map: (_, map) => void problems.push(...badKeysOf(map)) });
+  return problems;
+}
+
+function badKeysOf({ items }: YAMLMap): readonly Problem[] {
+  const known = new Set<unknown>();
+  return items.flatMap(({ key }): readonly Problem[] => {
+    // What says of a document without problems that a key has no place is one that was left out.
+    if (key === null) return [];
+    if (!isScalar(key)) return [{ at: placeOf(key), message: 'A key must be a plain text' }];
+    if (known.has(key.value)) return [{ at: placeOf(key), message: 'Map keys must be unique' }];
+    known.add(key.value);
+    return [];
+  });
+}
+
+function placeOf(key: unknown): number {
+  const range: unknown = typeof key === 'object' && key !== null && 'range' in key ? key.range : undefined;
+  return Array.isArray(range) && typeof range[0] === 'number' ? range[0] : 0;
+}
+
+/** The parser puts what it read, which may be a credential, behind a colon. */
+function withoutQuotedSource(message: string): string {
+  return message.split(':', 1)[0] ?? '';
+}
