@@ -141,7 +141,7 @@ async function startGateway(stack: AsyncDisposableStack): Promise<Gateway> {
   });
   stack.defer(() => ended(child));
   const [inspectorUrl = ''] = await lineWith(child.stderr, /ws:\/\/\S+/);
-  const [, chatUrl = '', token = ''] = await lineWith(child.stdout, /(http:\S+).*Bearer ([^']+)'/);
+  const [, chatUrl = '', token = ''] = await lineWith(child.stdout, /\b(http:\S+) .*?\bBearer ([^']+)'/);
   return { chatUrl, token, inspectorUrl };
 }
 

@@ -9,6 +9,7 @@ import {
   pathsIntoOtherPackages,
 } from './import-rules.ts';
 import { developmentPackagesInProduction, productionCodeOnDevelopmentPackages } from './production-rules.ts';
+import { regexesListedInVain, regexesMadeOfTexts, regexesThatBacktrack } from './regex-rules.ts';
 import {
   filesOfOneAdapterOnly,
   missingEndpoints,
@@ -37,6 +38,9 @@ const rules: Record<string, (tree: SourceTree) => readonly Violation[]> = {
   'a package with unit tests, and no other, has the script that turbo runs': testScriptsOtherThanTests,
   'names say what they give': namesThatSayNothing,
   'no source is longer than a person reads': filesTooLong,
+  'no regular expression backtracks': regexesThatBacktrack,
+  'no regular expression is made of texts': regexesMadeOfTexts,
+  'regular expressions that are allowed are there': regexesListedInVain,
 };
 
 describe('the repository', () => {

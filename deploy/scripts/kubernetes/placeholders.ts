@@ -28,7 +28,7 @@ export function inText(value: string): string {
 
 /** YAML with placeholders, as a template of Helm. A scalar that is one whole placeholder becomes any kind of value. */
 export function toTemplate(yaml: string): string {
-  return yaml.replaceAll(/"«(toJson [^»]+|add [^»]+)»"/g, '{{ $1 }}').replaceAll(/«([^»]+)»/g, '{{ $1 }}');
+  return yaml.replaceAll(/"«(toJson [^«»]+|add [^«»]+)»"/g, '{{ $1 }}').replaceAll(/«([^«»]+)»/g, '{{ $1 }}');
 }
 
 export function hasPlaceholder(text: string): boolean {

@@ -30,7 +30,9 @@ export function fenced(language: string, text: string): string {
 
 function cellOf(text: string): string {
   return text
-    .trim()
-    .replaceAll(/\s*\n\s*/g, ' ')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean)
+    .join(' ')
     .replaceAll('|', '\\|');
 }

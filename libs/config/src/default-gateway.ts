@@ -17,7 +17,7 @@ export function defaultGatewayConfig(env: Environment): GatewayConfig {
 
 /** The same gateway in front of simulated providers, with two accounts in each pool so that moving on can be seen. */
 export function simulatedGatewayConfig(simulatorUrl: string): GatewayConfig {
-  const baseUrl = `${simulatorUrl.replace(/\/+$/, '')}/v1`;
+  const baseUrl = `${simulatorUrl.replace(/(?<!\/)\/+$/, '')}/v1`;
   return gatewayOf(
     { responses: baseUrl, messages: baseUrl },
     ['a', 'b'].flatMap((letter) => [

@@ -141,7 +141,7 @@ export class EnvReader {
   }
 
   #checkedUrls(name: string, texts: readonly string[], example: string, schemes: readonly string[]) {
-    const urls = texts.map((text) => text.trim().replace(/\/+$/, ''));
+    const urls = texts.map((text) => text.trim().replace(/(?<!\/)\/+$/, ''));
     const wrong = urls.flatMap((url, index) => (isUrl(url, schemes) ? [] : [index + 1]));
     if (wrong.length > 0) {
       // The value may hold a password: it is not repeated.

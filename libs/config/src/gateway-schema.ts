@@ -132,7 +132,7 @@ const pool = z
   .transform(({ format, owned_by, base_url, model_patterns, models }) => ({
     format,
     ownedBy: owned_by,
-    baseUrl: base_url.replace(/\/+$/, ''),
+    baseUrl: base_url.replace(/(?<!\/)\/+$/, ''),
     modelPatterns: model_patterns ?? defaultModelPatterns[format],
     modelTraits: Object.entries(models).map(([pattern, traits]) => ({ pattern, traits })),
   }));

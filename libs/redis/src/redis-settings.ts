@@ -62,8 +62,9 @@ const formsOfUrl =
 
 /** What is wrong with the URL, or its parts. */
 function partsOf(url: string) {
-  const [, scheme, kind, user = '', hosts = '', path = '', rest = ''] =
-    /^(rediss?)(-sentinel|-cluster)?:\/\/(?:([^/]*)@)?([^/?#@]*)\/?(\d*)\/?(.*)$/i.exec(url) ?? [];
+  const [whole = '', scheme, kind, user = '', hosts = '', path = ''] =
+    /^(rediss?)(-sentinel|-cluster)?:\/\/(?:([^/]*)@)?([^/?#@]*)\/?(\d*)\/?/i.exec(url) ?? [];
+  const rest = url.slice(whole.length);
   if (scheme === undefined) return 'is not a URL of Redis.';
   const servers = backendServers('REDIS_URL', url);
   if (servers.length === 0 || servers.length !== hosts.split(',').length) return 'has a server that can not be read.';

@@ -106,9 +106,10 @@ function readRoles(reader: EnvReader): ReadonlyMap<string, StoredRole> {
   const text = reader.required('OIDC_ROLES', 'It says which groups may sign in, and as what.', example);
   const roles = new Map<string, StoredRole>();
   for (const entry of entriesOf(text)) {
-    const [, group = '', name = ''] = /^(.+?)\s*=\s*(\w+)$/.exec(entry) ?? [];
-    const role = roleNames.find((each) => each === name);
-    if (role !== undefined) roles.set(group, role);
+    const sign = entry.lastIndexOf('=');
+    const group = entry.slice(0, Math.max(sign, 0)).trim();
+    const role = roleNames.find((each) => each === entry.slice(sign + 1).trim());
+    if (group !== '' && role !== undefined) roles.set(group, role);
     else
       reader.problem(
         `OIDC_ROLES must be groups with a role each (${roleNames.join(', ')}), and "${entry}" is none. For example: OIDC_ROLES=${example}`,

@@ -94,7 +94,7 @@ function toProviderAccount(response: GetCredentialResponse): ProviderAccount {
     origin: url.origin,
     host: url.hostname,
     port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
-    basePath: url.pathname.replace(/\/+$/, ''),
+    basePath: url.pathname.replace(/(?<!\/)\/+$/, ''),
     secretHeader: toSecretHeader(secret),
     cacheableUntilMs: cacheableUntil === undefined ? 0 : timestampMs(cacheableUntil),
     version,

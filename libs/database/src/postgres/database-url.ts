@@ -15,9 +15,10 @@ export type PostgresAddress = Readonly<ReturnType<typeof parseDatabaseUrl>>;
 
 /** How the servers of a URL are reached, in its order, and whether only one that takes writes will do. @throws Error that says what is wrong, without user and password. */
 export function parseDatabaseUrl(url: string) {
-  const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url);
+  const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)/.exec(url);
   if (parts === null) throw new Error('is not a URL that starts with postgres:// or postgresql://');
-  const [, scheme = '', hosts = '', rest = ''] = parts;
+  const [whole, scheme = '', hosts = ''] = parts;
+  const rest = url.slice(whole.length);
   const each = hosts.split(',').map((host) => `${scheme}${host}${rest}`);
   const wrong = each.findIndex((text) => !URL.canParse(text));
   if (wrong >= 0) throw new Error(`has no host at position ${wrong + 1}: each must be <name> or <name>:<port>`);

@@ -12,7 +12,7 @@ export function* splitText(text: string, longestRun: 6 | 16 = 16): Generator<str
 const longTextCharacters = 1024 * 1024;
 const longDeltas = /[\s\S]{1,16384}/gu;
 
-const patterns = { 6: /\s*\S{1,6}|\s+/gu, 16: /\s*\S{1,16}|\s+/gu };
+const patterns = { 6: /\s+\S{0,6}|\S{1,6}/gu, 16: /\s+\S{0,16}|\S{1,16}/gu };
 
 /**
  * The simulator's token rule: one token for every four bytes of UTF-8, rounded up. Empty text has no tokens.

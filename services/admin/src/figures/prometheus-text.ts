@@ -52,7 +52,7 @@ function nameAt(text: string, index: number): string {
   return namePattern.exec(text)?.[0] ?? '';
 }
 
-const labelPattern = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
+const labelPattern = /\b([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 
 /** `name{label="value"} 12.5`; a timestamp may follow. */
 function toSample(line: string): Sample | undefined {

@@ -1,3 +1,4 @@
+import { fitsModelPattern } from '@gateway/presentation';
 import type { GatewayFile, ModelPrice } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 
@@ -20,12 +21,12 @@ const tokensOfPrice = 1_000_000n;
 export class ModelPrices {
   /** "EUR". Empty: there are no prices. */
   readonly currency: string;
-  readonly #prices: readonly { readonly pattern: RegExp; readonly price: ModelPrice }[];
+  readonly #prices: readonly ModelPrice[];
   readonly #known = new Map<string, ModelPrice | undefined>();
 
   constructor({ prices, currency }: Pick<GatewayFile, 'prices' | 'currency'>) {
     this.currency = currency;
-    this.#prices = prices.map((price) => ({ pattern: patternOf(price.model), price }));
+    this.#prices = prices;
   }
 
   /**
@@ -52,7 +53,9 @@ export class ModelPrices {
 
   /** The first one that fits. */
   #priceOf(model: string): ModelPrice | undefined {
-    return this.#known.getOrInsertComputed(model, () => this.#prices.find(({ pattern }) => pattern.test(model))?.price);
+    return this.#known.getOrInsertComputed(model, () =>
+      this.#prices.find((price) => fitsModelPattern(model, price.model)),
+    );
   }
 }
 
@@ -61,9 +64,4 @@ function rounded(cost: bigint): bigint {
   const quotient = doubled / (2n * tokensOfPrice);
   // Division is towards zero; sums that are being mended may be negative.
   return doubled < 0n && doubled % (2n * tokensOfPrice) !== 0n ? quotient - 1n : quotient;
-}
-
-/** "*" stands for any text. */
-function patternOf(model: string): RegExp {
-  return new RegExp(`^${model.split(/\*+/).map(RegExp.escape).join('.*')}$`, 's');
 }

@@ -23,7 +23,7 @@ export function snippetCommand({ connect }: CommandContext): Command {
       await using admin = await connect();
       const { overview } = await admin.clientOf(PoolService).listPools({});
       const models = clientModelsOf(overview ?? { pools: [], classes: [] });
-      const all = clientSettingsFor(url?.replace(/\/+$/, '') ?? (await publicUrl(admin)), models);
+      const all = clientSettingsFor(url?.replace(/(?<!\/)\/+$/, '') ?? (await publicUrl(admin)), models);
       if (client === undefined) return print(new Table(columns).linesOf(all));
       const found = all.find(({ id }) => id === client);
       if (found === undefined) {

@@ -168,7 +168,7 @@ function limitResetMs(limit: string, { headers, nowMs }: AnswerHead): number | u
 /** A duration as Go writes it: `12ms`, `1s`, `6m0s`, `7h49m35s`. */
 function durationMs(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|h|m|s))+$/.test(text)) return undefined;
-  const parts = text.matchAll(/(\d+(?:\.\d+)?)(ms|h|m|s)/g);
+  const parts = text.matchAll(/(?<![\d.])(\d+(?:\.\d+)?)(ms|h|m|s)/g);
   return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (unitMs[unit ?? ''] ?? 0), 0);
 }
 

@@ -33,7 +33,7 @@ export interface Reply {
 export function piecesOf(part: Part): readonly string[] {
   if (part.kind === 'tool-call') return part.arguments.match(/.{1,5}/gsu) ?? [];
   const given = part.kind === 'text' ? part.pieces : undefined;
-  return given ?? part.text.match(/\s*\S+\s*$|\s*\S+/gu) ?? [part.text];
+  return given ?? part.text.match(/(?<!\s)\s*\S+(?:\s+$)?/gu) ?? [part.text];
 }
 
 export function textOf(parts: readonly Part[]): string {

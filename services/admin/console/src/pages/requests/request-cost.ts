@@ -1,3 +1,4 @@
+import { fitsModelPattern } from '@gateway/presentation';
 import type { ModelPrice } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 
 interface Used {
@@ -12,14 +13,8 @@ export function costOf(
   model: string,
   prices: readonly ModelPrice[],
 ): number | undefined {
-  const price = prices.find((each) => fits(each.model, model));
+  const price = prices.find((each) => fitsModelPattern(model, each.model));
   if (price === undefined) return undefined;
   const fresh = (inputTokens - cachedTokens) * price.inputMicros;
   return Number(fresh + cachedTokens * price.cachedInputMicros + outputTokens * price.outputMicros) / 1_000_000;
-}
-
-/** "*" stands for any text. */
-function fits(pattern: string, model: string): boolean {
-  const parts = pattern.split(/\*+/).map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
-  return new RegExp(`^${parts.join('.*')}$`, 's').test(model);
 }

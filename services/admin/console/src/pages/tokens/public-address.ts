@@ -18,7 +18,7 @@ export function usePublicAddress(): readonly [string, (address: string) => void]
   const port = data?.settings.find(({ name }) => name === 'PORT')?.value ?? '8080';
   const { protocol, hostname } = window.location;
   const say = (address: string) => {
-    const trimmed = address.trim().replace(/\/+$/, '');
+    const trimmed = address.trim().replace(/(?<!\/)\/+$/, '');
     if (trimmed === '') localStorage.removeItem(key);
     else localStorage.setItem(key, trimmed);
     setSaid(trimmed);
