@@ -1,5 +1,5 @@
 export * from './client-settings.ts';
-export * from './pool-pause-text.ts';
 export * from './model-pattern.ts';
+export * from './pool-pause-text.ts';
 export * from './request-text.ts';
 export * from './welcome.ts';
