@@ -5,7 +5,6 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/pr
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { roomMs } from '../room/room.ts';
 
 // `npm ci` uses this with whatever Node is installed, before there is one for the sources: so it is plain JavaScript.
 
@@ -126,7 +125,8 @@ const execute = promisify(execFile);
 async function runAptGet(parameters, cwd) {
   const { stdout } = await execute('apt-get', parameters, {
     cwd,
-    timeout: roomMs(600_000),
+    // Also before there is a Node that could read sources: as `roomMs` gives it.
+    timeout: 600_000 * Number(process.env.TEST_SLOWNESS ?? '1'),
     maxBuffer: 64 * 1024 * 1024,
     env: { ...process.env, LC_ALL: 'C' },
   });
