@@ -98,10 +98,10 @@ export function bodySharesBehaviour(gateway: () => Topology): void {
           uploads.use(start(greedy, '/v1/responses', headers).send(bomb.subarray(0, 20)));
         }
         // Three windows of 16 MiB at least; there is room for no more than four of them beside those of others.
-        await expect.poll(bodyMemoryBytes, { timeout: 5_000 }).toBeGreaterThan(3 * 16 * MiB);
+        await expect.poll(bodyMemoryBytes).toBeGreaterThan(3 * 16 * MiB);
         await expectServed(other);
       }
-      await expect.poll(bodyMemoryBytes, { timeout: 10_000 }).toBe(0);
+      await expect.poll(bodyMemoryBytes).toBe(0);
     });
 
     it('keep others waiting for nothing when they decode to a thousand times their size', async () => {

@@ -1,9 +1,11 @@
+import { roomMs } from '@gateway/testkit/room';
+
 /**
  * What a process has counted, over all series of a metric.
  * @param labels only series that have these as well, as they are written: `part="charge"`.
  */
 export async function readMetric(adminUrl: string, name: string, labels = ''): Promise<number> {
-  const text = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+  const text = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(roomMs(5_000)) })).text();
   const ofMetric = text.split('\n').filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
   const lines = ofMetric.filter((line) => line.includes(labels));
   return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);

@@ -1,4 +1,5 @@
 import { freePorts } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventsOf } from '../client/chat.ts';
 import { BareMachine } from './bare-machine.ts';
@@ -12,7 +13,7 @@ describe.each([
   let machine: BareMachine;
   beforeAll(async () => {
     machine = await BareMachine.make(userId);
-  }, 600_000);
+  }, roomMs(600_000));
   afterAll(() => machine?.[Symbol.asyncDispose]());
 
   it('has no Node that runs the sources, and not the library that such a one needs', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { findPrograms } from '@gateway/testkit';
+import { roomMs } from '@gateway/testkit/room';
 
 /** What `node:20-slim` has. */
 const [nodeVersion, npmVersion] = ['20.20.2', '10.8.2'];
@@ -79,7 +80,7 @@ async function run(program: string, parameters: readonly string[], env: NodeJS.P
   const { stdout } = await promisify(execFile)(program, parameters, {
     cwd: tmpdir(),
     env: { ...process.env, ...env },
-    timeout: 600_000,
+    timeout: roomMs(600_000),
     maxBuffer: 64 * 1024 * 1024,
   });
   return stdout;

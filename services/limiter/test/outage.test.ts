@@ -103,7 +103,7 @@ describe('a limiter whose Redis goes away', () => {
     await using first = await startLimiter(proxies[0].url);
     await using second = await startLimiter(proxies[1].url);
     // Now the first has heard of the second as well.
-    await sleep(replicaHeartbeatMs + 500);
+    await sleep(replicaHeartbeatMs + roomMs(500));
     const key = freshKey();
     const admitted = async (limiter: LimiterUnderTest) =>
       (await admitMany(limiter, key, 20, 10)).filter(({ isAdmitted }) => isAdmitted).length;
@@ -127,7 +127,7 @@ describe('a limiter whose Redis goes away', () => {
     const proxies = [links.use(await redisProxy(redis.url)), links.use(await redisProxy(redis.url))] as const;
     await using first = await startLimiter(proxies[0].url);
     await using second = await startLimiter(proxies[1].url);
-    await sleep(replicaHeartbeatMs + 500);
+    await sleep(replicaHeartbeatMs + roomMs(500));
     for (const isSecondBack of [true, false]) {
       const key = freshKey();
       for (const proxy of proxies) proxy.cut(true);

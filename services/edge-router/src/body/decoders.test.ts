@@ -95,7 +95,7 @@ describe('the memory of a decoder', () => {
     const fixedBytes = 512 * KiB;
     // What was decoded is kept besides, in blocks of up to 1 MiB.
     const least = fixedBytes + Math.min(bytes, 8 * MiB) + bytes;
-    await expect.poll(() => memory.usedBytes, { timeout: 10_000 }).toBeGreaterThanOrEqual(least);
+    await expect.poll(() => memory.usedBytes).toBeGreaterThanOrEqual(least);
     expect(memory.usedBytes).toBeLessThanOrEqual(least + MiB + KiB);
     request.destroy();
     await ended;
