@@ -147,7 +147,9 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
       expect(taken).toMatch(/^HTTP\/1\.1 200/);
       expect(taken).toContain(completeEnds[endpoint.path]);
       await expectOneRequest(token);
-      await expect.poll(() => inFlightOf(gateway(), `${endpoint.account}/a`), { timeout: 3_000 }).toBe(0);
+      await expect
+        .poll(() => inFlightOf(gateway(), `${endpoint.account}/a`), { timeout: leaseTtlSeconds * 1_000 })
+        .toBe(0);
     });
 
     it('is given up when the model has reasoned, with the error event of a stream, and recorded', async () => {
