@@ -133,7 +133,7 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
     const askUntil = async (endpoint: Endpoint, last: string) => {
       const token = await budgeted();
       const reader = ask(endpoint, token, '#reason 20 Hello', { stream: true, ...thinking[endpoint.path] });
-      await Promise.race([reader.takeAllUntil(last), sleep(2 * idleMs + 20_000)]);
+      await Promise.race([reader.takeAllUntil(last), sleep(2 * idleMs + roomMs(20_000))]);
       reader[Symbol.dispose]();
       return { taken: reader.taken, token };
     };
