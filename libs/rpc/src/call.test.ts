@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { Call } from './call.ts';
+import type { CallOptions } from './service-types.ts';
 
 /** Answers every byte, whatever the thread of the test does. */
 const echo = `
@@ -18,7 +19,7 @@ describe('the deadline of a call', () => {
     const socket = connect(port, '127.0.0.1');
     await once(socket, 'connect');
     try {
-      const call = new Call({ timeoutMs: 50 }, async function* () {
+      const call = callOf({ timeoutMs: 50 }, async function* () {
         yield String(await once(socket, 'data'));
       });
       const answer = call.next();
@@ -33,9 +34,13 @@ describe('the deadline of a call', () => {
   });
 
   it('passes when there is no answer', async () => {
-    const call = new Call({ timeoutMs: 5 }, async function* () {
+    const call = callOf({ timeoutMs: 5 }, async function* () {
       yield await new Promise(() => undefined);
     });
     await expect(call.next()).rejects.toMatchObject({ status: 'deadline_exceeded' });
   });
 });
+
+function callOf<T>(options: CallOptions, begin: () => AsyncIterable<T>): Call<T, T> {
+  return new Call(options, { begin, toResponse: (response) => response });
+}

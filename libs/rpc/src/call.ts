@@ -1,25 +1,34 @@
-import { RpcError } from './errors.ts';
+import { deadlines, type Expiring } from './deadlines.ts';
+import { callCancelled, callEnded, deadlineExceeded, type RpcError } from './errors.ts';
 import type { CallContext, Caller, ServedCallOptions } from './service-types.ts';
+
+/** How a call comes by its responses. */
+export interface CallSource<T, S> {
+  begin(context: CallContext): AsyncIterable<S>;
+  /** What the caller gets of a response of the source. */
+  toResponse(response: S): T;
+  /** The source, or `toResponse`, has thrown. */
+  onThrown?(thrown: unknown, context: CallContext): void;
+}
 
 /**
  * One call, and its responses as they are read, one `next()` at a time. It begins with the first. It ends at once when it is
  * left, cancelled or late, also while a `next()` waits and whatever its source does then.
  */
-export class Call<T> implements AsyncIterableIterator<T, undefined>, CallContext {
+export class Call<T, S = unknown> implements AsyncIterableIterator<T, undefined>, CallContext, Expiring {
   readonly #options: ServedCallOptions;
-  readonly #begin: (context: CallContext) => AsyncIterable<T>;
+  readonly #responses: CallSource<T, S>;
   #controller: AbortController | undefined;
   /** Why it is over. */
   #reason: RpcError | undefined;
-  #source: AsyncIterator<T> | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #source: AsyncIterator<S> | undefined;
   #rejectNext: ((reason: unknown) => void) | undefined;
   #hasEnded = false;
+  deadlineMs = Number.POSITIVE_INFINITY;
 
-  /** @param begin gives the responses. */
-  constructor(options: ServedCallOptions, begin: (context: CallContext) => AsyncIterable<T>) {
+  constructor(options: ServedCallOptions, responses: CallSource<T, S>) {
     this.#options = options;
-    this.#begin = begin;
+    this.#responses = responses;
   }
 
   /** Made when it is asked for. Aborted with an RpcError when the caller gives the call up, its deadline passes, or the call has ended. */
@@ -42,9 +51,11 @@ export class Call<T> implements AsyncIterableIterator<T, undefined>, CallContext
     try {
       this.#source ??= this.#start();
       const result = await this.#unlessAborted(this.#source.next());
-      return result.done || this.#hasEnded ? this.return() : result;
+      if (result.done || this.#hasEnded) return this.return();
+      return { done: false, value: this.#responses.toResponse(result.value) };
     } catch (thrown) {
       if (this.#hasEnded) return done;
+      this.#responses.onThrown?.(thrown, this);
       void this.return();
       throw thrown;
     }
@@ -52,7 +63,7 @@ export class Call<T> implements AsyncIterableIterator<T, undefined>, CallContext
 
   async return(): Promise<IteratorResult<T, undefined>> {
     this.#hasEnded = true;
-    clearTimeout(this.#timer);
+    deadlines.delete(this);
     this.#options.signal?.removeEventListener('abort', this.cancel);
     this.#abort(callEnded);
     // Not awaited: a source that is still busy ends by its signal, and the caller has what it wanted.
@@ -60,17 +71,20 @@ export class Call<T> implements AsyncIterableIterator<T, undefined>, CallContext
     return done;
   }
 
-  #start(): AsyncIterator<T> {
+  expire(): void {
+    this.#abort(deadlineExceeded(this.#options.timeoutMs));
+  }
+
+  #start(): AsyncIterator<S> {
     const { signal, timeoutMs } = this.#options;
     if (signal?.aborted) this.cancel();
     if (this.#reason !== undefined) throw this.#reason;
     signal?.addEventListener('abort', this.cancel, { once: true });
     if (timeoutMs !== undefined) {
-      const tooLate = () => new RpcError('deadline_exceeded', `The call took longer than ${timeoutMs} ms.`);
-      // Timers run before the network is read: an answer that came while this process stood still is in time.
-      this.#timer = setTimeout(() => setImmediate(() => this.#abort(tooLate())), timeoutMs);
+      this.deadlineMs = performance.now() + timeoutMs;
+      deadlines.add(this);
     }
-    return this.#begin(this)[Symbol.asyncIterator]();
+    return this.#responses.begin(this)[Symbol.asyncIterator]();
   }
 
   /** What comes of `work`. When the call is aborted first, that is thrown, and the outcome of the work is ignored. */
@@ -83,7 +97,7 @@ export class Call<T> implements AsyncIterableIterator<T, undefined>, CallContext
   }
 
   /** The caller gives the call up. */
-  readonly cancel = (): void => this.#abort(new RpcError('cancelled', 'The caller cancelled the call.'));
+  readonly cancel = (): void => this.#abort(callCancelled());
 
   #abort(reason: RpcError): void {
     if (this.#reason !== undefined) return;
@@ -94,4 +108,3 @@ export class Call<T> implements AsyncIterableIterator<T, undefined>, CallContext
 }
 
 const done = { done: true, value: undefined } as const;
-const callEnded = new RpcError('cancelled', 'The call has ended.');

@@ -1,25 +1,33 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import { RpcError } from './errors.ts';
-import { answer, answersOnce, firstOf, mapped, servedMethod, toMessage } from './methods.ts';
+import { answerAll, answerOnce, answersOnce, asksOnce, firstOf, mapped, servedMethod, toMessage } from './methods.ts';
 import type { CallOptions, Client, ServiceRoute } from './service-types.ts';
+import { UnaryCall } from './unary-call.ts';
 
-/** One call: with a message or an iterable of messages, as the method takes them. */
-type StartCall = (request: object, options: CallOptions) => AsyncIterable<Message>;
+/** The calls of one method. A request is a message, or an iterable of messages, as the method takes them. */
+export interface MethodCalls {
+  /** A call with one request and one answer. */
+  once(request: object, options: CallOptions): Promise<Message>;
+  /** A call of any other kind, which begins with the first `next()`. */
+  stream(request: object, options: CallOptions): AsyncIterable<Message>;
+}
 
-/** A client whose calls go where `startOf` says for each method. Here they begin and end on the side of the caller. */
-export function clientBy<S extends DescService>(service: S, startOf: (method: DescMethod) => StartCall): Client<S> {
-  const calls = service.methods.map((method) => {
-    const start = startOf(method);
-    const stream = (request: object, options: CallOptions = {}) => start(request, options);
-    const single = async (request: object, options?: CallOptions) => {
-      const response = await firstOf(stream(request, options));
+/** A client that makes its calls as `callsOf` says for each method. */
+export function clientBy<S extends DescService>(service: S, callsOf: (method: DescMethod) => MethodCalls): Client<S> {
+  const methods = service.methods.map((method) => {
+    const { once, stream } = callsOf(method);
+    const all = (request: object, options: CallOptions = {}) => stream(request, options);
+    const only = async (request: object, options?: CallOptions) => {
+      const response = await firstOf(all(request, options));
       if (response === undefined) throw new RpcError('internal', 'The service answered without a message.');
       return response;
     };
-    return [method.localName, answersOnce(method) ? single : stream];
+    const unary = (request: object, options: CallOptions = {}) => once(request, options);
+    if (!answersOnce(method)) return [method.localName, all];
+    return [method.localName, asksOnce(method) ? unary : only];
   });
   // Each entry follows the descriptor's kind, which is what Client<S> is derived from.
-  return Object.fromEntries(calls) as Client<S>;
+  return Object.fromEntries(methods) as Client<S>;
 }
 
 /**
@@ -29,12 +37,18 @@ export function clientBy<S extends DescService>(service: S, startOf: (method: De
 export function directClient<S extends DescService>(route: ServiceRoute<S>): Client<S> {
   return clientBy(route.service, (method) => {
     const served = servedMethod(method, route.handlers);
-    return (request, options) =>
-      answer(
-        served,
-        mapped(request, (fields) => toMessage(method.input, fields)),
-        options,
-      );
+    return {
+      once: (request, options) => {
+        const message = toMessage(method.input, request);
+        return new UnaryCall<Message>(options).run((context) => answerOnce(served, message, context));
+      },
+      stream: (request, options) =>
+        answerAll(
+          served,
+          mapped(request, (fields) => toMessage(method.input, fields)),
+          options,
+        ),
+    };
   });
 }
 

@@ -53,20 +53,11 @@ function measured(observer: CallObserver): Interceptor {
       if (!response.stream) return response;
       return { ...response, message: observer.observe(request.method, iterated(response.message)) };
     }
-    const call = observer.observe(request.method, once(next(request)));
-    const answered = await call.next();
-    await call.next();
-    if (answered.done) throw new TypeError('A call has one answer.');
-    return answered.value;
+    return observer.observeOnce(request.method, () => next(request));
   };
 }
 
 async function* iterated<T>(messages: AsyncIterable<T>): AsyncGenerator<T, undefined> {
   yield* messages;
-  return undefined;
-}
-
-async function* once<T>(answer: Promise<T>): AsyncGenerator<T, undefined> {
-  yield await answer;
   return undefined;
 }

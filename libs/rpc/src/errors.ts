@@ -22,6 +22,17 @@ export class RpcError extends Error {
   }
 }
 
+export function callCancelled(): RpcError {
+  return new RpcError('cancelled', 'The caller cancelled the call.');
+}
+
+export function deadlineExceeded(timeoutMs: number | undefined): RpcError {
+  return new RpcError('deadline_exceeded', `The call took longer than ${timeoutMs} ms.`);
+}
+
+/** What the signal of a call's handler is aborted with once the call is over. */
+export const callEnded = new RpcError('cancelled', 'The call has ended.');
+
 /** Anything that a handler throws, as it travels over plain gRPC and on a shared stream. */
 export function toCallFailure(thrown: unknown): CallFailure {
   if (thrown instanceof RpcError) return { status: codeOf(thrown), message: thrown.message };

@@ -1,7 +1,7 @@
 import { create, type DescMessage, type DescMethod, type Message, toBinary } from '@bufbuild/protobuf';
 import { Call } from './call.ts';
 import { isFault, type OnFault, RpcError, requestIdOf } from './errors.ts';
-import type { ServedCallOptions, ServiceRoute, UntypedHandler, UntypedHandlers } from './service-types.ts';
+import type { CallContext, ServedCallOptions, ServiceRoute, UntypedHandler, UntypedHandlers } from './service-types.ts';
 
 export interface ServedMethod {
   readonly method: DescMethod;
@@ -24,29 +24,57 @@ export function servedMethods(routes: readonly ServiceRoute[]): ReadonlyMap<stri
   return new Map(methods.map((served) => [pathOf(served.method), served]));
 }
 
-/**
- * A call on the side of the server, whatever carries it: here it begins and ends.
- * @param request a message, or an iterable of messages
- * @param toResponse makes what the carrier sends of the fields that the handler gives.
- */
-export function answer<T = Message>(
+/** The answer of a unary method, whatever carries the call. */
+export async function answerOnce<T = Message>(
+  { method, handle }: ServedMethod,
+  request: object,
+  context: CallContext,
+  { onFault, toResponse = toMessage as ToResponse<T> }: AnswerOptions<T> = {},
+): Promise<T> {
+  try {
+    return toResponse(method.output, await handle(request, context));
+  } catch (thrown) {
+    reportFault(method, request, context, thrown, onFault);
+    throw thrown;
+  }
+}
+
+/** A call and all of its answers, whatever carries it: here it begins and ends. */
+export function answerAll<T = Message>(
   { method, handle }: ServedMethod,
   request: object,
   options: ServedCallOptions,
-  onFault?: OnFault,
-  toResponse: (schema: DescMessage, fields: object) => T = toMessage as typeof toResponse,
+  { onFault, toResponse = toMessage as ToResponse<T> }: AnswerOptions<T> = {},
 ): Call<T> {
-  return new Call(options, async function* (context) {
-    try {
+  return new Call(options, {
+    begin(context) {
       const answered = handle(request, context);
-      if (!isStream(answered)) yield toResponse(method.output, await answered);
-      else for await (const fields of answered) yield toResponse(method.output, fields);
-    } catch (thrown) {
-      // What becomes of a call that is over does not matter any more.
-      if (isFault(thrown) && !context.signal.aborted) onFault?.(method.toString(), thrown, requestIdOf(request));
-      throw thrown;
-    }
+      return isStream(answered) ? answered : only(answered);
+    },
+    toResponse: (fields) => toResponse(method.output, fields),
+    onThrown: (thrown, context) => reportFault(method, request, context, thrown, onFault),
   });
+}
+
+export interface AnswerOptions<T> {
+  readonly onFault?: OnFault | undefined;
+  /** Makes what the carrier sends of the fields that the handler gives. Default: a whole message. */
+  readonly toResponse?: ToResponse<T>;
+}
+
+type ToResponse<T> = (schema: DescMessage, fields: object) => T;
+
+/** What becomes of a call that is over does not matter any more. */
+function reportFault(
+  method: DescMethod,
+  request: object,
+  { signal }: CallContext,
+  thrown: unknown,
+  onFault: OnFault | undefined,
+): void {
+  if (onFault !== undefined && isFault(thrown) && !signal.aborted) {
+    onFault(method.toString(), thrown, requestIdOf(request));
+  }
 }
 
 /** Whether a method answers with one message. */
@@ -90,6 +118,10 @@ export function mapped<S extends object, T>(
 
 async function* mappedAll<S, T>(source: AsyncIterable<S>, map: (item: S) => T): AsyncGenerator<T, undefined> {
   for await (const item of source) yield map(item);
+}
+
+async function* only(answered: object): AsyncGenerator<object, undefined> {
+  yield await answered;
 }
 
 export async function firstOf<T>(messages: AsyncIterable<T>): Promise<T | undefined> {

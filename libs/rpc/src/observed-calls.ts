@@ -50,7 +50,21 @@ export class CallObserver {
 
   /** The same call. @param traceparent what a server was sent with it */
   observe<T>(method: DescMethod, call: Responses<T>, traceparent?: string): ObservedCall<T> {
-    return new ObservedCall(this, method, call, traceparent);
+    return new ObservedCall(new CallRecord(this, method, traceparent), call);
+  }
+
+  /** A call with one answer, which begins now. */
+  async observeOnce<T>(method: DescMethod, call: () => Promise<T>, traceparent?: string): Promise<T> {
+    const record = new CallRecord(this, method, traceparent);
+    record.begin();
+    try {
+      const answer = await record.within(call);
+      record.end('OK');
+      return answer;
+    } catch (thrown) {
+      record.end(statusOf(thrown));
+      throw thrown;
+    }
   }
 }
 
@@ -59,21 +73,12 @@ type Responses<T> = AsyncIterableIterator<T, undefined>;
 
 /** Begins with the first `next()` and ends with the call, or when it is left. */
 class ObservedCall<T> implements AsyncIterableIterator<T, undefined> {
-  readonly #observer: CallObserver;
-  readonly #method: DescMethod;
-  readonly #name: string;
+  readonly #record: CallRecord;
   readonly #call: Responses<T>;
-  readonly #traceparent: string | undefined;
-  #startMs: number | undefined;
-  #span: Span | undefined;
-  #hasEnded = false;
 
-  constructor(observer: CallObserver, method: DescMethod, call: Responses<T>, traceparent: string | undefined) {
-    this.#observer = observer;
-    this.#method = method;
-    this.#name = pathOf(method).slice(1);
+  constructor(record: CallRecord, call: Responses<T>) {
+    this.#record = record;
     this.#call = call;
-    this.#traceparent = traceparent;
   }
 
   [Symbol.asyncIterator](): this {
@@ -81,9 +86,9 @@ class ObservedCall<T> implements AsyncIterableIterator<T, undefined> {
   }
 
   async next(): Promise<IteratorResult<T, undefined>> {
-    if (this.#startMs === undefined) this.#begin();
+    this.#record.begin();
     try {
-      const result = await this.#within(() => this.#call.next());
+      const result = await this.#record.within(() => this.#call.next());
       if (result.done) this.end('OK');
       return result;
     } catch (thrown) {
@@ -94,8 +99,39 @@ class ObservedCall<T> implements AsyncIterableIterator<T, undefined> {
 
   async return(): Promise<IteratorResult<T, undefined>> {
     this.end('CANCELLED');
-    await this.#within(() => this.#call.return?.());
+    await this.#record.within(() => this.#call.return?.());
     return { done: true, value: undefined };
+  }
+
+  /** The first to say how the call ended is right. */
+  end(code: string): void {
+    this.#record.end(code);
+  }
+}
+
+/** What is measured of one call. */
+class CallRecord {
+  readonly #observer: CallObserver;
+  readonly #method: DescMethod;
+  readonly #name: string;
+  readonly #traceparent: string | undefined;
+  #startMs: number | undefined;
+  #span: Span | undefined;
+  #hasEnded = false;
+
+  constructor(observer: CallObserver, method: DescMethod, traceparent: string | undefined) {
+    this.#observer = observer;
+    this.#method = method;
+    this.#name = pathOf(method).slice(1);
+    this.#traceparent = traceparent;
+  }
+
+  /** Once: later calls change nothing. */
+  begin(): void {
+    if (this.#startMs !== undefined) return;
+    this.#startMs = performance.now();
+    this.#observer.inFlight?.inc({ rpc_method: this.#name });
+    this.#span = this.#startSpan();
   }
 
   /** The first to say how the call ended is right. */
@@ -106,17 +142,16 @@ class ObservedCall<T> implements AsyncIterableIterator<T, undefined> {
     const error_type = code === 'OK' ? '' : code;
     const labels = { rpc_system_name: this.#observer.system, rpc_method, rpc_response_status_code: code, error_type };
     const seconds = (performance.now() - this.#startMs) / 1_000;
-    this.#within(() => this.#observer.durations?.observe(labels, seconds));
+    this.within(() => this.#observer.durations?.observe(labels, seconds));
     this.#observer.inFlight?.dec({ rpc_method });
     this.#span?.setAttribute('rpc.response.status_code', code);
     if (this.#span && isFailure(code, this.#observer.side)) failSpan(this.#span, code);
     this.#span?.end();
   }
 
-  #begin(): void {
-    this.#startMs = performance.now();
-    this.#observer.inFlight?.inc({ rpc_method: this.#name });
-    this.#span = this.#startSpan();
+  /** Does something as part of the call's trace. */
+  within<R>(work: () => R): R {
+    return this.#span === undefined ? work() : withSpan(this.#span, work);
   }
 
   #startSpan(): Span | undefined {
@@ -130,10 +165,6 @@ class ObservedCall<T> implements AsyncIterableIterator<T, undefined> {
       attributes: { 'rpc.system.name': this.#observer.system, 'rpc.method': this.#name },
       traceparent: this.#traceparent,
     });
-  }
-
-  #within<R>(work: () => R): R {
-    return this.#span === undefined ? work() : withSpan(this.#span, work);
   }
 }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server as Listener, type Socket } from 'node:net';
-import type { DescMethod } from '@bufbuild/protobuf';
+import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { MultiplexService, type OpenRequest, type OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import type { Metrics } from '@gateway/telemetry';
 import {
@@ -15,7 +15,7 @@ import {
 import { HealthImplementation } from 'grpc-health-check';
 import { mayCall, serviceNamesIn } from '../call-table.ts';
 import { type OnFault, RpcError, toCallFailure } from '../errors.ts';
-import { answer, asksOnce, firstOf, pathOf, type ServedMethod, servedMethods } from '../methods.ts';
+import { answerAll, asksOnce, firstOf, pathOf, type ServedMethod, servedMethods } from '../methods.ts';
 import { ServerSession } from '../multiplex/server-session.ts';
 import { CallObserver } from '../observed-calls.ts';
 import type { Caller, ServiceRoute } from '../service-types.ts';
@@ -162,7 +162,12 @@ export class GrpcServer {
       const requests: AsyncIterable<object> = stream.iterator({ destroyOnReturn: false });
       const request = asksOnce(served.method) ? await firstOf(requests) : requests;
       if (request === undefined) throw new RpcError('internal', 'The call came without a message.');
-      const call = answer(served, request, { signal, caller: callerOf(stream) }, this.#options.onFault);
+      const call = answerAll<Message>(
+        served,
+        request,
+        { signal, caller: callerOf(stream) },
+        { onFault: this.#options.onFault },
+      );
       const [traceparent] = stream.metadata.get('traceparent');
       for await (const response of this.#observer.observe(served.method, call, traceparent?.toString())) {
         if (!stream.write(response)) await once(stream, 'drain', { signal });

@@ -5,7 +5,8 @@ import type { BatchWriter } from './batch-writer.ts';
 /** How many bytes of messages may wait at the receiver of a call, per direction, before its sender pauses. */
 export const windowBytes = 1024 * 1024;
 
-type Content = NonNullable<Exclude<MessageInitShape<typeof FrameSchema>, Frame>['content']>;
+/** What a frame has in it. */
+export type Content = NonNullable<Exclude<MessageInitShape<typeof FrameSchema>, Frame>['content']>;
 
 /** One frame of a call. `isLast`: no message follows from this side. */
 export function frameOf(callId: number, content: Content, isLast = false): Frame {

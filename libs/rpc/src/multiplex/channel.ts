@@ -18,6 +18,7 @@ import type { Tls } from '../grpc/tls.ts';
 import { encoded, mapped, pathOf } from '../methods.ts';
 import { CallObserver } from '../observed-calls.ts';
 import type { CallContext, CallOptions, Client } from '../service-types.ts';
+import { UnaryCall } from '../unary-call.ts';
 import { ClientSession, type NewCall } from './client-session.ts';
 import { Replicas } from './replicas.ts';
 
@@ -78,14 +79,41 @@ export function clientOf<S extends DescService>(
   replicas: ReadyReplicas,
   observer = new CallObserver('client'),
 ): Client<S> {
-  return clientBy(service, (method) => (request, options) => {
-    const onAnswered = () => observed.end('OK');
-    const call = new Call(options, ({ signal }) =>
-      responses(replicas, method, request, { ...options, signal, onAnswered }),
-    );
-    const observed = observer.observe(method, call);
-    return observed;
+  return clientBy(service, (method) => ({
+    once: (request, options) => {
+      const call = new UnaryCall<Message>(options);
+      return observer.observeOnce(method, () => call.run(() => answerOf(replicas, method, request, call, options)));
+    },
+    stream: (request, options) => {
+      const onAnswered = () => observed.end('OK');
+      const call = new Call(options, {
+        begin: ({ signal }) => responses(replicas, method, request, { ...options, signal, onAnswered }),
+        toResponse: (bytes) => fromBinary(method.output, bytes),
+      });
+      const observed = observer.observe(method, call);
+      return observed;
+    },
+  }));
+}
+
+/** The answer to a unary call, which its caller or its deadline may end before. */
+async function answerOf(
+  replicas: ReadyReplicas,
+  method: DescMethod,
+  request: object,
+  call: UnaryCall<Message>,
+  { timeoutMs }: CallOptions,
+): Promise<Message> {
+  const session = replicas.pick() ?? (await readySession(replicas, call.signal));
+  const traceparent = activeTraceparent();
+  const asked = session.ask({
+    path: pathOf(method),
+    timeoutMs,
+    traceparent,
+    request: encoded(method.input, request),
   });
+  call.onFailed(asked.cancel);
+  return fromBinary(method.output, await asked.answer);
 }
 
 /** @param request a message, or an iterable of messages */
@@ -94,23 +122,21 @@ async function* responses(
   method: DescMethod,
   request: object,
   { signal, timeoutMs, onAnswered }: CallOptions & CallContext & Pick<NewCall, 'onAnswered'>,
-): AsyncGenerator<Message, undefined> {
-  let session = replicas.pick();
-  for (; session === undefined; session = replicas.pick()) {
-    await replicas.untilReady();
-    signal.throwIfAborted();
-  }
+): AsyncGenerator<Uint8Array, undefined> {
+  const session = replicas.pick() ?? (await readySession(replicas, signal));
   const bytes = mapped(request, (fields) => encoded(method.input, fields));
   const traceparent = activeTraceparent();
-  const messages = session.start({
-    path: pathOf(method),
-    timeoutMs,
-    traceparent,
-    request: bytes,
-    signal,
-    onAnswered,
-  });
-  for await (const message of messages) yield fromBinary(method.output, message);
+  yield* session.start({ path: pathOf(method), timeoutMs, traceparent, request: bytes, signal, onAnswered });
+}
+
+/** The first session to a replica that is there. */
+async function readySession(replicas: ReadyReplicas, signal: AbortSignal): Promise<ClientSession> {
+  for (;;) {
+    await replicas.untilReady();
+    signal.throwIfAborted();
+    const session = replicas.pick();
+    if (session !== undefined) return session;
+  }
 }
 
 /** Those for the next connection: with TLS, what proves this process may have changed. */

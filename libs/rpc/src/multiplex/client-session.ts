@@ -1,7 +1,7 @@
 import type { Frame, OpenResponse } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import { fromCallFailure, RpcError } from '../errors.ts';
 import { type BatchStream, BatchWriter } from './batch-writer.ts';
-import { CallMessages } from './call-messages.ts';
+import { CallMessages, frameOf } from './call-messages.ts';
 
 /** A stream of calls as grpc-js has it on the side of the client. */
 export interface ClientBatchStream extends BatchStream, AsyncIterable<Pick<OpenResponse, 'frames'>> {
@@ -9,27 +9,42 @@ export interface ClientBatchStream extends BatchStream, AsyncIterable<Pick<OpenR
   cancel(): void;
 }
 
-export interface NewCall {
+interface AnyCall {
   /** `/package.Service/Method` */
   readonly path: string;
-  /** Ends the call, and must be aborted when its caller has left it. */
-  readonly signal: AbortSignal;
   readonly timeoutMs?: number | undefined;
   /** The trace that it is part of. */
   readonly traceparent?: string | undefined;
+}
+
+/** A call with one request and one answer. */
+export interface UnaryRequest extends AnyCall {
+  readonly request: Uint8Array;
+}
+
+/** A call of any other kind. */
+export interface NewCall extends AnyCall {
+  /** Ends the call, and must be aborted when its caller has left it. */
+  readonly signal: AbortSignal;
   /** The only request, or those of a method that takes many. A source that throws cancels the call. */
   readonly request: Uint8Array | AsyncIterable<Uint8Array>;
   /** The server has ended the call with success, whatever of its answer is read later. */
   readonly onAnswered?: (() => void) | undefined;
 }
 
-type RunningCall = Pick<NewCall, 'onAnswered'> & { readonly messages: CallMessages };
+/** What becomes of the frames of one call. */
+interface Receiver {
+  /** False: the server sent more than it may. */
+  onFrame(frame: Frame): boolean;
+  /** No frame follows. */
+  close(failure?: Error): void;
+}
 
 /** The calls to one replica, all on one stream. Each ends once: answered, failed, cancelled, or with the stream. */
 export class ClientSession {
   readonly #stream: ClientBatchStream;
   readonly #writer: BatchWriter;
-  readonly #calls = new Map<number, RunningCall>();
+  readonly #calls = new Map<number, Receiver>();
   readonly #closing = Promise.withResolvers<void>();
   #lastCallId = 0;
   #isClosing = false;
@@ -49,14 +64,26 @@ export class ClientSession {
     return this.#closing.promise;
   }
 
+  /** Makes a unary call. Its answer rejects when it fails, also when it is cancelled. */
+  ask(call: UnaryRequest): { readonly answer: Promise<Uint8Array>; cancel(reason: Error): void } {
+    const answer = new UnaryAnswer();
+    const id = this.#open(call, call.request, answer);
+    return { answer: answer.bytes, cancel: (reason) => this.#cancel(id, reason) };
+  }
+
   /** Starts a call, and gives its responses. */
-  start({ path, timeoutMs, traceparent = '', request, signal, onAnswered }: NewCall): AsyncIterable<Uint8Array> {
-    const id = ++this.#lastCallId;
-    const messages = new CallMessages(id, this.#writer);
-    this.#calls.set(id, { messages, onAnswered });
-    signal.addEventListener('abort', () => this.#cancel(id, signal.reason), { once: true });
+  start(call: NewCall): AsyncIterable<Uint8Array> {
+    const { request, signal, onAnswered } = call;
+    const messages = new CallMessages(this.#lastCallId + 1, this.#writer);
     const single = request instanceof Uint8Array ? request : undefined;
-    messages.send({ case: 'start', value: { path, timeoutMs: wireMs(timeoutMs), traceparent, request: single } });
+    const id = this.#open(call, single, {
+      onFrame: (frame) => messages.onFrame(frame),
+      close(failure) {
+        if (failure === undefined) onAnswered?.();
+        messages.close(failure);
+      },
+    });
+    signal.addEventListener('abort', () => this.#cancel(id, signal.reason), { once: true });
     if (!(request instanceof Uint8Array)) void this.#sendAll(id, messages, request);
     return messages;
   }
@@ -98,23 +125,55 @@ export class ClientSession {
     const { callId: id, content, isLast } = frame;
     if (content.case === 'goAway') return this.close();
     if (content.case === 'failure') return this.#end(id, fromCallFailure(content.value));
-    if (this.#calls.get(id)?.messages.onFrame(frame) === false) {
+    if (this.#calls.get(id)?.onFrame(frame) === false) {
       return this.#cancel(id, new RpcError('internal', 'The server sent more than it may.'));
     }
     if (isLast) this.#end(id);
   }
 
+  /** Sends the start of a call, with its only request if it has one. */
+  #open({ path, timeoutMs, traceparent = '' }: AnyCall, request: Uint8Array | undefined, receiver: Receiver): number {
+    const id = ++this.#lastCallId;
+    this.#calls.set(id, receiver);
+    const start = { path, timeoutMs: wireMs(timeoutMs), traceparent, request };
+    this.#writer.send(frameOf(id, { case: 'start', value: start }));
+    return id;
+  }
+
   #cancel(id: number, failure: Error): void {
-    this.#calls.get(id)?.messages.send({ case: 'cancel', value: {} });
+    if (!this.#calls.has(id)) return;
+    this.#writer.send(frameOf(id, { case: 'cancel', value: {} }));
     this.#end(id, failure);
   }
 
   #end(id: number, failure?: Error): void {
     const call = this.#calls.get(id);
     if (!this.#calls.delete(id)) return;
-    if (failure === undefined) call?.onAnswered?.();
-    call?.messages.close(failure);
+    call?.close(failure);
     if (this.#isClosing) this.close();
+  }
+}
+
+/** The one answer of a unary call. */
+class UnaryAnswer implements Receiver {
+  readonly #answer = Promise.withResolvers<Uint8Array>();
+  #bytes: Uint8Array | undefined;
+
+  get bytes(): Promise<Uint8Array> {
+    return this.#answer.promise;
+  }
+
+  onFrame({ content }: Frame): boolean {
+    if (content.case !== 'message') return true;
+    if (this.#bytes !== undefined) return false;
+    this.#bytes = content.value;
+    return true;
+  }
+
+  close(failure?: Error): void {
+    if (failure !== undefined) this.#answer.reject(failure);
+    else if (this.#bytes !== undefined) this.#answer.resolve(this.#bytes);
+    else this.#answer.reject(new RpcError('internal', 'The service answered without a message.'));
   }
 }
 

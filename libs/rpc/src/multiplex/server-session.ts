@@ -1,13 +1,13 @@
 import { type DescMethod, fromBinary } from '@bufbuild/protobuf';
 import { Code } from '@connectrpc/connect';
 import type { Frame, OpenRequest, Start } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
-import type { Call } from '../call.ts';
 import { type OnFault, RpcError, toCallFailure } from '../errors.ts';
-import { answer, answersOnce, encoded, mapped, type ServedMethod } from '../methods.ts';
+import { answerAll, answerOnce, answersOnce, encoded, mapped, type ServedMethod } from '../methods.ts';
 import { CallObserver } from '../observed-calls.ts';
-import type { Caller } from '../service-types.ts';
+import type { Caller, ServedCallOptions } from '../service-types.ts';
+import { UnaryCall } from '../unary-call.ts';
 import { type BatchStream, BatchWriter } from './batch-writer.ts';
-import { CallMessages, frameOf } from './call-messages.ts';
+import { CallMessages, type Content, frameOf } from './call-messages.ts';
 
 export interface ServerSessionOptions {
   readonly methods: ReadonlyMap<string, ServedMethod>;
@@ -20,20 +20,24 @@ export interface ServerSessionOptions {
 }
 
 interface ServerCall {
-  readonly messages: CallMessages;
-  readonly call: Call<Uint8Array>;
+  /** Undefined for a unary call, which takes no more of them. */
+  readonly messages?: CallMessages;
+  readonly call: { cancel(): void };
+  /** Never rejects. */
   readonly ended: Promise<void>;
 }
 
 /** The calls of one client, all on one stream. */
 export class ServerSession {
   readonly #options: ServerSessionOptions;
+  readonly #observer: CallObserver;
   readonly #writer: BatchWriter;
   readonly #calls = new Map<number, ServerCall>();
   #lastCallId = 0;
 
   constructor(stream: BatchStream, options: ServerSessionOptions) {
     this.#options = options;
+    this.#observer = options.observer ?? new CallObserver('server');
     this.#writer = new BatchWriter(stream);
   }
 
@@ -66,41 +70,74 @@ export class ServerSession {
     const open = this.#calls.get(id);
     if (content.case === 'start') this.#start(id, content.value);
     else if (content.case === 'cancel') open?.call.cancel();
-    else if (open?.messages.onFrame(frame) === false)
+    else if (open?.messages?.onFrame(frame) === false)
       throw new RpcError('internal', 'The client sent more than it may.');
   }
 
-  #start(id: number, { path, timeoutMs, request, traceparent }: Start): void {
+  #start(id: number, start: Start): void {
     if (id <= this.#lastCallId) throw new RpcError('internal', 'An id of a call was used twice.');
     this.#lastCallId = id;
-    const messages = new CallMessages(id, this.#writer);
-    const { methods, check, caller, onFault, observer = new CallObserver('server') } = this.#options;
-    const served = methods.get(path);
+    const served = this.#options.methods.get(start.path);
     if (served === undefined) {
-      const message = `The server does not implement the method ${path}`;
-      return messages.send({ case: 'failure', value: { status: Code.Unimplemented, message } });
+      const message = `The server does not implement the method ${start.path}`;
+      return this.#send(id, { case: 'failure', value: { status: Code.Unimplemented, message } });
     }
-    const { method } = served;
     try {
-      check?.(path);
-      const input = mapped<Uint8Array, object>(request ?? messages, (bytes) => fromBinary(method.input, bytes));
-      const options = { timeoutMs: timeoutMs === 0 ? undefined : timeoutMs, caller };
-      const call = answer(served, input, options, onFault, encoded);
-      const observed = observer.observe(method, call, traceparent);
-      if (method.methodKind !== 'unary') {
-        // A unary call never waits for messages.
-        call.signal.addEventListener('abort', () => messages.close(call.signal.reason), { once: true });
-      }
-      const ended = sendAnswer(observed, messages, method).finally(() => this.#calls.delete(id));
-      this.#calls.set(id, { messages, call, ended });
+      this.#options.check?.(start.path);
+      const isUnary = served.method.methodKind === 'unary' && start.request !== undefined;
+      const open = isUnary ? this.#answerOnce(id, served, start) : this.#answerAll(id, served, start);
+      this.#calls.set(id, open);
     } catch (thrown) {
-      messages.send({ case: 'failure', value: toCallFailure(thrown) });
+      this.#send(id, { case: 'failure', value: toCallFailure(thrown) });
     }
+  }
+
+  #answerOnce(id: number, served: ServedMethod, { request = nothing, timeoutMs, traceparent }: Start): ServerCall {
+    const { method } = served;
+    const { onFault } = this.#options;
+    const input = fromBinary(method.input, request);
+    const call = new UnaryCall<Uint8Array>(this.#optionsOf(timeoutMs));
+    const answer = () => call.run((context) => answerOnce(served, input, context, { onFault, toResponse: encoded }));
+    const ended = this.#observer.observeOnce(method, answer, traceparent).then(
+      (response) => this.#end(id, { case: 'message', value: response }),
+      (thrown) => this.#end(id, { case: 'failure', value: toCallFailure(thrown) }),
+    );
+    return { call, ended };
+  }
+
+  #answerAll(id: number, served: ServedMethod, { request, timeoutMs, traceparent }: Start): ServerCall {
+    const { method } = served;
+    const { onFault } = this.#options;
+    const messages = new CallMessages(id, this.#writer);
+    const input = mapped<Uint8Array, object>(request ?? messages, (bytes) => fromBinary(method.input, bytes));
+    const call = answerAll(served, input, this.#optionsOf(timeoutMs), { onFault, toResponse: encoded });
+    const observed = this.#observer.observe(method, call, traceparent);
+    call.signal.addEventListener('abort', () => messages.close(call.signal.reason), { once: true });
+    const ended = sendAnswers(observed, messages, method).finally(() => this.#calls.delete(id));
+    return { messages, call, ended };
+  }
+
+  /** The wire has 0 for no deadline. */
+  #optionsOf(timeoutMs: number): ServedCallOptions {
+    return { timeoutMs: timeoutMs === 0 ? undefined : timeoutMs, caller: this.#options.caller };
+  }
+
+  /** The last frame of a call. */
+  #end(id: number, content: Content): void {
+    this.#calls.delete(id);
+    this.#send(id, content);
+  }
+
+  #send(id: number, content: Content): void {
+    this.#writer.send(frameOf(id, content, content.case === 'message'));
   }
 }
 
+/** A message without a field that is set. */
+const nothing = new Uint8Array();
+
 /** Never rejects. */
-async function sendAnswer(call: AsyncIterable<Uint8Array>, messages: CallMessages, method: DescMethod): Promise<void> {
+async function sendAnswers(call: AsyncIterable<Uint8Array>, messages: CallMessages, method: DescMethod): Promise<void> {
   const isOnly = answersOnce(method);
   try {
     for await (const response of call) await messages.sendMessage(response, isOnly);

@@ -6,7 +6,7 @@ import type {
   PoolBrokerService,
   ReportRequestSchema,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { type Client, RpcError } from '@gateway/rpc';
+import { type Client, RpcError, UnaryCall } from '@gateway/rpc';
 import type { RequestEvents } from '../events.ts';
 
 export interface LeasesOptions {
@@ -51,21 +51,12 @@ export class Leases implements Disposable {
   async acquire(request: AcquireRequestInit): Promise<AcquireResponse> {
     const { broker, timeoutMs } = this.#options;
     const acquiring = broker.acquire(request, { timeoutMs: timeoutMs + lateForMs });
-    const late = Promise.withResolvers<never>();
-    let isLate = false;
-    const giveUp = () => {
-      isLate = true;
-      late.reject(new RpcError('deadline_exceeded', `The broker took longer than ${timeoutMs} ms.`));
-    };
-    // Timers run before the network is read: an answer that came while this process stood still is in time.
-    const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
     try {
-      return await Promise.race([acquiring, late.promise]);
+      return await new UnaryCall<AcquireResponse>({ timeoutMs }).run(() => acquiring);
     } catch (thrown) {
+      const isLate = thrown instanceof RpcError && thrown.status === 'deadline_exceeded';
       if (isLate) void this.#giveBack(acquiring, request.requestId);
       throw thrown;
-    } finally {
-      clearTimeout(timer);
     }
   }
 
