@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue, type SQLTagStore, type StatementSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { makePrivateDatabase } from '@gateway/config';
-import type { Metrics } from '@gateway/telemetry';
+import { databaseOperations, errorTypeOf, type Metrics } from '@gateway/telemetry';
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -32,16 +32,32 @@ export interface SqliteOptions {
  * is opened by the first query. A commit survives the end of the process; the last ones may not survive a power cut.
  */
 export function openSqlite(path: string, { checkpointMs, metrics }: SqliteOptions = {}): GatewayDatabase {
-  return new Kysely<Database>({
+  const driver = new WriteFirstDriver(path, checkpointMs, metrics);
+  const database = new Kysely<Database>({
     ...(metrics && { log: measureQueries(metrics, 'sqlite') }),
     dialect: {
-      createDriver: () => new WriteFirstDriver(path, checkpointMs),
+      createDriver: () => driver,
       createAdapter: () => new TransactionalDdlAdapter(),
       createQueryCompiler: () => new SqliteQueryCompiler(),
-      createIntrospector: (database) => new SqliteIntrospector(database),
+      createIntrospector: (introspected) => new SqliteIntrospector(introspected),
     },
   });
+  drivers.set(database, driver);
+  return database;
 }
+
+/**
+ * Writes to a database of `openSqlite` in one transaction of prepared statements, which nothing comes between: for what every
+ * request writes. Building such statements each time costs more than running them.
+ */
+export async function writeToSqlite<T>(database: GatewayDatabase, write: (sql: SQLTagStore) => T): Promise<T> {
+  const driver = drivers.get(database);
+  if (driver === undefined) throw new Error('The database was not opened as one of SQLite.');
+  // There is one connection: having it keeps other transactions out.
+  return await database.connection().execute(async () => driver.write(write));
+}
+
+const drivers = new WeakMap<GatewayDatabase, WriteFirstDriver>();
 
 /** 64 MiB: from here on commits do checkpoints all the same, should the thread not keep up, or have ended. */
 const maxLogPages = 16_384;
@@ -52,15 +68,40 @@ const maxLogPages = 16_384;
  */
 class WriteFirstDriver extends SqliteDriver {
   readonly #checkpoints = new AsyncDisposableStack();
+  readonly #measure: ReturnType<typeof databaseOperations> | undefined;
+  #file: DatabaseSync | undefined;
+  #sql: SQLTagStore | undefined;
 
-  constructor(path: string, checkpointMs: number | undefined) {
+  constructor(path: string, checkpointMs: number | undefined, metrics: Metrics | undefined) {
     super({
       database: async () => {
-        const file = openDatabaseFile(path, checkpointMs === undefined ? defaultLogPages : maxLogPages);
+        this.#file = openDatabaseFile(path, checkpointMs === undefined ? defaultLogPages : maxLogPages);
         if (checkpointMs !== undefined) this.#checkpoints.defer(startCheckpoints(path, checkpointMs));
-        return file;
+        return toSqliteDatabase(this.#file);
       },
     });
+    this.#measure = metrics && databaseOperations(metrics, 'sqlite');
+  }
+
+  /** One transaction, of which nothing stays when `write` throws. For whom has the connection. */
+  write<T>(write: (sql: SQLTagStore) => T): T {
+    const file = this.#file;
+    if (file === undefined) throw new Error('The database is not open.');
+    this.#sql ??= file.createTagStore(maxPreparedStatements);
+    const startMs = performance.now();
+    let errorType = '';
+    try {
+      file.exec('begin immediate');
+      const written = write(this.#sql);
+      file.exec('commit');
+      return written;
+    } catch (thrown) {
+      errorType = errorTypeOf(thrown);
+      if (file.isTransaction) file.exec('rollback');
+      throw thrown;
+    } finally {
+      this.#measure?.({ name: 'insert', seconds: (performance.now() - startMs) / 1_000, errorType });
+    }
   }
 
   override async destroy(): Promise<void> {
@@ -107,14 +148,19 @@ const maxPreparedStatements = 256;
 /** The log that commits leave before one of them does a checkpoint; SQLite's own default. */
 const defaultLogPages = 1_000;
 
-/** Opens a database file, with its folder, in the form that Kysely's SQLite driver works with. Only its user can read it. */
-function openDatabaseFile(path: string, logPages: number): SqliteDatabase {
+/** Opens a database file, with its folder. Only its user can read it. */
+function openDatabaseFile(path: string, logPages: number): DatabaseSync {
   if (path !== ':memory:') {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     makePrivateDatabase(path);
   }
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${logPages};`);
+  return database;
+}
+
+/** In the form that Kysely's SQLite driver works with. */
+function toSqliteDatabase(database: DatabaseSync): SqliteDatabase {
   const prepared = new Map<string, SqliteStatement>();
   const prepare = (text: string): SqliteStatement => {
     if (prepared.size >= maxPreparedStatements) prepared.clear();

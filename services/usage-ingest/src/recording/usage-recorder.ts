@@ -7,7 +7,7 @@ import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1
 import { activeSpan, failSpan, type Logger, type Span, startSpan } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import type { IngestMetrics } from '../metrics.ts';
-import type { UsageLedger } from '../store/usage-ledger.ts';
+import type { RecordedBatch, UsageLedger } from '../store/usage-ledger.ts';
 import { type LedgerEntry, readEvent } from './ledger-entry.ts';
 
 interface UsageRecorderParts {
@@ -56,9 +56,11 @@ export class UsageRecorder {
       else readable.push({ event, entry });
     }
     let count = 0;
-    for (const batch of slicesOf(readable, batchEvents)) count += await this.#add(batch);
-    // After the usage, which does not depend on them.
-    for (const batch of slicesOf(logs, batchEvents)) await this.#addLogs(batch);
+    const batches = Math.ceil(Math.max(readable.length, logs.length) / batchEvents);
+    for (let batch = 0; batch < batches; batch++) {
+      const [from, to] = [batch * batchEvents, (batch + 1) * batchEvents];
+      count += await this.#add(readable.slice(from, to), logs.slice(from, to));
+    }
     return count;
   }
 
@@ -73,22 +75,34 @@ export class UsageRecorder {
   }
 
   /** Gives how many events were new. When the database refuses several for their data, finds the one that is to blame. */
-  async #add(batch: readonly Readable[]): Promise<number> {
-    const { ledger, metrics } = this.#parts;
+  async #add(batch: readonly Readable[], logs: readonly RequestLogged[]): Promise<number> {
+    const { ledger } = this.#parts;
+    const entries = batch.map(({ entry }) => entry);
     try {
-      const { fresh, tooOld } = await ledger.add(batch.map(({ entry }) => entry));
-      for (const { event, entry } of batch) if (tooOld.has(entry)) await this.#buryEvent(event, tooOldReason);
-      for (const { event, entry } of batch) if (fresh.has(entry)) this.#observeAge(event);
-      metrics.events.inc({ result: 'recorded' }, fresh.size);
-      metrics.events.inc({ result: 'repeated' }, batch.length - fresh.size - tooOld.size);
-      return fresh.size;
+      return await this.#added(batch, logs, await ledger.record(entries, logs));
     } catch (thrown) {
       if (!isRefusedData(thrown)) throw thrown;
       let count = 0;
-      if (batch.length > 1) for (const each of batch) count += await this.#add([each]);
+      if (batch.length > 1) for (const each of batch) count += await this.#add([each], []);
       else for (const { event } of batch) await this.#buryEvent(event, refusedReason);
+      if (logs.length > 0) await this.#add([], logs);
       return count;
     }
+  }
+
+  async #added(batch: readonly Readable[], logs: readonly RequestLogged[], recorded: RecordedBatch): Promise<number> {
+    const { metrics, logger } = this.#parts;
+    const { fresh, tooOld, logRefusal } = recorded;
+    for (const { event, entry } of batch) if (tooOld.has(entry)) await this.#buryEvent(event, tooOldReason);
+    for (const { event, entry } of batch) if (fresh.has(entry)) this.#observeAge(event);
+    metrics.events.inc({ result: 'recorded' }, fresh.size);
+    metrics.events.inc({ result: 'repeated' }, batch.length - fresh.size - tooOld.size);
+    if (logRefusal !== undefined) {
+      const count = logs.length;
+      metrics.refusedLogs.inc(count);
+      logger.error({ count, err: logRefusal }, 'the database refuses entries of the request log; they are dropped');
+    }
+    return fresh.size;
   }
 
   /** An older edge does not say when the request ended. */
@@ -100,18 +114,6 @@ export class UsageRecorder {
 
   async #buryEvent(event: UsageRecorded, reason: string): Promise<void> {
     await this.bury(toBinary(UsageRecordedSchema, event), reason);
-  }
-
-  async #addLogs(logs: readonly RequestLogged[]): Promise<void> {
-    const { ledger, metrics, logger } = this.#parts;
-    try {
-      await ledger.addLogs(logs);
-    } catch (thrown) {
-      if (!isRefusedData(thrown)) throw thrown;
-      const count = logs.length;
-      metrics.refusedLogs.inc(count);
-      logger.error({ count, err: thrown }, 'the database refuses entries of the request log; they are dropped');
-    }
   }
 }
 
@@ -129,10 +131,6 @@ function startSpans(events: readonly UsageRecorded[]): readonly Span[] {
   if (activeSpan() === undefined) return [];
   const sampled = events.filter(({ traceparent }) => traceparent !== '');
   return sampled.map(({ traceparent }) => startSpan('record', { traceparent }));
-}
-
-function* slicesOf<T>(items: readonly T[], size: number): Generator<readonly T[]> {
-  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }
 
 /** Bytes that can't be understood, ready to be kept. */

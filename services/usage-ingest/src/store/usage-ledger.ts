@@ -8,6 +8,7 @@ import {
   firstKeptDay,
   type GatewayDatabase,
   isPostgres,
+  isRefusedData,
   type RequestLogTable,
   type SummedColumn,
   summedColumns,
@@ -17,6 +18,7 @@ import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1
 import { localDayOf } from '@gateway/time';
 import { type InsertObject, type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { type DailySum, dailySums, type LedgerEntry } from '../recording/ledger-entry.ts';
+import { recordInSqlite } from './sqlite-ledger-writes.ts';
 
 /** The ledger with its daily sums, and the request log. Ledger and sums always agree: both change in one transaction. */
 export class UsageLedger {
@@ -30,8 +32,23 @@ export class UsageLedger {
     this.logDays = eventDaysOf(database, 'request_log');
   }
 
-  /** Stores entries, each once. Adding them again changes nothing. */
-  async add(entries: readonly LedgerEntry[]) {
+  /**
+   * Stores entries and those of the request log, each once; storing them again changes nothing. Log entries of days that are no
+   * longer kept, and those without an id or a time, are left out. Usage does not depend on the log.
+   */
+  async record(entries: readonly LedgerEntry[], logs: readonly RequestLogged[]): Promise<RecordedBatch> {
+    const rows = logs.flatMap(toLogRow);
+    if (!isPostgres(this.database)) {
+      const together = await recordInSqlite(this.database, entries, rows).catch(unlessRefused);
+      if (!(together instanceof Error)) return together;
+    }
+    const recorded = await this.add(entries);
+    const logRefusal = await this.#addLogs(rows).catch(unlessRefused);
+    return { ...recorded, ...(logRefusal && { logRefusal }) };
+  }
+
+  async add(entries: readonly LedgerEntry[]): Promise<RecordedBatch> {
+    if (entries.length === 0) return nothingRecorded;
     return await this.transaction(entries, (transaction) => addEntries(transaction, entries));
   }
 
@@ -45,9 +62,18 @@ export class UsageLedger {
     );
   }
 
-  /** Stores entries of the request log, each once. Those of days that are no longer kept, and those without an id or a time, are left out. */
-  async addLogs(logs: readonly RequestLogged[]): Promise<void> {
-    const rows = logs.flatMap(toLogRow).sort((a, b) => (a.request_id < b.request_id ? -1 : 1));
+  /** Keeps what can't be understood; a letter that is there already stays as it is. */
+  async addDeadLetter(letter: DeadLettersTable): Promise<void> {
+    await this.database
+      .insertInto('dead_letters')
+      .values(letter)
+      .onConflict((conflict) => conflict.column('dead_letter_id').doNothing())
+      .execute();
+  }
+
+  async #addLogs(logs: readonly RequestLogTable[]): Promise<void> {
+    if (logs.length === 0) return;
+    const rows = logs.toSorted((a, b) => (a.request_id < b.request_id ? -1 : 1));
     await this.logDays.insertInto(daysOf(rows), async () => {
       const firstKept = await firstKeptDay(this.database, 'request_log');
       const kept = rows.filter(({ local_day }) => local_day >= firstKept);
@@ -57,22 +83,33 @@ export class UsageLedger {
         .execute();
     });
   }
-
-  /** Keeps what can't be understood; a letter that is there already stays as it is. */
-  async addDeadLetter(letter: DeadLettersTable): Promise<void> {
-    await this.database
-      .insertInto('dead_letters')
-      .values(letter)
-      .onConflict((conflict) => conflict.column('dead_letter_id').doNothing())
-      .execute();
-  }
 }
+
+/** What became of entries. The others were in the ledger already. */
+export interface RecordedBatch {
+  readonly fresh: ReadonlySet<LedgerEntry>;
+  /** Of days that are no longer kept: they may have been counted already. */
+  readonly tooOld: ReadonlySet<LedgerEntry>;
+  /** Why the database did not take the entries of the request log. */
+  readonly logRefusal?: Error;
+}
+
+/** Throws what may pass. */
+function unlessRefused(thrown: unknown): Error {
+  if (thrown instanceof Error && isRefusedData(thrown)) return thrown;
+  throw thrown;
+}
+
+const nothingRecorded: RecordedBatch = { fresh: new Set(), tooOld: new Set() };
 
 /**
  * Adds entries, each once, with their sums, and gives those that are new. Of several with one id the first counts. Those of days that
  * are no longer kept are too old, as they may have been counted already; the others that are not fresh were in the ledger already.
  */
-export async function addEntries(transaction: Transaction<Database>, entries: readonly LedgerEntry[]) {
+export async function addEntries(
+  transaction: Transaction<Database>,
+  entries: readonly LedgerEntry[],
+): Promise<RecordedBatch> {
   const firstKept = await firstKeptDay(transaction);
   const tooOld = new Set(entries.filter(({ local_day }) => local_day < firstKept));
   const fresh = await insertFresh(
