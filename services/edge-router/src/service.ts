@@ -18,9 +18,10 @@ import type { UsageReport } from './endpoints/usage.ts';
 import { createEvents } from './events.ts';
 import { createApp } from './http/app.ts';
 import { HttpServer } from './http/server.ts';
-import { Outbox, type UsageSink } from './usage/outbox.ts';
+import { Outbox } from './usage/outbox.ts';
 import { createOutboxEvents, showOutboxDisk } from './usage/outbox-events.ts';
 import { createRequestLog } from './usage/request-log.ts';
+import type { UsageSink } from './usage/send-batch.ts';
 
 /** The services that the edge calls. It never learns whether they are in its process. They are disposed of with it. */
 export interface EdgeRouterPeers extends Partial<AsyncDisposable> {

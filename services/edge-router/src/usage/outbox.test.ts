@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { create } from '@bufbuild/protobuf';
 import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
@@ -223,6 +223,28 @@ describe('Outbox', () => {
     }
   });
 
+  it('writes nothing of an end that is delivered at once but that its open row is gone', async () => {
+    const edge = await startEdge({ tendMs: 60_000 });
+    edge.outbox.open(usageEvent('r1', Outcome.UNSPECIFIED));
+    await turn();
+    const kinds = edge.writtenStates();
+    await edge.outbox.finish(usageEvent('r1'));
+    expect(delivered()).toEqual(['r1']);
+    await edge.stop();
+    expect(kinds).toEqual(['open', 'gone']);
+  });
+
+  it('has an end on disk that the ledger takes its time for', async () => {
+    const edge = await startEdge({ sink: { record: () => new Promise(() => undefined) } } as Partial<OutboxOptions>);
+    edge.outbox.open(usageEvent('r1', Outcome.UNSPECIFIED));
+    void edge.outbox.finish(usageEvent('r1'));
+    await expect.poll(() => edge.writtenStates()).toContain('final');
+    await edge.kill();
+    await using _next = await startEdge();
+    await expect.poll(delivered).toEqual(['r1']);
+    expect(ledger.rows.get('r1')).toMatchObject({ outcome: Outcome.COMPLETED, estimated: false });
+  });
+
   it('lets requests end while the ledger is away or late, and waits for it again when it is back', {
     retry: 2,
   }, async () => {
@@ -254,6 +276,8 @@ describe('Outbox', () => {
     await expect.poll(() => [...ledger.logs.keys()].sort()).toEqual(['l1', 'r1']);
     expect(ledger.rows.size).toBe(1);
     edge.isDiskFull = true;
+    edge.outbox.open(usageEvent('r2'));
+    await expect.poll(() => edge.seen.writeErrors).toBeGreaterThan(0);
     await edge.outbox.finish(usageEvent('r2'));
     expect(edge.outbox.log(create(RequestLoggedSchema, { requestId: 'r2' }))).toBe(false);
   });

@@ -1,18 +1,11 @@
-import { addAbortListener } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { narrowMode } from '@gateway/config';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import type { UsageBatch } from '@gateway/usage-stream/usage-message';
 import type { OutboxEvents } from './outbox-events.ts';
 import { abandonedRows, batchRows, bytesIn, isDamage, OutboxFile, type OutboxSynchronous } from './outbox-file.ts';
 import { batchOf, isLog, keepTrace, keyOf, type OutboxRow } from './outbox-row.ts';
-
-/** Where finished usage goes: JetStream, or the ingest service itself where there is no broker. */
-export interface UsageSink {
-  /** Resolves when a batch is safe on the other side. May be repeated with the same batch. */
-  record(batch: UsageBatch, signal: AbortSignal): Promise<void>;
-}
+import { sendBatch, type UsageSink } from './send-batch.ts';
 
 export interface OutboxOptions {
   /** All processes of one edge keep their files there. */
@@ -40,10 +33,7 @@ const maxRowsInMemory = 1_000;
 const maxRowsWithLogs = 20_000;
 /** Two deliveries begin so far apart at least: what ends together goes together, and what ends alone at once. */
 const gatherMs = 2;
-/** How long the end of a request waits for its delivery. */
-const lateMs = 1_000;
 const maxRetryMs = 1_000;
-const sendTimeoutMs = 10_000;
 
 /** A row that is in memory. */
 interface Row extends OutboxRow {
@@ -54,10 +44,10 @@ interface Row extends OutboxRow {
 }
 
 /**
- * What this process owes the ledger. A request is opened before its provider is called, and made final before its client
- * has the last byte; finals are delivered until the ledger's side confirms them. Killing the process, or cutting it off
- * from the ledger for hours, loses nothing: the rest is delivered from disk, by this process or the next one of the
- * folder, under the same request ids.
+ * What this process owes the ledger. A request is opened on disk before its provider is called, and made final before its client
+ * has the last byte; finals are delivered until the ledger's side confirms them. One that is not delivered at once replaces its open
+ * row on disk before its client has the end. Killing the process, or cutting it off from the ledger for hours, loses nothing: the
+ * rest is delivered from disk, by this process or the next one of the folder, under the same request ids.
  */
 export class Outbox implements AsyncDisposable {
   readonly #options: OutboxOptions & typeof defaults;
@@ -70,6 +60,8 @@ export class Outbox implements AsyncDisposable {
   readonly #queue = new Set<Row>();
   /** Those that the file has otherwise, or not yet. */
   readonly #changed = new Set<Row>();
+  /** Finals that go to disk only if they are not delivered at once. */
+  readonly #deferred = new Set<Row>();
   /** How many rows to be delivered are in the file alone. */
   #storedRows = 0;
   #lastNumber = 0;
@@ -114,6 +106,7 @@ export class Outbox implements AsyncDisposable {
     }
     const row = this.#change(event, 'final');
     if (charged !== undefined) await charged;
+    this.#defer(row);
     this.#queue.add(row);
     this.#scheduleEndOfTurn();
     await row.settled.promise;
@@ -122,13 +115,16 @@ export class Outbox implements AsyncDisposable {
   /** Notes what became of a request. Delivered with the next usage, or within `tendMs`. False when there is no room. */
   log(log: RequestLogged): boolean {
     if (this.#isDiskFailing || this.#waitingRows >= maxRowsWithLogs) return false;
-    this.#queue.add(this.#change(log, 'final'));
+    const row = this.#change(log, 'final');
+    this.#defer(row);
+    this.#queue.add(row);
     return true;
   }
 
   /** Stops delivering and closes the file; what is not delivered stays for the next process. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
+    this.#keepDeferred();
     this.#writeChanges();
     this.#due.resolve();
     const endMs = performance.now() + this.#options.lastDeliveryMs;
@@ -137,6 +133,7 @@ export class Outbox implements AsyncDisposable {
     this.#due.resolve();
     await Promise.all(this.#background);
     clearImmediate(this.#endOfTurn);
+    this.#keepDeferred();
     this.#writeChanges();
     // Nothing is written from here on.
     this.#isDiskFailing = true;
@@ -155,9 +152,25 @@ export class Outbox implements AsyncDisposable {
     };
     const row = Object.assign(known, { message, state, writtenMs: Date.now() });
     this.#rows.set(key, row);
+    this.#keep(row);
+    return row;
+  }
+
+  /** The row goes to disk at the end of the turn. */
+  #keep(row: Row): void {
+    this.#deferred.delete(row);
     this.#changed.add(row);
     this.#scheduleEndOfTurn();
-    return row;
+  }
+
+  /** A final that is not on disk yet goes there only if it is not delivered at once. Not while that can't be hoped for. */
+  #defer(row: Row): void {
+    if (this.#isSinkLate || this.#isDiskFailing || this.#stop.signal.aborted) return;
+    if (this.#changed.delete(row)) this.#deferred.add(row);
+  }
+
+  #keepDeferred(): void {
+    for (const row of this.#deferred) this.#keep(row);
   }
 
   /** A row that the file has stays known until it has gone there. */
@@ -165,10 +178,12 @@ export class Outbox implements AsyncDisposable {
     row.state = 'gone';
     this.#queue.delete(row);
     row.settled.resolve();
-    this.#changed.add(row);
-    if (row.isStored) return;
-    this.#changed.delete(row);
-    this.#rows.delete(keyOf(row.message));
+    this.#deferred.delete(row);
+    if (row.isStored) this.#changed.add(row);
+    else {
+      this.#changed.delete(row);
+      this.#rows.delete(keyOf(row.message));
+    }
   }
 
   /** Whether the finals that the disk does not take are too many. */
@@ -190,7 +205,8 @@ export class Outbox implements AsyncDisposable {
     if (this.#stop.signal.aborted) return this.#settleQueue();
     this.#endOfTurn ??= setImmediate(() => {
       this.#endOfTurn = undefined;
-      this.#writeChanges();
+      if (this.#queue.size > maxRowsInMemory) this.#keepDeferred();
+      if (this.#changed.size > 0) this.#writeChanges();
       if (this.#isSinkLate || this.#isDiskFailing) this.#settleQueue();
       this.#due.resolve();
     });
@@ -212,7 +228,9 @@ export class Outbox implements AsyncDisposable {
     }
     this.#changed.clear();
     this.#isDiskFailing = false;
-    if (this.#queue.size > maxRowsInMemory) this.#keepInFileAlone(this.#queue.values().drop(batchRows));
+    if (this.#queue.size > maxRowsInMemory && this.#deferred.size === 0) {
+      this.#keepInFileAlone(this.#queue.values().drop(batchRows));
+    }
   }
 
   #keepInFileAlone(rows: Iterable<Row>): void {
@@ -261,15 +279,11 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
-  /** False when the sink did not take it. One that ignores the signal delays neither the retry nor the end of the process. */
+  /** False when the sink did not take it. */
   async #send(rows: readonly OutboxRow[]): Promise<boolean> {
-    const batch = batchOf(rows);
-    using _late = setTimeout(() => this.#sinkIsLate(), lateMs);
-    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(sendTimeoutMs)]);
-    const givenUp = Promise.withResolvers<never>();
-    using _givingUp = addAbortListener(signal, () => givenUp.reject(signal.reason));
+    const sending = { stop: this.#stop.signal, onSlow: () => this.#keepDeferred(), onLate: () => this.#sinkIsLate() };
     try {
-      await Promise.race([this.#options.sink.record(batch, signal), givenUp.promise]);
+      await sendBatch(this.#options.sink, batchOf(rows), sending);
       return true;
     } catch (fault) {
       this.#sinkIsLate();
@@ -280,6 +294,7 @@ export class Outbox implements AsyncDisposable {
 
   #sinkIsLate(): void {
     this.#isSinkLate = true;
+    this.#keepDeferred();
     this.#settleQueue();
   }
 

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { UsageBatch } from '@gateway/usage-stream/usage-message';
-import type { UsageSink } from '../outbox.ts';
+import type { UsageSink } from '../send-batch.ts';
 
 /** A ledger that can be cut off, and that keeps of each request what came first. */
 export class FakeLedger implements UsageSink {

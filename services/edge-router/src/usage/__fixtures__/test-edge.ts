@@ -1,8 +1,9 @@
 import { create } from '@bufbuild/protobuf';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { vi } from 'vitest';
-import { Outbox, type UsageSink } from '../outbox.ts';
+import { Outbox } from '../outbox.ts';
 import { OutboxFile } from '../outbox-file.ts';
+import type { UsageSink } from '../send-batch.ts';
 
 export const usageEvent = (requestId: string, outcome = Outcome.COMPLETED): UsageRecorded =>
   create(UsageRecordedSchema, { requestId, tokenId: 't', localDay: '2026-11-20', inputTokens: 3n, outcome });
@@ -18,6 +19,7 @@ export class TestEdge implements AsyncDisposable {
   readonly outbox: Outbox;
   readonly seen: {
     writes: number;
+    states: string[];
     writeErrors: number;
     damaged: string[];
     lost: string[];
@@ -33,6 +35,7 @@ export class TestEdge implements AsyncDisposable {
   static async start({ sink, ...options }: TestEdgeOptions): Promise<TestEdge> {
     const seen: TestEdge['seen'] = {
       writes: 0,
+      states: [],
       writeErrors: 0,
       damaged: [],
       lost: [],
@@ -62,6 +65,7 @@ export class TestEdge implements AsyncDisposable {
       vi.spyOn(file, 'write').mockImplementation((rows) => {
         if (edge.current?.isDiskFull) throw new Error('database or disk is full');
         write(rows);
+        seen.states.push(...[...rows].map(({ state }) => state));
         // Not of dead processes: what they left is in no memory.
         if ([...rows].every((row) => 'isStored' in row)) seen.writes += 1;
       });
@@ -86,6 +90,11 @@ export class TestEdge implements AsyncDisposable {
     this.outbox = outbox;
     this.seen = seen;
     this.#files = files;
+  }
+
+  /** The states of all rows that were written, in their order. */
+  writtenStates(): readonly string[] {
+    return this.seen.states;
   }
 
   /** As by SIGKILL: it neither writes nor delivers any more, and holds no lock. */

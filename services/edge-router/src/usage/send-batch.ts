@@ -1,0 +1,48 @@
+import { addAbortListener } from 'node:events';
+import type { UsageBatch } from '@gateway/usage-stream/usage-message';
+
+/** Where finished usage goes: JetStream, or the ingest service itself where there is no broker. */
+export interface UsageSink {
+  /** Resolves when a batch is safe on the other side. May be repeated with the same batch. */
+  record(batch: UsageBatch, signal: AbortSignal): Promise<void>;
+}
+
+export interface Sending {
+  /** Ends it at once. */
+  readonly stop: AbortSignal;
+  /** The sink takes longer than one that is near: what waits for it should be kept on disk. */
+  onSlow(): void;
+  /** The sink takes so long that it is not waited for any longer. */
+  onLate(): void;
+}
+
+/**
+ * Hands a batch to the sink. Rejects when the sink does not take it, at the latest after ten seconds: one that ignores the signal
+ * delays neither the retry nor the end of the process.
+ */
+export async function sendBatch(sink: UsageSink, batch: UsageBatch, { stop, onSlow, onLate }: Sending): Promise<void> {
+  const sending = new AbortController();
+  const givenUp = Promise.withResolvers<never>();
+  const giveUp = (reason: unknown) => {
+    sending.abort(reason);
+    givenUp.reject(reason);
+  };
+  using _stopping = addAbortListener(stop, () => giveUp(stop.reason));
+  // One timer for all three: most batches are taken before the first.
+  let timer = setTimeout(() => {
+    onSlow();
+    timer = setTimeout(() => {
+      onLate();
+      timer = setTimeout(() => giveUp(new Error('the sink has not answered in time')), timeoutMs - lateMs);
+    }, lateMs - slowMs);
+  }, slowMs);
+  try {
+    await Promise.race([sink.record(batch, sending.signal), givenUp.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const slowMs = 5;
+const lateMs = 1_000;
+const timeoutMs = 10_000;
