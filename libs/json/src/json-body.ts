@@ -60,7 +60,7 @@ export class JsonBody {
   /** The members with their keys. */
   get namedMembers(): readonly NamedJsonMember[] {
     this.#namedMembers ??= this.members.map(({ keyStart, keyEnd, valueStart, valueEnd }) => {
-      const key = String(JSON.parse(this.source.text(keyStart, keyEnd)));
+      const key = textOf(this.source.text(keyStart, keyEnd));
       return { key, keyStart, keyEnd, valueStart, valueEnd };
     });
     return this.#namedMembers;
@@ -76,6 +76,11 @@ export class JsonBody {
     const member = this.member(key);
     return member === undefined ? undefined : JSON.parse(this.source.text(member.valueStart, member.valueEnd));
   }
+}
+
+/** What a string of JSON says. */
+function textOf(quoted: string): string {
+  return quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
 }
 
 /** The elements of an array, each as a view of the array's bytes; of any other value none. Throws `invalid_json`. */

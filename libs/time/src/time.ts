@@ -59,10 +59,16 @@ interface DayBounds {
 
 /** Whether a text is a day of the calendar, such as 2026-11-20. */
 export function isLocalDay(text: string): boolean {
+  if (text === latestValidDay) return true;
   // A day that does not exist is invalid, or becomes another one.
   const date = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(text) : undefined;
-  return date !== undefined && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+  const isDay = date !== undefined && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+  if (isDay) latestValidDay = text;
+  return isDay;
 }
+
+/** Every request asks of its day, which is that of the one before. */
+let latestValidDay: LocalDay | undefined;
 
 /** The local day that holds an instant. */
 export function localDayOf(epochMs: number): LocalDay {
