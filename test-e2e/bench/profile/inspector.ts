@@ -29,7 +29,8 @@ export async function profileProcess(inspectorPort: number, startAfterMs: number
   }
 }
 
-class Session {
+/** A connection to the debugger of another process. */
+export class Session {
   readonly #socket: WebSocket;
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   #lastId = 0;

@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type BenchCase, benchCases } from '../bench-cases.ts';
+import { targetOf } from '../measure/run-case.ts';
+import { Session } from '../profile/inspector.ts';
+import { type AllInOneSystem, startAllInOne } from '../systems/all-in-one.ts';
+import { type Count, countNames } from './most-counts.ts';
+
+/** How much work one request is, in one process whose requests come one after the other. */
+export interface CountsRow {
+  readonly case: string;
+  readonly counts: Readonly<Record<Count, number>>;
+}
+
+const caseNames = ['messages-1k', 'chat-to-messages-1k'] as const;
+/** Before it is counted, what is made once has been made. */
+const warmUpRequests = 100;
+const countedRequests = 300;
+
+/** Counts what a gateway does for each small request: a regression shows here on any machine, however busy. */
+export async function measureCounts(providerPort: number): Promise<readonly CountsRow[]> {
+  const program = pathToFileURL(join(import.meta.dirname, 'count-work.ts'));
+  const env = { NODE_OPTIONS: `--import ${program}` };
+  await using system = await startAllInOne(providerPort, { inspect: true, workers: '1', env });
+  const session = await Session.open(system.inspectorPorts.get('all-in-one') ?? 0);
+  try {
+    await session.call('Profiler.enable');
+    await session.call('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+    const rows: CountsRow[] = [];
+    for (const name of caseNames) rows.push(await countCase(system, session, name));
+    return rows;
+  } finally {
+    session.close();
+  }
+}
+
+async function countCase(system: AllInOneSystem, session: Session, name: string): Promise<CountsRow> {
+  const benchCase = benchCases.find((each) => each.name === name);
+  if (benchCase === undefined) throw new Error(`There is no case ${name}.`);
+  await ask(system, benchCase, warmUpRequests);
+  await takeAll(session);
+  await ask(system, benchCase, countedRequests);
+  const taken = await takeAll(session);
+  const counts = countNames.map((count) => [count, (taken[count] ?? 0) / countedRequests] as const);
+  // Every count has its name in the list.
+  return { case: name, counts: Object.fromEntries(counts) as Record<Count, number> };
+}
+
+async function ask(system: AllInOneSystem, benchCase: BenchCase, requests: number): Promise<void> {
+  const { port, path, headers, body } = targetOf(system, benchCase);
+  for (let request = 0; request < requests; request++) {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers[request % headers.length] },
+      body,
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`The gateway answered ${response.status}: ${text}`);
+  }
+}
+
+/** What was counted since this was called last. */
+async function takeAll(session: Session): Promise<Readonly<Record<string, number>>> {
+  const evaluation = { expression: 'workCounts.take()', returnByValue: true };
+  // The shapes are V8's, part of the debugger's protocol.
+  const own = (await session.call('Runtime.evaluate', evaluation)) as {
+    readonly result: { readonly value: Readonly<Record<string, number>> };
+  };
+  const { result } = (await session.call('Profiler.takePreciseCoverage')) as Coverage;
+  return { ...own.result.value, ...callsOf(result) };
+}
+
+interface Coverage {
+  readonly result: readonly {
+    readonly url: string;
+    readonly functions: readonly {
+      readonly functionName: string;
+      readonly ranges: readonly { readonly count: number }[];
+    }[];
+  }[];
+}
+
+/** Calls of functions that are counted by their names in a library. */
+function callsOf(scripts: Coverage['result']): Readonly<Record<string, number>> {
+  const calls: Record<string, number> = {};
+  for (const { url, functions } of scripts) {
+    for (const { functionName, ranges } of functions) {
+      const found = countedFunctions.find(({ file, name }) => name === functionName && url.endsWith(file));
+      if (found !== undefined) calls[found.count] = (calls[found.count] ?? 0) + (ranges[0]?.count ?? 0);
+    }
+  }
+  return calls;
+}
+
+const countedFunctions = [
+  { file: '/@bufbuild/protobuf/dist/esm/create.js', name: 'create', count: 'messagesMade' },
+  { file: '/@bufbuild/protobuf/dist/esm/to-binary.js', name: 'toBinary', count: 'messagesEncoded' },
+  { file: '/prom-client/lib/histogram.js', name: 'observe', count: 'histogramObservations' },
+  { file: '/prom-client/lib/counter.js', name: 'inc', count: 'counterIncrements' },
+  { file: '/edge-router/src/usage/outbox-file.ts', name: '#apply', count: 'outboxWrites' },
+] as const;

@@ -1,0 +1,16 @@
+/** What is counted of a request. */
+export const countNames = [
+  'promises',
+  'generatorSteps',
+  'timers',
+  'listeners',
+  'signalListeners',
+  'messagesMade',
+  'messagesEncoded',
+  'jsonParses',
+  'outboxWrites',
+  'histogramObservations',
+  'counterIncrements',
+] as const;
+
+export type Count = (typeof countNames)[number];
