@@ -4,8 +4,39 @@ import { localPath } from './local-path.ts';
 
 /** What parsers of URLs disagree about, put together in any order. */
 const trick = fc.constantFrom(
-  ...['/', '//', '\\', '.', '..', '/.', '/..', '%2e', '%2E%2e', '%2f', '%5c', ':', '@', '?', '#', ';', ' ', '\t', '\n', '\r'],
-  ...['http:', 'https:', 'javascript:', 'data:', 'evil.example', 'console.invalid', 'admin.example', '\u3000', '\uff0f'],
+  ...[
+    '/',
+    '//',
+    '\\',
+    '.',
+    '..',
+    '/.',
+    '/..',
+    '%2e',
+    '%2E%2e',
+    '%2f',
+    '%5c',
+    ':',
+    '@',
+    '?',
+    '#',
+    ';',
+    ' ',
+    '\t',
+    '\n',
+    '\r',
+  ],
+  ...[
+    'http:',
+    'https:',
+    'javascript:',
+    'data:',
+    'evil.example',
+    'console.invalid',
+    'admin.example',
+    '\u3000',
+    '\uff0f',
+  ],
 );
 const path = fc.oneof(
   fc.string({ unit: 'binary' }),
