@@ -59,4 +59,19 @@ export function authHeadersBehaviour(gateway: () => Topology): void {
       expect(await statusWith(ownTexts, otherTexts)).toBe(status);
     });
   });
+  describe('hundreds of tokens that nobody has issued', () => {
+    it('are refused, and keep neither a token in use nor a new one from being served', async () => {
+      const inUse = await issueToken(gateway(), { kind: 'personal' });
+      const statusOf = async (text: string) => {
+        using connection = new RawConnection(gateway());
+        const sent = { host: 'gateway', authorization: `Bearer ${text}` };
+        return (await connection.send(head('GET /v1/models', sent)).answer()).status;
+      };
+      expect(await statusOf(inUse.text)).toBe(200);
+      const madeUp = Array.from({ length: 400 }, () => statusOf(createTokenText('service')));
+      const isNew = await issueToken(gateway(), { kind: 'personal' });
+      expect(await Promise.all([inUse, isNew, inUse].map(({ text }) => statusOf(text)))).toEqual([200, 200, 200]);
+      expect(new Set(await Promise.all(madeUp))).toEqual(new Set([401]));
+    });
+  });
 }

@@ -12,6 +12,7 @@ import { systemClock as clock } from '@gateway/time';
 import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
 import { Leases } from './attempts/leases.ts';
 import { TokenCache, watchTokenChanges } from './authentication/authenticate.ts';
+import { LookupSlots } from './authentication/lookup-slots.ts';
 import { type EdgeRouterConfig, readEdgeRouterConfig, readEdgeRouterPeerUrls } from './config.ts';
 import { SharedQueries } from './endpoints/shared-queries.ts';
 import type { UsageReport } from './endpoints/usage.ts';
@@ -75,6 +76,7 @@ export async function createEdgeRouterService(
     resolve: async (tokenSha256) => (await peers.identity.resolve({ tokenSha256 }, { timeoutMs: rpcTimeoutMs })).token,
     clock,
     freshMs: config.tokenCacheMs,
+    slots: new LookupSlots({ waitMs: rpcTimeoutMs }),
     onStale: (fault) => events.faulted('identity', fault),
   });
   const requestLog = createRequestLog(outbox, runtime.metrics, clock);

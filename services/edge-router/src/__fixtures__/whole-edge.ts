@@ -28,6 +28,8 @@ export class WholeEdge implements AsyncDisposable {
   acquired: (model: string, attempts: number) => Acquired = (model) => leaseOf('a', { model });
   /** What the adapter answers, by account. */
   frames: (accountId: string) => readonly Frame[] = () => streamed;
+  /** What identity waits for before it resolves a token. */
+  beforeResolve: () => Promise<void> = async () => undefined;
   isLimited = false;
   isLimiterAway = false;
   /** How long the adapter takes to begin. */
@@ -112,7 +114,10 @@ export class WholeEdge implements AsyncDisposable {
     return {
       identity: directClient(
         serviceRoute(IdentityService, {
-          resolve: () => ({ token }),
+          resolve: async () => {
+            await script.beforeResolve();
+            return { token };
+          },
           // biome-ignore lint/correctness/useYield: nothing changes.
           async *watchChanges(_request, { signal }) {
             await once(signal, 'abort');

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { create } from '@bufbuild/protobuf';
 import { TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { ManualClock } from '@gateway/time';
@@ -5,6 +6,7 @@ import { createTokenText, tokenSha256 } from '@gateway/tokens';
 import { describe, expect, it } from 'vitest';
 import { routes } from '../routes.ts';
 import { type AuthHeader, authenticate, TokenCache } from './authenticate.ts';
+import { LookupSlots } from './lookup-slots.ts';
 
 const known = createTokenText('service');
 const secondKnown = createTokenText('personal');
@@ -52,6 +54,7 @@ async function presented(ownHeader: AuthHeader, own: Text, other: Text) {
   const cache = new TokenCache({
     clock: new ManualClock(1_000_000),
     freshMs: 30_000,
+    slots: new LookupSlots({ waitMs: 1_000 }),
     resolve: async (digest) => {
       lookups.push(digest);
       const tokenId = digest.equals(tokenSha256(known))
@@ -66,7 +69,7 @@ async function presented(ownHeader: AuthHeader, own: Text, other: Text) {
     [ownHeader]: texts[own].values(forms[ownHeader]).slice(),
     [otherHeader]: texts[other].values(forms[otherHeader]).slice(),
   };
-  const tokenId = await authenticate({ headersDistinct }, ownHeader, cache).then(
+  const tokenId = await authenticate({ headersDistinct, socket: new Socket() }, ownHeader, cache).then(
     (token) => token.tokenId,
     (thrown: unknown) => {
       expect(thrown).toMatchObject({ code: 'unauthorized' });

@@ -8,6 +8,7 @@ import type { Client } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
 import { LRUCache } from 'lru-cache';
+import type { LookupSlots } from './lookup-slots.ts';
 
 export type AuthHeader = 'authorization' | 'x-api-key';
 
@@ -18,7 +19,7 @@ export type AuthHeader = 'authorization' | 'x-api-key';
  * @see spec "Authentication"
  */
 export async function authenticate(
-  { headersDistinct: headers }: Pick<IncomingMessage, 'headersDistinct'>,
+  { headersDistinct: headers, socket }: Pick<IncomingMessage, 'headersDistinct' | 'socket'>,
   ownHeader: AuthHeader,
   tokens: TokenCache,
 ): Promise<Token> {
@@ -27,7 +28,7 @@ export async function authenticate(
   const presented = tokenIn(headers, otherHeader, own);
   // Tokens of operators are no use here.
   if (presented === undefined || presented.kind === 'operator') throw unauthorized('Missing or malformed token.');
-  const token = await tokens.resolve(tokenSha256(presented.text));
+  const token = await tokens.resolve(tokenSha256(presented.text), socket.remoteAddress);
   if (token === undefined) throw unauthorized('The token is unknown, revoked or expired.');
   return token;
 }
@@ -68,6 +69,8 @@ export interface TokenCacheOptions {
   readonly clock: Clock;
   /** How long a known token is believed without asking again. */
   readonly freshMs: number;
+  /** Bounds how many lookups of tokens that are not known run at a time. */
+  readonly slots: LookupSlots;
   /** Called when the source can't be asked and the last known answer is served. */
   readonly onStale?: (fault: unknown) => void;
 }
@@ -90,15 +93,24 @@ export class TokenCache {
     this.#options = options;
   }
 
-  /** The token with this digest; undefined when it is unknown or has ended. Throws when the source can't say. */
-  async resolve(tokenSha256: Buffer): Promise<Token | undefined> {
+  /**
+   * The token with this digest; undefined when it is unknown or has ended. Throws when the source can't say, and when too many others
+   * that are not known are looked up. `peer`: who presents it, for taking turns.
+   */
+  async resolve(tokenSha256: Buffer, peer = ''): Promise<Token | undefined> {
     const key = tokenSha256.toString('latin1');
     const nowMs = this.#options.clock.nowMs();
     const known = this.#known.get(key);
     if (known !== undefined && nowMs < known.freshUntilMs) return this.#unexpired(known.token);
     if (nowMs < (this.#unknownUntilMs.get(key) ?? 0)) return undefined;
-    const lookup = this.#lookups.get(key) ?? this.#lookUp(key, tokenSha256).finally(() => this.#lookups.delete(key));
-    this.#lookups.set(key, lookup);
+    let lookup = this.#lookups.get(key);
+    if (lookup === undefined) {
+      const lookUp = () => this.#lookUp(key, tokenSha256);
+      // One that was known is no guess: it never waits behind those that may be.
+      const begun = known === undefined ? this.#options.slots.run(peer, lookUp) : lookUp();
+      lookup = begun.finally(() => this.#lookups.delete(key));
+      this.#lookups.set(key, lookup);
+    }
     return this.#unexpired(await lookup);
   }
 

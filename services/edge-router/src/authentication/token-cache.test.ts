@@ -4,6 +4,7 @@ import { type Token, TokenSchema } from '@gateway/proto/identity/v1/identity_ser
 import { ManualClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { TokenCache } from './authenticate.ts';
+import { LookupSlots } from './lookup-slots.ts';
 
 const key = Buffer.from('some digest');
 const token = create(TokenSchema, { tokenId: 't1', label: 'ci', limits: { requestsPerMinute: 60 } });
@@ -16,6 +17,7 @@ function setUp(answers: (Token | undefined | Error)[]) {
   const cache = new TokenCache({
     clock,
     freshMs: 30_000,
+    slots: new LookupSlots({ waitMs: 1_000 }),
     resolve: async () => {
       const answer = answers[Math.min(asked++, answers.length - 1)];
       if (answer instanceof Error) throw answer;
@@ -166,6 +168,39 @@ describe('TokenCache', () => {
   });
 });
 
+describe('TokenCache while tokens that nobody issued are looked up', () => {
+  const madeUp = (n: number) => Buffer.from(`made up ${n}`);
+
+  it('asks for one of them at a time where it may, and for a token that it knows whenever it must', async () => {
+    const { cache, answer, asked } = setUpWaiting();
+    const first = cache.resolve(key);
+    answer(token);
+    expect(await first).toBe(token);
+    const guesses = [0, 1, 2].map((n) => cache.resolve(madeUp(n)));
+    expect(asked()).toBe(2);
+    // It is known, whether it is fresh or not.
+    expect(await cache.resolve(key)).toBe(token);
+    cache.expire(['t1']);
+    const again = cache.resolve(key);
+    expect(asked()).toBe(3);
+    for (const given of [undefined, token, undefined, undefined]) answer(given);
+    expect(await again).toBe(token);
+    expect(await Promise.all(guesses)).toEqual([undefined, undefined, undefined]);
+    expect(asked()).toBe(5);
+  });
+
+  it('has one lookup for requests with one token, which waits once', async () => {
+    const { cache, answer, asked } = setUpWaiting();
+    const guess = cache.resolve(madeUp(0));
+    const firsts = [cache.resolve(key), cache.resolve(key)];
+    answer(undefined);
+    answer(token);
+    expect(await guess).toBeUndefined();
+    expect(await Promise.all(firsts)).toEqual([token, token]);
+    expect(asked()).toBe(2);
+  });
+});
+
 /** A cache whose questions wait until `answer` is called; answers are given in the order of the questions. */
 function setUpWaiting() {
   const answers: PromiseWithResolvers<Token | undefined>[] = [];
@@ -178,6 +213,7 @@ function setUpWaiting() {
   const cache = new TokenCache({
     clock: new ManualClock(1_000_000),
     freshMs: 30_000,
+    slots: new LookupSlots({ waitMs: 60_000, atATime: 1 }),
     resolve: () => nth(asked++).promise,
   });
   const answer = (given: Token | undefined | Error) => {
