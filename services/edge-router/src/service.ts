@@ -76,7 +76,7 @@ export async function createEdgeRouterService(
     resolve: async (tokenSha256) => (await peers.identity.resolve({ tokenSha256 }, { timeoutMs: rpcTimeoutMs })).token,
     clock,
     freshMs: config.tokenCacheMs,
-    slots: new LookupSlots({ waitMs: rpcTimeoutMs }),
+    slots: new LookupSlots({ waitMs: lookupWaitMs }),
     onStale: (fault) => events.faulted('identity', fault),
   });
   const requestLog = createRequestLog(outbox, runtime.metrics, clock);
@@ -106,6 +106,9 @@ export async function createEdgeRouterService(
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
+
+/** How long a token that is not known waits for its turn to be looked up. */
+const lookupWaitMs = 5_000;
 
 /** The edge as a process of its own, or as one of several. Connections are made in the background, and again for as long as it is open. */
 export async function createEdgeRouterFromEnvironment(
