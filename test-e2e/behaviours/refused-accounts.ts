@@ -55,7 +55,11 @@ export function refusedAccountsBehaviour(gateway: () => Topology): void {
             status,
             {
               type: 'error',
-              error: { type: 'api_error', code: 'subscription_upstream_error', message: expect.any(String) },
+              error: {
+                type: 'api_error',
+                code: 'subscription_upstream_error',
+                message: 'The provider refused the account of the gateway.',
+              },
             },
           ]);
           expect(askedAtFirst).toEqual([1, 1]);

@@ -110,5 +110,52 @@ export function relayFailuresBehaviour(gateway: () => Topology): void {
       });
       expect(answer.text).not.toContain('4711');
     });
+
+    describe.each(['/v1/messages', '/v1/messages/count_tokens'] as const)('a client of %s reads', (path) => {
+      const messageFor = async (status: number, type: string, text: string) => {
+        const error = { type: 'error', error: { type, message: text } };
+        // What is the provider's fault is tried on three accounts.
+        const times = status < 500 ? 1 : 3;
+        gateway().simulator.faults.add({ path, times, fault: { kind: 'status', status, body: error } });
+        const answer = await relay(gateway(), token, { path, body: messagesBody('gateway/worded', 'Hi') });
+        expect(answer.status).toBe(status);
+        expect(answer.text).not.toMatch(/4711|\d{4,}/);
+        expect(answer.json).toMatchObject({ error: { type: 'api_error', code: 'subscription_upstream_error' } });
+        return (answer.json as { error: { message: string } }).error.message;
+      };
+
+      it.each([
+        'prompt is too long: 210000 tokens > 200000 maximum',
+        'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length',
+      ])('that the prompt is too long, on which agents compact: %s', async (text) => {
+        expect(await messageFor(400, 'invalid_request_error', text)).toMatch(/prompt is too long/i);
+      });
+
+      it.each([
+        ["role 'system' is not supported on this model", 'mid_conv_system'],
+        ['adaptive thinking is not supported on this model', 'thinking_type:adaptive'],
+        ['This model does not support the effort parameter.', 'effort_unsupported'],
+        ['messages.1.content.0: Invalid `signature` in `thinking` block', 'thinking_signature'],
+      ])('what the model does not take, without which Claude Code asks again: %s', async (text, capability) => {
+        expect(await messageFor(400, 'invalid_request_error', text)).toContain(`(capability_rejected: ${capability})`);
+      });
+
+      it.each([
+        [400, 'invalid_request_error', 'The provider rejected the request.'],
+        [413, 'request_too_large', 'The provider rejected the request: it is too large.'],
+        [529, 'overloaded_error', 'The provider is overloaded. Try again later.'],
+        [500, 'api_error', 'The provider failed to answer the request.'],
+      ])('which kind of error it is, in our words: %i %s', async (status, type, message) => {
+        expect(await messageFor(status, type, secret)).toBe(message);
+      });
+    });
+
+    it('a Messages stream that breaks off says why, in our words', async () => {
+      const error = { type: 'overloaded_error', message: secret };
+      const { text } = await askMessages(slowly, { kind: 'error_event', afterEvents: 12, error });
+      const data = /event: error\ndata: (.*)\n\n$/.exec(text)?.[1] ?? '';
+      const message = 'The provider is overloaded. Try again later.';
+      expect(JSON.parse(data)).toEqual({ type: 'error', error: { type: 'api_error', message } });
+    });
   });
 }

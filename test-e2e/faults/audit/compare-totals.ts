@@ -48,7 +48,7 @@ interface TokenInLedger {
 async function disagreementsOf(token: TokenInLedger, field: FaultScene): Promise<readonly string[]> {
   const { client, rows, daily } = token;
   const tokens = sumOf(rows);
-  const requests = rows.filter(({ outcome }) => outcome !== 'lost').length;
+  const requests = rows.filter(({ outcome }) => outcome !== 'lost' && outcome !== 'given_up').length;
   const found = differences('the daily sums', { tokens, requests }, daily ?? { tokens: 0, requests: 0 });
   for (const edge of field.gateway.replicas['edge-router']) {
     const { last7Days } = await usageOf({ baseUrl: edge.publicUrl ?? '' }, client.token.text);

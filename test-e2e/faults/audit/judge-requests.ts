@@ -4,7 +4,7 @@ import type { TappedEvent } from '../injections/usage-stream-tap.ts';
 import type { ClientRequest } from '../load/clients.ts';
 
 /**
- * What became of a request in the books:
+ * What became of a request in the books. Attempts that were given up have rows of their own beside it, which are estimates:
  * - `exact`: one row, to the token what the provider billed;
  * - `estimated`: one row that says itself that it is an estimate, of an answer that was not complete;
  * - `wiped`: no row, because the stream lost it after it had taken it;
@@ -61,10 +61,12 @@ export function judgeRequests(evidence: Evidence): Judgement {
   };
 }
 
-function judge({ request, attempts, rows, wiped }: Omit<JudgedRequest, 'verdict'>): Verdict {
+function judge({ request, attempts, rows: allRows, wiped }: Omit<JudgedRequest, 'verdict'>): Verdict {
+  const rows = allRows.filter(({ outcome }) => outcome !== 'given_up');
   const [row] = rows;
-  if (rows.length > 1) return 'doubled';
+  if (rows.length > 1 || allRows.length > attempts.length) return 'doubled';
   if (request.kind.shape === 'token_count') return row === undefined ? 'unbilled' : 'wrong';
+  if (row === undefined && allRows.length > 0 && request.view === 'broken') return 'estimated';
   if (row === undefined) return wiped.length > 0 ? 'wiped' : mustHaveARow(request, attempts) ? 'lost' : 'unbilled';
   if (row.estimated) return request.view === 'whole' ? 'wrong' : 'estimated';
   return isWhatWasBilled(row, attempts.at(-1)) ? 'exact' : 'wrong';
