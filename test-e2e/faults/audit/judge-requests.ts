@@ -64,7 +64,7 @@ export function judgeRequests(evidence: Evidence): Judgement {
 function judge({ request, attempts, rows: allRows, wiped }: Omit<JudgedRequest, 'verdict'>): Verdict {
   const rows = allRows.filter(({ outcome }) => outcome !== 'given_up');
   const [row] = rows;
-  if (rows.length > 1 || allRows.length > attempts.length) return 'doubled';
+  if (rows.length > 1 || allRows.length - rows.length > attempts.length) return 'doubled';
   if (request.kind.shape === 'token_count') return row === undefined ? 'unbilled' : 'wrong';
   if (row === undefined && allRows.length > 0 && request.view === 'broken') return 'estimated';
   if (row === undefined) return wiped.length > 0 ? 'wiped' : mustHaveARow(request, attempts) ? 'lost' : 'unbilled';
