@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeNodeRun } from './runnable-node.js';
@@ -11,6 +11,12 @@ for (const name of names.filter((each) => /^node-(bin-)?(darwin|linux)-/.test(ea
   const folder = join(installed, name);
   // Headers, 60 MB, are for building native packages. None is built here.
   rmSync(join(folder, 'include'), { recursive: true, force: true });
+  // npm 10 takes this link away with the packages for other machines, whose programs have the same name.
+  const link = join(installed, '.bin/node');
+  if (!existsSync(link)) {
+    rmSync(link, { force: true });
+    symlinkSync(`../${name}/bin/node`, link);
+  }
   const problem = await makeNodeRun(folder);
   if (problem !== undefined) {
     process.stderr.write(`${problem}\n`);
