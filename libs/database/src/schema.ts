@@ -19,6 +19,7 @@ export interface Database {
   readonly audit_log: AuditLogTable;
   readonly operators: OperatorsTable;
   readonly operator_sessions: OperatorSessionsTable;
+  readonly admin_keys: AdminKeysTable;
 }
 
 /** An open database. Disposing it closes its connections. */
@@ -238,6 +239,14 @@ export interface OperatorsTable {
   readonly disabled_at_ms: number | null;
   /** One more with each change. */
   readonly revision: number;
+}
+
+/** Secrets that all replicas of the admin service share. */
+export interface AdminKeysTable {
+  readonly purpose: string;
+  /** In base64url. */
+  readonly secret: string;
+  readonly created_at_ms: number;
 }
 
 /** Sessions of browsers. Removed when they have ended. */

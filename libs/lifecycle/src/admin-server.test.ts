@@ -105,6 +105,21 @@ describe('health on the admin port', () => {
     expect(Math.abs(Number(seconds) * 1_000 - Date.now())).toBeLessThan(60_000);
   });
 
+  it('ends requests that do not arrive, and no answers', async () => {
+    const { port } = await anAdminServer({
+      requestTimeoutMs: 50,
+      adminApp: (request, response) => {
+        response.write('begun ');
+        if (request.method === 'GET') setTimeout(() => response.end('and ended'), 500);
+      },
+    });
+    const slow = connect(port, '127.0.0.1');
+    slow.write('POST /slow HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\nnot all of it');
+    const { status, text: answer } = await send(`http://127.0.0.1:${port}/stream`, 'GET', {});
+    expect([status, answer]).toEqual([200, 'begun and ended']);
+    expect(await text(slow)).toMatch(/begun|408/);
+  });
+
   it('shows metrics as OpenMetrics to a reader that asks for it', async () => {
     const { url } = await anAdminServer();
     const plain = await send(`${url}/metrics`, 'GET', {});

@@ -4,7 +4,6 @@ import { createServer as createTlsServer } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { settingsPath, settingsRead } from '@gateway/config';
 import { mayReadMetrics, mayReadSettings, serviceNamesIn } from '@gateway/rpc';
-import type { Tls } from '@gateway/rpc/grpc';
 import { expositionType, readBuild } from '@gateway/telemetry';
 import type { Service, ServiceRuntime } from './service.ts';
 
@@ -12,6 +11,8 @@ export interface AdminServerOptions extends ServiceRuntime, Pick<Service, 'admin
   readonly adminHost: string;
   /** 0 picks a free port. */
   readonly adminPort: number;
+  /** For tests only: how long a request may take to arrive. */
+  readonly requestTimeoutMs?: number;
 }
 
 export interface AdminServer extends AsyncDisposable {
@@ -30,7 +31,7 @@ export async function listenAdmin(options: AdminServerOptions): Promise<AdminSer
   let isDraining = false;
   const notReady = async () => (isDraining ? 'stopping' : options.notReady());
   const answer = answersOf({ ...options, notReady });
-  const server = serverOf(options.tls, async (request, response) => {
+  const server = serverOf(options, async (request, response) => {
     const path = pathOf(request);
     try {
       await answer(path, request, response);
@@ -57,9 +58,16 @@ export async function listenAdmin(options: AdminServerOptions): Promise<AdminSer
 }
 
 /** With TLS a client need not have a certificate: probes of platforms and browsers have none. */
-function serverOf(tls: Tls | undefined, listener: RequestListener) {
-  if (tls === undefined) return createServer(listener);
-  const server = createTlsServer({ ...tls.certificates, requestCert: true, rejectUnauthorized: false }, listener);
+function serverOf({ tls, requestTimeoutMs = 30_000 }: AdminServerOptions, listener: RequestListener) {
+  // What is sent here is short: one that takes longer only holds a connection. Answers, such as streams, may take as long as they need.
+  const timeouts = {
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: Math.min(10_000, requestTimeoutMs),
+    connectionsCheckingInterval: Math.min(5_000, requestTimeoutMs),
+  };
+  if (tls === undefined) return createServer(timeouts, listener);
+  const certificates = { ...tls.certificates, requestCert: true, rejectUnauthorized: false };
+  const server = createTlsServer({ ...timeouts, ...certificates }, listener);
   tls.renew(server);
   return server;
 }

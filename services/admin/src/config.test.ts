@@ -19,6 +19,7 @@ describe('the settings', () => {
       sessionIdleMs: 12 * 3_600_000,
       sessionMaxMs: 7 * 24 * 3_600_000,
       oidcSessionMs: 8 * 3_600_000,
+      auditRetentionDays: 400,
       oidc: undefined,
     });
   });

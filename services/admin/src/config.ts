@@ -56,6 +56,8 @@ function adminSettings(reader: EnvReader) {
     sessionMaxMs: reader.integer('ADMIN_SESSION_MAX_HOURS', 168, { min: 1, max: 720 }) * 3_600_000,
     // OIDC_SESSION_HOURS (8): it ends sooner where a provider of OpenID Connect vouched for its operator, whose groups may be others by then.
     oidcSessionMs: reader.integer('OIDC_SESSION_HOURS', 8, { min: 1, max: 168 }) * 3_600_000,
+    // AUDIT_RETENTION_DAYS (400): rows of the audit log are removed after so long; 0 keeps all.
+    auditRetentionDays: reader.integer('AUDIT_RETENTION_DAYS', 400, { min: 0, max: 36_500 }),
     oidc: readOidc(reader, publicUrl),
   };
 }

@@ -23,12 +23,18 @@ import { systemService } from './rpc/system-service.ts';
 import { tokenService } from './rpc/token-service.ts';
 import { usageService } from './rpc/usage-service.ts';
 
-/** Every RPC of `gateway.admin.v1`. */
-export function adminRoutes(parts: AdminParts, access: SessionParts, figures: FigureReader) {
+/** Every RPC of `gateway.admin.v1` that takes a session, or a token. */
+export function adminRoutes(parts: AdminParts, operators: OperatorStore, figures: FigureReader) {
   return (router: ConnectRouter): void => {
-    operationRoutes(parts, access.operators)(router);
-    router.service(SessionService, sessionService(access));
+    operationRoutes(parts, operators)(router);
     router.service(SystemService, systemService(figures));
+  };
+}
+
+/** Those of the service by which sessions begin. */
+export function sessionRoutes(access: SessionParts) {
+  return (router: ConnectRouter): void => {
+    router.service(SessionService, sessionService(access));
   };
 }
 

@@ -9,9 +9,12 @@ import { connectErrorOf, serverInterceptors } from '@gateway/rpc/connect-server'
 import { type Clock, systemClock } from '@gateway/time';
 import { Router } from 'express';
 import { AccessGate } from './access/access-gate.ts';
+import { tendAuditLog } from './access/audit-retention.ts';
 import { AuditTrail } from './access/audit-trail.ts';
+import { MinuteRate } from './access/minute-rate.ts';
 import { OidcProvider } from './access/oidc-provider.ts';
 import { firstOperatorName, OperatorStore } from './access/operators.ts';
+import { PendingSignIns } from './access/pending-sign-ins.ts';
 import { Refusals } from './access/refusals.ts';
 import { SessionStore } from './access/sessions.ts';
 import { SignIn, SignInCounter } from './access/sign-in.ts';
@@ -24,7 +27,7 @@ import { builtConsole } from './http/console-files.ts';
 import { oidcRoutes } from './http/oidc-routes.ts';
 import { signedIn } from './http/signed-in.ts';
 import { type AdminParts, type AdminPeers, type PeerName, peersOf } from './parts.ts';
-import { adminRoutes } from './routes.ts';
+import { adminRoutes, sessionRoutes } from './routes.ts';
 
 export interface AdminService extends Service {
   /** Answers all that the admin port is asked for besides health and metrics. */
@@ -54,6 +57,8 @@ export function createAdminService(
   const signIn = new SignIn({ database, operators, sessions, refusals, identity, signIns, clock, ensureFirst });
   const gate = new AccessGate({ signIn, sessions, refusals, clock });
   const provider = config.oidc && new OidcProvider(config.oidc);
+  const pendingSignIns = new PendingSignIns(database, clock);
+  const rate = new MinuteRate({ clock, mostOfName: 60, mostOverall: 600 });
   const onFault = faultLog(logger);
   const stopping = new AbortController();
 
@@ -68,7 +73,8 @@ export function createAdminService(
   const adminApp = createApp({
     ...config,
     refusals,
-    routes: adminRoutes(parts, { signIn, sessions, operators, oidcLabel: config.oidc?.label ?? '' }, figures),
+    routes: adminRoutes(parts, operators, figures),
+    openRoutes: sessionRoutes({ signIn, sessions, operators, oidcLabel: config.oidc?.label ?? '' }),
     check: (context) =>
       gate.check(context).catch((thrown) => {
         throw connectErrorOf(thrown, context, onFault);
@@ -76,7 +82,9 @@ export function createAdminService(
     interceptors: [...serverInterceptors(metrics, onFault), gate.endStreams],
     others: [
       Router().use('/export', signedIn(gate, Role.VIEWER)).use(exportRoutes(parts)),
-      ...(provider === undefined ? [] : [oidcRoutes({ provider, signIn, signIns, logger })]),
+      ...(provider === undefined
+        ? []
+        : [oidcRoutes({ provider, pendingSignIns, rate, refusals, signIn, signIns, logger })]),
     ],
     consoleFolder,
     stopping: stopping.signal,
@@ -87,6 +95,8 @@ export function createAdminService(
     adminApp,
     async start() {
       figures.start();
+      const { auditRetentionDays: retentionDays } = config;
+      void tendAuditLog({ database, clock, logger, retentionDays, signal: stopping.signal });
       await ensureFirst().catch((err) => logger.warn({ err }, 'the first operator could not be made yet'));
     },
     notReady: createDatabaseProbe(database),

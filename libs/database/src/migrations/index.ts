@@ -9,6 +9,7 @@ import * as tokenDetails from './20261123061000-token-details.ts';
 import * as accountUses from './20261123061100-account-uses.ts';
 import * as usageAccounts from './20261123062000-usage-accounts.ts';
 import * as requestSearch from './20261123063000-request-search.ts';
+import * as adminKeys from './20261124060000-admin-keys.ts';
 
 /**
  * All migrations by name; the timestamp in front is their order. One that has run anywhere is never changed: a new
@@ -25,4 +26,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '20261123061100-account-uses': accountUses,
   '20261123062000-usage-accounts': usageAccounts,
   '20261123063000-request-search': requestSearch,
+  '20261124060000-admin-keys': adminKeys,
 };

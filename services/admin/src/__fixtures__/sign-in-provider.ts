@@ -10,6 +10,10 @@ export interface SignInProvider {
   readonly groups: Map<string, readonly string[] | string>;
   /** How many discovery documents were asked for. */
   readonly discoveries: () => number;
+  /** How often it was asked what a code is good for. */
+  readonly exchanges: () => number;
+  /** What it says of who signs in with a name, besides the subject and the groups. */
+  readonly claims: Map<string, Readonly<Record<string, unknown>>>;
   readonly server: Server;
 }
 
@@ -30,6 +34,7 @@ export async function aSignInProvider(
   // Cookies know no ports: another name, so that those of the provider stay with it.
   const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
   const groups = new Map<string, readonly string[] | string>();
+  const claims = new Map<string, Readonly<Record<string, unknown>>>();
   const provider = new Provider(issuer, {
     clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri] }],
     cookies: { keys: ['for tests'] },
@@ -43,15 +48,17 @@ export async function aSignInProvider(
         sub: accountId,
         preferred_username: accountId,
         groups: groups.get(accountId),
+        ...claims.get(accountId),
       }),
     }),
     ...changes,
   });
   const answer = provider.callback();
-  let discoveries = 0;
+  let [discoveries, exchanges] = [0, 0];
   server.on('request', (request, response) => {
     if (request.url?.startsWith('/.well-known/openid-configuration')) discoveries++;
+    if (request.url?.startsWith('/token')) exchanges++;
     return answer(request, response);
   });
-  return { issuer, groups, discoveries: () => discoveries, server };
+  return { issuer, groups, discoveries: () => discoveries, exchanges: () => exchanges, claims, server };
 }

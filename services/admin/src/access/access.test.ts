@@ -43,6 +43,27 @@ describe('a session', () => {
     expect(await world.audited()).toMatchObject([{ address: '192.0.2.7' }]);
   });
 
+  it('has such a cookie where the console has an address with https, whatever is known of the proxy', async () => {
+    const ADMIN_PUBLIC_URL = 'https://admin.example';
+    const world = await anAdminWorld({ ADMIN_PUBLIC_URL, ADMIN_ALLOWED_HOSTS: 'behind' });
+    const { token } = await world.operator('viewer');
+    const cookieFor = async (headers: Readonly<Record<string, string>>) =>
+      (await world.call('SessionService.SignIn', { token }, headers)).headers['set-cookie']?.[0] ?? '';
+    const secure = /^__Host-gateway-session=.*; Path=\/; .*; Secure$/;
+    expect(await cookieFor({ host: 'admin.example' })).toMatch(secure);
+    expect(await cookieFor({ host: 'behind:9090', origin: ADMIN_PUBLIC_URL })).toMatch(secure);
+    // Over plain HTTP, beside the proxy, a browser would not keep that.
+    expect(await cookieFor({ host: 'localhost:9090', origin: 'http://localhost:9090' })).toMatch(/^gateway-session=/);
+
+    const [cookie = ''] = (await cookieFor({ host: 'admin.example' })).split(';');
+    const ask = (sent: string, headers: Readonly<Record<string, string>>) =>
+      world.call('SessionService.GetSession', {}, { cookie: sent, ...headers });
+    // Also where the proxy changes the Host header, and the browser says no origin.
+    expect((await ask(cookie, { host: 'behind:9090' })).status).toBe(200);
+    // A name that scripts and other hosts may set counts for nothing there.
+    expect((await ask(cookie.replace('__Host-', ''), { host: 'admin.example' })).status).toBe(401);
+  });
+
   it('believes only the proxies that its settings name', async () => {
     const world = await anAdminWorld({ ADMIN_TRUSTED_PROXIES: '10.0.0.0/8' });
     const { token } = await world.operator('viewer');
@@ -168,6 +189,50 @@ describe("the holder of a caller's token", () => {
     const { cookie } = await world.signIn(caller.token);
     caller.change(change);
     expect((await world.call('SessionService.GetSession', {}, { cookie })).status).toBe(401);
+  });
+});
+
+describe('right tokens', () => {
+  it('sign in so many times a minute, and take one session each and one row of the audit log', async () => {
+    const world = await anAdminWorld();
+    const { token } = world.caller('team-x');
+    const other = await world.operator('viewer', 'vera');
+    const codes: string[] = [];
+    for (let n = 0; n < 200; n++) codes.push((await world.call('SessionService.SignIn', { token })).code);
+    expect(codes).toEqual([...Array(30).fill(''), ...Array(170).fill('resource_exhausted')]);
+    expect(await world.database.selectFrom('operator_sessions').selectAll().execute()).toHaveLength(30);
+    const lastAt = '2026-11-23T10:00:00.000Z';
+    expect(await world.audited()).toMatchObject([
+      { actor: 'token team-x', action: 'session.begin', after: { times: 30, lastAt } },
+      { actor: 'token team-x', action: 'session.refuse', subject: 'too many sign-ins', after: { times: 100 } },
+    ]);
+    // It holds up none of the others.
+    await world.signIn(other.token);
+    world.clock.advanceMs(60_001);
+    await world.signIn(token);
+  });
+
+  it('sign in from one address so many times a minute, whoever has them', async () => {
+    const world = await anAdminWorld({ ADMIN_TRUSTED_PROXIES: '127.0.0.1' });
+    const tokens = Array.from({ length: 12 }, (_, n) => world.caller(`team-${n}`).token);
+    const signInFrom = async (address: string, n: number) =>
+      (await world.call('SessionService.SignIn', { token: tokens[n % 12] }, { 'x-forwarded-for': address })).code;
+    const codes: string[] = [];
+    for (let n = 0; n < 120; n++) codes.push(await signInFrom('192.0.2.1', n));
+    expect(codes.filter((code) => code === '')).toHaveLength(100);
+    expect(await signInFrom('192.0.2.2', 0)).toBe('');
+  });
+
+  it('keep a hundred sessions at a time, the latest ones', async () => {
+    const world = await anAdminWorld();
+    const { token } = world.caller('team-x');
+    const first = await world.signIn(token);
+    for (let n = 0; n < 101; n++) {
+      if (n % 25 === 0) world.clock.advanceMs(60_001);
+      await world.signIn(token);
+    }
+    expect(await world.database.selectFrom('operator_sessions').selectAll().execute()).toHaveLength(100);
+    expect((await world.call('SessionService.GetSession', {}, { cookie: first.cookie })).status).toBe(401);
   });
 });
 

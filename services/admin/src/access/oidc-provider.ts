@@ -2,6 +2,7 @@ import type { Secret } from '@gateway/config';
 import type { StoredRole } from '@gateway/database';
 import * as client from 'openid-client';
 import { z } from 'zod';
+import { beginningOf, isOperatorName } from './operator-names.ts';
 import { roleNames } from './role-names.ts';
 
 /** How operators sign in by OpenID Connect. */
@@ -92,12 +93,13 @@ export class OidcProvider {
   #identityOf(claims: Readonly<Record<string, unknown>> & { readonly sub: string }): Identity {
     const { preferred_username, email, name } = names.parse(claims);
     const groups = groupList.parse(claims[this.#config.groupsClaim]);
-    const given = groups.map((group) => this.#config.roles.get(group));
-    const shown = [preferred_username, email, name, claims.sub].find((text) => text !== undefined && text !== '');
+    const roles = groups.map((group) => this.#config.roles.get(group));
+    // One that would look like another name is passed over: the provider's users may choose theirs.
+    const given = [preferred_username, email, name, claims.sub].map((text) => beginningOf(text ?? '', maxNameLength));
     return {
       subject: claims.sub,
-      name: (shown ?? '').slice(0, maxNameLength),
-      role: roleNames.findLast((role) => given.includes(role)),
+      name: given.find(isOperatorName) ?? unnamed,
+      role: roleNames.findLast((role) => roles.includes(role)),
     };
   }
 
@@ -142,4 +144,7 @@ const groupList = z.union([z.array(z.string()), z.string().transform((group) => 
 
 /** Of each call to the provider. */
 const timeoutSeconds = 5;
+
 const maxNameLength = 100;
+/** Of an operator for whom the provider gives no name that can be shown. */
+const unnamed = 'operator';

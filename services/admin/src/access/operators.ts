@@ -10,6 +10,7 @@ import {
 import { type Clock, systemClock } from '@gateway/time';
 import { tokenSha256 } from '@gateway/tokens';
 import type { Transaction, Updateable } from 'kysely';
+import { beginningOf, isOperatorName } from './operator-names.ts';
 
 const columns = [
   'operator_id',
@@ -68,8 +69,9 @@ export class OperatorStore {
   /** The operator that a provider of OpenID Connect vouches for, made or brought up to date. */
   async fromProvider(subject: string, name: string, role: StoredRole): Promise<Operator> {
     // Somebody else's name would be taken for that person in the audit log.
-    const names = [name, `${name.slice(0, 60)} (${subject.slice(0, 30)})`, `${name.slice(0, 60)} (${randomUUID()})`];
-    for (const free of names) {
+    const short = beginningOf(name, 60);
+    const names = [name, `${short} (${beginningOf(subject, 30)})`, `${short} (${randomUUID()})`];
+    for (const free of names.filter(isOperatorName)) {
       const known = await this.#select().where('oidc_subject', '=', subject).executeTakeFirst();
       if (known !== undefined) {
         if (known.role === role || known.disabled_at_ms !== null) return known;

@@ -19,11 +19,14 @@ export function noCookieText(name: CookieName, connection: Pick<Connection, 'isT
   return cookieText(name, '', connection, { maxAgeSeconds: 0 });
 }
 
-/** The value of a cookie in a Cookie header. */
+/**
+ * The value of a cookie in a Cookie header. Browsers keep and send one with the long name over TLS alone, so that it counts also where
+ * a proxy does not say that there was TLS; the short one counts only without.
+ */
 export function readCookie(header: string | null | undefined, name: CookieName, { isTls }: Pick<Connection, 'isTls'>) {
-  const start = `${fullName(name, isTls)}=`;
   const pairs = (header ?? '').split(';').map((pair) => pair.trim());
-  return pairs.find((pair) => pair.startsWith(start))?.slice(start.length) || undefined;
+  const read = (start: string) => pairs.find((pair) => pair.startsWith(start))?.slice(start.length) || undefined;
+  return read(`${fullName(name, true)}=`) ?? (isTls ? undefined : read(`${fullName(name, false)}=`));
 }
 
 function fullName(name: CookieName, isTls: boolean): string {

@@ -53,6 +53,7 @@ export class SessionStore {
       expires_at_ms: nowMs + (method === 'oidc' ? Math.min(oidcSessionMs, sessionMaxMs) : sessionMaxMs),
     };
     await this.#database.insertInto('operator_sessions').values(session).execute();
+    await this.#removeBeyond(holder);
     return { secret, session };
   }
 
@@ -92,6 +93,25 @@ export class SessionStore {
     return Number(open);
   }
 
+  /** Ends the oldest ones of a holder who has too many. */
+  async #removeBeyond({ operator_id, token_id }: SessionHolder): Promise<void> {
+    await this.#database
+      .deleteFrom('operator_sessions')
+      .where('session_hash', 'in', (query) =>
+        query
+          .selectFrom('operator_sessions')
+          .select('session_hash')
+          .where('operator_id', operator_id === null ? 'is' : '=', operator_id)
+          .where('token_id', token_id === null ? 'is' : '=', token_id)
+          .orderBy('created_at_ms', 'desc')
+          .orderBy('session_hash')
+          // SQLite takes no offset without a limit.
+          .limit(10_000)
+          .offset(mostOfHolder),
+      )
+      .execute();
+  }
+
   async #removeEnded(): Promise<void> {
     const nowMs = this.#clock.nowMs();
     await this.#database
@@ -102,3 +122,6 @@ export class SessionStore {
       .execute();
   }
 }
+
+/** Sessions that one holder may have at a time. */
+export const mostOfHolder = 100;

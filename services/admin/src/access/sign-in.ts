@@ -7,15 +7,17 @@ import type { Counter, Metrics } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import { parseTokenText, tokenSha256 } from '@gateway/tokens';
 import { peerCall } from '../peer-calls.ts';
-import { nameOf, noteInAudit } from './audit-trail.ts';
+import { nameOf } from './audit-trail.ts';
 import type { Caller, Connection } from './caller.ts';
+import { MinuteRate } from './minute-rate.ts';
 import type { Identity } from './oidc-provider.ts';
 import type { Operator, OperatorStore } from './operators.ts';
 import type { Refusals } from './refusals.ts';
 import { rolesByName } from './role-names.ts';
 import { cookieText } from './session-cookie.ts';
 import type { SessionHolder, SessionStore, SignInMethod, StoredSession } from './sessions.ts';
-import { SignInThrottle } from './sign-in-throttle.ts';
+import { SharedAuditRows } from './shared-audit-rows.ts';
+import { networkOf, SignInThrottle } from './sign-in-throttle.ts';
 
 export interface SignInParts {
   readonly database: GatewayDatabase;
@@ -33,10 +35,17 @@ export interface SignInParts {
 export class SignIn {
   readonly #parts: SignInParts;
   readonly #throttle: SignInThrottle;
+  readonly #ofHolder: MinuteRate;
+  readonly #ofNetwork: MinuteRate;
+  readonly #audited: SharedAuditRows;
 
   constructor(parts: SignInParts) {
+    const { clock, database } = parts;
     this.#parts = parts;
-    this.#throttle = new SignInThrottle(parts.clock);
+    this.#throttle = new SignInThrottle(clock);
+    this.#ofHolder = new MinuteRate({ clock, mostOfName: 30, mostOverall: Number.POSITIVE_INFINITY });
+    this.#ofNetwork = new MinuteRate({ clock, mostOfName: 100, mostOverall: 1_000 });
+    this.#audited = new SharedAuditRows(database, clock);
   }
 
   /** Who has this token. @throws ConnectError `unauthenticated`, or `resource_exhausted` after too many wrong ones */
@@ -76,13 +85,20 @@ export class SignIn {
     );
   }
 
-  /** Begins a session of a browser. The cookie is the only place that has what it takes. */
+  /**
+   * Begins a session of a browser. The cookie is the only place that has what it takes.
+   * @throws ConnectError `resource_exhausted` when the holder, or the address, begins too many.
+   */
   async begin(caller: Caller, connection: Connection, method: SignInMethod) {
-    const { sessions, signIns, database, clock } = this.#parts;
+    const { sessions, signIns, clock } = this.#parts;
+    await this.#bound(caller, method);
     const { secret, session } = await sessions.begin(holderOf(caller), method);
     const atMs = clock.nowMs();
-    const entry = { atMs, actor: nameOf(caller), address: caller.address, action: 'session.begin', subject: method };
-    await noteInAudit(database, { ...entry, outcome: 'done' });
+    const [actor, { address }] = [nameOf(caller), caller];
+    const entry = { atMs, actor, address, action: 'session.begin', subject: method, outcome: 'done' } as const;
+    const lastAt = new Date(atMs).toISOString();
+    const key = JSON.stringify([actor, networkOf(address), method]);
+    await this.#audited.note(key, entry, undefined, (times) => ({ times, lastAt }));
     signIns.count(method, 'done');
     const maxAgeSeconds = Math.ceil((session.expires_at_ms - atMs) / 1_000);
     return { cookie: cookieText('session', secret, connection, { maxAgeSeconds }), session };
@@ -97,6 +113,18 @@ export class SignIn {
     }
     const token = await this.#tokenOf(session, signal);
     return token && { kind: 'token', token, address };
+  }
+
+  /** Each sign-in is a row among the sessions. */
+  async #bound(caller: Caller, method: SignInMethod): Promise<void> {
+    const { refusals, signIns } = this.#parts;
+    const { address } = caller;
+    const isOfOperator = caller.kind === 'operator';
+    const holder = JSON.stringify(isOfOperator ? [caller.operatorId] : ['', caller.token.tokenId]);
+    if (this.#ofHolder.take(holder) && this.#ofNetwork.take(networkOf(address))) return;
+    signIns.count(method, 'throttled');
+    await refusals.note({ reason: 'sign_in', actor: nameOf(caller), address, subject: 'too many sign-ins' });
+    throw new ConnectError('Too many sign-ins. Wait a minute.', Code.ResourceExhausted);
   }
 
   async #holderOf(tokenText: string, address: string, signal: AbortSignal): Promise<Caller | undefined> {

@@ -5,7 +5,7 @@ import type { Logger } from '@gateway/telemetry';
 import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import { connectionKey } from '../access/caller.ts';
 import type { Refusals } from '../access/refusals.ts';
-import { connectionOf } from './connection.ts';
+import { connectionOf, publicUrlSetting } from './connection.ts';
 import { consoleFiles } from './console-files.ts';
 import { type OwnNames, pageRefusal } from './page-check.ts';
 
@@ -15,6 +15,8 @@ export interface AppParts {
   readonly trustedProxies: readonly string[];
   readonly refusals: Refusals;
   readonly routes: (router: ConnectRouter) => void;
+  /** The services with calls that need no session: only short messages are read of them. */
+  readonly openRoutes: (router: ConnectRouter) => void;
   /** Lets calls through before their message is read. */
   readonly check: (context: HandlerContext) => Promise<void>;
   readonly interceptors: Interceptor[];
@@ -32,23 +34,25 @@ export function createApp(parts: AppParts): Express {
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('trust proxy', [...parts.trustedProxies]);
+  app.set(publicUrlSetting, parts.names.publicUrl);
   app.use(securityHeaders);
   app.use(knownMethods);
   app.use(pagesOfOthers(parts));
-  app.use(
+  const connect = (routes: AppParts['routes'], readMaxBytes: number) =>
     expressConnectMiddleware({
-      routes: parts.routes,
+      routes,
       contextValues: (request) => createContextValues().set(connectionKey, connectionOf(request)),
       requestGate: parts.check,
       interceptors: parts.interceptors,
       shutdownSignal: parts.stopping,
-      readMaxBytes: maxMessageBytes,
+      readMaxBytes,
       // What is compressed together with what a page chose says something of it by its length.
       acceptCompression: [],
       grpc: false,
       grpcWeb: false,
-    }),
-  );
+    });
+  app.use(connect(parts.openRoutes, maxOpenMessageBytes));
+  app.use(connect(parts.routes, maxMessageBytes));
   for (const other of parts.others) app.use(other);
   app.use(consoleFiles(parts.consoleFolder));
   app.use((_request, response) => response.status(404).type('text').send('There is nothing here.\n'));
@@ -66,6 +70,9 @@ export function createApp(parts: AppParts): Express {
 
 /** A gateway.yaml is the longest message. */
 const maxMessageBytes = 1024 * 1024;
+
+/** Of calls that strangers may make, as many as they like at a time: the longest message has a token. */
+const maxOpenMessageBytes = 8 * 1024;
 
 /** Nothing of others runs in our pages, and our pages run in nobody else's. */
 const securityHeaders: RequestHandler = (_request, response, next) => {

@@ -112,6 +112,23 @@ describe('who signs in again by OpenID Connect', () => {
     expect((await signIn(new Browser(), world, 'mona')).status).toBe(403);
   });
 
+  it.each([
+    ['admin\u200b', 'eve'],
+    ['\u202enimda', 'eve'],
+    ['ad\u00admin', 'eve'],
+    ['admin\n', 'admin (eve)'],
+    [' admin ', 'admin (eve)'],
+    ['\ud800admin', 'eve'],
+    ['', 'eve'],
+  ])('gets no name that looks like another one: not %j', async (preferred_username, shown) => {
+    const world = await aWorld();
+    await world.operator('admin', 'admin');
+    world.provider.groups.set('eve', ['everyone']);
+    world.provider.claims.set('eve', { preferred_username });
+    await signIn(new Browser(), world, 'eve');
+    expect((await world.operators.list()).map(({ name }) => name)).toEqual(['admin', shown]);
+  });
+
   it('never gets the name of another operator', async () => {
     const world = await aWorld();
     await world.operator('admin', 'mona');
@@ -152,6 +169,59 @@ describe('the way back from the provider', () => {
     expect((await victim.open(link)).status).toBe(400);
     expect(victim.cookie(world.publicUrl, 'gateway-session')).toBeUndefined();
     expect(await world.operators.list()).toEqual([]);
+  });
+
+  it('leads to no other site by a path of two slashes', async () => {
+    const world = await aWorld();
+    world.provider.groups.set('mona', ['sre']);
+    const returnTo = '/.//console.invalid//evil.example/login';
+    const { url } = await signIn(new Browser(), world, 'mona', { returnTo });
+    expect(url.href).toBe(`${world.publicUrl}/console.invalid//evil.example/login`);
+  });
+
+  it('asks the provider nothing for a cookie that was not made here, was made too long ago, or was used', async () => {
+    const world = await aWorld();
+    world.provider.groups.set('mona', ['sre']);
+    const ownDoing = { state: 's', nonce: 'n', codeVerifier: 'v', returnTo: '/' };
+    const text = Buffer.from(JSON.stringify({ ...ownDoing, begunAtMs: Date.now() })).toString('base64url');
+    const comeBack = (cookie: string, query = 'code=c&state=s') =>
+      world.send('GET', `/oidc/callback?${query}`, { cookie: `gateway-oidc=${cookie}` });
+    const made = ['', '.', text, `${text}.`, `${text}.${text}`, `${text}.${'A'.repeat(43)}`];
+    for (const cookie of made) expect((await comeBack(cookie)).status, cookie).toBe(400);
+
+    const browser = new Browser();
+    const until = ({ pathname }: URL) => pathname === '/oidc/callback';
+    const { url } = await signIn(browser, world, 'mona', { until });
+    const genuine = browser.cookie(world.publicUrl, 'gateway-oidc') ?? '';
+    const [body = '', tag = ''] = genuine.split('.');
+    const changed = { ...JSON.parse(Buffer.from(body, 'base64url').toString()), returnTo: '/tokens' };
+    const forged = `${Buffer.from(JSON.stringify(changed)).toString('base64url')}.${tag}`;
+    expect((await comeBack(forged, url.search.slice(1))).status).toBe(400);
+    expect(world.provider.exchanges()).toBe(0);
+    expect((await comeBack(genuine, url.search.slice(1))).status).toBe(303);
+    expect((await comeBack(genuine, url.search.slice(1))).status).toBe(400);
+    expect(world.provider.exchanges()).toBe(1);
+
+    const late = new Browser();
+    const answered = await signIn(late, world, 'mona', { until });
+    world.clock.advanceMs(600_000);
+    const old = late.cookie(world.publicUrl, 'gateway-oidc') ?? '';
+    expect((await comeBack(old, answered.url.search.slice(1))).status).toBe(400);
+    expect(world.provider.exchanges()).toBe(1);
+  });
+
+  it('is bounded for each address, and so is the way there', async () => {
+    const world = await aWorld();
+    const statuses: (number | undefined)[] = [];
+    for (let n = 0; n < 100; n++) statuses.push((await world.send('GET', '/oidc/callback?code=c&state=s')).status);
+    expect(statuses).toEqual([...Array(60).fill(400), ...Array(40).fill(429)]);
+    expect((await world.send('GET', '/oidc/sign-in')).status).toBe(429);
+    expect(await world.audited()).toMatchObject([{ action: 'session.refuse', outcome: 'refused' }]);
+    expect(await world.metrics.exposition()).toContain(
+      'gateway_admin_sign_ins_total{method="oidc",result="throttled"} 41',
+    );
+    world.clock.advanceMs(60_001);
+    expect((await world.send('GET', '/oidc/sign-in')).status).toBe(303);
   });
 
   it.each(['https://evil.example/', '//evil.example/', '/\\evil.example', 'javascript:alert(1)', ''])(

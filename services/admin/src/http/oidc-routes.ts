@@ -1,28 +1,41 @@
-import { ConnectError } from '@connectrpc/connect';
+import { Code, ConnectError } from '@connectrpc/connect';
 import type { Logger } from '@gateway/telemetry';
-import { type Request, Router } from 'express';
-import { z } from 'zod';
-import { callbackPath, type OidcProvider, type PendingSignIn } from '../access/oidc-provider.ts';
+import { type RequestHandler, Router } from 'express';
+import type { MinuteRate } from '../access/minute-rate.ts';
+import { callbackPath, type OidcProvider } from '../access/oidc-provider.ts';
+import { type PendingSignIns, pendingSeconds } from '../access/pending-sign-ins.ts';
+import type { Refusals } from '../access/refusals.ts';
 import { cookieText, noCookieText, readCookie } from '../access/session-cookie.ts';
 import type { SignIn, SignInCounter } from '../access/sign-in.ts';
+import { networkOf } from '../access/sign-in-throttle.ts';
 import { connectionOf } from './connection.ts';
+import { localPath } from './local-path.ts';
 import { sendPage } from './plain-page.ts';
 
 export interface OidcRoutesParts {
   readonly provider: OidcProvider;
+  readonly pendingSignIns: PendingSignIns;
+  /** What may be asked of the provider, by the network of the browser. */
+  readonly rate: MinuteRate;
+  readonly refusals: Refusals;
   readonly signIn: SignIn;
   readonly signIns: SignInCounter;
   readonly logger: Logger;
 }
 
 /** The way to the provider of OpenID Connect and back. What the browser is to remember meanwhile is in a cookie of its own. */
-export function oidcRoutes({ provider, signIn, signIns, logger }: OidcRoutesParts): Router {
+export function oidcRoutes(parts: OidcRoutesParts): Router {
+  const { provider, pendingSignIns, signIn, signIns, logger } = parts;
   const router = Router();
+  const throttled = throttle(parts);
 
-  router.get('/oidc/sign-in', async (request, response) => {
+  router.get('/oidc/sign-in', throttled, async (request, response) => {
     try {
       const { url, pending } = await provider.begin(localPath(request.query.return_to));
-      response.append('set-cookie', pendingCookie(request, pending));
+      const value = await pendingSignIns.toCookie(pending);
+      // Lax: the provider's page, which is of another site, leads back here.
+      const rules = { maxAgeSeconds: pendingSeconds, sameSite: 'Lax' } as const;
+      response.append('set-cookie', cookieText('oidc', value, connectionOf(request), rules));
       response.redirect(303, url.href);
     } catch (thrown) {
       logger.warn({ err: thrown }, 'the provider of OpenID Connect can not be used');
@@ -31,22 +44,25 @@ export function oidcRoutes({ provider, signIn, signIns, logger }: OidcRoutesPart
     }
   });
 
-  router.get(callbackPath, async (request, response) => {
+  router.get(callbackPath, throttled, async (request, response) => {
     const connection = connectionOf(request);
     // Good for one answer of the provider.
     response.append('set-cookie', noCookieText('oidc', connection));
-    const pending = pendingIn(request);
-    if (pending === undefined) {
-      signIns.count('oidc', 'failed');
-      return sendPage(response, 400, 'This sign-in took too long, or began in another browser', tryAgain);
-    }
     try {
+      const pending = await pendingSignIns.fromCookie(readCookie(request.headers.cookie, 'oidc', connection));
+      if (pending === undefined) {
+        signIns.count('oidc', 'failed');
+        return sendPage(response, 400, 'This sign-in took too long, or began in another browser', tryAgain);
+      }
       const identity = await provider.finish(request.originalUrl, pending);
       const { cookie } = await signIn.begin(await signIn.byProvider(identity, connection), connection, 'oidc');
       response.append('set-cookie', cookie);
       response.redirect(303, localPath(pending.returnTo));
     } catch (thrown) {
-      if (thrown instanceof ConnectError) return sendPage(response, 403, thrown.rawMessage, tryAgain);
+      if (thrown instanceof ConnectError) {
+        const isTooMuch = thrown.code === Code.ResourceExhausted;
+        return sendPage(response, isTooMuch ? 429 : 403, thrown.rawMessage, isTooMuch ? tryLater : tryAgain);
+      }
       logger.warn({ err: thrown }, 'a sign-in by OpenID Connect failed');
       signIns.count('oidc', 'failed');
       sendPage(response, 400, 'The sign-in did not work', tryAgain);
@@ -56,36 +72,17 @@ export function oidcRoutes({ provider, signIn, signIns, logger }: OidcRoutesPart
   return router;
 }
 
+/** Each of these may make this service ask the provider something. */
+function throttle({ rate, refusals, signIns }: OidcRoutesParts): RequestHandler {
+  return async (request, response, next) => {
+    const { address } = connectionOf(request);
+    if (rate.take(networkOf(address))) return next();
+    signIns.count('oidc', 'throttled');
+    await refusals.note({ reason: 'sign_in', actor: '', address, subject: 'too many sign-ins at the provider' });
+    sendPage(response, 429, 'Too many sign-ins', tryLater);
+  };
+}
+
 const tryAgain = 'Go back to the console and sign in again. The log of the gateway says more.';
 
-/** Long enough for a second factor. */
-const pendingSeconds = 600;
-
-function pendingCookie(request: Request, pending: PendingSignIn): string {
-  const value = Buffer.from(JSON.stringify(pending)).toString('base64url');
-  // Lax: the provider's page, which is of another site, leads back here.
-  return cookieText('oidc', value, connectionOf(request), { maxAgeSeconds: pendingSeconds, sameSite: 'Lax' });
-}
-
-function pendingIn(request: Request): PendingSignIn | undefined {
-  const value = readCookie(request.headers.cookie, 'oidc', connectionOf(request));
-  try {
-    return pendingSignIn.parse(JSON.parse(Buffer.from(value ?? '', 'base64url').toString()));
-  } catch {
-    return undefined;
-  }
-}
-
-const pendingSignIn = z.object({
-  state: z.string(),
-  nonce: z.string(),
-  codeVerifier: z.string(),
-  returnTo: z.string(),
-});
-
-/** A path of this console; its first page for what would lead to another site. */
-function localPath(text: unknown): string {
-  if (typeof text !== 'string' || text.length > 2_000) return '/';
-  const url = URL.parse(text, 'http://console.invalid');
-  return url?.host === 'console.invalid' && text.startsWith('/') ? `${url.pathname}${url.search}` : '/';
-}
+const tryLater = 'Wait a minute, then go back to the console and sign in again.';

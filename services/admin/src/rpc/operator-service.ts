@@ -3,6 +3,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type ServiceImpl } from '@connectrpc/connect';
 import { type OperatorSchema, type OperatorService, Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { createTokenText } from '@gateway/tokens';
+import { isOperatorName } from '../access/operator-names.ts';
 import type { NotChanged, Operator, OperatorStore } from '../access/operators.ts';
 import { roleNameOf, rolesByName } from '../access/role-names.ts';
 import type { AdminParts } from '../parts.ts';
@@ -23,7 +24,7 @@ export function operatorService(
       const name = request.name.trim();
       const role = roleNameOf(request.role);
       const problems: FieldProblems = {
-        ...(!isName(name) && { name: 'Give a name of 1 to 100 characters, none of them a control character.' }),
+        ...(!isOperatorName(name) && { name: 'Give a name of 1 to 100 characters, none of them a control character.' }),
         ...(role === undefined && { role: 'Choose viewer, operator or admin.' }),
       };
       if (role === undefined || Object.keys(problems).length > 0) throw invalidFields(problems);
@@ -83,11 +84,6 @@ export function toOperatorMessage(operator: Operator): MessageInitShape<typeof O
     disabledAt: disabled_at_ms === null ? undefined : timestampFromMs(disabled_at_ms),
     revision: BigInt(operator.revision),
   };
-}
-
-function isName(name: string): boolean {
-  const length = [...name].length;
-  return length > 0 && length <= 100 && name.isWellFormed() && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name);
 }
 
 function nameTaken(): ConnectError {

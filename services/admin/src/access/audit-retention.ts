@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewayDatabase } from '@gateway/database';
+import type { Logger } from '@gateway/telemetry';
+import type { Clock } from '@gateway/time';
+
+export interface AuditRetention {
+  readonly database: GatewayDatabase;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How long rows are kept; 0: for ever. */
+  readonly retentionDays: number;
+  readonly signal: AbortSignal;
+}
+
+/** Removes rows of the audit log that are no longer kept, once an hour. Never throws. */
+export async function tendAuditLog(parts: AuditRetention): Promise<void> {
+  const { retentionDays, logger, signal } = parts;
+  if (retentionDays === 0) return;
+  while (!signal.aborted) {
+    try {
+      const rows = await removeOldAudit(parts);
+      if (rows > 0) logger.info({ rows }, 'removed rows of the audit log that are no longer kept');
+    } catch (thrown) {
+      logger.warn({ err: thrown }, 'old rows of the audit log could not be removed; retrying');
+    }
+    await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
+  }
+}
+
+/** A few at a time: what is removed at once locks the table for others. Answers how many there were. */
+export async function removeOldAudit(parts: Omit<AuditRetention, 'logger'>): Promise<number> {
+  const { database, clock, retentionDays, signal } = parts;
+  const beforeMs = clock.nowMs() - retentionDays * dayMs;
+  let removed = 0;
+  for (let last = rowsAtOnce; last === rowsAtOnce && !signal.aborted; removed += last) {
+    const { numDeletedRows } = await database
+      .deleteFrom('audit_log')
+      .where('audit_id', 'in', (query) =>
+        query
+          .selectFrom('audit_log')
+          .select('audit_id')
+          .where('at_ms', '<', beforeMs)
+          .orderBy('at_ms')
+          .limit(rowsAtOnce),
+      )
+      .executeTakeFirstOrThrow();
+    last = Number(numDeletedRows);
+  }
+  return removed;
+}
+
+export const rowsAtOnce = 1_000;
+const intervalMs = 3_600_000;
+const dayMs = 86_400_000;

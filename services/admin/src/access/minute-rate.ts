@@ -1,0 +1,34 @@
+import type { Clock } from '@gateway/time';
+import { LRUCache } from 'lru-cache';
+
+/** How often something may happen within a minute, for each name and over all of them. */
+export interface MinuteRateOptions {
+  readonly clock: Clock;
+  readonly mostOfName: number;
+  readonly mostOverall: number;
+}
+
+/** Counts what happens, in minutes that begin with the first time. */
+export class MinuteRate {
+  readonly #options: MinuteRateOptions;
+  readonly #ofName: LRUCache<string, number>;
+  readonly #overall: LRUCache<'', number>;
+
+  constructor(options: MinuteRateOptions) {
+    this.#options = options;
+    const perf = { now: () => options.clock.nowMs() };
+    const window = { ttl: 60_000, noUpdateTTL: true, ttlResolution: 0, perf };
+    this.#ofName = new LRUCache({ max: 10_000, ...window });
+    this.#overall = new LRUCache({ max: 1, ...window });
+  }
+
+  /** Whether there is room for one more. If so it is counted. */
+  take(name: string): boolean {
+    const { mostOfName, mostOverall } = this.#options;
+    const [ofName, overall] = [this.#ofName.get(name) ?? 0, this.#overall.get('') ?? 0];
+    if (ofName >= mostOfName || overall >= mostOverall) return false;
+    this.#ofName.set(name, ofName + 1);
+    this.#overall.set('', overall + 1);
+    return true;
+  }
+}

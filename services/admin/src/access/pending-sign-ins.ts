@@ -1,0 +1,78 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { GatewayDatabase } from '@gateway/database';
+import type { Clock } from '@gateway/time';
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+import type { PendingSignIn } from './oidc-provider.ts';
+
+/** Long enough for a second factor. */
+export const pendingSeconds = 600;
+
+/**
+ * Sign-ins that are under way at the provider of OpenID Connect, as their browsers keep them: authenticated, so that a cookie which was
+ * made elsewhere makes this service ask the provider nothing. All replicas have one key, and each takes a cookie once.
+ */
+export class PendingSignIns {
+  readonly #database: GatewayDatabase;
+  readonly #clock: Clock;
+  readonly #used: LRUCache<string, true>;
+  #key: Promise<Buffer> | undefined;
+
+  constructor(database: GatewayDatabase, clock: Clock) {
+    this.#database = database;
+    this.#clock = clock;
+    const perf = { now: () => clock.nowMs() };
+    this.#used = new LRUCache({ max: 10_000, ttl: pendingSeconds * 1_000, ttlResolution: 0, perf });
+  }
+
+  async toCookie(pending: PendingSignIn): Promise<string> {
+    const text = Buffer.from(JSON.stringify({ ...pending, begunAtMs: this.#clock.nowMs() })).toString('base64url');
+    return `${text}.${(await this.#tagOf(text)).toString('base64url')}`;
+  }
+
+  /** Undefined for what was not made by this service, is too old, or was used already. */
+  async fromCookie(value = ''): Promise<PendingSignIn | undefined> {
+    const [text = '', given = ''] = value.split('.');
+    const [tag, givenTag] = [await this.#tagOf(text), Buffer.from(given, 'base64url')];
+    if (givenTag.length !== tag.length || !timingSafeEqual(givenTag, tag)) return undefined;
+    const { begunAtMs, ...pending } = pendingSignIn.parse(JSON.parse(Buffer.from(text, 'base64url').toString()));
+    if (this.#clock.nowMs() >= begunAtMs + pendingSeconds * 1_000 || this.#used.has(pending.state)) return undefined;
+    this.#used.set(pending.state, true);
+    return pending;
+  }
+
+  async #tagOf(text: string): Promise<Buffer> {
+    this.#key ??= this.#sharedKey();
+    const key = await this.#key.catch((thrown: unknown) => {
+      this.#key = undefined;
+      throw thrown;
+    });
+    return createHmac('sha256', key).update(text).digest();
+  }
+
+  /** Made by the replica that needs it first. */
+  async #sharedKey(): Promise<Buffer> {
+    const made = { purpose, secret: randomBytes(32).toString('base64url'), created_at_ms: this.#clock.nowMs() };
+    await this.#database
+      .insertInto('admin_keys')
+      .values(made)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    const { secret } = await this.#database
+      .selectFrom('admin_keys')
+      .select('secret')
+      .where('purpose', '=', purpose)
+      .executeTakeFirstOrThrow();
+    return Buffer.from(secret, 'base64url');
+  }
+}
+
+const purpose = 'oidc_cookie';
+
+const pendingSignIn = z.object({
+  state: z.string(),
+  nonce: z.string(),
+  codeVerifier: z.string(),
+  returnTo: z.string(),
+  begunAtMs: z.number(),
+});
