@@ -7,11 +7,13 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { createTokenText } from '@gateway/tokens';
 import { describe, expect, it } from 'vitest';
+import { removeOldAudit, rowsAtOnce } from '../src/access/audit-retention.ts';
 import { AuditTrail } from '../src/access/audit-trail.ts';
 import { callerKey } from '../src/access/caller.ts';
 import { OperatorStore } from '../src/access/operators.ts';
+import { PendingSignIns } from '../src/access/pending-sign-ins.ts';
 import { Refusals } from '../src/access/refusals.ts';
-import { SessionStore } from '../src/access/sessions.ts';
+import { mostOfHolder, SessionStore } from '../src/access/sessions.ts';
 import { auditService } from '../src/rpc/audit-service.ts';
 
 const startMs = Date.parse('2026-11-23T10:00:00Z');
@@ -208,6 +210,72 @@ describe.each(testDatabases)('over $name', ({ open }) => {
       const { entries } = await client.listAudit({ pageSize: 1_000 });
       expect(entries.length).toBeLessThanOrEqual(101);
       expect(await metrics.exposition()).toContain('gateway_admin_refusals_total{reason="sign_in"} 310');
+    });
+
+    it('loses the rows that are no longer kept, a few at a time, and none of the others', async () => {
+      await using opened = await open();
+      const { database } = opened;
+      const clock = new ManualClock(startMs);
+      const dayMs = 86_400_000;
+      const row = (atMs: number, id: string) => ({
+        ...{ audit_id: id, at_ms: atMs, action: 'a.b', subject: id, details: '{}' },
+      });
+      const [lastOldMs, firstKeptMs] = [startMs - 30 * dayMs - 1, startMs - 30 * dayMs];
+      const old = Array.from({ length: 2 * rowsAtOnce + 1 }, (_, n) => row(lastOldMs - n, `old-${n}`));
+      for (let start = 0; start < old.length; start += 500) {
+        await database
+          .insertInto('audit_log')
+          .values(old.slice(start, start + 500))
+          .execute();
+      }
+      await database
+        .insertInto('audit_log')
+        .values([row(firstKeptMs, 'kept'), row(startMs, 'new')])
+        .execute();
+      const { signal } = new AbortController();
+      expect(await removeOldAudit({ database, clock, retentionDays: 30, signal })).toBe(old.length);
+      const left = await database.selectFrom('audit_log').select('audit_id').orderBy('at_ms').execute();
+      expect(left.map(({ audit_id }) => audit_id)).toEqual(['kept', 'new']);
+      expect(await removeOldAudit({ database, clock, retentionDays: 30, signal })).toBe(0);
+    });
+  });
+
+  describe('sign-ins under way at a provider', () => {
+    it('come back to any replica, however many made the key at once', async () => {
+      await using opened = await open();
+      const clock = new ManualClock(startMs);
+      const replicas = [1, 2, 3].map(() => new PendingSignIns(opened.database, clock));
+      const pending = { state: 's', nonce: 'n', codeVerifier: 'v', returnTo: '/' };
+      const cookies = await Promise.all(replicas.map((replica) => replica.toCookie(pending)));
+      for (const cookie of cookies) {
+        expect(await new PendingSignIns(opened.database, clock).fromCookie(cookie)).toEqual(pending);
+      }
+      await using elsewhere = await open();
+      const stranger = new PendingSignIns(elsewhere.database, clock);
+      expect(await replicas[0]?.fromCookie(await stranger.toCookie(pending))).toBeUndefined();
+    });
+  });
+
+  describe('sessions', () => {
+    it('are a hundred of one holder at most, and none of others end for them', async () => {
+      await using opened = await open();
+      const clock = new ManualClock(startMs);
+      const rules = { sessionIdleMs: 3_600_000, sessionMaxMs: 3_600_000, oidcSessionMs: 3_600_000 };
+      const sessions = new SessionStore(opened.database, rules, clock);
+      const holders = [
+        { operator_id: 'one', token_id: null, token_revision: null },
+        { operator_id: null, token_id: 'one', token_revision: 1 },
+        { operator_id: null, token_id: 'two', token_revision: 1 },
+      ] as const;
+      for (const holder of holders) await sessions.begin(holder, 'token');
+      const secrets: string[] = [];
+      for (let n = 0; n < mostOfHolder + 5; n++) {
+        clock.advanceMs(1);
+        secrets.push((await sessions.begin(holders[1], 'token')).secret);
+      }
+      expect(await sessions.count()).toBe(mostOfHolder + 2);
+      expect(await sessions.use(secrets[4] ?? '')).toBeUndefined();
+      expect(await sessions.use(secrets[5] ?? '')).toBeDefined();
     });
   });
 });
