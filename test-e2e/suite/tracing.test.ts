@@ -36,6 +36,20 @@ function traced(env: Readonly<Record<string, string>>): () => TracedGateway {
 describe('a gateway with OTEL_TRACES_SAMPLER=parentbased_always_off', () => {
   const of = traced({ OTEL_TRACES_SAMPLER: 'parentbased_always_off' });
 
+  it('has no spans, whatever clients want, with a token and without', async () => {
+    const { ask, gateway, receiver } = of();
+    const { traceparent } = clientSpan();
+    expect(await ask(traceparent)).toBe(200);
+    const refused = await fetch(`${gateway.baseUrl}/v1/models`, { headers: { traceparent } });
+    expect([refused.status, await refused.json()]).toMatchObject([401, { error: { code: 'unauthorized' } }]);
+    await sleep(500);
+    expect(receiver.spans).toEqual([]);
+  });
+});
+
+describe('a gateway with OTEL_TRACES_SAMPLER=parentbased_always_off that trusts clients', () => {
+  const of = traced({ OTEL_TRACES_SAMPLER: 'parentbased_always_off', TRUST_CLIENT_SAMPLING: 'true' });
+
   it('has no spans but of requests whose client wants them', async () => {
     const { ask, receiver } = of();
     const wanted = clientSpan();

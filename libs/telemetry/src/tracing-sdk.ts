@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { context, createNoopMeter, type MeterProvider, propagation, trace } from '@opentelemetry/api';
+import { context, createNoopMeter, type MeterProvider, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
@@ -18,7 +18,7 @@ import {
 import { readBuild } from './build.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
-import type { Environment, TracingOptions } from './tracing.ts';
+import { decidesSamplingKey, type Environment, type TracingOptions } from './tracing.ts';
 
 /** OpenTelemetry's SDK as its variables set it up: a module of its own, so that a gateway without an endpoint does not load it. */
 export function startSdk({ service, logger, metrics }: TracingOptions, env: Environment): AsyncDisposable {
@@ -120,13 +120,23 @@ function queueObserver(onDropped: () => void): MeterProvider {
   return { getMeter: () => Object.assign(createNoopMeter(), { createCounter: () => counter }) };
 }
 
-/** OTEL_TRACES_SAMPLER and its argument. What a caller has decided holds, unless the name lacks `parentbased_`. */
+/**
+ * OTEL_TRACES_SAMPLER and its argument. What a caller has decided holds, unless the name lacks `parentbased_`, or the caller is not
+ * trusted with it. Such a caller chose the id of the trace too: the share is then taken of numbers that it does not know.
+ */
 function samplerOf(env: Environment): Sampler {
   const name = env.OTEL_TRACES_SAMPLER || 'parentbased_always_on';
   const ratio = Number(env.OTEL_TRACES_SAMPLER_ARG || 1);
   if (!(ratio >= 0 && ratio <= 1)) throw new Error('OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1.');
   const root = rootSampler(name.replace('parentbased_', ''), ratio);
-  return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
+  const usual = name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
+  return {
+    toString: () => usual.toString(),
+    shouldSample(parent, traceId, ...span) {
+      if (parent.getValue(decidesSamplingKey) !== true) return usual.shouldSample(parent, traceId, ...span);
+      return root.shouldSample(ROOT_CONTEXT, randomBytes(16).toString('hex'), ...span);
+    },
+  };
 }
 
 function rootSampler(name: string, ratio: number): Sampler {

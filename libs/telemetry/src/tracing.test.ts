@@ -249,6 +249,53 @@ describe('which traces are sent', () => {
     expect(receiver.spans.map((span) => span.name)).toEqual(names);
   });
 
+  it.each([
+    ['', '', { root: true, sampled: true, notSampled: true }],
+    ['parentbased_always_off', '', { root: false, sampled: false, notSampled: false }],
+    ['parentbased_traceidratio', '0', { root: false, sampled: false, notSampled: false }],
+    ['parentbased_traceidratio', '1', { root: true, sampled: true, notSampled: true }],
+    ['traceidratio', '0', { root: false, sampled: false, notSampled: false }],
+    ['always_off', '', { root: false, sampled: false, notSampled: false }],
+  ])(
+    'is not what a caller says that is not trusted with it: OTEL_TRACES_SAMPLER=%s, %j',
+    async (name, argument, sent) => {
+      const variables = { OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: argument };
+      const { receiver, stop } = await tracingTo('success', variables);
+      const untrusting = { ...server, decidesSampling: true };
+      startSpan('root', untrusting).end();
+      startSpan('sampled', { ...untrusting, traceparent: sampled }).end();
+      startSpan('notSampled', { ...untrusting, traceparent: notSampled }).end();
+      // Its ids go on, and what is called from there follows what was decided here.
+      await inSpan('outer', { ...untrusting, traceparent: sampled }, async () => {
+        expect(activeTraceparent()).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-0${sent.sampled ? 1 : 0}$`));
+      });
+      await stop();
+      const names = Object.entries({ ...sent, outer: sent.sampled }).flatMap(([each, isSent]) =>
+        isSent ? [each] : [],
+      );
+      expect(receiver.spans.map((span) => span.name)).toEqual(names);
+      for (const span of receiver.spans.slice(1)) expect(span.traceId).toBe(traceId);
+    },
+  );
+
+  it.each(['parentbased_traceidratio', 'traceidratio'])(
+    'is not what a caller says by the id that it chose: %s',
+    async (name) => {
+      const variables = { OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: '0.5' };
+      const { receiver, stop } = await tracingTo('success', variables);
+      // By its id, this one would be sampled at any ratio.
+      const traceparent = `00-${'0'.repeat(31)}1-b7ad6b7169203331-01`;
+      const spans = Array.from({ length: 200 }, () =>
+        startSpan('a', { ...server, traceparent, decidesSampling: true }),
+      );
+      for (const span of spans) span.end();
+      await stop();
+      // All or none of them has a chance of 2^-199.
+      expect(receiver.spans.length).toBeGreaterThan(0);
+      expect(receiver.spans.length).toBeLessThan(200);
+    },
+  );
+
   it('travels on where a trace is not sent', async () => {
     const { receiver, stop } = await tracingTo('success', { OTEL_TRACES_SAMPLER: 'parentbased_always_off' });
     await inSpan('a', server, async () => expect(activeTraceparent()).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/));

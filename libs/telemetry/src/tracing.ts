@@ -2,6 +2,7 @@ import {
   type Attributes,
   type Context,
   context,
+  createContextKey,
   INVALID_SPAN_CONTEXT,
   isSpanContextValid,
   type Link,
@@ -25,6 +26,8 @@ export interface SpanSettings {
   readonly attributes?: Attributes;
   /** The W3C `traceparent` that it continues, in place of the span that is active here. */
   readonly traceparent?: string | undefined;
+  /** Its ids go on, but whether the trace is sampled is decided here: who sent it is not trusted with that. */
+  readonly decidesSampling?: boolean;
   /** Other traces that it belongs to, by their `traceparent`. */
   readonly links?: readonly string[];
 }
@@ -73,10 +76,11 @@ export async function inSpan<T>(name: string, settings: SpanSettings, work: (spa
  */
 export function startSpan(
   name: string,
-  { kind = SpanKind.INTERNAL, attributes, traceparent, links }: SpanSettings = {},
+  { kind = SpanKind.INTERNAL, attributes, traceparent, decidesSampling = false, links }: SpanSettings = {},
 ): Span {
   const isPart = kind === SpanKind.INTERNAL || kind === SpanKind.CLIENT;
-  const parent = traceparent !== undefined ? contextOf(traceparent) : isPart ? context.active() : ROOT_CONTEXT;
+  const given = traceparent !== undefined ? contextOf(traceparent) : isPart ? context.active() : ROOT_CONTEXT;
+  const parent = decidesSampling && traceparent !== undefined ? given.setValue(decidesSamplingKey, true) : given;
   // What is not sampled is not from here on: calls carry the span that was not.
   if (isPart && !isSampled(trace.getSpanContext(parent))) return noSpan;
   const options = { kind, ...(attributes && { attributes }), ...(links && { links: links.flatMap(linkOf) }) };
@@ -132,6 +136,9 @@ export function exemplarOf(measured: Span | string | undefined): { readonly trac
   const traced = typeof measured === 'string' ? trace.getSpanContext(contextOf(measured)) : measured?.spanContext();
   return isSampled(traced) ? { trace_id: traced.traceId } : undefined;
 }
+
+/** In the context of a span's parent whose decision on sampling does not count. */
+export const decidesSamplingKey = createContextKey('gateway.decides-sampling');
 
 const noSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
 

@@ -44,6 +44,8 @@ export function readEdgeRouterConfig(env: Environment) {
     bodyMemoryMaxBytes: reader.integer('BODY_MEMORY_MAX_MIB', 512, { min: 64, max: 1024 * 1024 }) * 1024 * 1024,
     /** An SSE comment is sent when a running stream was silent for so long, or up to a second longer. */
     heartbeatMs: seconds('HEARTBEAT_SECONDS', 15, { min: 1, max: 300 }),
+    /** Is a trace sampled when the `traceparent` of a client says so? Else this gateway alone decides. */
+    trustsClientSampling: reader.boolean('TRUST_CLIENT_SAMPLING', false),
     /** A request whose answer had not begun by then, once it was read, is logged as slow. */
     traceSlowMs: seconds('EDGE_TRACE_SLOW_SECONDS', 30, upToAnHour),
   } as const;

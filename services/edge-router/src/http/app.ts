@@ -71,7 +71,7 @@ async function serve(
     receivedAtMs: clock.nowMs(),
     slowMs: config.traceSlowMs,
   });
-  const span = startServerSpan(request, path, requestId);
+  const span = startServerSpan(request, path, requestId, !config.trustsClientSampling);
   await withSpan(span, async () => {
     const signal = clientSignal(response);
     let errorCode: GatewayErrorCode | undefined;
@@ -140,15 +140,21 @@ function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * The span of a request, which continues the trace that a valid `traceparent` of its client names. It says nothing that clients make,
+ * The span of a request, which continues the trace that a valid `traceparent` of its client names: its ids, and where clients are
+ * trusted with it, whether it is sampled. It says nothing that clients make,
  * but for the method and path of what is an endpoint.
  * @see https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-server-span
  */
-function startServerSpan({ method, headers }: IncomingMessage, path: string, requestId: string): Span {
+function startServerSpan(
+  { method, headers }: IncomingMessage,
+  path: string,
+  requestId: string,
+  decidesSampling: boolean,
+): Span {
   const label = methodLabel(method);
   const name = path === otherRoute ? label : `${label} ${path}`;
-  const traceparent = headers.traceparent;
-  const span = startSpan(name, { kind: SpanKind.SERVER, ...(typeof traceparent === 'string' && { traceparent }) });
+  const traceparent = typeof headers.traceparent === 'string' ? headers.traceparent : undefined;
+  const span = startSpan(name, { kind: SpanKind.SERVER, traceparent, decidesSampling });
   if (!span.isRecording()) return span;
   span.setAttributes({ 'http.request.method': label, 'url.scheme': 'http', 'gateway.request_id': requestId });
   return path === otherRoute ? span : span.setAttributes({ 'http.route': path, 'url.path': path });

@@ -9,6 +9,7 @@ const traceId = '0af7651916cd43dd8448eb211c80319c';
 const callerSpanId = 'b7ad6b7169203331';
 const slowMs = 300;
 const sampled = { traceparent: `00-${traceId}-${callerSpanId}-01` };
+const notSampled = `00-${traceId}-${callerSpanId}-00`;
 
 describe('the trace of a request', () => {
   let edge: WholeEdge;
@@ -112,10 +113,10 @@ describe('the trace of a request', () => {
     expect(new Set(all.map((each) => each.traceId)).size).toBe(3);
   });
 
-  it('has no spans when the client does not sample it', async () => {
-    await edge.ask('claude-sonnet', { headers: { traceparent: sampled.traceparent.replace(/1$/, '0') } });
-    expect(await spans()).toEqual([]);
-    expect(edge.calls.map(({ traceparent }) => traceparent?.endsWith('-00'))).toEqual([true, true, true, true]);
+  it('is sampled as this gateway decides, whatever its client says', async () => {
+    await edge.ask('claude-sonnet', { headers: { traceparent: notSampled } });
+    expect(new Set((await spans()).map((each) => each.traceId))).toEqual(new Set([traceId]));
+    expect(edge.calls.map(({ traceparent }) => traceparent?.endsWith('-01'))).toEqual([true, true, true, true]);
   });
 
   it('says nothing of what clients make up', async () => {
@@ -200,6 +201,37 @@ describe('the trace of a request', () => {
       expect(await page()).toMatch(new RegExp(`^${name}_seconds_bucket\\{.*# \\{trace_id="${traceId}"`, 'm'));
     }
     await spans();
+  });
+});
+
+describe('the trace of a request that a client says is to be sampled', () => {
+  it.each([
+    ['is not sampled where this gateway samples none', { trustsClientSampling: false, flags: '01', isSent: false }],
+    ['is sampled where clients are trusted with it', { trustsClientSampling: true, flags: '01', isSent: true }],
+    ['is not sampled where a trusted client says so', { trustsClientSampling: true, flags: '00', isSent: false }],
+  ])('%s, with a token and without', async (_what, { trustsClientSampling, flags, isSent }) => {
+    await using receiver = await OtlpReceiver.listen();
+    vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', receiver.url);
+    vi.stubEnv('OTEL_TRACES_SAMPLER', trustsClientSampling && !isSent ? '' : 'parentbased_traceidratio');
+    vi.stubEnv('OTEL_TRACES_SAMPLER_ARG', '0');
+    const logger = createLogger('edge-router', 'silent');
+    const tracing = await startTracing({ service: 'edge-router', logger, metrics: new Metrics() });
+    try {
+      const edge = await WholeEdge.start({ trustsClientSampling });
+      const headers = { traceparent: `00-${traceId}-${callerSpanId}-${flags}` };
+      expect((await edge.ask('claude-sonnet', { headers })).status).toBe(200);
+      expect((await edge.get('/v1/models', { ...headers, authorization: 'Bearer none' })).status).toBe(401);
+      await edge[Symbol.asyncDispose]();
+      // Its ids go on to every service, sampled or not.
+      const flag = isSent ? '01' : '00';
+      for (const { traceparent } of edge.calls) expect(traceparent).toMatch(new RegExp(`^00-${traceId}-.*-${flag}$`));
+    } finally {
+      await tracing?.[Symbol.asyncDispose]();
+      vi.unstubAllEnvs();
+    }
+    const names = receiver.spans.map(({ name }) => name);
+    if (isSent) expect(names).toEqual(expect.arrayContaining(['POST /v1/messages', 'GET /v1/models']));
+    else expect(names).toEqual([]);
   });
 });
 
