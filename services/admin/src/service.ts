@@ -28,6 +28,7 @@ import { oidcRoutes } from './http/oidc-routes.ts';
 import { signedIn } from './http/signed-in.ts';
 import { type AdminParts, type AdminPeers, type PeerName, peersOf } from './parts.ts';
 import { adminRoutes, sessionRoutes } from './routes.ts';
+import { boundedTexts } from './rpc/bounded-texts.ts';
 
 export interface AdminService extends Service {
   /** Answers all that the admin port is asked for besides health and metrics. */
@@ -79,7 +80,7 @@ export function createAdminService(
       gate.check(context).catch((thrown) => {
         throw connectErrorOf(thrown, context, onFault);
       }),
-    interceptors: [...serverInterceptors(metrics, onFault), gate.endStreams],
+    interceptors: [...serverInterceptors(metrics, onFault), boundedTexts, gate.endStreams],
     others: [
       Router().use('/export', signedIn(gate, Role.VIEWER)).use(exportRoutes(parts)),
       ...(provider === undefined

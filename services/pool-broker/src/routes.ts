@@ -3,7 +3,7 @@ import {
   PoolBrokerService,
   PoolOperatorService,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { serviceRoute } from '@gateway/rpc';
+import { serviceRoute, withBoundedTexts } from '@gateway/rpc';
 import { credentialHandlers } from './rpc/credential-service.ts';
 import { poolBrokerHandlers } from './rpc/pool-broker-service.ts';
 import { type PoolOperatorParts, poolOperatorHandlers } from './rpc/pool-operator-service.ts';
@@ -12,7 +12,7 @@ export function poolBrokerRoutes(parts: PoolOperatorParts) {
   return {
     routes: [
       serviceRoute(PoolBrokerService, poolBrokerHandlers(parts.broker)),
-      serviceRoute(PoolOperatorService, poolOperatorHandlers(parts)),
+      withBoundedTexts(serviceRoute(PoolOperatorService, poolOperatorHandlers(parts))),
     ],
     /** Secrets, which the network keeps to the adapters: they are served on a port of their own. */
     credentialRoutes: [serviceRoute(CredentialService, credentialHandlers(parts.broker))],
