@@ -71,11 +71,11 @@ export async function startServicesTopology(
       env: {
         ...suiteSettings,
         ...uploadSettings,
+        TOKEN_HASH_KEY: randomBytes(32).toString('base64'),
         ...checked(further),
         PORT: String(await freePort()),
         GATEWAY_CONFIG: gatewayFile,
         GATEWAY_DATA: join(folder, 'data'),
-        TOKEN_HASH_KEY: randomBytes(32).toString('base64'),
         REDIS_URL: backends.redisUrl,
         NATS_URL: backends.natsUrl,
         DATABASE_URL: backends.postgresUrl,
