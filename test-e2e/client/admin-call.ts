@@ -1,4 +1,5 @@
 import type { DescMethod } from '@bufbuild/protobuf';
+import { roomMs } from '@gateway/testkit/room';
 
 export interface AdminAnswer {
   /** 200, or that of the failure. Streams that fail do so with 200. */
@@ -28,7 +29,7 @@ export async function callAdmin(
       ...(token !== '' && { authorization: `Bearer ${token}` }),
     },
     body: isStream ? enveloped(json) : json,
-    signal: AbortSignal.any([leave.signal, AbortSignal.timeout(30_000)]),
+    signal: AbortSignal.any([leave.signal, AbortSignal.timeout(roomMs(30_000))]),
   });
   const body = isStream ? await firstOf(response) : await response.text();
   leave.abort();

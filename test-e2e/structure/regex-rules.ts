@@ -47,7 +47,7 @@ interface Listed {
 
 const onOwnText: ReadonlyMap<string, Listed> = new Map<string, Listed>([
   ['deploy/release/cut-release.ts', { patterns: [], makesThem: true, reason: 'our own version' }],
-  ['libs/testkit/src/servers/debian-packages.ts', { patterns: [], makesThem: true, reason: 'two names of its own' }],
+  ['libs/testkit/src/servers/debian-packages.js', { patterns: [], makesThem: true, reason: 'two names of its own' }],
   [
     'services/admin/console/src/frame/routing.tsx',
     { patterns: [], makesThem: true, reason: "the console's own paths" },

@@ -28,4 +28,4 @@ export function readTarget(target: string): RequestTarget | undefined {
   return { path: rest.startsWith('/') ? rest : `/${rest}`, authority };
 }
 
-const absolutePattern = /^https?:\/\/([^/?]+)(.*)$/is;
+const absolutePattern = /^https?:\/\/([^/?]+)([/?].*)?$/is;

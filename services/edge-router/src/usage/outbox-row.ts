@@ -15,6 +15,14 @@ export interface OutboxRow {
   message: UsageRecorded | RequestLogged;
 }
 
+/** A row that is in memory. */
+export interface PendingRow extends OutboxRow {
+  /** The file has a row of its number. */
+  isStored: boolean;
+  /** It is delivered, or is not waited for. */
+  readonly settled: PromiseWithResolvers<void>;
+}
+
 export function isLog(message: OutboxRow['message']): message is RequestLogged {
   return message.$typeName === RequestLoggedSchema.typeName;
 }

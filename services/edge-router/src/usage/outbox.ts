@@ -4,7 +4,7 @@ import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { OutboxEvents } from './outbox-events.ts';
 import { abandonedRows, batchRows, bytesIn, isDamage, OutboxFile, type OutboxSynchronous } from './outbox-file.ts';
-import { batchOf, isLog, keepTrace, keyOf, type OutboxRow } from './outbox-row.ts';
+import { batchOf, isLog, keepTrace, keyOf, type OutboxRow, type PendingRow } from './outbox-row.ts';
 import { sendBatch, type UsageSink } from './send-batch.ts';
 
 export interface OutboxOptions {
@@ -35,14 +35,6 @@ const maxRowsWithLogs = 20_000;
 const gatherMs = 2;
 const maxRetryMs = 1_000;
 
-/** A row that is in memory. */
-interface Row extends OutboxRow {
-  /** The file has a row of its number. */
-  isStored: boolean;
-  /** It is delivered, or is not waited for. */
-  readonly settled: PromiseWithResolvers<void>;
-}
-
 /**
  * What this process owes the ledger. A request is opened on disk before its provider is called, and made final before its client
  * has the last byte; finals are delivered until the ledger's side confirms them. One that is not delivered at once replaces its open
@@ -55,13 +47,13 @@ export class Outbox implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #background: readonly Promise<void>[];
   /** All rows that are in memory. */
-  readonly #rows = new Map<string, Row>();
+  readonly #rows = new Map<string, PendingRow>();
   /** Those to be delivered, in the order in which they ended. */
-  readonly #queue = new Set<Row>();
+  readonly #queue = new Set<PendingRow>();
   /** Those that the file has otherwise, or not yet. */
-  readonly #changed = new Set<Row>();
+  readonly #changed = new Set<PendingRow>();
   /** Finals that go to disk only if they are not delivered at once. */
-  readonly #deferred = new Set<Row>();
+  readonly #deferred = new Set<PendingRow>();
   /** How many rows to be delivered are in the file alone. */
   #storedRows = 0;
   #lastNumber = 0;
@@ -142,7 +134,7 @@ export class Outbox implements AsyncDisposable {
     else this.#file[Symbol.dispose]();
   }
 
-  #change(message: OutboxRow['message'], state: 'open' | 'final'): Row {
+  #change(message: OutboxRow['message'], state: 'open' | 'final'): PendingRow {
     keepTrace(message);
     const key = keyOf(message);
     const known = this.#rows.get(key) ?? {
@@ -157,14 +149,14 @@ export class Outbox implements AsyncDisposable {
   }
 
   /** The row goes to disk at the end of the turn. */
-  #keep(row: Row): void {
+  #keep(row: PendingRow): void {
     this.#deferred.delete(row);
     this.#changed.add(row);
     this.#scheduleEndOfTurn();
   }
 
   /** A final that is not on disk yet goes there only if it is not delivered at once. Not while that can't be hoped for. */
-  #defer(row: Row): void {
+  #defer(row: PendingRow): void {
     if (this.#isSinkLate || this.#isDiskFailing || this.#stop.signal.aborted) return;
     if (this.#changed.delete(row)) this.#deferred.add(row);
   }
@@ -174,7 +166,7 @@ export class Outbox implements AsyncDisposable {
   }
 
   /** A row that the file has stays known until it has gone there. */
-  #remove(row: Row): void {
+  #remove(row: PendingRow): void {
     row.state = 'gone';
     this.#queue.delete(row);
     row.settled.resolve();
@@ -233,7 +225,7 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
-  #keepInFileAlone(rows: Iterable<Row>): void {
+  #keepInFileAlone(rows: Iterable<PendingRow>): void {
     for (const row of rows) {
       this.#queue.delete(row);
       this.#rows.delete(keyOf(row.message));
