@@ -44,8 +44,8 @@ export class UsageRecorder {
   #hasProduced = false;
   /** How many providers were called. */
   #attempts = 0;
-  /** The ends of attempts that were given up. */
-  readonly #givenUp: Promise<void>[] = [];
+  /** What is to be recorded of attempts that were given up. */
+  readonly #givenUp: UsageRecorded[] = [];
   /** The outbox gets the event again with so much output. */
   #nextCheckpoint = 0n;
   #ended: Promise<void> | undefined;
@@ -69,7 +69,7 @@ export class UsageRecorder {
   onLease({ provider, model, accountId }: Lease): void {
     if (this.#ended !== undefined) return;
     // In one turn with the next attempt's event, which takes the place of this one's: the outbox has either both or neither.
-    if (this.#hasProduced) this.#recordGivenUp();
+    if (this.#hasProduced) this.#keepGivenUp();
     this.#attempts += 1;
     Object.assign(this.#event, { provider, model, accountId, outcome: Outcome.UNSPECIFIED });
     const inputTokens = BigInt(Math.ceil(this.#request.bodyBytes / bytesPerToken));
@@ -140,19 +140,24 @@ export class UsageRecorder {
       span.setAttribute('gateway.outcome', wordOf(Outcome, outcome));
       return this.#peers.outbox.finish(this.#event, this.#charge(this.#event));
     });
-    await Promise.all([ended, ...this.#givenUp]);
+    await Promise.all([ended, this.#finishGivenUp()]);
   }
 
   async #forget(): Promise<void> {
     this.#peers.outbox.close(this.#request.requestId);
-    await Promise.all(this.#givenUp);
+    await this.#finishGivenUp();
   }
 
   /** A row of its own: the next attempt may be of another account, and of another model. */
-  #recordGivenUp(): void {
+  #keepGivenUp(): void {
     const requestId = `${this.#request.requestId}/${this.#attempts}`;
     const event = Object.assign(clone(UsageRecordedSchema, this.#event), { requestId, outcome: Outcome.GIVEN_UP });
-    this.#givenUp.push(this.#peers.outbox.finish(event, this.#charge(event)));
+    this.#givenUp.push(event);
+    this.#peers.outbox.open(event);
+  }
+
+  async #finishGivenUp(): Promise<void> {
+    await Promise.all(this.#givenUp.map((event) => this.#peers.outbox.finish(event, this.#charge(event))));
   }
 
   #charge({ requestId, inputTokens, outputTokens }: UsageRecorded): Promise<void> | undefined {
