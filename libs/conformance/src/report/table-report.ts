@@ -111,5 +111,5 @@ function totalsOf(rows: readonly SummaryRow[]) {
 
 /** Answers may hold what a terminal would obey. */
 function plain(text: string): string {
-  return stripVTControlCharacters(text).replaceAll(/\p{Cc}/gu, ' ');
+  return stripVTControlCharacters(text).replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ');
 }

@@ -1,4 +1,5 @@
 import { toJson } from '@bufbuild/protobuf';
+import { visibleJson, visibleText } from '@gateway/presentation';
 import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { Cell, Columns, ListedRequest } from './export-columns.ts';
 
@@ -14,8 +15,8 @@ export async function* exportTexts<T>(
   const toLine = (row: T) =>
     format === 'csv'
       ? csvLine(Object.values(columns).map((cellOf) => cellOf(row)))
-      : `${JSON.stringify(toObject(row))}\n`;
-  let head = format === 'csv' ? csvLine(Object.keys(columns)) : '';
+      : `${visibleJson(JSON.stringify(toObject(row)))}\n`;
+  let head = format === 'csv' ? `${Object.keys(columns).join(',')}\r\n` : '';
   for await (const rows of pages) {
     const text = head + rows.map(toLine).join('');
     head = '';
@@ -23,16 +24,24 @@ export async function* exportTexts<T>(
   }
 }
 
-/** One line as RFC 4180 has it. Texts that a spreadsheet would take for a formula begin with an apostrophe. */
+/** One line as RFC 4180 has it. */
 function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }
 
+/** Texts are quoted, whatever is in them, so that no spreadsheet parts them, and hold nothing that is not seen. */
 function csvCell(cell: Cell): string {
-  if (typeof cell !== 'string') return String(cell);
-  // @see https://owasp.org/www-community/attacks/CSV_Injection
-  const text = /^[=+\-@\t\r\n]/.test(cell) ? `'${cell}` : cell;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  if (cell === '') return '';
+  return typeof cell === 'string' ? `"${withoutFormula(visibleText(cell)).replaceAll('"', '""')}"` : String(cell);
+}
+
+/**
+ * What a spreadsheet would take for a formula begins with an apostrophe. Where lists are separated by semicolons, a line is parted
+ * at those within texts too: each part is a cell of its own.
+ * @see https://owasp.org/www-community/attacks/CSV_Injection
+ */
+function withoutFormula(text: string): string {
+  return /^-?\d+(\.\d+)?$/.test(text) ? text : text.replaceAll(/(?:^|;)[\s"]*(?=[=+\-@＝＋－＠])/g, "$&'");
 }
 
 /** A request as the request log has it, with the label of its token. */

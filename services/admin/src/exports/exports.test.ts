@@ -72,7 +72,7 @@ describe('an export of usage', () => {
       'content-disposition': 'attachment; filename=usage-2026-11-01-to-2026-11-20.csv',
     });
     const row =
-      '2026-11-02,t,"ci, ""nightly""",\'=cmd,"gpt\r\n""5""",pool/a,1,9007199254740993,2,3,9007199254740996,0.000002,EUR,0\r\n';
+      '"2026-11-02","t","ci, ""nightly""","\'=cmd","gpt  ""5""","pool/a",1,9007199254740993,2,3,9007199254740996,"0.000002","EUR",0\r\n';
     expect(await text(response)).toBe(
       `day,token_id,token_label,provider,model,account_id,requests,input_tokens,cached_tokens,output_tokens,total_tokens,cost,currency,unpriced_tokens\r\n${row}${row}`,
     );
@@ -88,7 +88,7 @@ describe('an export of usage', () => {
 
   it('is of the token that a label means', async () => {
     const { read } = await serve({ report });
-    expect(await read(`/export/usage?${days}&token=${encodeURIComponent('ci, "nightly"')}`)).toContain('\r\nt,1,');
+    expect(await read(`/export/usage?${days}&token=${encodeURIComponent('ci, "nightly"')}`)).toContain('\r\n"t",1,');
   });
 
   it('is refused with what is wrong with each parameter, before anything is sent', async () => {
@@ -134,9 +134,9 @@ describe('an export of requests', () => {
     const [head, first, second, end] = (await read(`/export/requests?${filter}`)).split('\r\n');
     expect(head).toMatch(/^received_at,request_id,client_request_id,token_id,token_label,/);
     expect(first).toBe(
-      '2026-11-20T10:00:00.000Z,0-0,run-17,t,"ci, ""nightly""",/v1/messages,\'@SUM(1),pool/a pool/b,gpt-5.5-mini,failed,503,pool_exhausted,true,false,7,0,0,1.5,20',
+      '"2026-11-20T10:00:00.000Z","0-0","run-17","t","ci, ""nightly""","/v1/messages","\'@SUM(1)","pool/a pool/b","gpt-5.5-mini","failed",503,"pool_exhausted","true","false",7,0,0,1.5,20',
     );
-    expect(second).toContain(',1-0,');
+    expect(second).toContain(',"1-0",');
     expect(end).toBe('');
     expect(asked[0]?.search).toMatchObject({
       tokenIds: ['t'],
@@ -151,6 +151,24 @@ describe('an export of requests', () => {
     });
     const [line = ''] = (await read('/export/requests?format=ndjson&since=2026-11-20T10:00:00%2B01:00')).split('\n');
     expect(JSON.parse(line)).toMatchObject({ tokenLabel: 'ci, "nightly"', requestId: '0-0', attempts: [{}, {}] });
+  });
+
+  it.each([
+    ['x;=cmd|/C calc', "x;'=cmd|/C calc"],
+    ['a; +1;-2;@c', "a; '+1;'-2;'@c"],
+    ['\t=1', " '=1"],
+    ['＝1+1', "'＝1+1"],
+    ['-1.5', '-1.5'],
+    ['say "=1";"=2"', `say ""=1"";""'=2""`],
+    ['\x1b[2Jgpt\u202e\n', ' [2Jgpt� '],
+    ['gpt-5=5', 'gpt-5=5'],
+  ])('has the model %j as the quoted text %j, whatever separates lists where it is read', async (model, cell) => {
+    const { read } = await serve(requestsOf(1, 1, { model }));
+    const [, first = ''] = (await read('/export/requests')).split('\r\n');
+    expect(first).toContain(`,"${cell}",`);
+    const [line = ''] = (await read('/export/requests?format=ndjson')).split('\n');
+    expect(JSON.parse(line)).toMatchObject({ model });
+    expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
   it('has every row of all pages, and goes on after one that is empty', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CommandLine } from '../__fixtures__/command-line.ts';
 
 describe('gatewayctl config', () => {
-  const commandLine = (problems: string[] = [], changes: string[] = []) =>
+  const commandLine = (problems: string[] = [], changes: string[] = [], newReferences: string[] = []) =>
     new CommandLine((router) =>
       router.service(ConfigurationService, {
         getConfiguration: () => ({
@@ -14,7 +14,7 @@ describe('gatewayctl config', () => {
           ],
           silent: ['edge-router at 10.0.0.3:9090: did not answer within 2 s'],
         }),
-        checkConfiguration: ({ text }) => ({ problems, changes: [...changes, text.slice(0, 7)] }),
+        checkConfiguration: ({ text }) => ({ problems, changes: [...changes, text.slice(0, 7)], newReferences }),
       }),
     );
 
@@ -30,6 +30,10 @@ describe('gatewayctl config', () => {
     const file = import.meta.filename;
     const fine = await commandLine([], ['+ pools.responses: new']).run('config', 'check', file);
     expect(fine).toMatchObject({ exitCode: 0, printed: '✓ It can be used.\n+ pools.responses: new\nimport \n' });
+    const referring = await commandLine([], [], ['KEY_A', 'KEY_B']).run('config', 'check', file);
+    expect(referring.printed).toBe(
+      '✓ It can be used.\nSet first what the running file does not refer to: KEY_A, KEY_B\nimport \n',
+    );
     const wrong = await commandLine(['pools: is missing.']).run('config', 'check', file);
     expect(wrong).toMatchObject({ exitCode: 1, printed: '✗ pools: is missing.\n' });
     expect(await commandLine().run('config', 'check', '/nowhere')).toMatchObject({ exitCode: 2 });

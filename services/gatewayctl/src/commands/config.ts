@@ -1,3 +1,4 @@
+import { visibleLines } from '@gateway/presentation';
 import {
   type CheckConfigurationResponse,
   CheckConfigurationResponseSchema,
@@ -23,11 +24,14 @@ export function configCommand({ connect }: CommandContext): Command {
     .action(async ({ file, ...output }: OutputFlags & { readonly file?: true }) => {
       await using admin = await connect();
       const running = await admin.clientOf(ConfigurationService).getConfiguration({});
-      if (file) print(running.file?.text ?? '');
+      const text = running.file?.text ?? '';
+      if (file) print(process.stdout.isTTY ? visibleLines(text) : text);
       else printMessage(output, GetConfigurationResponseSchema, running, configurationText);
     });
   withOutput(config.command('check'))
-    .description('What is wrong with a gateway.yaml, and what it would change here. Exits 1 when it can not be used.')
+    .description(
+      'What is wrong with a gateway.yaml, and what it would change here. Whether the variables that it refers to are set shows when it is put in place. For admins. Exits 1 when it can not be used.',
+    )
     .argument('<file>', 'its path, or - for standard input')
     .action(async (path: string, output: OutputFlags) => {
       const text = await readNamedFile(path, path === '-' ? '/dev/stdin' : path);
@@ -58,10 +62,14 @@ const columns: Columns<Setting> = {
   from: ({ origin }) => origin,
 };
 
-function checkText({ problems, changes }: CheckConfigurationResponse): string {
+function checkText({ problems, changes, newReferences }: CheckConfigurationResponse): string {
   if (problems.length > 0) return problems.map((problem) => `${colored('✗', 'red')} ${problem}\n`).join('');
   const lines = changes.length === 0 ? ['It changes nothing.'] : changes.map((line) => colored(line, colorOf(line)));
-  return `${colored('✓', 'green')} It can be used.\n${lines.map((line) => `${line}\n`).join('')}`;
+  const unknown =
+    newReferences.length === 0
+      ? ''
+      : `Set first what the running file does not refer to: ${newReferences.join(', ')}\n`;
+  return `${colored('✓', 'green')} It can be used.\n${unknown}${lines.map((line) => `${line}\n`).join('')}`;
 }
 
 function colorOf(change: string) {

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import { type Environment, EnvReader } from '@gateway/config';
+import { withVisibleTexts } from '@gateway/presentation';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { type Replica, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
@@ -37,7 +38,7 @@ export function doctorCommand({ env, connect }: CommandContext): Command {
     .action(async ({ output }: OutputFlags) => {
       await using admin = await connect({ running: true });
       const findings = await examine(env, admin);
-      print(output === 'table' ? findings.map(lineOf).join('') : documentOf(output, findings));
+      print(output === 'table' ? withVisibleTexts(findings).map(lineOf).join('') : documentOf(output, findings));
       const wrong = findings.filter(({ state }) => state !== 'fine').length;
       if (wrong > 0) throw new NotAsItShouldBe(`${wrong} of ${findings.length} things are not as they should be.`);
     });

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import type { Client } from '@connectrpc/connect';
+import { visibleText } from '@gateway/presentation';
 import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { ReplayDeadLettersResponseSchema } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { Command, Option } from 'commander';
@@ -91,7 +92,7 @@ async function replayDeadLetters(usage: Client<typeof UsageService>, dryRun: boo
     totals.duplicates += duplicates;
     totals.stillDead += stillDead.length;
     for (const { deadLetterId, receivedAt, reason } of stillDead) {
-      print(`${deadLetterId}  ${timeText(receivedAt)}  ${reason}\n`);
+      print(`${deadLetterId}  ${timeText(receivedAt)}  ${visibleText(reason)}\n`);
     }
     const read = totals.replayed + totals.duplicates + totals.stillDead;
     if (nextPageToken !== '') note(`${read} letters read`);

@@ -1,7 +1,8 @@
 import type { Message } from '@bufbuild/protobuf';
 import type { GenMessage } from '@bufbuild/protobuf/codegenv2';
+import { hasUnseen, visibleJson, visibleLines, visibleYaml, withVisibleTexts } from '@gateway/presentation';
 import { type Command, Option } from 'commander';
-import { stringify } from 'yaml';
+import { Document, visit } from 'yaml';
 import { type Plain, toPlain } from './plain.ts';
 import { type Columns, Table } from './table.ts';
 
@@ -24,7 +25,7 @@ export function print(text: string): void {
 
 /** Writes a line to standard error: progress, and what is not the result. */
 export function note(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${visibleLines(line)}\n`);
 }
 
 /** Prints one message. @param textOf what a person reads of it. */
@@ -35,12 +36,12 @@ export function printMessage<T extends Message>(
   textOf: (message: T) => string,
 ): void {
   if (message === undefined) return;
-  print(output === 'table' ? textOf(message) : documentOf(output, toPlain(schema, message)));
+  print(output === 'table' ? textOf(withVisibleTexts(message)) : documentOf(output, toPlain(schema, message)));
 }
 
 /** A value as a document of its own. */
 export function documentOf(output: 'json' | 'yaml', value: Plain): string {
-  return output === 'json' ? `${JSON.stringify(value, undefined, 2)}\n` : stringify(value);
+  return output === 'json' ? `${jsonOf(value, 2)}\n` : yamlOf(value);
 }
 
 /** Prints messages as rows, page after page. */
@@ -48,12 +49,12 @@ export function listPrinter<T extends Message>({ output }: OutputFlags, schema: 
   const table = new Table(columns);
   let printed = 0;
   const documentAt = (index: number, value: Plain) =>
-    output === 'yaml' ? stringify([value]) : `${index === 0 ? '[\n' : ',\n'}${JSON.stringify(value)}`;
+    output === 'yaml' ? yamlOf([value]) : `${index === 0 ? '[\n' : ',\n'}${jsonOf(value)}`;
   return {
     isEmpty: () => printed === 0,
     add(messages: readonly T[]): void {
       if (messages.length === 0) return;
-      if (output === 'table') print(table.linesOf(messages));
+      if (output === 'table') print(table.linesOf(messages.map(withVisibleTexts)));
       else print(messages.map((message, index) => documentAt(printed + index, toPlain(schema, message))).join(''));
       printed += messages.length;
     },
@@ -83,7 +84,7 @@ export function streamPrinter<T extends Message>({ output }: OutputFlags, schema
   const table = new Table(columns);
   return (messages: readonly T[]): void => {
     if (messages.length === 0) return;
-    if (output === 'table') print(table.linesOf(messages));
+    if (output === 'table') print(table.linesOf(messages.map(withVisibleTexts)));
     else print(messages.map((message) => streamedDocument(output, toPlain(schema, message))).join(''));
   };
 }
@@ -98,12 +99,27 @@ export async function printOverviews<T extends Message>(
   const clear = process.stdout.isTTY ? '\x1b[H\x1b[2J\x1b[3J' : '';
   for await (const { overview } of states) {
     if (overview === undefined) continue;
-    if (output === 'table') print(`${clear}${await textOf(overview)}\n`);
+    if (output === 'table') print(`${clear}${await textOf(withVisibleTexts(overview))}\n`);
     else print(streamedDocument(output, toPlain(schema, overview)));
   }
 }
 
 /** A value among others of a stream: a line of JSON, or a document of YAML. */
 function streamedDocument(output: 'json' | 'yaml', value: Plain): string {
-  return output === 'json' ? `${JSON.stringify(value)}\n` : `---\n${stringify(value)}`;
+  return output === 'json' ? `${jsonOf(value)}\n` : `---\n${yamlOf(value)}`;
+}
+
+/** Programs get texts as they are: what a person would not see, or a terminal would obey, is written as an escape. */
+function jsonOf(value: Plain, indent?: number): string {
+  return visibleJson(JSON.stringify(value, undefined, indent));
+}
+
+function yamlOf(value: Plain): string {
+  const document = new Document(value);
+  visit(document, {
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value === 'string' && hasUnseen(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return visibleYaml(document.toString());
 }

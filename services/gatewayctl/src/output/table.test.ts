@@ -54,6 +54,11 @@ describe('a table', () => {
     expect(text).not.toContain('long');
   });
 
+  it('shows nothing that turns a line around or can not be seen', () => {
+    const text = new Table(columns).linesOf([{ id: 'admin\u200b', count: 1, note: 'user\u202egpj.exe' }]);
+    expect(text.split('\n')[1]).toMatch(/^admin� +1 +user�gpj\.exe$/);
+  });
+
   it('shows nothing that a terminal would obey', () => {
     const text = new Table(columns).linesOf([{ id: '\x1b[31mred\n\x07', count: 1, note: '' }]);
     expect(text.split('\n')[1]).toMatch(/^red +1$/);

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
+import { visibleText } from '@gateway/presentation';
 
 export type Color = 'red' | 'yellow' | 'green' | 'dim';
 
@@ -98,7 +99,7 @@ function lineOf(row: readonly Cell[], widths: readonly number[]): string {
 /** Labels and answers of other services may hold what a terminal would obey. */
 function textOf(cell: Cell): string {
   const text = typeof cell === 'object' ? cell.text : String(cell);
-  return stripVTControlCharacters(text).replaceAll(/\p{Cc}/gu, ' ');
+  return visibleText(stripVTControlCharacters(text));
 }
 
 function shown(cell: Cell, text: string): string {

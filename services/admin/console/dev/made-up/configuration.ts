@@ -18,6 +18,7 @@ export const configurationService: Partial<ServiceImpl<typeof ConfigurationServi
         '- accounts: responses/team-d',
         '~ classes.snel.effort: low → none',
       ],
+      newReferences: ['TEAM_E_API_KEY'],
     };
   },
 };

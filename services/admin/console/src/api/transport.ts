@@ -1,9 +1,10 @@
 import type { Interceptor, Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-web';
+import { withVisibleTexts } from '@gateway/presentation';
 
 /** Calls of the address that the console came from. The session is in a cookie that scripts cannot read. */
 export function gatewayTransport(): Transport {
-  return createConnectTransport({ baseUrl: window.location.origin, interceptors: [withCsrfToken] });
+  return createConnectTransport({ baseUrl: window.location.origin, interceptors: [withCsrfToken, asSeen] });
 }
 
 let csrfToken = '';
@@ -11,6 +12,17 @@ let csrfToken = '';
 /** Goes with every call from now on: pages of other sites do not know it. */
 export function rememberCsrfToken(session: { readonly csrfToken: string } | undefined): void {
   csrfToken = session?.csrfToken ?? '';
+}
+
+/** Labels, models and notes come from many hands: pages show them with nothing in them that is not seen. */
+const asSeen: Interceptor = (next) => async (request) => {
+  const response = await next(request);
+  if (!response.stream) return { ...response, message: withVisibleTexts(response.message) };
+  return { ...response, message: eachAsSeen(response.message) };
+};
+
+async function* eachAsSeen<M>(messages: AsyncIterable<M>): AsyncGenerator<M> {
+  for await (const message of messages) yield withVisibleTexts(message);
 }
 
 const withCsrfToken: Interceptor = (next) => (request) => {

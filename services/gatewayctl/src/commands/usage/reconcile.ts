@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { withVisibleTexts } from '@gateway/presentation';
 import {
   type CounterDifference,
   type ReconcileDayResponse,
@@ -32,7 +33,7 @@ export async function reconcileUsage(
     found.compared += answer.ledger?.eventsKept ? 1 : 0;
     found.sums += answer.ledger?.differenceCount ?? 0;
     found.counters += answer.counters.length;
-    print(dayText(day, answer));
+    print(dayText(day, withVisibleTexts(answer)));
     if (answer.counters.length === 0) continue;
     // What is wrong once can have been lost; what is wrong again is being made wrong.
     await sleep(againAfterMs);

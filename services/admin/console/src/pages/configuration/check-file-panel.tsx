@@ -32,7 +32,7 @@ export function CheckFilePanel({ runningText }: { readonly runningText: string }
         <div onDragOver={(event) => event.preventDefault()} onDrop={onDrop}>
           <TextAreaField
             label="The text of a gateway.yaml"
-            hint="Paste it, drop a file on it, or choose one. It is checked with the environment of the running gateway; nothing is changed."
+            hint="Paste it, drop a file on it, or choose one. Nothing is changed. Whether what it refers to is set shows when it is put in place."
             value={text}
             onValue={take}
             rows={8}
@@ -63,7 +63,7 @@ export function CheckFilePanel({ runningText }: { readonly runningText: string }
   );
 }
 
-function Verdict({ answer: { problems, changes } }: { readonly answer: CheckConfigurationResponse }) {
+function Verdict({ answer: { problems, changes, newReferences } }: { readonly answer: CheckConfigurationResponse }) {
   if (problems.length > 0) {
     return (
       <>
@@ -81,6 +81,12 @@ function Verdict({ answer: { problems, changes } }: { readonly answer: CheckConf
       <Status tone="good">
         {changes.length === 0 ? 'It can be used, and changes nothing' : 'It can be used, and would change this'}
       </Status>
+      {newReferences.length > 0 && (
+        <p className="block">
+          Set {newReferences.join(', ')} first: the running file does not refer to{' '}
+          {newReferences.length === 1 ? 'it' : 'them'}.
+        </p>
+      )}
       {changes.length > 0 && (
         <ul className="diff block">
           {changes.map((change) => (

@@ -1,6 +1,8 @@
 import { useQuery } from '@connectrpc/connect-query';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
+import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import type { ClassSummary, GatewayFile, ModelPrice } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { useSigned } from '../../api/session.tsx';
 import { Page, Panel } from '../../frame/page.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { formatMoney } from '../../ui/numbers.ts';
@@ -13,17 +15,18 @@ import { SettingsPanel } from './settings-panel.tsx';
 
 /** What the gateway runs with. Nothing is changed here: files are changed where they are, and checked here before. */
 export function ConfigurationPage() {
+  const mayCheck = useSigned().may(Role.ADMIN);
   const configuration = useQuery(ConfigurationService.method.getConfiguration, {}, { refetchInterval: 15_000 });
   return (
     <Page
       title="Configuration"
-      about="What the gateway runs with, and where each value comes from. Check a file here before you put it in place."
+      about={`What the gateway runs with, and where each value comes from.${mayCheck ? ' Check a file here before you put it in place.' : ''}`}
     >
       <Answer of={configuration} what="the configuration">
         {({ file, settings, silent }) => (
           <>
             {file !== undefined && <FilePanel file={file} />}
-            <CheckFilePanel runningText={file?.text ?? ''} />
+            {mayCheck && <CheckFilePanel runningText={file?.text ?? ''} />}
             {file !== undefined && <Catalog file={file} />}
             <SettingsPanel settings={settings} silent={silent} />
           </>
