@@ -70,6 +70,15 @@ describe('docker-compose.yml', () => {
     expect(unknown.filter((setting) => !setting.startsWith('OTEL_'))).toEqual([]);
   });
 
+  it.each([
+    ['admin', 'ADMIN_TOKEN'],
+    ['identity', 'TOKEN_HASH_KEY'],
+    ['pool-broker', 'ACCOUNT_KEYS'],
+  ])('has %s refuse the %s of .env.example where things are not tried out', (name, setting) => {
+    const env = { ...environmentOf(service(name)), ALLOW_DEVELOPMENT_SECRETS: 'false' };
+    expect(() => readers[name]?.forEach((read) => void read(env))).toThrow(`${setting} is the one of deploy/docker/`);
+  });
+
   it('lets the broker keep accounts in the database', () => {
     expect(readPoolBrokerConfig(environmentOf(service('pool-broker')))).toMatchObject({
       databaseUrl: expect.stringContaining('@postgres:5432/'),

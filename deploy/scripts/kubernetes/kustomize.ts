@@ -60,14 +60,16 @@ function productionOverlay({ image }: Values) {
 }
 
 function developmentOverlay(values: Values) {
-  const simulated = [
+  const changed = [
     { name: 'gateway-config', data: { 'gateway.yaml': simulatedProviders() } },
     { name: 'pool-broker-settings', data: simulatorSetting },
+    // Its secrets are known to everybody.
+    { name: 'gateway-settings', data: { ALLOW_DEVELOPMENT_SECRETS: 'true' } },
   ].map(({ name, data }) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data }));
-  const patches = simulated.map(({ metadata: { name } }) => `${name}.yaml`);
+  const patches = changed.map(({ metadata: { name } }) => `${name}.yaml`);
   return [
     ['overlays/development/backends.yaml', developmentObjects(values)],
-    ...simulated.map((patch) => [`overlays/development/${patch.metadata.name}.yaml`, [patch]] as const),
+    ...changed.map((patch) => [`overlays/development/${patch.metadata.name}.yaml`, [patch]] as const),
     [
       'overlays/development/kustomization.yaml',
       [

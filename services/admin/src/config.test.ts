@@ -16,6 +16,7 @@ describe('the settings', () => {
       names: { host: '127.0.0.1', allowedHosts: [], publicUrl: undefined },
       trustedProxies: [],
       adminToken: undefined,
+      allowsDevelopmentSecrets: false,
       sessionIdleMs: 12 * 3_600_000,
       sessionMaxMs: 7 * 24 * 3_600_000,
       oidcSessionMs: 8 * 3_600_000,
@@ -51,6 +52,7 @@ describe('the settings', () => {
     [{ ADMIN_ALLOWED_HOSTS: 'admin:9090' }, 'without scheme and port'],
     [{ ADMIN_ALLOWED_HOSTS: '*.example' }, 'without scheme and port'],
     [{ ADMIN_TOKEN: 'hunter2' }, 'ADMIN_TOKEN must be'],
+    [{ ADMIN_TOKEN: 'gw_a_developmentonlydevelopmentonly15DEd7' }, 'ADMIN_TOKEN is the one of deploy/docker'],
     [{ ADMIN_TOKEN: createTokenText('service') }, 'ADMIN_TOKEN must be'],
     [{ ADMIN_TRUSTED_PROXIES: '10.0.0.0/33' }, 'ADMIN_TRUSTED_PROXIES must be'],
     [{ ADMIN_TRUSTED_PROXIES: 'ingress' }, 'ADMIN_TRUSTED_PROXIES must be'],
@@ -70,7 +72,7 @@ describe('the settings', () => {
       text = thrown instanceof ConfigError ? thrown.message : '';
     }
     expect(text).toContain(problem);
-    expect(text).not.toMatch(/hunter2|gw_s_/);
+    expect(text).not.toMatch(/hunter2|gw_s_|developmentonly/);
   });
 
   it('of a process of its own name every service that it calls', () => {

@@ -1,5 +1,13 @@
 import { isIP } from 'node:net';
-import { type Environment, type EnvReader, isTokenUrl, readSettings, Secret } from '@gateway/config';
+import {
+  checkNotOfDevelopment,
+  type Environment,
+  type EnvReader,
+  isTokenUrl,
+  readAllowsDevelopmentSecrets,
+  readSettings,
+  Secret,
+} from '@gateway/config';
 import type { StoredRole } from '@gateway/database';
 import { databaseUrl } from '@gateway/database/database-url';
 import { parseTokenText } from '@gateway/tokens';
@@ -50,6 +58,7 @@ function adminSettings(reader: EnvReader) {
     trustedProxies: readProxies(reader),
     // ADMIN_TOKEN (none): a token that the operator "admin" has, as long as there is no other operator.
     adminToken: readAdminToken(reader),
+    allowsDevelopmentSecrets: readAllowsDevelopmentSecrets(reader),
     // ADMIN_SESSION_IDLE_MINUTES (720): a session ends when it was not used for so long.
     sessionIdleMs: reader.integer('ADMIN_SESSION_IDLE_MINUTES', 720, { min: 5, max: 43_200 }) * 60_000,
     // ADMIN_SESSION_MAX_HOURS (168): it ends, used or not.
@@ -67,12 +76,13 @@ function readAdminToken(reader: EnvReader): Secret | undefined {
   if (text === undefined) return undefined;
   if (parseTokenText(text)?.kind !== 'operator') {
     // The value is a secret: it is not repeated.
-    reader.problem(
-      'ADMIN_TOKEN must be a token that begins with gw_a_, whole. Make one with: node services/admin/src/main.ts --new-token',
-    );
+    reader.problem(`ADMIN_TOKEN must be a token that begins with gw_a_, whole. ${howToMakeToken}`);
   }
+  checkNotOfDevelopment(reader, 'ADMIN_TOKEN', text, `${howToMakeToken}.`);
   return new Secret(text);
 }
+
+const howToMakeToken = 'Make one with: node services/admin/src/main.ts --new-token';
 
 /** Undefined without OIDC_ISSUER. */
 function readOidc(reader: EnvReader, publicUrl: string | undefined): OidcConfig | undefined {

@@ -55,7 +55,10 @@ export function createAdminService(
   const signIns = new SignInCounter(metrics);
   const ensureFirst = firstOperator(config, operators);
   const { identity } = peers;
-  const signIn = new SignIn({ database, operators, sessions, refusals, identity, signIns, clock, ensureFirst });
+  const { allowsDevelopmentSecrets } = config;
+  const signIn = new SignIn({
+    ...{ database, operators, sessions, refusals, identity, signIns, clock, ensureFirst, allowsDevelopmentSecrets },
+  });
   const gate = new AccessGate({ signIn, sessions, refusals, clock });
   const provider = config.oidc && new OidcProvider(config.oidc);
   const pendingSignIns = new PendingSignIns(database, clock);

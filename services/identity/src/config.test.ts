@@ -20,6 +20,14 @@ describe('identity settings', () => {
     expect(problem).toContain('TOKEN_HASH_KEY');
     expect(problem).not.toContain('c2hvcnQta2V5');
   });
+
+  it('take no key that everybody knows, unless they may', () => {
+    const env = { TOKEN_HASH_KEY: 'ZGV2ZWxvcG1lbnQtb25seS1kZXZlbG9wbWVudC1vbmw=' };
+    expect(problemsOf(() => readIdentityConfig(env))).toEqual([
+      expect.stringMatching(/^TOKEN_HASH_KEY is the one of /),
+    ]);
+    expect(readIdentityConfig({ ...env, ALLOW_DEVELOPMENT_SECRETS: 'true' }).hashKeys).toHaveLength(1);
+  });
 });
 
 function problemsOf(read: () => unknown): readonly string[] {

@@ -1,4 +1,4 @@
-import { type Environment, type EnvReader, readSettings } from '@gateway/config';
+import { checkNotOfDevelopment, type Environment, type EnvReader, readSettings } from '@gateway/config';
 import { databaseUrl } from '@gateway/database/database-url';
 import { type HashKey, parseHashKeys } from './hashing/hash-key.ts';
 
@@ -26,6 +26,7 @@ export function readIdentityProcessConfig(env: Environment) {
 }
 
 function readHashKeys(reader: EnvReader, text: string): readonly HashKey[] {
+  checkNotOfDevelopment(reader, 'TOKEN_HASH_KEY', text, 'Make one with: openssl rand -base64 32.');
   const keys = parseHashKeys(text);
   if (keys !== undefined) return keys;
   // The value is a secret: it is not repeated.

@@ -1,5 +1,6 @@
 import {
   ConfigError,
+  checkNotOfDevelopment,
   defaultGatewayConfig,
   type Environment,
   EnvReader,
@@ -80,6 +81,7 @@ function credentialConfigOf(reader: EnvReader) {
 function keysOf(reader: EnvReader): readonly AccountKey[] {
   const text = reader.optional('ACCOUNT_KEYS');
   if (text === undefined) return [];
+  checkNotOfDevelopment(reader, 'ACCOUNT_KEYS', text, 'Make one with: openssl rand -base64 32.');
   const keys = parseAccountKeys(text);
   // The value is a secret: it is not repeated.
   if (keys === undefined) reader.problem(`ACCOUNT_KEYS ${badKeys}`);

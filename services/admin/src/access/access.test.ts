@@ -275,6 +275,19 @@ describe('wrong tokens', () => {
 });
 
 describe('ADMIN_TOKEN', () => {
+  const developmentToken = 'gw_a_developmentonlydevelopmentonly15DEd7';
+
+  it.each([
+    [{}, 401],
+    [{ ALLOW_DEVELOPMENT_SECRETS: 'true' }, 200],
+  ])('of the file of examples signs nobody in with %j who has it from earlier: %d', async (env, status) => {
+    const world = await anAdminWorld(env);
+    await world.operators.addFirst('admin', developmentToken);
+    const bearer = { authorization: `Bearer ${developmentToken}` };
+    expect((await world.call('SessionService.GetSession', {}, bearer)).status).toBe(status);
+    expect((await world.call('SessionService.SignIn', { token: developmentToken })).status).toBe(status);
+  });
+
   it('is that of the first operator, and of nobody once there are others', async () => {
     const ADMIN_TOKEN = 'gw_a_SuDRuxOT9LcYKeG2NEa20BQqlaqAA90clR8I';
     const bearer = { authorization: `Bearer ${ADMIN_TOKEN}` };

@@ -1,0 +1,26 @@
+import type { EnvReader } from './env-reader.ts';
+
+/**
+ * ALLOW_DEVELOPMENT_SECRETS (false): whether the secrets of deploy/docker/.env.example and of the Kubernetes overlay for development
+ * are taken, which everybody knows.
+ */
+export function readAllowsDevelopmentSecrets(reader: EnvReader): boolean {
+  return reader.boolean('ALLOW_DEVELOPMENT_SECRETS', false);
+}
+
+/** Notes a problem when a setting has one of them and may not. The value is not repeated. @param remedy how to make one's own. */
+export function checkNotOfDevelopment(reader: EnvReader, name: string, text: string, remedy: string): void {
+  if (readAllowsDevelopmentSecrets(reader) || !isDevelopmentSecret(text)) return;
+  reader.problem(
+    `${name} is the one of deploy/docker/.env.example, which everybody knows. ${remedy} Only to try things out on your own machine: ALLOW_DEVELOPMENT_SECRETS=true`,
+  );
+}
+
+export function isDevelopmentSecret(text: string): boolean {
+  return developmentSecrets.some((secret) => text.includes(secret));
+}
+
+const developmentSecrets = [
+  'gw_a_developmentonlydevelopmentonly15DEd7',
+  'ZGV2ZWxvcG1lbnQtb25seS1kZXZlbG9wbWVudC1vbmw=',
+] as const;
