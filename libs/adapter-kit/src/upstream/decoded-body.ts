@@ -6,6 +6,7 @@ import { type Dispatcher, interceptors } from 'undici';
  */
 export function decodedFor(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
   let decoding = handler;
+  decompress ??= interceptors.decompress({ skipErrorResponses: false });
   const dispatch = decompress((_options, decoder) => {
     decoding = decoder;
     return true;
@@ -14,4 +15,5 @@ export function decodedFor(handler: Dispatcher.DispatchHandler): Dispatcher.Disp
   return decoding;
 }
 
-const decompress = interceptors.decompress({ skipErrorResponses: false });
+/** Made for the first encoded answer: undici prints a warning with it, which most processes need not have in their output. */
+let decompress: ReturnType<typeof interceptors.decompress> | undefined;
