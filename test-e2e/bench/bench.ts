@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { type BenchCase, benchCases, type CaseKind } from './bench-cases.ts';
+import { type CountsRow, measureCounts } from './counts/measure-counts.ts';
 import type { LoadGenerator } from './load/load-generator.ts';
 import { type GrowthRow, measureGrowth } from './measure/growth.ts';
 import { measureIngest } from './measure/ingest-events.ts';
@@ -32,6 +33,7 @@ export async function runBench(options: BenchOptions, interrupted: AbortSignal):
   const ingest = await measureService('ingest', scene, options, notes, interrupted);
   const growth = await measureGrowthOf(scene, options, interrupted);
   const tracing = await measureTracingOf(scene, options, interrupted);
+  const counts = await measureCountsOf(scene, options, interrupted);
   return {
     startedAt,
     remark: options.remark,
@@ -45,6 +47,7 @@ export async function runBench(options: BenchOptions, interrupted: AbortSignal):
     ingest,
     growth,
     tracing,
+    counts,
   };
 }
 
@@ -144,6 +147,18 @@ async function measureTracingOf(
   if (!isChosen || !options.systems.includes('all-in-one')) return [];
   const measuring = measureTracing(providerPort, generator, { ...options, onSystemCore, progress });
   return await unlessInterrupted(interrupted, measuring);
+}
+
+async function measureCountsOf(
+  { providerPort }: Scene,
+  options: BenchOptions,
+  interrupted: AbortSignal,
+): Promise<readonly CountsRow[]> {
+  const isChosen = options.cases.length === 0 || options.cases.some((text) => 'counts'.includes(text));
+  if (!isChosen || !options.systems.includes('all-in-one')) return [];
+  interrupted.throwIfAborted();
+  progress('counts');
+  return await unlessInterrupted(interrupted, measureCounts(providerPort));
 }
 
 async function profileAll(

@@ -4,7 +4,7 @@ import { type BenchCase, benchCases } from '../bench-cases.ts';
 import { targetOf } from '../measure/run-case.ts';
 import { Session } from '../profile/inspector.ts';
 import { type AllInOneSystem, startAllInOne } from '../systems/all-in-one.ts';
-import { type Count, countNames } from './most-counts.ts';
+import { type Count, countNames } from './counted.ts';
 
 /** How much work one request is, in one process whose requests come one after the other. */
 export interface CountsRow {

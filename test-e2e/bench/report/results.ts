@@ -1,4 +1,5 @@
 import type { BenchCase } from '../bench-cases.ts';
+import type { CountsRow } from '../counts/measure-counts.ts';
 import type { GrowthRow } from '../measure/growth.ts';
 import type { ServiceFigures } from '../measure/limiter-checks.ts';
 import type { Sample } from '../measure/run-case.ts';
@@ -55,6 +56,7 @@ export interface Results {
   readonly ingest: ServiceFigures | undefined;
   readonly growth: readonly GrowthRow[];
   readonly tracing: readonly TracingRow[];
+  readonly counts: readonly CountsRow[];
 }
 
 /** The rows of one case, in the order of its systems. */

@@ -1,3 +1,4 @@
+import type { CountsRow } from '../counts/measure-counts.ts';
 import { type GrowthRow, mostGrowth } from '../measure/growth.ts';
 import type { ServiceFigures } from '../measure/limiter-checks.ts';
 import type { Spread } from '../measure/spread.ts';
@@ -25,6 +26,7 @@ export function tableOf(results: Results): string {
     ...serviceLine('usage ingest into Postgres, events', results.ingest, 15_000),
     ...results.growth.map(growthLine),
     ...results.tracing.map(tracingLine),
+    ...results.counts.map(countsLine),
     ...problemsOf(results.rows),
     '',
     legend,
@@ -113,6 +115,11 @@ function tracingLine({ case: name, what, micros, added, addedInTurns, most, note
   const unit = name.endsWith('-stream') ? 'an event' : 'a request';
   const cost = `${figure(micros)} µs ${unit}, adds ${percent(added)} (bar ≤ ${most * 100} %: ${verdict})`;
   return `tracing, ${name}, ${what}: ${cost}${inTurns}${note === '' ? '' : `; ${note}`}`;
+}
+
+function countsLine({ case: name, counts }: CountsRow): string {
+  const each = Object.entries(counts).map(([count, times]) => `${count} ${digits(times)}`);
+  return `counts, ${name}, a request in one process: ${each.join(', ')}`;
 }
 
 function problemsOf(rows: readonly Row[]): readonly string[] {

@@ -10,7 +10,6 @@ export const countNames = [
   'jsonParses',
   'outboxWrites',
   'histogramObservations',
-  'counterIncrements',
 ] as const;
 
 export type Count = (typeof countNames)[number];
