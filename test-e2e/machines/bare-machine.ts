@@ -58,10 +58,13 @@ export class BareMachine implements AsyncDisposable {
     return { output, [Symbol.asyncDispose]: stop };
   }
 
-  /** In namespaces of its own: its mounts, and all its processes, end with it. */
+  /**
+   * In namespaces of its own: its mounts, and all its processes, end with it. The shell that is their first process stays root, as the
+   * kernel forgets whose death ends a process that changes its user.
+   */
   #spawn(line: string, env: Readonly<Record<string, string>>) {
     const user = `--userspec=${this.#userId}:${this.#userId}`;
-    const enter = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$@"';
+    const enter = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && chroot "$@"; exit $?';
     const inside = ['sh', '-c', enter, this.#root, user, this.#root, '/usr/bin/env', '--chdir=/src', 'sh', '-c', line];
     const child = spawn('unshare', ['--mount', '--pid', '--fork', '--kill-child', ...inside], {
       env: { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', HOME: this.#home, ...networkEnvironment(), ...env },
