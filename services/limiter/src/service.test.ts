@@ -4,7 +4,6 @@ import { CostKind, LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Client, directClient, directClientOf, type ServiceRoute } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
-import { roomMs } from '@gateway/testkit/room';
 import { ManualClock } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readLimiterConfig } from './config.ts';
@@ -205,7 +204,7 @@ describe('the limiter service', () => {
       await expect.poll(remaining).toBe(45n);
       expect(getDayTotal).toHaveBeenLastCalledWith(
         { tokenId: '1', localDay: today, requestIds: ['a', 'b'] },
-        { timeoutMs: roomMs(5_000) },
+        { timeoutMs: 5_000 },
       );
       const corrected = await metrics.registry.getSingleMetric('gateway_limiter_day_corrections_total')?.get();
       expect(corrected?.values[0]?.value).toBe(1);
