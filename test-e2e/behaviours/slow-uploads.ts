@@ -53,7 +53,7 @@ export function slowUploadsBehaviour(gateway: () => Topology): void {
     });
 
     it('that never begins, or stops within what is compressed, is ended with 408', async () => {
-      const packed = gzipSync('{"model":"gateway/snel"}'.repeat(1_000));
+      const packed = gzipSync(`{"model":"gateway/snel","user":"${'snel '.repeat(5_000)}"}`);
       using nothing = start('/v1/messages', { 'content-length': '10' });
       using beginning = start('/v1/responses', { 'content-length': String(packed.length), 'content-encoding': 'gzip' });
       beginning.send(packed.subarray(0, -1));
