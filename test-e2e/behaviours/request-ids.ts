@@ -28,7 +28,8 @@ export function requestIdsBehaviour(gateway: () => Topology): void {
     it.each([
       ['what is no HTTP', 400, () => 'Hello, gateway!\r\n\r\n'],
       ['no host', 400, () => head('GET /v1/models', {})],
-      ['an absolute target', 400, () => head('GET http://gateway/v1/models', { host: 'gateway' })],
+      ['a target of another scheme', 400, () => head('GET ftp://gateway/v1/models', { host: 'gateway' })],
+      ['an absolute target', 401, () => head('GET http://gateway/v1/models', { host: 'gateway' })],
       ['two lengths', 400, () => head('POST /v1/responses', { ...authorized(), 'content-length': ['5', '6'] })],
       [
         'a broken chunk',

@@ -65,6 +65,7 @@ export function createAdminService(
   const rate = new MinuteRate({ clock, mostOfName: 60, mostOverall: 600 });
   const onFault = faultLog(logger);
   const stopping = new AbortController();
+  let tending: Promise<unknown> = Promise.resolve();
 
   const openSessions = metrics.gauge({
     name: 'gateway_admin_open_sessions',
@@ -100,7 +101,7 @@ export function createAdminService(
     async start() {
       figures.start();
       const { auditRetentionDays: retentionDays } = config;
-      void tendAuditLog({ database, clock, logger, retentionDays, signal: stopping.signal });
+      tending = tendAuditLog({ database, clock, logger, retentionDays, signal: stopping.signal });
       await ensureFirst().catch((err) => logger.warn({ err }, 'the first operator could not be made yet'));
     },
     notReady: createDatabaseProbe(database),
@@ -108,6 +109,7 @@ export function createAdminService(
     drain: async () => stopping.abort(new ConnectError('The gateway stops.', Code.Unavailable)),
     async [Symbol.asyncDispose]() {
       stopping.abort();
+      await tending;
       await figures[Symbol.asyncDispose]();
     },
   };

@@ -21,6 +21,7 @@ export async function tendAuditLog(parts: AuditRetention): Promise<void> {
       const rows = await removeOldAudit(parts);
       if (rows > 0) logger.info({ rows }, 'removed rows of the audit log that are no longer kept');
     } catch (thrown) {
+      if (signal.aborted) return;
       logger.warn({ err: thrown }, 'old rows of the audit log could not be removed; retrying');
     }
     await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);

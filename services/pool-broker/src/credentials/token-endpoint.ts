@@ -1,7 +1,7 @@
 import type { OAuthCredential, Proxies, Secret } from '@gateway/config';
 import { parseJson } from '@gateway/json';
 import type { Clock } from '@gateway/time';
-import { EnvHttpProxyAgent, interceptors, request } from 'undici';
+import { type Dispatcher, EnvHttpProxyAgent, interceptors, request } from 'undici';
 import { z } from 'zod';
 import { secretText } from './encryption.ts';
 
@@ -30,14 +30,15 @@ export type TokenEndpoint = (credential: OAuthCredential, refreshToken: Secret) 
 export function tokenEndpoint(proxies: Proxies, timeoutMs: number, clock: Clock): TokenEndpoint {
   // Each request has a connection of its own: none meets the end of one that was idle.
   const connections = new EnvHttpProxyAgent({ ...proxies, maxResponseSize: maxAnswerBytes, pipelining: 0 });
-  const decompress = interceptors.decompress({ skipErrorResponses: false, maxSize: maxAnswerBytes });
-  const dispatcher = connections.compose(decompress);
+  // Made for the first request: undici prints a warning with it, which most processes need not have in their output.
+  let decoding: Dispatcher | undefined;
   return async (credential, refreshToken) => {
     const askedAtMs = clock.nowMs();
+    decoding ??= connections.compose(interceptors.decompress({ skipErrorResponses: false, maxSize: maxAnswerBytes }));
     try {
       // Redirects are not followed: one would carry the refresh token to another place.
       const { statusCode, headers, body } = await request(credential.tokenUrl, {
-        dispatcher,
+        dispatcher: decoding,
         method: 'POST',
         headers: {
           accept: 'application/json',
