@@ -117,9 +117,9 @@ export function usageBehaviour(gateway: () => Topology): void {
       isDone = true;
       await Promise.all(lookers);
       expect((await usageOf(gateway(), token.text)).today.requests).toBe(8);
-      // Calls within one process are not measured.
+      // Calls within one process are not measured; workers ask one at a time each.
       const queries = (await queriesMade()) - queriesBefore;
-      expect(queries).toBeLessThan(asked / 4);
+      expect(queries).toBeLessThan(asked / 2);
     });
 
     it("never shows another token's requests", async () => {
