@@ -46,7 +46,7 @@ it(`a new authority and new certificates cut none of ${streams} streams, and fai
     ...(isLong ? [() => trust(folder, [next])] : []),
   ];
   // As long as the rotation, and some seconds more.
-  const [betweenEventsMs, words] = [250, (steps.length * untilReadMs + roomMs(6_000)) / 250];
+  const [betweenEventsMs, words] = [250, Math.ceil((steps.length * untilReadMs + roomMs(6_000)) / 250)];
   for (const account of ['messages-a', 'messages-b']) {
     gateway.simulator.faults.add({ account, fault: { kind: 'delay', betweenEventsMs } });
   }
