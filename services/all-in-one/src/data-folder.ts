@@ -80,7 +80,7 @@ export class DataFolder {
   async claim(): Promise<Disposable> {
     const path = this.#lockFile;
     makePrivateFile(path);
-    // Whoever looks whether it is taken has it for a moment.
+    // A process that looks whether the lock is taken holds it for a moment.
     const lock = new DatabaseSync(path, { timeout: 200 });
     try {
       // Nothing is ever written, yet without this a file for rolling it back would be made beside this one.

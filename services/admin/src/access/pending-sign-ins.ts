@@ -9,8 +9,8 @@ import type { PendingSignIn } from './oidc-provider.ts';
 export const pendingSeconds = 600;
 
 /**
- * Sign-ins that are under way at the provider of OpenID Connect, as their browsers keep them: authenticated, so that a cookie which was
- * made elsewhere makes this service ask the provider nothing. All replicas have one key, and each takes a cookie once.
+ * Sign-ins in progress at the OpenID Connect provider, as browsers keep them in a cookie. The cookie is authenticated, so that a
+ * forged one does not make this service call the provider. All replicas have one key, and each takes a cookie once.
  */
 export class PendingSignIns {
   readonly #database: GatewayDatabase;

@@ -32,7 +32,7 @@ export class SharedQueries<Answer> {
   }
 }
 
-/** A query that is under way, and what is to follow it. */
+/** The running query of a key, and the one that follows it. */
 interface Run<Answer> {
   next: (PromiseWithResolvers<Answer> & { query: Query<Answer> }) | undefined;
 }
