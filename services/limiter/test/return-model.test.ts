@@ -32,7 +32,7 @@ const plan = fc.record({
 type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
 
 /**
- * Takes a store away from several limiters that nobody has asked for a minute, and gives it back to each of them at a time of its own.
+ * Takes a store away from several limiters that were idle for a minute, and gives it back to each of them at a time of its own.
  * Answers when requests were admitted.
  */
 async function admissionsOf(given: Plan): Promise<readonly number[]> {

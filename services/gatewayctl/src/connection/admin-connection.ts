@@ -51,7 +51,7 @@ const callTimeoutMs = 60_000;
 export const endless = { timeoutMs: 0 };
 
 /**
- * The running gateway; when none runs at the address that nobody named, the admin API in this process on its database. Not when one
+ * The running gateway; when none runs at the default address, the admin API in this process on its database. Not when one
  * runs on this machine all the same: what is written where that does not look would seem to be done.
  */
 export function connectTo(env: Environment): Connect {
