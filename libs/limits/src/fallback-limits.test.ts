@@ -37,7 +37,7 @@ function open(place: ReplicaPlace = alone) {
     remote: {
       admit: async () => unlessAway(state.answer ?? {}),
       settle: async () => unlessAway({ usedTokens: state.used, isLoaded: true }),
-      async heartbeat(_group, _id, admissions) {
+      async heartbeat({ admissions }) {
         unlessAway(undefined);
         await state.heartbeat;
         if (admissions.length > 0) handedOver(admissions);

@@ -6,7 +6,14 @@ import type { LocalDay } from '@gateway/time';
 import { type Check, type Decision, WINDOW_MS } from './decide.ts';
 import type { FallbackOptions } from './fallback-options.ts';
 import { KeptSettles } from './kept-settles.ts';
-import { type DayTotal, type OwnAdmission, type RemoteLimits, type Settlement, slicesOf } from './limit-store.ts';
+import {
+  type DayTotal,
+  type Heartbeat,
+  type OwnAdmission,
+  type RemoteLimits,
+  type Settlement,
+  slicesOf,
+} from './limit-store.ts';
 import { type Admission, MemoryLimitStore } from './memory-limit-store.ts';
 import { PartialReturn } from './partial-return.ts';
 import { LastKnownPlace, type ReplicaPlace, replicaHeartbeatMs, shareOf } from './replica-share.ts';
@@ -30,6 +37,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   readonly #options: FallbackOptions<Remote>;
   readonly #replicaId = randomUUID();
   readonly #place = new LastKnownPlace();
+  /** By which the remote tells a heartbeat of now from one that was held up during an outage. */
+  #lastAnsweredAtMs: number | undefined;
   #outage: { readonly sinceMs: number; readonly over: PromiseWithResolvers<void> } | undefined;
   /** What was admitted here without the remote, and was not handed over. */
   #own: Admission[] = [];
@@ -93,15 +102,16 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   /** Without the remote the local windows keep what a caller admitted by itself, and hand it over with their own. */
-  heartbeat(group: string, replicaId: string, admissions: readonly OwnAdmission[]): Promise<ReplicaPlace | undefined> {
+  heartbeat(beat: Heartbeat): Promise<ReplicaPlace | undefined> {
     const alone = async () => {
       this.#requirePlace();
       const nowMs = this.#options.clock.nowMs();
-      for (const { key, requestId, ageMs } of admissions) this.#own.push({ key, requestId, enteredMs: nowMs - ageMs });
-      this.local.record(admissions);
+      for (const { key, requestId, ageMs } of beat.admissions)
+        this.#own.push({ key, requestId, enteredMs: nowMs - ageMs });
+      this.local.record(beat.admissions);
       return undefined;
     };
-    return this.ask(alone, () => this.remote.heartbeat(group, replicaId, admissions));
+    return this.ask(alone, () => this.remote.heartbeat(beat));
   }
 
   /** Gives a remote that may have forgotten, though it was not noticed to be away, what was admitted here in the last minute. */
@@ -231,7 +241,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const [askedAtMs, outage] = [clock.nowMs(), this.#outage];
     let place: ReplicaPlace | undefined;
     try {
-      const answered = await this.remote.heartbeat(group, this.#replicaId, []);
+      const answered = await this.#touch(group, []);
       // An answer from before an outage says nothing of now.
       if (this.#outage === outage) place = answered;
     } finally {
@@ -244,11 +254,18 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   async #tell(admissions: readonly OwnAdmission[]): Promise<void> {
     const { clock, group } = this.#options;
     try {
-      await this.remote.heartbeat(`${group}:returning`, this.#replicaId, admissions);
+      await this.#touch(`${group}:returning`, admissions);
     } finally {
       // What is known of the others must not grow old meanwhile.
       this.#place.note(undefined, clock.nowMs());
     }
+  }
+
+  async #touch(group: string, admissions: readonly OwnAdmission[]): Promise<ReplicaPlace | undefined> {
+    const beat = { group, replicaId: this.#replicaId, admissions, lastAnsweredAtMs: this.#lastAnsweredAtMs };
+    const answered = await this.remote.heartbeat(beat);
+    this.#lastAnsweredAtMs = answered?.answeredAtMs ?? this.#lastAnsweredAtMs;
+    return answered;
   }
 
   /** @throws what is no outage. */

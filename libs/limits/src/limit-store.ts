@@ -37,9 +37,17 @@ export interface RemoteLimits {
    * Records that a replica of a group lives, and which requests it admitted by itself: each once, also beyond a limit. Answers its
    * place; undefined when those of others are not known now.
    */
-  heartbeat(group: string, replicaId: string, admissions: readonly OwnAdmission[]): Promise<ReplicaPlace | undefined>;
+  heartbeat(beat: Heartbeat): Promise<ReplicaPlace | undefined>;
   /** Connects, if there is something to connect to. */
   start?(): Promise<void>;
+}
+
+export interface Heartbeat {
+  readonly group: string;
+  readonly replicaId: string;
+  readonly admissions: readonly OwnAdmission[];
+  /** `answeredAtMs` of the last answer that the replica got: so long ago it is known to have been in touch with the store, however late this comes. */
+  readonly lastAnsweredAtMs?: number | undefined;
 }
 
 /** A request that took its slot so many milliseconds ago. */

@@ -164,15 +164,16 @@ export class MemoryLimitStore implements port.LimitStore {
     );
   }
 
-  async heartbeat(group: string, replicaId: string, admissions: readonly port.OwnAdmission[]): Promise<ReplicaPlace> {
+  async heartbeat({ group, replicaId, admissions, lastAnsweredAtMs }: port.Heartbeat): Promise<ReplicaPlace> {
     this.record(admissions);
     const nowMs = this.#options.clock.nowMs();
-    const heard = (this.#groups.get(group) ?? new Map<string, number>()).set(replicaId, nowMs);
-    this.#groups.set(group, heard);
+    const heard = this.#groups.get(group) ?? new Map<string, number>();
+    this.#groups.set(group, heard.set(replicaId, heardOfAtMs(nowMs, lastAnsweredAtMs)));
     // Also those that were heard of before the clock was set back.
     for (const [id, atMs] of heard) if (Math.abs(nowMs - atMs) >= replicaSilenceMs) heard.delete(id);
     const position = [...heard.keys()].filter((id) => id < replicaId).length;
-    return { replicas: heard.size, position, longestSilenceMs: Math.max(0, nowMs - Math.min(...heard.values())) };
+    const longestSilenceMs = Math.max(0, nowMs - Math.min(...heard.values()));
+    return { replicas: heard.size, position, longestSilenceMs, answeredAtMs: nowMs };
   }
 
   #change<T>(window: MinuteWindow, change: () => T): T {
@@ -312,6 +313,11 @@ interface DayCounter {
 }
 
 const settledIdMs = 120_000;
+
+/** When a replica is known to have been in touch. The one that says so now counts, however long ago that was. */
+function heardOfAtMs(nowMs: number, lastAnsweredAtMs = nowMs): number {
+  return Math.max(nowMs - replicaSilenceMs + 1, Math.min(nowMs, lastAnsweredAtMs));
+}
 
 /** A day has no slash, so that no two names are alike. */
 function nameOf(key: string, day: LocalDay): string {

@@ -3,8 +3,10 @@ export interface ReplicaPlace {
   readonly replicas: number;
   /** From 0. */
   readonly position: number;
-  /** For how long the one of them was not heard of that was silent longest. Undefined where the answer lacks it. */
-  readonly longestSilenceMs?: number;
+  /** How long ago the last answer was given that a replica of them had got, of the one for which that is longest. Undefined where the answer lacks it. */
+  readonly longestSilenceMs?: number | undefined;
+  /** On the clock of the store. */
+  readonly answeredAtMs?: number | undefined;
 }
 
 /** The part of a limit that falls to a replica: all parts together are the limit. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DescMessage, DescMethod } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
-import { type Check, MemoryLimitStore, type OwnAdmission, type Settlement } from '@gateway/limits';
+import { type Check, type Heartbeat, MemoryLimitStore, type Settlement } from '@gateway/limits';
 import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { directClientOf, RpcError } from '@gateway/rpc';
 import { type Channel, GrpcServer, grpcDefinition, openChannel, Tls } from '@gateway/rpc/grpc';
@@ -189,9 +189,9 @@ class ObservedStore extends MemoryLimitStore {
     return super.settle(settlement);
   }
 
-  override heartbeat(group: string, replicaId: string, admissions: readonly OwnAdmission[]) {
-    this.#names.push(group, ...admissions.map(({ key }) => key));
-    return super.heartbeat(group, replicaId, admissions);
+  override heartbeat(beat: Heartbeat) {
+    this.#names.push(beat.group, ...beat.admissions.map(({ key }) => key));
+    return super.heartbeat(beat);
   }
 }
 

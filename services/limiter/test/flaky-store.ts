@@ -1,9 +1,14 @@
-import { type LimitStore, MemoryLimitStore } from '@gateway/limits';
+import { type Heartbeat, type LimitStore, MemoryLimitStore } from '@gateway/limits';
 import type { Clock } from '@gateway/time';
+
+/** What becomes of a call: it is not made, its answer is lost, or the store makes it when the caller has long given up. */
+export type Away = 'no' | 'before the call' | 'after the call' | 'until it goes on';
 
 /** A remote store in memory that a test takes away, and whose memory it takes. */
 export class FlakyStore implements LimitStore {
-  away: 'no' | 'before the call' | 'after the call' = 'no';
+  #away: Away = 'no';
+  /** Calls that nobody waits for any more, and that a store which stood still carries out when it goes on. */
+  #late: (() => Promise<unknown>)[] = [];
   /** Awaited before admissions are recorded. */
   beforeRecording: () => Promise<void> | undefined = () => undefined;
   readonly #clock: Clock;
@@ -14,6 +19,16 @@ export class FlakyStore implements LimitStore {
     this.#clock = clock;
     this.#server =
       sharedWith !== undefined ? sharedWith.#server : { memory: new MemoryLimitStore({ clock, maxKeys: 100 }) };
+  }
+
+  get away(): Away {
+    return this.#away;
+  }
+
+  set away(away: Away) {
+    this.#away = away;
+    if (away !== 'no') return;
+    for (const call of this.#late.splice(0)) void call();
   }
 
   forgetEverything(): void {
@@ -36,10 +51,10 @@ export class FlakyStore implements LimitStore {
     return this.#unlessAway(() => this.#server.memory.reloadDay(...parameters));
   }
 
-  heartbeat(...[group, replicaId, admissions]: Parameters<LimitStore['heartbeat']>) {
+  heartbeat(beat: Heartbeat) {
     return this.#unlessAway(async () => {
-      if (admissions.length > 0) await this.beforeRecording();
-      return this.#server.memory.heartbeat(group, replicaId, admissions);
+      if (beat.admissions.length > 0) await this.beforeRecording();
+      return this.#server.memory.heartbeat(beat);
     });
   }
 
@@ -48,9 +63,13 @@ export class FlakyStore implements LimitStore {
   }
 
   async #unlessAway<T>(call: () => Promise<T>): Promise<T> {
-    if (this.away === 'before the call') throw new Error('away');
+    if (this.#away === 'before the call') throw new Error('away');
+    if (this.#away === 'until it goes on') {
+      this.#late.push(call);
+      throw new Error('no answer');
+    }
     const answer = await call();
-    if (this.away === 'after the call') throw new Error('answer lost');
+    if (this.#away === 'after the call') throw new Error('answer lost');
     return answer;
   }
 }

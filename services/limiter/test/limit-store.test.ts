@@ -340,7 +340,11 @@ describe.each([
   });
 
   it('gives each replica of a group a place of its own, as long as it is heard of', async () => {
-    const beat = (replicaId: string, group = opened.key) => opened.store.heartbeat(group, replicaId);
+    const beat = async (replicaId: string, group = opened.key) => {
+      const { answeredAtMs, ...place } = (await opened.store.heartbeat(group, replicaId)) ?? {};
+      expect(answeredAtMs).toBe(opened.clock.nowMs());
+      return place;
+    };
     expect(await beat('b')).toEqual({ replicas: 1, position: 0, longestSilenceMs: 0 });
     expect(await beat('a')).toEqual({ replicas: 2, position: 0, longestSilenceMs: 0 });
     opened.clock.advanceMs(9_999);
@@ -354,6 +358,21 @@ describe.each([
     expect(await beat('c')).toEqual({ replicas: 2, position: 1, longestSilenceMs: 0 });
     opened.clock.advanceMs(-3_000);
     expect(await beat('c')).toEqual({ replicas: 2, position: 1, longestSilenceMs: 0 });
+  });
+
+  it('takes a replica to be silent since the last answer that it got, however late its heartbeat comes', async () => {
+    const { clock, key, store } = opened;
+    const startedMs = clock.nowMs();
+    const beat = (replicaId: string, answeredAtMs: number) => store.heartbeat(key, replicaId, answeredAtMs);
+    expect(await beat('a', startedMs - 3_000)).toMatchObject({ replicas: 1, longestSilenceMs: 3_000 });
+    expect(await beat('b', startedMs)).toMatchObject({ replicas: 2, longestSilenceMs: 3_000 });
+    clock.advanceMs(2_000);
+    expect(await beat('a', startedMs)).toMatchObject({ replicas: 2, longestSilenceMs: 2_000 });
+    // One that says that it lives counts, whatever else it says.
+    for (const answeredAtMs of [0, startedMs + 3_600_000]) {
+      expect(await beat('c', answeredAtMs)).toMatchObject({ replicas: 3 });
+    }
+    expect(await beat('a', startedMs + 2_000)).toMatchObject({ replicas: 3, longestSilenceMs: 2_000 });
   });
 
   it('keeps keys apart, whatever they are made of', async () => {

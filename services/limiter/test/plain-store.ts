@@ -51,13 +51,13 @@ export class PlainStore<Store extends LimitStore = LimitStore> {
     return this.store.reloadDay(...parameters);
   }
 
-  heartbeat(group: string, replicaId: string) {
-    return this.store.heartbeat(group, replicaId, []);
+  heartbeat(group: string, replicaId: string, lastAnsweredAtMs?: number) {
+    return this.store.heartbeat({ group, replicaId, admissions: [], lastAnsweredAtMs });
   }
 
   async recordAdmissions(key: string, admissions: readonly Omit<OwnAdmission, 'key'>[]): Promise<void> {
     const own = admissions.map(({ requestId, ageMs }) => ({ key, requestId, ageMs }));
-    await this.store.heartbeat('recorders', 'recorder', own);
+    await this.store.heartbeat({ group: 'recorders', replicaId: 'recorder', admissions: own });
   }
 }
 

@@ -4,7 +4,7 @@ import { ManualClock } from '@gateway/time';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FallbackLimitStore } from '../src/store/fallback-limit-store.ts';
-import { FlakyStore } from './flaky-store.ts';
+import { type Away, FlakyStore } from './flaky-store.ts';
 import { PlainStore } from './plain-store.ts';
 import { watchedMetrics } from './watched-metrics.ts';
 
@@ -19,7 +19,7 @@ const burst = fc.record({ atMs: fc.nat(4_000), limiter: fc.nat(3), count: fc.int
 const plan = fc.record({
   limiters: fc.integer({ min: 2, max: 4 }),
   requestsPerMinute: fc.integer({ min: 1, max: 24 }),
-  how: fc.constantFrom('before the call', 'after the call'),
+  how: fc.constantFrom<Away>('before the call', 'after the call', 'until it goes on'),
   isEmptied: fc.boolean(),
   awayMs: fc.integer({ min: replicaHeartbeatMs, max: 70_000 }),
   /** Of each limiter: when it reaches the store again after the first could, and how long the store takes to record what it hands over. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import {
   type Check,
@@ -90,12 +91,16 @@ function remoteLimits(limiter: OutageTolerantLimiterOptions['limiter'], timeoutM
       const { usedTokens } = await limiter.settle(settlement, { timeoutMs });
       return { usedTokens: Number(usedTokens), isLoaded: true };
     },
-    async heartbeat(group, replicaId, admissions) {
+    async heartbeat({ lastAnsweredAtMs, admissions, ...beat }) {
+      const lastAnsweredAt = lastAnsweredAtMs === undefined ? undefined : timestampFromMs(lastAnsweredAtMs);
+      const request = { ...beat, admissions: [...admissions], lastAnsweredAt };
       try {
-        const request = { group, replicaId, admissions: [...admissions] };
-        const answer = await repeated(timeoutMs, (options) => limiter.heartbeat(request, options));
-        const { replicas, position, longestSilenceMs } = answer;
-        return replicas === undefined ? undefined : { replicas, position, longestSilenceMs };
+        const { replicas, answeredAt, ...place } = await repeated(timeoutMs, (options) =>
+          limiter.heartbeat(request, options),
+        );
+        return replicas === undefined
+          ? undefined
+          : { ...place, replicas, answeredAtMs: answeredAt && timestampMs(answeredAt) };
       } catch (thrown) {
         // One that answers with an error is there: this must not keep the edge from asking it.
         if (thrown instanceof RpcError && thrown.status !== 'internal') throw thrown;

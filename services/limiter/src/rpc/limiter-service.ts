@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import { type Check, type Decision, dayForgottenAtMs, slicesOf } from '@gateway/limits';
 import { CostKind, LimitName, LimitStatusSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
@@ -83,7 +84,7 @@ async function settle({ store, dayTotals, clock }: Limiter, request: SettleReque
 
 /** Records that a replica of a caller lives, and what it admitted by itself. Answers its place, when that is known. */
 async function heartbeat({ store }: Limiter, request: HeartbeatRequest, caller: Caller | undefined) {
-  const { group, replicaId, admissions } = request;
+  const { group, replicaId, admissions, lastAnsweredAt } = request;
   if (admissions.length > 1_000) {
     throw new GatewayError('invalid_request', 'admissions must be 1000 at most.');
   }
@@ -93,7 +94,10 @@ async function heartbeat({ store }: Limiter, request: HeartbeatRequest, caller: 
   });
   checkText('group', group, 100);
   checkText('replica_id', replicaId, 100);
-  return (await store.heartbeat(countedGroup(group, caller), replicaId, counted)) ?? {};
+  const lastAnsweredAtMs = lastAnsweredAt && timestampMs(lastAnsweredAt);
+  const beat = { group: countedGroup(group, caller), replicaId, admissions: counted, lastAnsweredAtMs };
+  const { answeredAtMs, ...place } = (await store.heartbeat(beat)) ?? {};
+  return { ...place, answeredAt: answeredAtMs === undefined ? undefined : timestampFromMs(answeredAtMs) };
 }
 
 /**

@@ -247,7 +247,7 @@ describe('a store whose remote goes away', () => {
   });
 
   it('knows no places of callers, and keeps its own, while the remote is away', async () => {
-    expect(await store.heartbeat('edge', 'e')).toEqual({ replicas: 1, position: 0, longestSilenceMs: 0 });
+    expect(await store.heartbeat('edge', 'e')).toMatchObject({ replicas: 1, position: 0, longestSilenceMs: 0 });
     remote.away = 'before the call';
     await admit('a');
     expect(await store.heartbeat('edge', 'e')).toBeUndefined();

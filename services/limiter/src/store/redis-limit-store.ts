@@ -6,6 +6,7 @@ import {
   type Decision,
   dayForgottenAtMs,
   decisionOf,
+  type Heartbeat,
   type LedgerTotal,
   type LimitStore,
   maxPendingIds,
@@ -135,16 +136,16 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     return { usedTokensBefore: instantOf(before), usedTokensAfter, pendingTokens, unaskedTokens };
   }
 
-  async heartbeat(group: string, replicaId: string, admissions: readonly OwnAdmission[]): Promise<ReplicaPlace> {
+  async heartbeat({ group, replicaId, admissions, lastAnsweredAtMs }: Heartbeat): Promise<ReplicaPlace> {
     const record = ([key, ofKey]: readonly [string, readonly OwnAdmission[]]) => {
       const entries = ofKey.flatMap(({ requestId, ageMs }) => [requestId, ageMs]);
       return this.#run('recordAdmissions', [redisKeys(key, '').window], [this.#testTime(), ...entries]);
     };
     await Promise.all([...Map.groupBy(admissions, ({ key }) => key)].map(record));
-    const terms = [replicaId, replicaSilenceMs, this.#testTime()];
+    const terms = [replicaId, replicaSilenceMs, lastAnsweredAtMs ?? '', this.#testTime()];
     const numbers = await this.#run('heartbeat', [`rl:replicas:${group}`], terms);
-    const [replicas = 1, position = 0, longestSilenceMs = 0] = numbers;
-    return { replicas, position, longestSilenceMs };
+    const [replicas = 1, position = 0, longestSilenceMs = 0, answeredAtMs] = numbers;
+    return { replicas, position, longestSilenceMs, answeredAtMs };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

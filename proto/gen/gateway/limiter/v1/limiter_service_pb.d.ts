@@ -5,6 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { CostKind, Limits, LimitStatus, Refusal } from "./limit_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file gateway/limiter/v1/limiter_service.proto.
@@ -277,6 +278,14 @@ export declare type HeartbeatRequest = Message<"gateway.limiter.v1.HeartbeatRequ
    * @generated from field: repeated gateway.limiter.v1.OwnAdmission admissions = 3;
    */
   admissions: OwnAdmission[];
+
+  /**
+   * `answered_at` of the last answer that the replica got, of whichever group; absent before the first. A heartbeat that was held up, and
+   * comes when its sender has admitted requests by itself since, is known by it.
+   *
+   * @generated from field: google.protobuf.Timestamp last_answered_at = 4;
+   */
+  lastAnsweredAt?: Timestamp | undefined;
 };
 
 /**
@@ -334,13 +343,21 @@ export declare type HeartbeatResponse = Message<"gateway.limiter.v1.HeartbeatRes
   position: number;
 
   /**
-   * For how many milliseconds the one of them was not heard of that was silent longest. A replica that decided by itself and is back goes
-   * on keeping to its share until `replicas` are as many as before and all were heard of since, for two seconds at most; heartbeats by
-   * which a replica hands over name another group, so that it counts here when it has handed over everything.
+   * Each replica was in touch when the last answer was given that it says it has got: of the one for which that is longest ago, the
+   * milliseconds since. A replica that decided by itself and is back goes on keeping to its share until `replicas` are as many as before
+   * and all were in touch since, for two seconds at most; heartbeats by which a replica hands over name another group, so that it counts
+   * here when it has handed over everything.
    *
    * @generated from field: uint32 longest_silence_ms = 3;
    */
   longestSilenceMs: number;
+
+  /**
+   * On the clock of the store. Absent while it can't be asked.
+   *
+   * @generated from field: google.protobuf.Timestamp answered_at = 4;
+   */
+  answeredAt?: Timestamp | undefined;
 };
 
 /**
