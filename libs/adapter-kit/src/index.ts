@@ -1,6 +1,6 @@
 export { type AdapterConfig, readAdapterConfig } from './adapter-config.ts';
 export * from './adapter-service.ts';
-export { estimateInputTokens, estimateOutputTokens } from './attempt/answer-frames.ts';
+export { estimateInputTokens, estimateOutputTokens } from './attempt/estimate-tokens.ts';
 export * from './attempt/reasoning.ts';
 export * from './event-stream-reader.ts';
 export * from './failure/error-meanings.ts';

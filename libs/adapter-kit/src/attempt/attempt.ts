@@ -3,10 +3,9 @@ import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js'
 import type { AdapterContext } from '../adapter-service.ts';
 import { withLaterQuotas } from '../header-values.ts';
 import type { PreparedCall, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
-import type { UpstreamExchange, UpstreamHead } from '../upstream/upstream-exchange.ts';
-import { UpstreamError } from '../upstream/upstream-exchange.ts';
+import { UpstreamError, type UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { AnswerFrames, type ExecuteFrame, finalUsage, hasProduced, usageSoFar } from './answer-frames.ts';
-import { openAnswer } from './open-answer.ts';
+import { Opening, type SuccessfulAnswer } from './open-answer.ts';
 import { answerToPassOn, brokenAnswer, failedAttempt, failureOfExchange, type Outcome, toWindow } from './outcome.ts';
 import { type AnswerFacts, ProviderCalls, toErrorType } from './provider-calls.ts';
 
@@ -40,23 +39,36 @@ export async function* attemptFrames(
   signal: AbortSignal,
 ): AsyncGenerator<ExecuteFrame, undefined> {
   using attempt = new Attempt(context, await prepare(), signal);
-  while (true) {
-    let progress = yield* attempt.open();
-    while (progress === 'goes on') {
-      const usage = attempt.usageBeforeRead();
-      if (usage !== undefined) yield usage;
-      progress = await attempt.readOn();
-      if (progress === 'goes on') for (const frame of attempt.newFrames()) yield frame;
+  for (;;) {
+    let progress: Awaited<Progress<State>> = await attempt.send();
+    while (progress === 'sent') {
+      yield attempt.sentFrame();
+      progress = await attempt.open();
     }
-    if (progress === 'whole') return yield* attempt.conclude();
+    while (progress === 'goes on') {
+      for (const frame of attempt.newFrames()) yield frame;
+      progress = await attempt.readOn();
+    }
+    if (progress === 'whole') {
+      for (const frame of attempt.conclude()) yield frame;
+      return;
+    }
     const call = attempt.amendedCall(progress);
-    if (call === undefined) return yield* attempt.fail(progress);
-    yield* attempt.amend(call, progress);
+    const usage = call === undefined ? attempt.lastUsage(progress) : attempt.amend(call, progress);
+    if (usage !== undefined) yield usage;
+    if (call === undefined) {
+      for (const frame of attempt.fail(progress)) yield frame;
+      return;
+    }
   }
 }
 
-/** `whole`: the client has all of the answer with the next frame. Or why it failed. */
-type Progress = 'goes on' | 'whole' | UpstreamFailure;
+/**
+ * How an attempt stands. `sent`: the request has left for the provider. `whole`: the client has all of the answer with the next frame.
+ * Or why it failed.
+ */
+type Progress<Reached extends State> = Promise<Reached | UpstreamFailure>;
+type State = 'sent' | 'goes on' | 'whole';
 
 class Attempt implements Disposable {
   readonly #context: AdapterContext;
@@ -65,9 +77,8 @@ class Attempt implements Disposable {
   readonly #frames: AnswerFrames;
   readonly #calls: ProviderCalls;
   #call: PreparedCall;
-  /** From the head of an answer with success on, as are the next two. */
-  #exchange: UpstreamExchange | undefined;
-  #head: UpstreamHead | undefined;
+  #opening: Opening;
+  #opened: SuccessfulAnswer | undefined;
   #hasBegun = false;
   #receivedBytes = 0;
   #quotas: readonly QuotaWindow[] = [];
@@ -81,40 +92,43 @@ class Attempt implements Disposable {
     this.#call = request.prepared;
     this.#frames = new AnswerFrames(request.estimatedTokens);
     this.#calls = new ProviderCalls(context, 'chat', request.lease);
+    this.#opening = this.#newOpening();
   }
 
-  /** Sends the call, up to the head of its answer. */
-  async *open(): AsyncGenerator<ExecuteFrame, Progress> {
-    const { answer } = this.#call;
+  async send(): Progress<'sent'> {
     try {
-      const opened = yield* openAnswer(this.#context, this.#request, this.#call, {
-        timeoutMs: this.#context.config.firstByteTimeoutMs,
-        signal: this.#signal,
-        calls: this.#calls,
-        sentFrame: this.#frames.sent(answer),
-      });
-      this.#quotas = opened.quotas;
-      if (opened.failure !== undefined) return opened.failure;
-      this.#exchange = opened.exchange;
-      this.#head = opened.head;
+      return (await this.#opening.send(this.#call)) ?? 'sent';
     } catch (thrown) {
       return this.#failureOf(thrown);
     }
-    answer.onHead?.(this.#head);
+  }
+
+  sentFrame(): ExecuteFrame {
+    return this.#frames.sent(this.#call.answer);
+  }
+
+  /** Waits for the head of the answer. `sent`: the request was sent again, with a newer secret. */
+  async open(): Progress<'sent' | 'goes on'> {
+    const { answer } = this.#call;
+    try {
+      const opened = await this.#opening.answer();
+      if (opened === undefined) return this.send();
+      this.#quotas = opened.quotas;
+      if (opened.failure !== undefined) return opened.failure;
+      this.#opened = opened;
+    } catch (thrown) {
+      return this.#failureOf(thrown);
+    }
+    answer.onHead?.(this.#opened.head);
     this.#frames.usageIsDue = true;
     return 'goes on';
   }
 
-  /** Usage, if it is due and cannot go along with what has come already. */
-  usageBeforeRead(): ExecuteFrame | undefined {
-    return this.#exchange?.hasMore ? undefined : this.#frames.dueUsage(this.#call.answer);
-  }
-
   /** Hands the reader what the next read brings, or the end. */
-  async readOn(): Promise<Progress> {
+  async readOn(): Progress<'goes on' | 'whole'> {
     const { answer } = this.#call;
     try {
-      const chunks = await this.#exchange?.read();
+      const chunks = await this.#opened?.exchange.read();
       this.#push(chunks);
       const { ending } = answer;
       if (answer.hasContent && !this.#frames.hasHead && isEventStream(answer.head)) this.#calls.onContent();
@@ -129,46 +143,48 @@ class Attempt implements Disposable {
     }
   }
 
+  /** What is new of an answer that goes on. Before the first content it goes along with what has come already. */
   newFrames(): readonly ExecuteFrame[] {
-    return this.#frames.progress(this.#call.answer);
+    const { answer } = this.#call;
+    return this.#opened?.exchange.hasMore && !answer.hasContent ? [] : this.#frames.progress(answer);
   }
 
   /** The client gets the whole answer, also one that ends with the provider's own event of its failure. */
-  *conclude(): Generator<ExecuteFrame, undefined> {
-    this.#exchange?.release();
+  conclude(): readonly ExecuteFrame[] {
+    this.#opened?.exchange.release();
     const { answer } = this.#call;
     const { ending, encryptedReasoning = '' } = answer;
     const failure = ending?.kind === 'failed' ? ending.failure : undefined;
     const usage = finalUsage(answer, this.#request.estimatedTokens);
     this.#end(failure?.result ?? AttemptResult.SUCCEEDED, { answer, usage });
-    const succeeded = { result: AttemptResult.SUCCEEDED, upstreamStatus: this.#head?.status ?? 0 };
+    const succeeded = { result: AttemptResult.SUCCEEDED, upstreamStatus: this.#opened?.head.status ?? 0 };
     const error = failure && toErrorDetail(brokenAnswer(failure));
     const outcome =
       failure === undefined
         ? this.#outcomeOf(succeeded, { encryptedReasoning })
         : this.#outcomeOf(failedAttempt(failure), { error, answerComplete: true });
-    yield* this.#frames.whole(answer, outcome);
+    return this.#frames.whole(answer, outcome);
+  }
+
+  /** What an answer that failed has used, if no frame has said so. */
+  lastUsage(failure: UpstreamFailure): ExecuteFrame | undefined {
+    return this.#frames.lastUsage(this.#call.answer, isTooLarge(failure));
   }
 
   /** A failure after the head has gone out keeps the bytes so far; the client gets generic words for it. */
-  *fail(failure: UpstreamFailure): Generator<ExecuteFrame, undefined> {
-    const { answer } = this.#call;
-    const isTooLarge = failure.result === AttemptResult.ANSWER_TOO_LARGE;
-    const usage = this.#frames.lastUsage(answer, isTooLarge);
-    if (usage !== undefined) yield usage;
+  fail(failure: UpstreamFailure): readonly ExecuteFrame[] {
     this.#end(failure.result);
-    this.#exchange?.[Symbol.dispose]();
+    this.#opening[Symbol.dispose]();
     const attempt = failedAttempt(failure);
     if (this.#frames.hasHead) {
       // These words are ours, and say what to do.
-      const error = toErrorDetail(isTooLarge ? failure.error : brokenAnswer(failure));
-      yield* this.#frames.broken(answer, this.#outcomeOf(attempt, { error }));
-    } else {
-      // For the client, should no other attempt be made.
-      const error = toErrorDetail(failure.error);
-      const upstreamAnswer = this.#request.passesErrorsOn ? answerToPassOn(failure) : undefined;
-      yield { outcome: this.#outcomeOf(attempt, { error, upstreamAnswer }) };
+      const error = toErrorDetail(isTooLarge(failure) ? failure.error : brokenAnswer(failure));
+      return this.#frames.broken(this.#call.answer, this.#outcomeOf(attempt, { error }));
     }
+    // For the client, should no other attempt be made.
+    const error = toErrorDetail(failure.error);
+    const upstreamAnswer = this.#request.passesErrorsOn ? answerToPassOn(failure) : undefined;
+    return [{ outcome: this.#outcomeOf(attempt, { error, upstreamAnswer }) }];
   }
 
   /** The call without what the provider complains of, where the request can do without: once, and before the first content. */
@@ -176,27 +192,33 @@ class Attempt implements Disposable {
     return this.#frames.hasHead || this.#amended !== '' ? undefined : this.#call.amend?.(failure);
   }
 
-  /** The next answer is that of another call. */
-  *amend(call: PreparedCall, { result, meaning = 'rejected' }: UpstreamFailure): Generator<ExecuteFrame, undefined> {
+  /** The next answer is that of another call. Gives what the one before has used, if it is due. */
+  amend(call: PreparedCall, { result, meaning = 'rejected' }: UpstreamFailure): ExecuteFrame | undefined {
     const { metrics, logger } = this.#context;
     const { requestId, lease } = this.#request;
     this.#calls.end(toErrorType(result), this.#factsSoFar);
     metrics.requestAmended(meaning);
     logger.info({ request_id: requestId, pool: lease.pool, meaning }, 'sent again without what the provider refused');
     const usage = this.#frames.dueUsage(this.#call.answer);
-    if (usage !== undefined) yield usage;
-    this.#exchange?.[Symbol.dispose]();
-    this.#exchange = undefined;
+    this.#opening[Symbol.dispose]();
+    this.#opened = undefined;
+    this.#opening = this.#newOpening();
     this.#hasBegun = false;
     this.#receivedBytes = 0;
     this.#amended = meaning;
     this.#call = call;
+    return usage;
+  }
+
+  #newOpening(): Opening {
+    const { firstByteTimeoutMs: timeoutMs } = this.#context.config;
+    return new Opening(this.#context, this.#request, { timeoutMs, signal: this.#signal, calls: this.#calls });
   }
 
   /** Cancels the provider's request, unless the attempt is over. */
   [Symbol.dispose](): void {
     this.#end(AttemptResult.CANCELLED);
-    this.#exchange?.[Symbol.dispose]();
+    this.#opening[Symbol.dispose]();
   }
 
   /** What the reader throws does not matter once it has the ending. */
@@ -221,7 +243,8 @@ class Attempt implements Disposable {
     const { firstByteTimeoutMs, idleTimeoutMs } = this.#context.config;
     const { answer } = this.#call;
     this.#hasBegun ||= hasProduced(answer);
-    if (this.#hasBegun) this.#exchange?.limitSilence(answer.reasoning === 'open' ? firstByteTimeoutMs : idleTimeoutMs);
+    if (this.#hasBegun)
+      this.#opened?.exchange.limitSilence(answer.reasoning === 'open' ? firstByteTimeoutMs : idleTimeoutMs);
   }
 
   /**
@@ -233,7 +256,7 @@ class Attempt implements Disposable {
     const { config } = this.#context;
     const { hasContent, producedCharacters, pendingBytes = 0 } = this.#call.answer;
     this.#receivedBytes += chunks.reduce((sum, { length }) => sum + length, 0);
-    const isPreamble = !this.#hasBegun && this.#head !== undefined && isEventStream(this.#head);
+    const isPreamble = !this.#hasBegun && this.#opened !== undefined && isEventStream(this.#opened.head);
     if (isPreamble && this.#receivedBytes - pendingBytes > config.maxPreambleBytes + 4 * this.#request.bodyBytes) {
       throw new UpstreamError('malformed', 'Too much came before the first content.');
     }
@@ -244,7 +267,7 @@ class Attempt implements Disposable {
 
   /** Throws what is no failure of the exchange: something here is at fault then, not the account. */
   #failureOf(thrown: unknown): UpstreamFailure {
-    if (thrown instanceof UpstreamError) return failureOfExchange(thrown, this.#exchange !== undefined);
+    if (thrown instanceof UpstreamError) return failureOfExchange(thrown, this.#opened !== undefined);
     throw thrown;
   }
 
@@ -253,14 +276,14 @@ class Attempt implements Disposable {
     details: Omit<Outcome, 'attempt' | '$typeName'>,
   ): Outcome {
     const windows = withLaterQuotas(this.#quotas, this.#call.answer.quotas ?? []).map(toWindow);
-    const answerBegan = this.#exchange !== undefined;
+    const answerBegan = this.#opened !== undefined;
     return { attempt: { ...attempt, windows, answerBegan }, amended: this.#amended, ...details };
   }
 
   /** Undefined before the provider answers with success. */
   get #factsSoFar(): AnswerFacts | undefined {
     const { answer } = this.#call;
-    return this.#exchange && { answer, usage: usageSoFar(answer, this.#request.estimatedTokens) };
+    return this.#opened && { answer, usage: usageSoFar(answer, this.#request.estimatedTokens) };
   }
 
   #end(result: AttemptResult, facts?: AnswerFacts): void {
@@ -270,6 +293,10 @@ class Attempt implements Disposable {
     this.#context.metrics.unknownEventsSkipped(this.#call.answer.unknownEvents ?? 0);
     this.#calls.end(toErrorType(result), facts ?? this.#factsSoFar);
   }
+}
+
+function isTooLarge({ result }: UpstreamFailure): boolean {
+  return result === AttemptResult.ANSWER_TOO_LARGE;
 }
 
 function isEventStream({ headers }: Pick<UpstreamHead, 'headers'>): boolean {

@@ -1,7 +1,7 @@
 import { BufferList } from '@gateway/json';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { estimateInputTokens, estimateOutputTokens } from './answer-frames.ts';
+import { estimateInputTokens, estimateOutputTokens } from './estimate-tokens.ts';
 
 const bodyOf = (...contents: string[]) => new BufferList([Buffer.from(JSON.stringify({ contents }))]);
 

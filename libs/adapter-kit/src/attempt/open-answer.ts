@@ -7,11 +7,21 @@ import { readBody, type UpstreamExchange, type UpstreamHead } from '../upstream/
 import { plainFailure, unavailable } from './outcome.ts';
 import { type ProviderCalls, toErrorType } from './provider-calls.ts';
 
-/** An answer with success, from its head on; or why there is none. Either with the quotas that the head reports. */
-type OpenedAnswer = (
-  | { readonly exchange: UpstreamExchange; readonly head: UpstreamHead; readonly failure?: undefined }
-  | { readonly failure: UpstreamFailure }
-) & { readonly quotas: readonly QuotaWindow[] };
+type OpenedAnswer = SuccessfulAnswer | RefusedAnswer;
+
+/** An answer with success, from its head on, with the quotas that the head reports. */
+export interface SuccessfulAnswer {
+  readonly exchange: UpstreamExchange;
+  readonly head: UpstreamHead;
+  readonly quotas: readonly QuotaWindow[];
+  readonly failure?: undefined;
+}
+
+/** Why there is none. */
+interface RefusedAnswer {
+  readonly failure: UpstreamFailure;
+  readonly quotas: readonly QuotaWindow[];
+}
 
 /** What of a request matters for sending it. */
 type LeasedRequest = Pick<ClientRequest, 'requestId' | 'lease'>;
@@ -19,64 +29,96 @@ type LeasedRequest = Pick<ClientRequest, 'requestId' | 'lease'>;
 /** The part of a prepared call that is sent. */
 type Call = Pick<PreparedCall, 'path' | 'headers' | 'body'>;
 
-export interface OpenOptions<F> {
+export interface OpenOptions {
   /** How long the answer may take to begin. See `UpstreamExchange`. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** They are begun here; the last one is ended by the caller. */
   readonly calls: ProviderCalls;
-  /** The frame to yield each time the request leaves for the provider. */
-  readonly sentFrame?: F;
 }
 
 /**
  * Sends a call with the lease's account, up to the head of the answer; again with a newer secret when the provider refuses the
- * one it was sent with. Throws UpstreamError when the exchange broke off, and GatewayError when accounts can't be asked for
- * at all.
+ * one it was sent with. Throws UpstreamError when the exchange broke off, and GatewayError when accounts can't be asked for at all.
  */
-export async function* openAnswer<F = never>(
+export async function openAnswer(
   context: AdapterContext,
   request: LeasedRequest,
   call: Call,
-  { timeoutMs, signal, calls, sentFrame }: OpenOptions<F>,
-): AsyncGenerator<F, OpenedAnswer> {
-  const { upstream, format, credentials, metrics } = context;
-  const { path, body } = call;
-  let account = await accountOf(context, request);
-  if (account === undefined) {
-    return { failure: plainFailure(AttemptResult.UNAUTHORIZED, 'the account has no credential'), quotas: [] };
+  options: OpenOptions,
+): Promise<OpenedAnswer> {
+  const opening = new Opening(context, request, options);
+  for (;;) {
+    const failure = await opening.send(call);
+    const opened = failure === undefined ? await opening.answer() : { failure, quotas: [] };
+    if (opened !== undefined) return opened;
   }
-  for (let renewals = 0; ; renewals++) {
-    const ownHeaders = { ...jsonHeaders, ...format.headers, ...calls.begin(account) };
-    const headers = { ...ownHeaders, ...call.headers, ...account.secretHeader };
-    using unread = new DisposableStack();
-    const sending = {
-      account,
-      method: 'POST',
-      path,
-      headers,
-      body,
-      timeoutMs,
-      signal,
-      onHead: metrics.answerBegan,
-    } as const;
-    const exchange = unread.use(upstream.send(sending));
-    await exchange.sent();
-    if (sentFrame !== undefined) yield sentFrame;
+}
+
+/** The steps of `openAnswer`, for a caller that has something to do between them. Disposing it cancels the provider's request. */
+export class Opening implements Disposable {
+  /** Of the request that was sent last. */
+  exchange: UpstreamExchange | undefined;
+  readonly #context: AdapterContext;
+  readonly #request: LeasedRequest;
+  readonly #options: OpenOptions;
+  #account: ProviderAccount | undefined;
+  #renewals = 0;
+
+  constructor(context: AdapterContext, request: LeasedRequest, options: OpenOptions) {
+    this.#context = context;
+    this.#request = request;
+    this.#options = options;
+  }
+
+  /** Resolves once the request has left for the provider, or answers why it can't be sent. */
+  async send({ path, headers: own, body }: Call): Promise<UpstreamFailure | undefined> {
+    const { upstream, format, metrics } = this.#context;
+    const { calls, timeoutMs, signal } = this.#options;
+    this.#account ??= await accountOf(this.#context, this.#request);
+    const account = this.#account;
+    if (account === undefined) return plainFailure(AttemptResult.UNAUTHORIZED, 'the account has no credential');
+    const headers = { ...jsonHeaders, ...format.headers, ...calls.begin(account), ...own, ...account.secretHeader };
+    const terms = { account, method: 'POST', timeoutMs, signal, onHead: metrics.answerBegan } as const;
+    this.exchange = upstream.send({ ...terms, path, headers, body });
+    await this.exchange.sent();
+    return undefined;
+  }
+
+  /** Undefined when the provider refuses the secret and there is a newer one: the call is to be sent again. */
+  async answer(): Promise<OpenedAnswer | undefined> {
+    const { exchange } = this;
+    if (exchange === undefined) throw new Error('nothing was sent');
     const head = await exchange.head();
-    calls.onHead(head.status);
-    const opened = await toOpened(context, request, exchange, head);
-    if (opened.failure === undefined) unread.move();
+    this.#options.calls.onHead(head.status);
+    const opened = await toOpened(this.#context, this.#request, exchange, head);
+    if (opened.failure === undefined) return opened;
+    exchange[Symbol.dispose]();
     // Some providers refuse a revoked token with another status, and say so in the body alone.
-    if (head.status !== 401 && (renewals > 0 || !isRevoked(opened))) return opened;
-    calls.end(toErrorType(opened.failure?.result ?? AttemptResult.UNAUTHORIZED));
-    credentials.drop(account);
-    const refused: ProviderAccount = account;
+    const isRefused = head.status === 401 || (this.#renewals === 0 && isRevoked(opened));
+    return isRefused ? this.#renewed(opened) : opened;
+  }
+
+  [Symbol.dispose](): void {
+    this.exchange?.[Symbol.dispose]();
+  }
+
+  /** Undefined when there is another secret than the refused one. */
+  async #renewed(opened: RefusedAnswer): Promise<OpenedAnswer | undefined> {
+    const { calls, signal } = this.#options;
+    const { credentials } = this.#context;
+    const refused = this.#account;
+    if (refused === undefined) return opened;
+    calls.end(toErrorType(opened.failure.result));
+    credentials.drop(refused);
     // The same secret, when what took its place can't be asked for.
-    const fresh =
-      renewals < maxRenewals ? await credentials.ofAccount(refused.accountId).catch(() => refused) : refused;
-    if (signal.aborted || sameSecret(fresh, refused)) return renewals > 0 ? opened : withoutDoubt(opened, refused);
-    account = fresh;
+    const canRenew = this.#renewals < maxRenewals;
+    const fresh = canRenew ? await credentials.ofAccount(refused.accountId).catch(() => refused) : refused;
+    if (signal.aborted || sameSecret(fresh, refused))
+      return this.#renewals > 0 ? opened : withoutDoubt(opened, refused);
+    this.#account = fresh;
+    this.#renewals += 1;
+    return undefined;
   }
 }
 
@@ -141,13 +183,13 @@ const errorBodyTimeoutMs = 10_000;
 const refusalBodyTimeoutMs = 1_000;
 const maxErrorBodyBytes = 64 * 1024;
 
-function isRevoked(opened: OpenedAnswer): boolean {
-  return opened.failure?.problem === AccountProblem.CREDENTIAL_REVOKED;
+function isRevoked({ failure }: RefusedAnswer): boolean {
+  return failure.problem === AccountProblem.CREDENTIAL_REVOKED;
 }
 
 /** A token that could not be replaced just now does not end its account: the broker knows when it never can be. */
-function withoutDoubt(opened: OpenedAnswer, account: ProviderAccount): OpenedAnswer {
-  if (opened.failure === undefined || !isRevoked(opened) || account.version === '') return opened;
+function withoutDoubt(opened: RefusedAnswer, account: ProviderAccount): RefusedAnswer {
+  if (!isRevoked(opened) || account.version === '') return opened;
   return { ...opened, failure: { ...opened.failure, problem: undefined } };
 }
 

@@ -37,12 +37,12 @@ async function countOf(
   context: AdapterContext,
   counter: TokenCounter,
   request: ClientRequest,
-  options: OpenOptions<never>,
+  options: OpenOptions,
 ): Promise<Counted> {
   const { headers, ...call } = counter.prepare(request);
   try {
     const asJson = { ...call, headers: { accept: 'application/json', ...headers } };
-    const { value: opened } = await openAnswer(context, request, asJson, options).next();
+    const opened = await openAnswer(context, request, asJson, options);
     if (opened.failure !== undefined) return opened;
     using exchange = opened.exchange;
     return readCount(counter, await readWholeBody(exchange, maxCountBytes), opened.head.status);

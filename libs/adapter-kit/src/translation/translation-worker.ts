@@ -3,7 +3,7 @@ import { platform } from 'node:process';
 import { GatewayError } from '@gateway/errors';
 import { BufferList } from '@gateway/json';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import { estimateInputTokens } from '../attempt/answer-frames.ts';
+import { estimateInputTokens } from '../attempt/estimate-tokens.ts';
 import type { TranslateChat, TranslationReply, TranslationTask } from './translation.ts';
 
 /**
