@@ -84,7 +84,7 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       events: { failedOver: refuse },
     },
   );
-  if (end.kind === 'answering') onTestFinished(() => void end.frames.return(undefined));
+  if (end.kind === 'answering') onTestFinished(() => void end.frames.close());
   return { end, leases: () => leases, reported };
 }
 

@@ -6,8 +6,8 @@ import { RpcError } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
 import { requestFrames } from '../endpoints/generate.ts';
 import { ScriptedCall, type ScriptedCallOptions, type ScriptedFrame } from './__fixtures__/scripted-call.ts';
+import { AnswerFrames } from './answer-frames.ts';
 import { AnswerTooLongError } from './attempt-errors.ts';
-import { answerFrames } from './attempt-loop.ts';
 
 const head: ScriptedFrame = { head: { status: 200 }, body: new Uint8Array([1]) };
 const last: ScriptedFrame = { body: new Uint8Array([3]), outcome: { attempt: { result: AttemptResult.SUCCEEDED } } };
@@ -17,10 +17,14 @@ const sent: ScriptedFrame = { sent: true, usage: { inputTokens: 7n } };
 function read(script: readonly ScriptedFrame[], options?: ScriptedCallOptions, isRecorded = true) {
   const client = new AbortController();
   const call = new ScriptedCall(script, options);
-  const frames = answerFrames(call.frames, call.controller, client.signal, isRecorded);
+  const frames = new AnswerFrames(call.frames, { call: call.controller, client: client.signal, isRecorded });
   const seen: unknown[] = [];
   const reading = (async () => {
-    for await (const { body } of frames) seen.push(...body);
+    for (let isLast = false; !isLast; ) {
+      const { body, outcome } = await frames.next();
+      seen.push(...body);
+      isLast = outcome !== undefined;
+    }
   })().catch((thrown: unknown) => seen.push(thrown));
   return { call, seen, reading, leave: () => client.abort() };
 }
@@ -99,15 +103,19 @@ describe('the frames of an answer', () => {
 
   it('are not asked for when the client has left', async () => {
     const call = new ScriptedCall([head]);
-    const frames = answerFrames(call.frames, call.controller, AbortSignal.abort('has left'), true);
-    await expect(frames.next()).rejects.toBe('has left');
+    const options = { call: call.controller, client: AbortSignal.abort('has left'), isRecorded: true };
+    expect(() => new AnswerFrames(call.frames, options)).toThrow('has left');
     expect(call.taken).toBe(0);
   });
 
   it('end with their reader', async () => {
     const call = new ScriptedCall([head, head]);
-    for await (const _frame of answerFrames(call.frames, call.controller, new AbortController().signal, true)) break;
-    expect([call.taken, call.hasEnded]).toEqual([1, true]);
+    const client = new AbortController().signal;
+    const frames = new AnswerFrames(call.frames, { call: call.controller, client, isRecorded: true });
+    await frames.next();
+    frames.close();
+    await expect.poll(() => call.hasEnded).toBe(true);
+    expect(call.taken).toBe(1);
   });
 });
 

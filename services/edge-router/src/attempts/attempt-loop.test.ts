@@ -186,7 +186,7 @@ describe('runAttempts', () => {
       lease: { accountId: 'a' },
       outcome: { result: AttemptResult.RATE_LIMITED },
     });
-    await frames.return(undefined);
+    frames.close();
   });
 
   it('hands over every frame from the head on, and records what was used before', async () => {
@@ -200,7 +200,7 @@ describe('runAttempts', () => {
     });
     const { first, frames } = await run();
     expect([first.head?.status, ...first.body]).toEqual([200, 1]);
-    expect((await frames.next()).value?.body).toEqual(new Uint8Array([2]));
+    expect((await frames.next()).body).toEqual(new Uint8Array([2]));
     await expect(frames.next()).rejects.toBeInstanceOf(RpcError);
     expect(recorded).toEqual(['lease a', 'sent 1', 'used 2']);
   });
@@ -212,7 +212,7 @@ describe('runAttempts', () => {
     });
     const { frames } = await run();
     expect(recorded).toEqual(['lease a', 'sent 1', 'used 2', 'produced', 'failed', 'lease b']);
-    await frames.return(undefined);
+    frames.close();
   });
 
   it('counts what it moved on after, when there is a next attempt', async () => {
@@ -221,7 +221,7 @@ describe('runAttempts', () => {
     const { run, failedOver } = setUp([lease('a'), lease('b'), next], { a: [limited], b: refusal, c: [answering] });
     const { frames } = await run();
     expect(failedOver).toEqual(['rate_limited', 'not_expressible']);
-    await frames.return(undefined);
+    frames.close();
     const last = setUp([lease('a'), { case: 'exhausted', value: {} }], { a: [limited] });
     await expect(last.run()).rejects.toMatchObject({ code: 'pool_exhausted' });
     expect(last.failedOver).toEqual([]);
@@ -231,7 +231,7 @@ describe('runAttempts', () => {
     const { run, recorded } = setUp([lease('a'), lease('b')], { a: [limited], b: [answering] });
     const { frames } = await run();
     expect(recorded).toEqual(['lease a', 'failed', 'lease b']);
-    await frames.return(undefined);
+    frames.close();
   });
 
   it('answers pool_exhausted with the reset that the broker knows', async () => {
@@ -332,7 +332,7 @@ describe('runAttempts', () => {
       [ProviderFormat.MESSAGES],
     ]);
     expect(asked[1]?.attempts[0]?.outcome?.result).toBe(AttemptResult.CANCELLED);
-    await frames.return(undefined);
+    frames.close();
   });
 
   it('names the first refusal when no candidate can be asked this', async () => {
@@ -389,7 +389,7 @@ describe('runAttempts', () => {
     const { run, asked, sent, reported } = setUp([lease('a')], { a: () => answers.shift() ?? [] });
     const { lease: taken, frames } = await run();
     expect([taken.accountId, sent, asked.length, reported]).toEqual(['a', ['a', 'a'], 1, []]);
-    await frames.return(undefined);
+    frames.close();
   });
 
   it('does not ask an adapter again that was there and failed', async () => {
@@ -434,7 +434,7 @@ describe('runAttempts', () => {
     const { frames } = await run();
     expect(logged.attempts[0]).toMatchObject({ firstByte: expect.any(Number) });
     expect(logged.attempts[0]?.ended).toBeUndefined();
-    await frames.return(undefined);
+    frames.close();
   });
 
   it('makes no further attempt for a client that has gone', async () => {
@@ -456,7 +456,7 @@ describe('runAttempts', () => {
     const { run, cancelled } = setUp([lease('a'), lease('b')], { a: [limited], b: [answering, hang] });
     const { frames } = await run();
     expect(cancelled()).toBe(1);
-    await frames.return(undefined);
+    frames.close();
     expect(cancelled()).toBe(2);
   });
 });

@@ -22,6 +22,7 @@ import type { RequestEvents } from '../events.ts';
 import type { AdmittedRequest } from '../routes.ts';
 import { attemptFailure } from '../usage/describe-request.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
+import { AnswerFrames } from './answer-frames.ts';
 import {
   AnswerTooLongError,
   mayBeShown,
@@ -53,7 +54,7 @@ export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal
 
 export type AttemptsEnd = Answering | AttemptsFailed;
 
-/** An answer has begun. Its reader calls `frames.return()`, whatever happens: that ends the provider's request. */
+/** An answer has begun. Its reader closes the frames, whatever happens: that ends the provider's request. */
 export interface Answering {
   readonly kind: 'answering';
   readonly lease: Lease;
@@ -204,17 +205,17 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     recorder?.onLease(lease);
     leases.keep(requestId, lease);
     const call = new AbortController();
-    const frames = answerFrames(execute(lease, call.signal), call, signal, recorder !== undefined);
+    const isRecorded = recorder !== undefined;
+    const frames = new AnswerFrames(execute(lease, call.signal), { call, client: signal, isRecorded });
     for (;;) {
-      const { value: frame } = await frames.next();
-      if (frame?.head !== undefined) return { kind: 'answering', lease, first: frame, frames };
-      if (frame?.outcome !== undefined) {
-        await frames.return(undefined);
+      const frame = await frames.next();
+      if (frame.head !== undefined) return { kind: 'answering', lease, first: frame, frames };
+      if (frame.outcome !== undefined) {
         recorder?.onAttemptFailed();
         return frame.outcome;
       }
-      if (frame?.usage !== undefined) recorder?.[frame.sent ? 'onSent' : 'onUsage'](frame.usage);
-      if (frame?.produced) recorder?.onProduced();
+      if (frame.usage !== undefined) recorder?.[frame.sent ? 'onSent' : 'onUsage'](frame.usage);
+      if (frame.produced) recorder?.onProduced();
     }
   }
 
@@ -266,46 +267,3 @@ function clientError({ attempt, error }: ExecuteOutcome): GatewayError {
 function isRefusal(thrown: unknown): thrown is GatewayError {
   return thrown instanceof GatewayError && (thrown.code === 'invalid_request' || thrown.code === 'unsupported_content');
 }
-
-/** The frames of one attempt, as its reader takes them. The one with an outcome is the last. Throws when none comes. */
-export type AnswerFrames = AsyncGenerator<ExecuteResponse, undefined>;
-
-/**
- * Reads a call of an adapter, which aborting `call` ends. It ends when its reader returns, and when `client` aborts: at once, but
- * for one case. Before it is known that a request which is recorded was sent, the adapter has a little time to say so: what the provider was asked must
- * be recorded, and what it was not must not.
- */
-export async function* answerFrames(
-  answer: AsyncIterable<ExecuteResponse>,
-  call: AbortController,
-  client: AbortSignal,
-  isRecorded: boolean,
-): AnswerFrames {
-  client.throwIfAborted();
-  let isSent = !isRecorded;
-  let patience: NodeJS.Timeout | undefined;
-  const onLeave = () => {
-    if (isSent) call.abort();
-    else patience = setTimeout(() => call.abort(), adapterAnswersWithinMs);
-  };
-  client.addEventListener('abort', onLeave, { once: true });
-  try {
-    for await (const frame of answer) {
-      isSent = true;
-      if (client.aborted) call.abort();
-      yield frame;
-      if (frame.outcome !== undefined) return;
-    }
-    throw new RpcError('internal', 'The adapter ended its answer without an outcome.');
-  } catch (thrown) {
-    // The call's own deadline is how long an answer may last.
-    const isTooLong = thrown instanceof RpcError && thrown.status === 'deadline_exceeded';
-    throw isTooLong ? new AnswerTooLongError(thrown) : thrown;
-  } finally {
-    clearTimeout(patience);
-    client.removeEventListener('abort', onLeave);
-  }
-}
-
-/** Its word is under way for much less, on a machine that is not overloaded. */
-const adapterAnswersWithinMs = 500;

@@ -46,6 +46,9 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
   inviteUpload(request);
   // Where the size is known from the beginning the body can't turn out too large.
   const exactBytes = isEncoded || declared === undefined ? undefined : Number(declared);
+  const isHere = exactBytes === request.readableLength && !request.destroyed;
+  const whole: Buffer | null = isHere ? request.read(exactBytes) : null;
+  if (whole !== null) return readAtOnce(whole, allocation, trackedKey);
   const stop = exactBytes === undefined ? new AbortController() : undefined;
   const pieces = isEncoded ? decodeUpload(request, rules, encoding, stop) : receiveUpload(request, pace, stop?.signal);
   const scanner = new JsonScanner({ trackedKey });
@@ -77,6 +80,15 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
   }
   badJson ??= failureOf(() => scanner.end());
   if (badJson !== undefined) throw badJson;
+  return new JsonBody(new BufferList(allocation.pieces), scanner);
+}
+
+/** A body that has been received, as small ones have when they are asked for. */
+async function readAtOnce(body: Buffer, allocation: BodyAllocation, trackedKey?: string): Promise<JsonBody> {
+  const scanner = new JsonScanner({ trackedKey });
+  scanner.push(body);
+  scanner.end();
+  await allocation.add(body, body.length);
   return new JsonBody(new BufferList(allocation.pieces), scanner);
 }
 

@@ -107,6 +107,10 @@ function inFrames(piece: Buffer): readonly Buffer[] {
 }
 
 /** A call refers to its requests for as long as its answer lasts: a body must not stay in memory for that. */
-async function* released<T>(frames: T[]): AsyncGenerator<T> {
-  for (let frame = frames.shift(); frame !== undefined; frame = frames.shift()) yield frame;
+function released<T>(frames: T[]): AsyncIterable<T> {
+  const next = async (): Promise<IteratorResult<T, undefined>> => {
+    const value = frames.shift();
+    return value === undefined ? { done: true, value: undefined } : { done: false, value };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next }) };
 }

@@ -122,7 +122,7 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
   const plan = { requestId, model, formats, features, affinityKey: sessionKey, caller, signal, trace, execute };
   const answer = await runAttempts(plan, peers).finally(() => peers.leases.end(requestId));
   if (answer.kind === 'failed') throw messagesError(answer);
-  await answer.frames.return(undefined);
+  answer.frames.close();
   const outcome = attemptOutcome(AttemptResult.SUCCEEDED);
   trace.onAttemptEnded(outcome);
   // Without the session: counting says nothing of where a conversation's cache is.

@@ -7,7 +7,7 @@ import { RpcError } from '@gateway/rpc';
 import { systemClock } from '@gateway/time';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ScriptedCall, type ScriptedFrame } from '../attempts/__fixtures__/scripted-call.ts';
-import { answerFrames } from '../attempts/attempt-loop.ts';
+import { AnswerFrames } from '../attempts/answer-frames.ts';
 import { clientSignal } from '../http/respond.ts';
 import { RequestLogEntry } from '../usage/request-log.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
@@ -46,9 +46,8 @@ describe('relayAnswer', () => {
   async function relay(response: ServerResponse): Promise<void> {
     const signal = clientSignal(response);
     call = new ScriptedCall(frames, { together });
-    const rest = answerFrames(call.frames, call.controller, signal, true);
-    const first = (await rest.next()).value;
-    if (first === undefined) return expect.fail('there is a first frame');
+    const rest = new AnswerFrames(call.frames, { call: call.controller, client: signal, isRecorded: true });
+    const first = await rest.next();
     const lease = create(LeaseSchema, { provider: 'provider_a', model: 'gpt\n-5' });
     const recorder: Pick<UsageRecorder, 'end' | 'onUsage'> = {
       end: async (outcome, last) => {

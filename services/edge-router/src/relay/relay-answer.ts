@@ -47,8 +47,7 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
   let tail = Buffer.alloc(0);
 
   try {
-    let frame: ExecuteResponse | undefined = answer.first;
-    for (; frame !== undefined; frame = (await answer.frames.next()).value) {
+    for (let frame = answer.first; ; frame = await answer.frames.next()) {
       if (frame.outcome !== undefined) return await settle(frame, frame.outcome);
       if (frame.usage !== undefined) recorder.onUsage(frame.usage);
       await write(frame);
@@ -58,7 +57,7 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
   } finally {
     clearInterval(heartbeat);
     if (isEventStream) events.streamEnded();
-    await answer.frames.return(undefined);
+    answer.frames.close();
   }
 
   /** The last frame of an answer. Settles first, then sends it. */

@@ -200,7 +200,7 @@ export class Outbox implements AsyncDisposable {
       if (this.#queue.size > maxRowsInMemory) this.#keepDeferred();
       if (this.#changed.size > 0) this.#writeChanges();
       if (this.#isSinkLate || this.#isDiskFailing) this.#settleQueue();
-      this.#due.resolve();
+      if (this.#queue.size > 0) this.#due.resolve();
     });
   }
 

@@ -140,7 +140,7 @@ export class UsageRecorder {
       span.setAttribute('gateway.outcome', wordOf(Outcome, outcome));
       return this.#peers.outbox.finish(this.#event, this.#charge(this.#event));
     });
-    await Promise.all([ended, this.#finishGivenUp()]);
+    await (this.#givenUp.length === 0 ? ended : Promise.all([ended, this.#finishGivenUp()]));
   }
 
   async #forget(): Promise<void> {

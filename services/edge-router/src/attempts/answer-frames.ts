@@ -1,0 +1,72 @@
+import type { ExecuteResponse } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { RpcError } from '@gateway/rpc';
+import { AnswerTooLongError } from './attempt-errors.ts';
+
+export interface AnswerFramesOptions {
+  /** Aborting it ends the call of the adapter. */
+  readonly call: AbortController;
+  /** Aborts when the client leaves. */
+  readonly client: AbortSignal;
+  /** Whether it is recorded what the provider was asked. */
+  readonly isRecorded: boolean;
+}
+
+/**
+ * The frames of one attempt, as its reader takes them. The one with an outcome is the last: there is none to be asked for after it.
+ *
+ * They end when their reader closes them, and when the client leaves: at once, but for one case. Before it is known that a request
+ * which is recorded was sent, the adapter has a little time to say so: what the provider was asked must be recorded, and what it
+ * was not must not.
+ */
+export class AnswerFrames {
+  readonly #answer: AsyncIterator<ExecuteResponse>;
+  readonly #call: AbortController;
+  readonly #client: AbortSignal;
+  #isSent: boolean;
+  #isClosed = false;
+  #patience: NodeJS.Timeout | undefined;
+
+  constructor(answer: AsyncIterable<ExecuteResponse>, { call, client, isRecorded }: AnswerFramesOptions) {
+    client.throwIfAborted();
+    this.#answer = answer[Symbol.asyncIterator]();
+    this.#call = call;
+    this.#client = client;
+    this.#isSent = !isRecorded;
+    client.addEventListener('abort', this.#onLeave, { once: true });
+  }
+
+  /** Throws when the answer ends without an outcome, and `AnswerTooLongError` when it lasts too long. They are closed then. */
+  async next(): Promise<ExecuteResponse> {
+    try {
+      const { value: frame, done } = await this.#answer.next();
+      if (done) throw new RpcError('internal', 'The adapter ended its answer without an outcome.');
+      this.#isSent = true;
+      if (this.#client.aborted) this.#call.abort();
+      if (frame.outcome !== undefined) this.close();
+      return frame;
+    } catch (thrown) {
+      this.close();
+      // The call's own deadline is how long an answer may last.
+      const isTooLong = thrown instanceof RpcError && thrown.status === 'deadline_exceeded';
+      throw isTooLong ? new AnswerTooLongError(thrown) : thrown;
+    }
+  }
+
+  /** Ends the provider's request, unless the answer has ended. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#patience);
+    this.#client.removeEventListener('abort', this.#onLeave);
+    // Not awaited: an adapter that is still busy ends by its signal.
+    this.#answer.return?.().catch(() => undefined);
+  }
+
+  readonly #onLeave = (): void => {
+    if (this.#isSent) this.#call.abort();
+    else this.#patience = setTimeout(() => this.#call.abort(), adapterAnswersWithinMs);
+  };
+}
+
+/** Its word is under way for much less, on a machine that is not overloaded. */
+const adapterAnswersWithinMs = 500;
