@@ -1,3 +1,6 @@
+// Not the globals: tests put others in their place for a while, and what they leave behind would never sweep again.
+import { clearInterval, setImmediate, setInterval } from 'node:timers';
+
 /** A call that must end in time. */
 export interface Expiring {
   /** By `performance.now()`. */
