@@ -15,7 +15,8 @@ export interface CountsRow {
 const caseNames = ['messages-1k', 'chat-to-messages-1k'] as const;
 /** Before it is counted, what is made once has been made. */
 const warmUpRequests = 100;
-const countedRequests = 300;
+const rounds = 5;
+const requestsPerRound = 60;
 
 /** Counts what a gateway does for each small request: a regression shows here on any machine, however busy. */
 export async function measureCounts(providerPort: number): Promise<readonly CountsRow[]> {
@@ -39,9 +40,14 @@ async function countCase(system: AllInOneSystem, session: Session, name: string)
   if (benchCase === undefined) throw new Error(`There is no case ${name}.`);
   await ask(system, benchCase, warmUpRequests);
   await takeAll(session);
-  await ask(system, benchCase, countedRequests);
-  const taken = await takeAll(session);
-  const counts = countNames.map((count) => [count, (taken[count] ?? 0) / countedRequests] as const);
+  const taken: Readonly<Record<string, number>>[] = [];
+  for (let round = 0; round < rounds; round++) {
+    await ask(system, benchCase, requestsPerRound);
+    taken.push(await takeAll(session));
+  }
+  // The least of all rounds: what a gateway does from time to time is no part of a request.
+  const leastOf = (count: Count) => Math.min(...taken.map((round) => round[count] ?? 0)) / requestsPerRound;
+  const counts = countNames.map((count) => [count, leastOf(count)] as const);
   // Every count has its name in the list.
   return { case: name, counts: Object.fromEntries(counts) as Record<Count, number> };
 }

@@ -43,10 +43,14 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
   readonly #signal: AbortSignal | undefined;
   readonly #onHead: ExchangeOptions['onHead'];
   readonly #startedMs = performance.now();
-  #lastTimer: NodeJS.Timeout;
+  /** Beyond this it is not the provider that took so long. */
+  #lastsUntilMs: number;
   #deadlineMs: number;
   /** Limits each wait in place of the deadline. */
   #silenceMs: number | undefined;
+  /** Until when the reader waits; undefined while it does not. */
+  #waitsUntilMs: number | undefined;
+  #timer: { readonly firesAtMs: number; readonly timeout: NodeJS.Timeout } | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #connection: ServedConnection | undefined;
   /** Undefined once the request can't be sent again, or was. */
@@ -68,8 +72,7 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
     this.#onHead = onHead;
     this.#sendAgain = sendAgain;
     this.#deadlineMs = this.#startedMs + timeoutMs;
-    // Beyond this it is not the provider that took so long.
-    this.#lastTimer = setTimeout(() => this.#abort('cancelled', `It lasted longer than ${maxMs} ms.`), maxMs);
+    this.#lastsUntilMs = this.#startedMs + maxMs;
     metrics.streamOpened();
     if (signal?.aborted) this.#cancel();
     else signal?.addEventListener('abort', this.#cancel, { once: true });
@@ -127,8 +130,8 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
     this.#isReleased = true;
     if (this.#isOver) return;
     this.#signal?.removeEventListener('abort', this.#cancel);
-    clearTimeout(this.#lastTimer);
-    this.#lastTimer = setTimeout(this.#cancel, leftOverTimeoutMs);
+    this.#lastsUntilMs = Math.min(this.#lastsUntilMs, performance.now() + leftOverTimeoutMs);
+    this.#watchTime();
     this.#controller?.resume();
   }
 
@@ -211,7 +214,7 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#error = error;
-    clearTimeout(this.#lastTimer);
+    clearTimeout(this.#timer?.timeout);
     this.#signal?.removeEventListener('abort', this.#cancel);
     this.#metrics.streamClosed();
     this.#wakeReader();
@@ -223,19 +226,36 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
 
   /** Waits for the next thing that comes of the exchange, one reader at a time. */
   #change(): Promise<void> {
-    const timeoutMs = this.#silenceMs ?? this.#deadlineMs - performance.now();
-    const timer = setTimeout(() => this.#abort('timeout', 'The provider took too long.'), Math.max(0, timeoutMs));
+    this.#waitsUntilMs = this.#silenceMs === undefined ? this.#deadlineMs : performance.now() + this.#silenceMs;
+    this.#watchTime();
     return new Promise((resolve) => {
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+      this.#wake = resolve;
     });
   }
 
   #wakeReader(): void {
+    this.#waitsUntilMs = undefined;
     this.#wake?.();
     this.#wake = undefined;
+  }
+
+  /** One timer for all limits. It fires when the next of them may have passed, and looks again when it has not. */
+  #watchTime(): void {
+    const firesAtMs = Math.min(this.#lastsUntilMs, this.#waitsUntilMs ?? Number.POSITIVE_INFINITY);
+    if (this.#timer !== undefined && this.#timer.firesAtMs <= firesAtMs) return;
+    clearTimeout(this.#timer?.timeout);
+    const timeout = setTimeout(() => this.#limitTime(), Math.max(0, firesAtMs - performance.now()));
+    this.#timer = { firesAtMs, timeout };
+  }
+
+  #limitTime(): void {
+    this.#timer = undefined;
+    // A timer may fire a moment early.
+    const nowMs = performance.now() + 1;
+    if (this.#waitsUntilMs !== undefined && this.#waitsUntilMs <= nowMs)
+      this.#abort('timeout', 'The provider took too long.');
+    else if (this.#lastsUntilMs <= nowMs) this.#abort('cancelled', 'It lasted too long.');
+    else this.#watchTime();
   }
 }
 
