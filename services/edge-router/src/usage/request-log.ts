@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayError, GatewayErrorCode } from '@gateway/errors';
-import { type Usage, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { type AttemptOutcome, AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -178,7 +178,8 @@ export class RequestLogEntry {
 
   onRecorded(usage: Omit<Usage, '$typeName'>): void {
     const { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated } = usage;
-    this.message.usage = create(UsageSchema, { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated });
+    const counts = { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated };
+    this.message.usage = { $typeName: 'gateway.adapter.v1.Usage', ...counts };
   }
 
   onEnded(end: RequestEnd): void {

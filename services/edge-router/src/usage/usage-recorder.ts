@@ -1,6 +1,6 @@
 import { clone, create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { type Usage, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { inSpan } from '@gateway/telemetry';
@@ -73,7 +73,7 @@ export class UsageRecorder {
     this.#attempts += 1;
     Object.assign(this.#event, { provider, model, accountId, outcome: Outcome.UNSPECIFIED });
     const inputTokens = BigInt(Math.ceil(this.#request.bodyBytes / bytesPerToken));
-    this.#take(create(UsageSchema, { inputTokens, estimated: true }));
+    this.#take({ inputTokens, cachedTokens: 0n, outputTokens: 0n, reasoningTokens: 0n, estimated: true });
     this.#isSent = false;
     this.#isAnswered = false;
     this.#hasProduced = false;
@@ -168,7 +168,7 @@ export class UsageRecorder {
     return this.#peers.limiter.charge({ key, requestId, localDay: admission.localDay, tokens });
   }
 
-  #take({ inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated }: Usage): void {
+  #take({ inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated }: Omit<Usage, '$typeName'>): void {
     Object.assign(this.#event, { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated });
   }
 }
