@@ -1,6 +1,6 @@
-import { deadlines, type Expiring } from './deadlines.ts';
-import { callCancelled, callEnded, deadlineExceeded, type RpcError } from './errors.ts';
-import type { CallContext, Caller, ServedCallOptions } from './service-types.ts';
+import { callEnded, type RpcError } from './errors.ts';
+import { RunningCall } from './running-call.ts';
+import type { CallContext, ServedCallOptions } from './service-types.ts';
 
 /** How a call comes by its responses. */
 export interface CallSource<T, S> {
@@ -15,31 +15,16 @@ export interface CallSource<T, S> {
  * One call, and its responses as they are read, one `next()` at a time. It begins with the first. It ends at once when it is
  * left, cancelled or late, also while a `next()` waits and whatever its source does then.
  */
-export class Call<T, S = unknown> implements AsyncIterableIterator<T, undefined>, CallContext, Expiring {
-  readonly #options: ServedCallOptions;
+export class Call<T, S = unknown> extends RunningCall implements AsyncIterableIterator<T, undefined> {
   readonly #responses: CallSource<T, S>;
-  #controller: AbortController | undefined;
-  /** Why it is over. */
-  #reason: RpcError | undefined;
   #source: AsyncIterator<S> | undefined;
   #rejectNext: ((reason: unknown) => void) | undefined;
-  #hasEnded = false;
-  deadlineMs = Number.POSITIVE_INFINITY;
+  /** The caller has read its end, or has left it. */
+  #isRead = false;
 
   constructor(options: ServedCallOptions, responses: CallSource<T, S>) {
-    this.#options = options;
+    super(options);
     this.#responses = responses;
-  }
-
-  /** Made when it is asked for. Aborted with an RpcError when the caller gives the call up, its deadline passes, or the call has ended. */
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    if (this.#reason !== undefined) this.#controller.abort(this.#reason);
-    return this.#controller.signal;
-  }
-
-  get caller(): Caller | undefined {
-    return this.#options.caller;
   }
 
   [Symbol.asyncIterator](): this {
@@ -47,14 +32,14 @@ export class Call<T, S = unknown> implements AsyncIterableIterator<T, undefined>
   }
 
   async next(): Promise<IteratorResult<T, undefined>> {
-    if (this.#hasEnded) return done;
+    if (this.#isRead) return done;
     try {
       this.#source ??= this.#start();
-      const result = await this.#unlessAborted(this.#source.next());
-      if (result.done || this.#hasEnded) return this.return();
+      const result = await this.#unlessFailed(this.#source.next());
+      if (result.done || this.#isRead) return this.return();
       return { done: false, value: this.#responses.toResponse(result.value) };
     } catch (thrown) {
-      if (this.#hasEnded) return done;
+      if (this.#isRead) return done;
       this.#responses.onThrown?.(thrown, this);
       void this.return();
       throw thrown;
@@ -62,48 +47,30 @@ export class Call<T, S = unknown> implements AsyncIterableIterator<T, undefined>
   }
 
   async return(): Promise<IteratorResult<T, undefined>> {
-    this.#hasEnded = true;
-    deadlines.delete(this);
-    this.#options.signal?.removeEventListener('abort', this.cancel);
-    this.#abort(callEnded);
+    this.#isRead = true;
+    this.end(callEnded);
+    this.#rejectNext?.(callEnded);
     // Not awaited: a source that is still busy ends by its signal, and the caller has what it wanted.
     this.#source?.return?.().catch(() => undefined);
     return done;
   }
 
-  expire(): void {
-    this.#abort(deadlineExceeded(this.#options.timeoutMs));
+  protected override onFailed(reason: RpcError): void {
+    this.#rejectNext?.(reason);
   }
 
   #start(): AsyncIterator<S> {
-    const { signal, timeoutMs } = this.#options;
-    if (signal?.aborted) this.cancel();
-    if (this.#reason !== undefined) throw this.#reason;
-    signal?.addEventListener('abort', this.cancel, { once: true });
-    if (timeoutMs !== undefined) {
-      this.deadlineMs = performance.now() + timeoutMs;
-      deadlines.add(this);
-    }
+    this.begin();
     return this.#responses.begin(this)[Symbol.asyncIterator]();
   }
 
-  /** What comes of `work`. When the call is aborted first, that is thrown, and the outcome of the work is ignored. */
-  #unlessAborted<R>(work: Promise<R>): Promise<R> {
+  /** What comes of `work`. When the call fails first, that is thrown, and the outcome of the work is ignored. */
+  #unlessFailed<R>(work: Promise<R>): Promise<R> {
     return new Promise((resolve, reject) => {
       work.then(resolve, reject);
       this.#rejectNext = reject;
-      if (this.#reason !== undefined) reject(this.#reason);
+      if (this.reason !== undefined) reject(this.reason);
     });
-  }
-
-  /** The caller gives the call up. */
-  readonly cancel = (): void => this.#abort(callCancelled());
-
-  #abort(reason: RpcError): void {
-    if (this.#reason !== undefined) return;
-    this.#reason = reason;
-    this.#controller?.abort(reason);
-    this.#rejectNext?.(reason);
   }
 }
 

@@ -5,7 +5,6 @@ import { ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
 import type { Failure } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 
 export type RpcStatus = keyof typeof codes;
-type CallFailure = Pick<Failure, 'status' | 'message' | 'detail'>;
 
 /**
  * A call that failed on its way, with no answer from the service: not reachable, too late, cancelled by the caller, or
@@ -34,15 +33,15 @@ export function deadlineExceeded(timeoutMs: number | undefined): RpcError {
 export const callEnded = new RpcError('cancelled', 'The call has ended.');
 
 /** Anything that a handler throws, as it travels over plain gRPC and on a shared stream. */
-export function toCallFailure(thrown: unknown): CallFailure {
-  if (thrown instanceof RpcError) return { status: codeOf(thrown), message: thrown.message };
+export function toCallFailure(thrown: unknown): Failure {
+  if (thrown instanceof RpcError) return { $typeName, status: codeOf(thrown), message: thrown.message };
   const error = toGatewayError(thrown);
   const detail = toBinary(ErrorDetailSchema, toErrorDetail(error));
-  return { status: codeOf(error), message: error.message, detail };
+  return { $typeName, status: codeOf(error), message: error.message, detail };
 }
 
 /** What a failure means to the caller: the service's own error, or RpcError when it did not answer. */
-export function fromCallFailure({ status, message, detail }: CallFailure): GatewayError | RpcError {
+export function fromCallFailure({ status, message, detail }: Failure): GatewayError | RpcError {
   if (detail !== undefined) return fromErrorDetail(fromBinary(ErrorDetailSchema, detail));
   const statuses = Object.keys(codes) as RpcStatus[];
   return new RpcError(statuses.find((known) => codes[known] === status) ?? 'internal', message);
@@ -67,6 +66,8 @@ export function requestIdOf(request: object | undefined): string | undefined {
   if (request === undefined || !('requestId' in request)) return undefined;
   return typeof request.requestId === 'string' && request.requestId !== '' ? request.requestId : undefined;
 }
+
+const $typeName = 'gateway.rpc.v1.Failure';
 
 const codes = {
   unavailable: Code.Unavailable,

@@ -1,4 +1,4 @@
-import { create, type DescMessage, type DescMethod, type Message, toBinary } from '@bufbuild/protobuf';
+import { create, type DescMessage, type DescMethod, isMessage, type Message, toBinary } from '@bufbuild/protobuf';
 import { Call } from './call.ts';
 import { isFault, type OnFault, RpcError, requestIdOf } from './errors.ts';
 import type { CallContext, ServedCallOptions, ServiceRoute, UntypedHandler, UntypedHandlers } from './service-types.ts';
@@ -95,7 +95,7 @@ export function pathOf(method: DescMethod): string {
 /** A message with all its fields. One that is whole already is returned as it is. */
 export function toMessage(schema: DescMessage, fields: object): Message {
   // Client<S> and Handlers<S> made the compiler check the fields against the schema.
-  return create(schema, fields as Record<string, unknown>);
+  return isMessage(fields, schema) ? fields : create(schema, fields as Record<string, unknown>);
 }
 
 /** A message for a shared stream. Throws when it is too long for one: it would break all calls on it. */

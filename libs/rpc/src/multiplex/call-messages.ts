@@ -1,16 +1,15 @@
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { type Frame, FrameSchema } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
+import type { Frame } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import type { BatchWriter } from './batch-writer.ts';
 
 /** How many bytes of messages may wait at the receiver of a call, per direction, before its sender pauses. */
 export const windowBytes = 1024 * 1024;
 
 /** What a frame has in it. */
-export type Content = NonNullable<Exclude<MessageInitShape<typeof FrameSchema>, Frame>['content']>;
+export type Content = Frame['content'];
 
 /** One frame of a call. `isLast`: no message follows from this side. */
 export function frameOf(callId: number, content: Content, isLast = false): Frame {
-  return create(FrameSchema, { callId, content, isLast });
+  return { $typeName: 'gateway.rpc.v1.Frame', callId, content, isLast };
 }
 
 /**

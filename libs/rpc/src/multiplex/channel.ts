@@ -112,7 +112,7 @@ async function answerOf(
     traceparent,
     request: encoded(method.input, request),
   });
-  call.onFailed(asked.cancel);
+  call.whenFailed(asked.cancel);
   return fromBinary(method.output, await asked.answer);
 }
 

@@ -135,14 +135,14 @@ export class ClientSession {
   #open({ path, timeoutMs, traceparent = '' }: AnyCall, request: Uint8Array | undefined, receiver: Receiver): number {
     const id = ++this.#lastCallId;
     this.#calls.set(id, receiver);
-    const start = { path, timeoutMs: wireMs(timeoutMs), traceparent, request };
-    this.#writer.send(frameOf(id, { case: 'start', value: start }));
+    const call = { path, timeoutMs: wireMs(timeoutMs), traceparent, request };
+    this.#writer.send(frameOf(id, { case: 'start', value: { $typeName: 'gateway.rpc.v1.Start', ...call } }));
     return id;
   }
 
   #cancel(id: number, failure: Error): void {
     if (!this.#calls.has(id)) return;
-    this.#writer.send(frameOf(id, { case: 'cancel', value: {} }));
+    this.#writer.send(frameOf(id, { case: 'cancel', value: { $typeName: 'gateway.rpc.v1.Cancel' } }));
     this.#end(id, failure);
   }
 

@@ -62,7 +62,7 @@ export class ServerSession {
 
   /** Asks the client to start no more calls here, and to end the stream with the calls that run. */
   goAway(): void {
-    this.#writer.send(frameOf(0, { case: 'goAway', value: {} }));
+    this.#writer.send(frameOf(0, { case: 'goAway', value: { $typeName: 'gateway.rpc.v1.GoAway' } }));
   }
 
   #onFrame(frame: Frame): void {
@@ -80,7 +80,8 @@ export class ServerSession {
     const served = this.#options.methods.get(start.path);
     if (served === undefined) {
       const message = `The server does not implement the method ${start.path}`;
-      return this.#send(id, { case: 'failure', value: { status: Code.Unimplemented, message } });
+      const failure = { $typeName: 'gateway.rpc.v1.Failure', status: Code.Unimplemented, message } as const;
+      return this.#send(id, { case: 'failure', value: failure });
     }
     try {
       this.#options.check?.(start.path);

@@ -1,3 +1,5 @@
+import { create } from '@bufbuild/protobuf';
+import { StartSchema } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import { describe, expect, it } from 'vitest';
 import { servedMethods } from '../methods.ts';
 import { type CallContext, serviceRoute } from '../service-types.ts';
@@ -7,6 +9,8 @@ import { frameOf, windowBytes } from './call-messages.ts';
 import { clientOf } from './channel.ts';
 import { ClientSession } from './client-session.ts';
 import { ServerSession } from './server-session.ts';
+
+const start = create(StartSchema, { path: '/play.PlayService/BidiStream' });
 
 interface Value {
   readonly value: Uint8Array;
@@ -165,17 +169,14 @@ describe('a stream of calls', () => {
   it.each([
     [
       'uses an id twice',
-      [
-        frameOf(2, { case: 'start', value: { path: '/play.PlayService/BidiStream' } }),
-        frameOf(2, { case: 'start', value: { path: '/play.PlayService/BidiStream' } }),
-      ],
+      [frameOf(2, { case: 'start', value: start }), frameOf(2, { case: 'start', value: start })],
       'An id of a call was used twice.',
     ],
     [
       'sends beyond its credit',
       [
         // Its handler waits for the first one to be sent back.
-        frameOf(1, { case: 'start', value: { path: '/play.PlayService/BidiStream' } }),
+        frameOf(1, { case: 'start', value: start }),
         ...Array.from({ length: 6 }, () => frameOf(1, { case: 'message', value: new Uint8Array(windowBytes) })),
       ],
       'The client sent more than it may.',
