@@ -9,7 +9,7 @@ export type Content = Frame['content'];
 
 /** One frame of a call. `isLast`: no message follows from this side. */
 export function frameOf(callId: number, content: Content, isLast = false): Frame {
-  return { $typeName: 'gateway.rpc.v1.Frame', callId, content, isLast };
+  return { $typeName: 'gateway.rpc.v1.Frame', callId, isLast, content };
 }
 
 /**

@@ -135,8 +135,9 @@ export class ClientSession {
   #open({ path, timeoutMs, traceparent = '' }: AnyCall, request: Uint8Array | undefined, receiver: Receiver): number {
     const id = ++this.#lastCallId;
     this.#calls.set(id, receiver);
-    const call = { path, timeoutMs: wireMs(timeoutMs), traceparent, request };
-    this.#writer.send(frameOf(id, { case: 'start', value: { $typeName: 'gateway.rpc.v1.Start', ...call } }));
+    const $typeName = 'gateway.rpc.v1.Start';
+    const start = { $typeName, path, timeoutMs: wireMs(timeoutMs), request, traceparent } as const;
+    this.#writer.send(frameOf(id, { case: 'start', value: start }));
     return id;
   }
 
