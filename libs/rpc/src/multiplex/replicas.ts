@@ -24,6 +24,8 @@ export interface ReplicasOptions {
 export class Replicas implements Disposable {
   readonly #options: ReplicasOptions;
   readonly #replicas = new Map<string, Replica>();
+  /** Those that are ready, as of the last change. */
+  #sessions: readonly ClientSession[] = [];
   /** Resolves with the next change of any replica. */
   #change = Promise.withResolvers<void>();
   #firstLookup: Promise<void> | undefined;
@@ -36,7 +38,7 @@ export class Replicas implements Disposable {
 
   /** The session for a call that is made now: the less busy of two at random. Undefined when none is ready. */
   pick(): ClientSession | undefined {
-    const sessions = [...this.#replicas.values()].flatMap(({ session }) => session ?? []);
+    const sessions = this.#sessions;
     const at = Math.floor(Math.random() * sessions.length);
     const first = sessions[at];
     // Any other one.
@@ -55,9 +57,8 @@ export class Replicas implements Disposable {
     await this.#firstLookup;
     for (;;) {
       if (this.#isClosed) throw new RpcError('unavailable', 'The channel is closed.');
-      const replicas = [...this.#replicas.values()];
-      if (replicas.some(({ session }) => session !== undefined)) return;
-      if (!replicas.some(({ isConnecting }) => isConnecting)) {
+      if (this.#sessions.length > 0) return;
+      if (![...this.#replicas.values()].some(({ isConnecting }) => isConnecting)) {
         throw new RpcError('unavailable', `No replica of ${this.#options.name} can be reached.`);
       }
       await this.#change.promise;
@@ -123,6 +124,7 @@ export class Replicas implements Disposable {
   }
 
   #announce(): void {
+    this.#sessions = [...this.#replicas.values()].flatMap(({ session }) => session ?? []);
     this.#change.resolve();
     this.#change = Promise.withResolvers();
   }
