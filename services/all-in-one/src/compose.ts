@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Environment, simulatedGatewayConfig } from '@gateway/config';
 import { type GatewayDatabase, pendingMigrations } from '@gateway/database';
+import { plainLimiter } from '@gateway/edge-router/admission/edge-limiter';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import type { EdgeRouterService } from '@gateway/edge-router/service';
 import { createIdentityService } from '@gateway/identity/service';
@@ -18,6 +19,7 @@ import { AccountTable } from '@gateway/pool-broker/credentials/account-table';
 import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf, type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import { systemClock } from '@gateway/time';
@@ -140,7 +142,8 @@ async function openUsageStream({ env, config: { natsServers: servers }, runtime,
 async function createEdge(wiring: Wiring, routes: readonly ServiceRoute[]): Promise<EdgeRouterService> {
   const { env, config, runtime } = wiring;
   if (config.workers > 1) return createFrontWorkers(wiring, routes);
-  return createFront(env, (service) => directClientOf(routes, service), runtime);
+  const limiter = plainLimiter(directClientOf(routes, LimiterService));
+  return createFront(env, (service) => directClientOf(routes, service), limiter, runtime);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { DescService } from '@bufbuild/protobuf';
 import type { Environment } from '@gateway/config';
+import type { LimiterOf } from '@gateway/edge-router/admission/edge-limiter';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import { createEdgeRouterService, type EdgeRouterPeers, type EdgeRouterService } from '@gateway/edge-router/service';
 import type { Service, ServiceRuntime } from '@gateway/lifecycle';
@@ -7,7 +8,6 @@ import { readMessagesAdapterConfig } from '@gateway/messages-adapter/config';
 import { createMessagesAdapterService } from '@gateway/messages-adapter/service';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
-import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
@@ -22,6 +22,7 @@ type ClientOf = <S extends DescService>(service: S) => Client<S>;
 export async function createFront(
   env: Environment,
   clientOf: ClientOf,
+  limiter: LimiterOf,
   runtime: ServiceRuntime,
 ): Promise<EdgeRouterService> {
   await using stack = new AsyncDisposableStack();
@@ -31,9 +32,8 @@ export async function createFront(
   const messages = stack.use(createMessagesAdapterService(readMessagesAdapterConfig(env), adapterPeers, runtime));
   const ingest = clientOf(UsageIngestService);
   const peers: EdgeRouterPeers = {
-    broker,
+    ...{ broker, limiter },
     identity: clientOf(IdentityService),
-    limiter: clientOf(LimiterService),
     usageQuery: clientOf(UsageQueryService),
     usageSink: {
       async record({ events, logs }, signal) {

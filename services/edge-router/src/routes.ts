@@ -3,7 +3,7 @@ import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
 import type { Clock } from '@gateway/time';
 import type { Admission } from './admission/admit.ts';
-import type { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
+import type { EdgeLimiter } from './admission/edge-limiter.ts';
 import type { Leases } from './attempts/leases.ts';
 import type { AuthHeader } from './authentication/authenticate.ts';
 import type { BodyLimits, BodyRules } from './body/read-body.ts';
@@ -56,7 +56,7 @@ export interface AdmittedRequest {
 export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapters' | 'usageQuery'> {
   readonly config: EdgeRouterConfig;
   readonly clock: Clock;
-  readonly limiter: OutageTolerantLimiter;
+  readonly limiter: EdgeLimiter;
   readonly usageReports: SharedQueries<UsageReport>;
   readonly leases: Leases;
   readonly outbox: Outbox;

@@ -9,7 +9,8 @@ import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { systemClock as clock } from '@gateway/time';
-import { OutageTolerantLimiter } from './admission/outage-tolerant-limiter.ts';
+import type { LimiterOf } from './admission/edge-limiter.ts';
+import { outageTolerant } from './admission/outage-tolerant-limiter.ts';
 import { Leases } from './attempts/leases.ts';
 import { TokenCache, watchTokenChanges } from './authentication/authenticate.ts';
 import { LookupSlots } from './authentication/lookup-slots.ts';
@@ -24,10 +25,10 @@ import { createOutboxEvents, showOutboxDisk } from './usage/outbox-events.ts';
 import { createRequestLog } from './usage/request-log.ts';
 import type { UsageSink } from './usage/send-batch.ts';
 
-/** The services that the edge calls. It never learns whether they are in its process. They are disposed of with it. */
+/** The services that the edge calls. It never learns which of them are in its process. They are disposed of with it. */
 export interface EdgeRouterPeers extends Partial<AsyncDisposable> {
   readonly identity: Client<typeof IdentityService>;
-  readonly limiter: Client<typeof LimiterService>;
+  readonly limiter: LimiterOf;
   readonly broker: Client<typeof PoolBrokerService>;
   readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
   readonly usageQuery: Client<typeof UsageQueryService>;
@@ -61,16 +62,8 @@ export async function createEdgeRouterService(
       memoryEvents: config.outboxMemoryEvents,
     }),
   );
-  const limiter = stack.use(
-    new OutageTolerantLimiter({
-      limiter: peers.limiter,
-      clock,
-      events,
-      timeoutMs: rpcTimeoutMs,
-      failureMode: config.limiterFailureMode,
-      localMaxMs: config.limiterLocalMaxMs,
-    }),
-  );
+  const limiter = peers.limiter({ config, clock, events });
+  stack.defer(() => limiter[Symbol.asyncDispose]?.());
   const leases = stack.use(new Leases({ broker: peers.broker, timeoutMs: rpcTimeoutMs, events }));
   const tokens = new TokenCache({
     resolve: async (tokenSha256) => (await peers.identity.resolve({ tokenSha256 }, { timeoutMs: rpcTimeoutMs })).token,
@@ -92,7 +85,7 @@ export async function createEdgeRouterService(
       return port;
     },
     async start() {
-      void limiter.start();
+      void limiter.start?.();
       port = await server.listen();
       const watching = watchTokenChanges(peers.identity, tokens, stop.signal);
       stack.defer(async () => {
@@ -123,7 +116,7 @@ export async function createEdgeRouterFromEnvironment(
   const publisher = stack.use(new UsagePublisher(urls.nats, runtime));
   const peers: EdgeRouterPeers = {
     identity: channel('identity', urls.identity).client(IdentityService),
-    limiter: channel('limiter', urls.limiter).client(LimiterService),
+    limiter: outageTolerant(channel('limiter', urls.limiter).client(LimiterService)),
     broker: channel('pool-broker', urls.broker).client(PoolBrokerService),
     adapters: new Map([
       [ProviderFormat.RESPONSES, channel('responses-adapter', urls.responsesAdapter).client(AdapterService)],

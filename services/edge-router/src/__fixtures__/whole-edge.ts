@@ -15,6 +15,7 @@ import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClient, RpcError, serviceRoute } from '@gateway/rpc';
 import { activeTraceparent, createLogger, Metrics } from '@gateway/telemetry';
 import { createTokenText } from '@gateway/tokens';
+import { outageTolerant } from '../admission/outage-tolerant-limiter.ts';
 import { type EdgeRouterConfig, readEdgeRouterConfig } from '../config.ts';
 import { createEdgeRouterService } from '../service.ts';
 
@@ -129,25 +130,27 @@ export class WholeEdge implements AsyncDisposable {
           list: () => ({}),
         }),
       ),
-      limiter: directClient(
-        serviceRoute(LimiterService, {
-          admit: () => {
-            note('admit');
-            if (script.isLimiterAway) throw new RpcError('unavailable', 'away');
-            return script.isLimited ? { refusal: { limit: LimitName.TOKENS_PER_DAY } } : {};
-          },
-          settle: () => {
-            note('settle');
-            return {};
-          },
-          peek: () => ({}),
-          async *admitStream() {},
-          heartbeat: () => {
-            script.heartbeats.push(activeTraceparent());
-            if (script.isLimiterAway) throw new RpcError('unavailable', 'away');
-            return { replicas: 1 };
-          },
-        }),
+      limiter: outageTolerant(
+        directClient(
+          serviceRoute(LimiterService, {
+            admit: () => {
+              note('admit');
+              if (script.isLimiterAway) throw new RpcError('unavailable', 'away');
+              return script.isLimited ? { refusal: { limit: LimitName.TOKENS_PER_DAY } } : {};
+            },
+            settle: () => {
+              note('settle');
+              return {};
+            },
+            peek: () => ({}),
+            async *admitStream() {},
+            heartbeat: () => {
+              script.heartbeats.push(activeTraceparent());
+              if (script.isLimiterAway) throw new RpcError('unavailable', 'away');
+              return { replicas: 1 };
+            },
+          }),
+        ),
       ),
       broker: directClient(
         serviceRoute(PoolBrokerService, {

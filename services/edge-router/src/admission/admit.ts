@@ -5,7 +5,7 @@ import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_servi
 import { type CostKind, LimitName, type LimitStatus, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { AdmitRequestSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Clock, localDayOf } from '@gateway/time';
-import type { OutageTolerantLimiter } from './outage-tolerant-limiter.ts';
+import type { EdgeLimiter } from './edge-limiter.ts';
 
 export interface Admission {
   readonly admittedAtMs: number;
@@ -29,7 +29,7 @@ export async function admit(
   requestId: string,
   token: Token,
   costKind: CostKind | undefined,
-  { limiter, clock }: { readonly limiter: Pick<OutageTolerantLimiter, 'admit'>; readonly clock: Clock },
+  { limiter, clock }: { readonly limiter: Pick<EdgeLimiter, 'admit'>; readonly clock: Clock },
 ): Promise<Admission & { readonly refusal?: GatewayError }> {
   const admittedAtMs = clock.nowMs();
   if (costKind === undefined || !isLimited(token)) {

@@ -13,9 +13,20 @@ import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.j
 import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { RequestEvents } from '../events.ts';
+import type { EdgeLimiter, LimiterOf } from './edge-limiter.ts';
+
+type RemoteClient = Pick<Client<typeof LimiterService>, 'admit' | 'heartbeat' | 'peek' | 'settle'>;
+
+/** A limiter in another process. */
+export function outageTolerant(limiter: RemoteClient): LimiterOf {
+  return ({
+    config: { rpcTimeoutMs: timeoutMs, limiterFailureMode: failureMode, limiterLocalMaxMs: localMaxMs },
+    ...edge
+  }) => new OutageTolerantLimiter({ ...edge, limiter, timeoutMs, failureMode, localMaxMs });
+}
 
 export interface OutageTolerantLimiterOptions extends Pick<FallbackOptions, 'clock' | 'failureMode' | 'localMaxMs'> {
-  readonly limiter: Pick<Client<typeof LimiterService>, 'admit' | 'heartbeat' | 'peek' | 'settle'>;
+  readonly limiter: RemoteClient;
   readonly events: Pick<RequestEvents, 'limiterAway' | 'limiterBack' | 'admittedLocally' | 'chargeKept' | 'faulted'>;
   /** Of one question, its repetition included. */
   readonly timeoutMs: number;
@@ -25,7 +36,7 @@ export interface OutageTolerantLimiterOptions extends Pick<FallbackOptions, 'clo
  * The limiter as the edge asks it, which may go away. From the first question without an answer on, this edge decides alone, by its
  * share of each limit, until the limiter answers again and has what was admitted meanwhile.
  */
-export class OutageTolerantLimiter extends FallbackLimits {
+export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter {
   readonly #events: OutageTolerantLimiterOptions['events'];
   readonly #timeoutMs: number;
 
@@ -71,16 +82,13 @@ export class OutageTolerantLimiter extends FallbackLimits {
     return (await super.admit(reading).catch(failAsGateway)).status;
   }
 
-  /**
-   * Charges a finished request to the day budget. Resolves when the next request sees that, or when it has to wait for the limiter: what
-   * was not taken is offered again under the same id. Never rejects.
-   */
+  /** Resolves also when it has to wait for the limiter: what was not taken is offered again under the same id. */
   async charge(settlement: Settlement): Promise<void> {
     await this.settle(settlement).catch((fault) => this.#events.faulted('charge', fault, settlement.requestId));
   }
 }
 
-function remoteLimits(limiter: OutageTolerantLimiterOptions['limiter'], timeoutMs: number): RemoteLimits {
+function remoteLimits(limiter: RemoteClient, timeoutMs: number): RemoteLimits {
   return {
     async admit(check) {
       if (check.requestId === '') return limiter.peek(check, { timeoutMs });

@@ -5,14 +5,14 @@ import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { inSpan } from '@gateway/telemetry';
 import { limiterTerms } from '../admission/admit.ts';
-import type { OutageTolerantLimiter } from '../admission/outage-tolerant-limiter.ts';
+import type { EdgeLimiter } from '../admission/edge-limiter.ts';
 import type { AdmittedRequest } from '../routes.ts';
 import { wordOf } from './describe-request.ts';
 import type { Outbox } from './outbox.ts';
 
 export interface RecorderPeers {
   readonly outbox: Pick<Outbox, 'open' | 'close' | 'finish'>;
-  readonly limiter: Pick<OutageTolerantLimiter, 'charge'>;
+  readonly limiter: Pick<EdgeLimiter, 'charge'>;
 }
 
 interface RecordedRequest extends Pick<AdmittedRequest, 'requestId' | 'token' | 'admission'> {

@@ -1,0 +1,58 @@
+import { GatewayError } from '@gateway/errors';
+import { CostKind } from '@gateway/proto/limiter/v1/limit_pb.js';
+import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { directClient, serviceRoute } from '@gateway/rpc';
+import { createLogger, Metrics } from '@gateway/telemetry';
+import { systemClock } from '@gateway/time';
+import { describe, expect, it } from 'vitest';
+import { createEvents } from '../events.ts';
+import { plainLimiter } from './edge-limiter.ts';
+
+const settings = { rpcTimeoutMs: 1, limiterFailureMode: 'local', limiterLocalMaxMs: 1 } as const;
+
+/** A limiter in this process, which answers as `state` says. */
+function setUp() {
+  const state = { fails: false };
+  const answer = <T>(given: T): T => {
+    if (state.fails) throw new GatewayError('internal_error', 'It does not answer.');
+    return given;
+  };
+  const client = directClient(
+    serviceRoute(LimiterService, {
+      admit: ({ requestId }) => answer({ status: { localDay: requestId } }),
+      peek: ({ key }) => answer({ status: { localDay: key } }),
+      settle: ({ tokens }) => answer({ usedTokens: tokens }),
+      heartbeat: () => ({}),
+      async *admitStream() {},
+    }),
+  );
+  const metrics = new Metrics();
+  const events = createEvents({ logger: createLogger('edge-router', 'silent'), metrics });
+  return { state, metrics, limiter: plainLimiter(client)({ config: settings, clock: systemClock, events }) };
+}
+
+const check = { key: 'k', requestId: 'r', costKind: CostKind.REQUEST_ONLY };
+const settlement = { key: 'k', requestId: 'r', localDay: '2026-11-20', tokens: 7 };
+
+describe('a limiter in the process of the edge', () => {
+  it('decides what it is asked', async () => {
+    const { limiter } = setUp();
+    expect(await limiter.admit(check)).toMatchObject({ status: { localDay: 'r' } });
+    expect(await limiter.peek({ key: 'k' })).toMatchObject({ localDay: 'k' });
+  });
+
+  it('alone decides: nothing is admitted without it', async () => {
+    const { limiter, state } = setUp();
+    await limiter.admit(check);
+    state.fails = true;
+    await expect(limiter.admit(check)).rejects.toMatchObject({ code: 'internal_error' });
+    await expect(limiter.peek({ key: 'k' })).rejects.toMatchObject({ code: 'internal_error' });
+  });
+
+  it('fails no request by a charge that it does not take, which is counted', async () => {
+    const { limiter, state, metrics } = setUp();
+    state.fails = true;
+    await limiter.charge(settlement);
+    expect(await metrics.exposition()).toContain('gateway_edge_faults_total{part="charge"} 1');
+  });
+});
