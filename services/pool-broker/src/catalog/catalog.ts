@@ -4,6 +4,7 @@ import type { GatewayConfig, PoolConfig, PoolFormat } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import { LeastThinking, ProviderFormat, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Clock } from '@gateway/time';
+import { LRUCache } from 'lru-cache';
 import { noneRemoved, type Removed, removedParts } from '../accounts/account.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import type { ListedModel, ModelReport, ProviderModel } from './list-models.ts';
@@ -17,6 +18,8 @@ export interface Candidate {
   readonly defaultEffort: string;
   /** See `Lease.modelUnlisted`. */
   readonly isUnlisted?: boolean;
+  /** See `Lease.traits`. */
+  readonly traits?: ReturnType<typeof traitsOfModel>;
 }
 
 /** What model ids mean now. Answers from memory; reports of other replicas come in by `refresh`. */
@@ -28,6 +31,13 @@ export class Catalog {
   readonly #clock: Clock;
   readonly #reports = new Map<string, ModelReport>();
   readonly #changes = new EventEmitter().setMaxListeners(0);
+  /** What was asked for most recently, for as long as the times below say. Clients may make up the names of models. */
+  readonly #candidates = new LRUCache<string, readonly Candidate[]>({
+    maxSize: 1_000_000,
+    sizeCalculation: (_candidates, question) => question.length,
+  });
+  #candidatesFromMs = Number.POSITIVE_INFINITY;
+  #candidatesUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
     this.#gateway = gateway;
@@ -49,7 +59,7 @@ export class Catalog {
       if (names.has(pool)) this.#reports.set(pool, withRefresh(report, this.#refreshMs));
       else this.#reports.delete(pool);
     }
-    this.#changes.emit('change');
+    this.#onChange();
   }
 
   /** All configured pools, and those that were removed a while ago: requests that began with them still need their address. */
@@ -59,17 +69,13 @@ export class Catalog {
 
   /** The candidates of a model id, in order of preference. `formats` is what the endpoint can speak; empty: any. */
   resolve(model: string, formats: readonly PoolFormat[]): readonly Candidate[] {
-    const pools = this.#poolsWithAccounts.filter(({ format }) => formats.length === 0 || formats.includes(format));
-    const modelClass = this.#gateway.classes.find(({ id }) => id === model);
-    if (modelClass === undefined) {
-      const listed = this.#poolOf(model, pools);
-      const pool = listed ?? this.#poolByPattern(model, pools);
-      return pool === undefined ? [] : [{ pool, model, defaultEffort: '', isUnlisted: listed === undefined }];
-    }
-    return modelClass.candidates.flatMap((candidate) => {
-      const pool = pools.find(({ name }) => name === candidate.pool);
-      return pool === undefined ? [] : [{ pool, model: candidate.model, defaultEffort: modelClass.effort }];
-    });
+    this.#forgetOutdated();
+    const question = `${formats} ${model}`;
+    const known = this.#candidates.get(question);
+    if (known !== undefined) return known;
+    const candidates = this.#resolve(model, formats);
+    this.#candidates.set(question, candidates);
+    return candidates;
   }
 
   listing(): readonly ListedModel[] {
@@ -90,14 +96,14 @@ export class Catalog {
     const reachable = models !== undefined;
     const report = { pool, reportedAtMs: this.#clock.nowMs(), reachable, refreshMs: this.#refreshMs, models };
     this.#take(report);
-    this.#changes.emit('change');
+    this.#onChange();
     await this.#store.saveModelReport(report);
   }
 
   /** Takes over what other replicas were sent. Lists that are not reported on any more go out of date. */
   async refresh(): Promise<void> {
     for (const report of await this.#store.readModelReports(this.pools.map(({ name }) => name))) this.#take(report);
-    this.#changes.emit('change');
+    this.#onChange();
   }
 
   /** The listing now, and again whenever it changes, until the signal is aborted. */
@@ -113,6 +119,35 @@ export class Catalog {
         yield listing;
       }
     }
+  }
+
+  #resolve(model: string, formats: readonly PoolFormat[]): readonly Candidate[] {
+    const pools = this.#poolsWithAccounts.filter(({ format }) => formats.length === 0 || formats.includes(format));
+    const modelClass = this.#gateway.classes.find(({ id }) => id === model);
+    if (modelClass === undefined) {
+      const listed = this.#poolOf(model, pools);
+      const pool = listed ?? this.#poolByPattern(model, pools);
+      return pool === undefined ? [] : [candidateOf(pool, model, '', listed === undefined)];
+    }
+    return modelClass.candidates.flatMap((candidate) => {
+      const pool = pools.find(({ name }) => name === candidate.pool);
+      return pool === undefined ? [] : [candidateOf(pool, candidate.model, modelClass.effort)];
+    });
+  }
+
+  /** Candidates hold until something changes, or the first of the model lists that are current goes out of date. */
+  #forgetOutdated(): void {
+    const nowMs = this.#clock.nowMs();
+    if (nowMs >= this.#candidatesFromMs && nowMs <= this.#candidatesUntilMs) return;
+    this.#candidates.clear();
+    const ends = [...this.#reports.values()].map((report) => this.#currentUntilMs(report));
+    this.#candidatesFromMs = nowMs;
+    this.#candidatesUntilMs = Math.min(...ends.filter((untilMs) => untilMs >= nowMs));
+  }
+
+  #onChange(): void {
+    this.#candidatesUntilMs = Number.NEGATIVE_INFINITY;
+    this.#changes.emit('change');
   }
 
   get #refreshMs(): number {
@@ -148,12 +183,19 @@ export class Catalog {
     return pools.find(({ name, modelPatterns }) => !this.#isCurrent(name) && matchesAnyPattern(model, modelPatterns));
   }
 
-  /** A report counts for three times the time between them. Adapters go by the time that was set when they last asked. */
   #isCurrent(pool: string): boolean {
     const report = this.#reports.get(pool);
-    if (report?.reachable !== true) return false;
-    return this.#clock.nowMs() <= report.reportedAtMs + 3 * Math.max(this.#refreshMs, report.refreshMs ?? 0);
+    return report !== undefined && this.#clock.nowMs() <= this.#currentUntilMs(report);
   }
+
+  /** A report counts for three times the time between them. Adapters go by the time that was set when they last asked. */
+  #currentUntilMs({ reachable, reportedAtMs, refreshMs = 0 }: ModelReport): number {
+    return reachable ? reportedAtMs + 3 * Math.max(this.#refreshMs, refreshMs) : Number.NEGATIVE_INFINITY;
+  }
+}
+
+function candidateOf(pool: PoolConfig, model: string, defaultEffort: string, isUnlisted = false): Candidate {
+  return { pool, model, defaultEffort, isUnlisted, traits: traitsOfModel(pool, model) };
 }
 
 function withRefresh(report: ModelReport, refreshMs: number): ModelReport {

@@ -3,7 +3,7 @@ import type { PoolFormat, PoolSettings } from '@gateway/config';
 import { type AcquireRequest, type AcquireResponse, Lack } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Clock } from '@gateway/time';
 import { type Attempt, isError, newLeaseId, toCallerId } from '../accounts/attempt.ts';
-import { type Candidate, providerFormats, traitsOfModel } from '../catalog/catalog.ts';
+import { type Candidate, providerFormats } from '../catalog/catalog.ts';
 import { endProbe, startProbe } from '../health/cooldown.ts';
 import { startPoolProbe } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
@@ -67,7 +67,9 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
     if (!mayTry) return { result: { case: 'unavailable' as const, value: {} }, reason: spent, skipped };
     const leaseId = newLeaseId(caller);
     if (await takeLease(broker, selection, { leaseId, features, caller })) {
-      await dropStaleBinding(broker, selection, affinityKey);
+      const stale = staleBindingOf(selection);
+      const { pool } = selection.candidate.candidate;
+      if (stale !== undefined) await broker.store.unbind(affinityIdOf(pool.name, affinityKey), stale);
       const lease = leaseOf(selection, leaseId, settings);
       return { result: { case: 'lease' as const, value: lease }, reason: selection.reason, skipped };
     }
@@ -81,13 +83,13 @@ const spent =
   'it had spent what requests may spend after errors: its own attempts, or the budget for the retries of all';
 
 function leaseOf({ candidate, view }: Chosen, leaseId: string, { leaseTtlMs }: PoolSettings) {
-  const { pool, model, defaultEffort, isUnlisted: modelUnlisted } = candidate.candidate;
+  const { pool, model, defaultEffort, isUnlisted: modelUnlisted, traits } = candidate.candidate;
   return {
     ...{ leaseId, accountId: view.account.id, pool: pool.name, model, modelUnlisted, defaultEffort },
     format: providerFormats[pool.format],
     provider: pool.ownedBy,
     ttlSeconds: leaseTtlMs / 1_000,
-    traits: traitsOfModel(pool, model),
+    traits,
   };
 }
 
@@ -186,14 +188,12 @@ async function takeProbes(
   return false;
 }
 
-/** A session whose account can't serve it is set free, so that it stays where it succeeds next. */
-async function dropStaleBinding({ store }: Broker, { candidate, view }: Chosen, affinityKey: string): Promise<void> {
-  const { boundAccountId } = candidate;
-  if (boundAccountId === undefined || boundAccountId === view.account.id) return;
-  const bound = candidate.accounts.find(({ account }) => account.id === boundAccountId);
+/** The binding of a session whose account can't serve it: set free, the session stays where it succeeds next. */
+function staleBindingOf({ candidate: { accounts, boundAccountId }, view }: Chosen): string | undefined {
+  if (boundAccountId === undefined || boundAccountId === view.account.id) return undefined;
+  const bound = accounts.find(({ account }) => account.id === boundAccountId);
   // An account that is only busy keeps its sessions: what it has cached for them is worth more than one request elsewhere.
-  if (bound !== undefined && bound.inFlight >= bound.account.maxConcurrency) return;
-  await store.unbind(affinityIdOf(candidate.candidate.pool.name, affinityKey), boundAccountId);
+  return bound !== undefined && bound.inFlight >= bound.account.maxConcurrency ? undefined : boundAccountId;
 }
 
 /** Keeps attempts after errors to a share of the load of the last ten seconds. Replicas that each keep to it do so together. */

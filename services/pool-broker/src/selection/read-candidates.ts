@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { type Account, servesModel } from '../accounts/account.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import { type AccountView, asInService, eligibilityOf } from '../health/eligibility.ts';
+import type { AccountRecord } from '../store/pool-store.ts';
 import type { Broker } from './broker.ts';
 import { type CandidateView, drawByShare } from './select-account.ts';
 
@@ -24,12 +25,12 @@ export async function readCandidate(
   const all = accounts.ofPool(pool);
   const sample = which === 'all' || all.length <= sampleSize ? undefined : samplesOf(all, candidate.model);
   const drawn = sample === undefined ? all : sample.draw(affinityKey, clock.nowMs(), random);
-  const [views, poolHealth, boundAccountId, callerShare] = await Promise.all([
-    readAccounts(broker, drawn),
-    store.readPool(pool),
-    affinityKey === '' ? undefined : store.boundAccount(affinityIdOf(pool, affinityKey)),
-    caller === '' ? undefined : store.shareOf({ pool, caller, ...rules }),
-  ]);
+  const affinityId = affinityKey === '' ? '' : affinityIdOf(pool, affinityKey);
+  const { leaseTtlMs, callerMemoryMs } = rules;
+  const accountIds = drawn.map(({ id }) => id);
+  const question = { accountIds, pool, affinityId, caller, leaseTtlMs, callerMemoryMs };
+  const { accounts: records, poolHealth, boundAccountId, callerShare } = await store.readPoolView(question);
+  const views = viewsOf(drawn, records, clock.nowMs());
   const known = { candidate, poolHealth, boundAccountId, callerShare };
   if (sample === undefined) return { ...known, accounts: views };
   const nowMs = clock.nowMs();
@@ -51,7 +52,14 @@ export async function readAccounts(
 ): Promise<readonly AccountView[]> {
   const accountIds = accounts.map(({ id }) => id);
   const records = await store.readAccounts(accountIds, configuration.settings.leaseTtlMs);
-  const nowMs = clock.nowMs();
+  return viewsOf(accounts, records, clock.nowMs());
+}
+
+function viewsOf(
+  accounts: readonly Account[],
+  records: readonly AccountRecord[],
+  nowMs: number,
+): readonly AccountView[] {
   return records.flatMap(({ health, inFlight }, at) => {
     const account = accounts[at];
     return account === undefined ? [] : [{ account: asInService(account, health, nowMs), health, inFlight }];

@@ -36,7 +36,7 @@ export async function settleAttempt(
   for (const key of outcome.result === 'succeeded' ? [affinityKey, ...answerKeys] : [affinityKey]) {
     if (key !== '') changes.push(changeBinding(broker, attempt, key));
   }
-  await Promise.all(changes);
+  if (changes.length > 0) await Promise.all(changes);
 }
 
 type Ended = Attempt & EndedAttempt;

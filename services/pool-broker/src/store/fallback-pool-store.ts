@@ -3,7 +3,7 @@ import type { RedisSettings } from '@gateway/redis';
 import { type Clock, systemClock } from '@gateway/time';
 import { mergeHealth } from '../health/account-health.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
-import { defaultRedisCommandTimeoutMs, type PoolStore } from './pool-store.ts';
+import { defaultRedisCommandTimeoutMs, type PoolStore, readApart } from './pool-store.ts';
 import { openRedisPoolStore } from './redis-pool-store.ts';
 
 /** The store that replicas share, with a snapshot in this process to fall back on. The caller disposes of it. */
@@ -60,7 +60,9 @@ export function withFallback(shared: PoolStore, clock: Clock, onFallback: (throw
     }
   }
 
-  return {
+  const store: PoolStore = {
+    readPoolView: (question) => readApart(store, question),
+
     readAccounts(accountIds, leaseTtlMs) {
       const read = async () => {
         await shareChanges();
@@ -129,6 +131,7 @@ export function withFallback(shared: PoolStore, clock: Clock, onFallback: (throw
     readModelReports: (pools) => both((store) => store.readModelReports(pools)),
     [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),
   };
+  return store;
 }
 
 const retryAfterMs = 1_000;

@@ -3,8 +3,20 @@ import { LRUCache } from 'lru-cache';
 import type { ModelReport } from '../catalog/list-models.ts';
 import { type AccountHealth, healthy } from '../health/account-health.ts';
 import { noIncidents, type PoolHealth } from '../health/pool-health.ts';
-import type { Change, LeaseRenewal, NewLease, PoolRequest, PoolStore } from './pool-store.ts';
-import { maxCallers, type ShareQuestion, type SinceQuestion } from './pool-store.ts';
+import {
+  type AccountRecord,
+  type CallerShare,
+  type Change,
+  type LeaseRenewal,
+  maxCallers,
+  type NewLease,
+  type PoolQuestion,
+  type PoolRequest,
+  type PoolStore,
+  type PoolView,
+  type ShareQuestion,
+  type SinceQuestion,
+} from './pool-store.ts';
 
 /** The pool store of a single process. */
 export class MemoryPoolStore implements PoolStore {
@@ -28,10 +40,20 @@ export class MemoryPoolStore implements PoolStore {
     this.#bindings = new LRUCache({ ...bounded, ttlResolution: 0, perf: { now: () => clock.nowMs() } });
   }
 
+  async readPoolView(question: PoolQuestion): Promise<PoolView> {
+    const { accountIds, pool, affinityId, caller } = question;
+    this.#expireLeases(question.leaseTtlMs);
+    return {
+      accounts: this.#recordsOf(accountIds),
+      poolHealth: this.#pools.get(pool) ?? noIncidents,
+      boundAccountId: affinityId === '' ? undefined : this.#bindings.get(affinityId),
+      callerShare: caller === '' ? undefined : this.#shareOf(question),
+    };
+  }
+
   async readAccounts(accountIds: readonly string[], leaseTtlMs: number) {
     this.#expireLeases(leaseTtlMs);
-    const inFlight = (id: string) => this.#inFlight.get(id) ?? 0;
-    return accountIds.map((id) => ({ health: this.#accounts.get(id) ?? healthy, inFlight: inFlight(id) }));
+    return this.#recordsOf(accountIds);
   }
 
   async changeHealth(accountId: string, change: Change<AccountHealth>) {
@@ -86,17 +108,9 @@ export class MemoryPoolStore implements PoolStore {
     return Number.isFinite(oldestMs) ? oldestMs : undefined;
   }
 
-  async shareOf({ pool, caller, leaseTtlMs, callerMemoryMs }: ShareQuestion) {
-    this.#expireLeases(leaseTtlMs);
-    const callers = this.#callers.getOrInsertComputed(pool, () => new Map());
-    const nowMs = this.#clock.nowMs();
-    callers.delete(caller);
-    callers.set(caller, nowMs);
-    for (const [other, askedAtMs] of callers) {
-      if (askedAtMs > nowMs - callerMemoryMs && callers.size <= maxCallers) break;
-      callers.delete(other);
-    }
-    return { inFlight: this.#inFlight.get(callerKey(pool, caller)) ?? 0, callers: callers.size };
+  async shareOf(question: ShareQuestion) {
+    this.#expireLeases(question.leaseTtlMs);
+    return this.#shareOf(question);
   }
 
   async boundAccount(affinityId: string) {
@@ -122,6 +136,25 @@ export class MemoryPoolStore implements PoolStore {
   }
 
   async [Symbol.asyncDispose]() {}
+
+  #recordsOf(accountIds: readonly string[]): readonly AccountRecord[] {
+    return accountIds.map((id) => ({
+      health: this.#accounts.get(id) ?? healthy,
+      inFlight: this.#inFlight.get(id) ?? 0,
+    }));
+  }
+
+  #shareOf({ pool, caller, callerMemoryMs }: ShareQuestion): CallerShare {
+    const callers = this.#callers.getOrInsertComputed(pool, () => new Map());
+    const nowMs = this.#clock.nowMs();
+    callers.delete(caller);
+    callers.set(caller, nowMs);
+    for (const [other, askedAtMs] of callers) {
+      if (askedAtMs > nowMs - callerMemoryMs && callers.size <= maxCallers) break;
+      callers.delete(other);
+    }
+    return { inFlight: this.#inFlight.get(callerKey(pool, caller)) ?? 0, callers: callers.size };
+  }
 
   #begin({ leaseId, accountId, pool, model, caller }: LeaseRenewal, takenAtMs: number): void {
     const lease = { leaseId, accountId, pool, model, caller, takenAtMs, seenAtMs: this.#clock.nowMs() };

@@ -4,11 +4,10 @@ import type { PoolHealth } from '../health/pool-health.ts';
 
 /** What all replicas of the broker share. Every entry expires. Calls reject when the store can't be reached. */
 export interface PoolStore extends AsyncDisposable {
+  /** What a request has to know of a pool: the answers of the four verbs that `PoolView` names. */
+  readPoolView(question: PoolQuestion): Promise<PoolView>;
   /** Health and requests in flight of each account, in the order asked. Leases older than `leaseTtlMs` do not count. */
-  readAccounts(
-    accountIds: readonly string[],
-    leaseTtlMs: number,
-  ): Promise<readonly { health: AccountHealth; inFlight: number }[]>;
+  readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]>;
   /** Applies a change to the current health of an account, atomically. False when the change declined. */
   changeHealth(accountId: string, change: Change<AccountHealth>): Promise<boolean>;
   readPool(pool: string): Promise<PoolHealth>;
@@ -35,6 +34,40 @@ export interface PoolStore extends AsyncDisposable {
 
 /** Makes the new value of the current one. Undefined, or the same value: leave it. May be called more than once. */
 export type Change<T> = (value: T) => T | undefined;
+
+export interface PoolQuestion extends ShareQuestion {
+  readonly accountIds: readonly string[];
+  /** Empty: no session. */
+  readonly affinityId: string;
+}
+
+export interface PoolView {
+  /** Of `readAccounts`. */
+  readonly accounts: readonly AccountRecord[];
+  /** Of `readPool`. */
+  readonly poolHealth: PoolHealth;
+  /** Of `boundAccount`. */
+  readonly boundAccountId: string | undefined;
+  /** Of `shareOf`. Undefined when the question names no caller. */
+  readonly callerShare: CallerShare | undefined;
+}
+
+export interface AccountRecord {
+  readonly health: AccountHealth;
+  readonly inFlight: number;
+}
+
+/** The view of a store that has its parts in several places, which are asked at once. */
+export async function readApart(store: PoolStore, question: PoolQuestion): Promise<PoolView> {
+  const { accountIds, leaseTtlMs, pool, affinityId, caller } = question;
+  const [accounts, poolHealth, boundAccountId, callerShare] = await Promise.all([
+    store.readAccounts(accountIds, leaseTtlMs),
+    store.readPool(pool),
+    affinityId === '' ? undefined : store.boundAccount(affinityId),
+    caller === '' ? undefined : store.shareOf(question),
+  ]);
+  return { accounts, poolHealth, boundAccountId, callerShare };
+}
 
 export interface PoolRequest {
   /** See `newLeaseId`. */

@@ -13,7 +13,7 @@ import type { z } from 'zod';
 import { type ModelReport, modelReportSchema } from '../catalog/list-models.ts';
 import { type AccountHealth, accountHealthSchema, healthForgottenAtMs, healthy } from '../health/account-health.ts';
 import { forgottenIncidentAtMs, noIncidents, type PoolHealth, poolHealthSchema } from '../health/pool-health.ts';
-import { maxCallers, type PoolRequest, type PoolStore } from './pool-store.ts';
+import { maxCallers, type PoolRequest, type PoolStore, readApart } from './pool-store.ts';
 
 export interface RedisPoolStoreOptions extends Pick<RedisOptions, 'settings' | 'onFault'> {
   /** How long one command may take. */
@@ -69,7 +69,9 @@ export async function openRedisPoolStore(options: RedisPoolStoreOptions): Promis
   }
 
   await operation('connect', () => within(connectTimeoutMs, redis.connect())).catch(() => undefined);
-  return {
+  const store: PoolStore = {
+    readPoolView: (question) => readApart(store, question),
+
     /** With one script per pool. */
     async readAccounts(accountIds, leaseTtlMs) {
       const records = new Map<string, { health: AccountHealth; inFlight: number }>();
@@ -146,6 +148,7 @@ export async function openRedisPoolStore(options: RedisPoolStoreOptions): Promis
 
     [Symbol.asyncDispose]: async () => redis.disconnect(),
   };
+  return store;
 }
 
 function keysWith(prefix: string) {
