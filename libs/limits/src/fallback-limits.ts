@@ -133,7 +133,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
    */
   protected async ask<T>(alone: () => Promise<T>, remotely: () => Promise<T>): Promise<T> {
     for (;;) {
-      await this.#handingOver;
+      if (this.#handingOver !== undefined) await this.#handingOver;
       if (this.isAway) return alone();
       try {
         return await remotely();

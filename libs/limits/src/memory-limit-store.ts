@@ -70,6 +70,11 @@ export class MemoryLimitStore implements port.LimitStore {
   }
 
   async admit(check: Check): Promise<Decision> {
+    return this.decide(check);
+  }
+
+  /** What `admit` promises. */
+  protected decide(check: Check): Decision {
     this.#purge();
     const { key, requestId, limits = {} } = check;
     const clockMs = this.#options.clock.nowMs();

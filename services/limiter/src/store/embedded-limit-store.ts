@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { makePrivateDatabase } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
 import {
@@ -52,7 +51,7 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   }
 
   override async admit(check: Check): Promise<Decision> {
-    const decision = await super.admit(check);
+    const decision = this.decide(check);
     await this.#written;
     return decision;
   }
@@ -75,7 +74,9 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
 
   #add(admission: Admission): void {
     this.#unwritten.push(admission);
-    this.#written ??= endOfTurn().then(() => this.#write());
+    this.#written ??= new Promise((resolve) => {
+      setImmediate(() => resolve(this.#write()));
+    });
   }
 
   #write(): void {
