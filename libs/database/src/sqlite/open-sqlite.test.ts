@@ -9,7 +9,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { createDatabaseProbe } from '../database-probe.ts';
 import { migrate, pendingMigrations } from '../migrate.ts';
-import { openSqlite } from './open-sqlite.ts';
+import { openSqlite, writeToSqlite } from './open-sqlite.ts';
 
 describe('a SQLite file', () => {
   it('is made with its folder, and keeps what was committed', async () => {
@@ -59,6 +59,28 @@ describe('a SQLite file', () => {
       const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
       expect(stdout).toBe('done\n');
     }
+  });
+
+  it('is written at once, but not amid a transaction, which may take back what it did', async () => {
+    await using folder = await temporaryFolder();
+    await using database = openSqlite(join(folder.path, 'gateway.sqlite'));
+    await migrate(database);
+    const names = async () => (await database.selectFrom('sequences').select('name').execute()).map(({ name }) => name);
+    const write = (name: string) =>
+      writeToSqlite(database, (tagged) => tagged.run`insert into sequences (name, last_value) values (${name}, 0)`);
+    let written: Promise<unknown> = Promise.resolve();
+    const transaction = database.transaction().execute(async (within) => {
+      await within.insertInto('sequences').values({ name: 'within', last_value: 0 }).execute();
+      written = write('beside');
+      await within.selectFrom('sequences').selectAll().execute();
+      throw new Error('taken back');
+    });
+    await expect(transaction).rejects.toThrow('taken back');
+    await written;
+    expect(await names()).toEqual(['beside']);
+    await write('after');
+    await expect(write('after')).rejects.toThrow();
+    expect(await names()).toEqual(['after', 'beside']);
   });
 
   it('says that migrations are missing until they have run', async () => {

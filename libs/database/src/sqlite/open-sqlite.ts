@@ -53,6 +53,8 @@ export function openSqlite(path: string, { checkpointMs, metrics }: SqliteOption
 export async function writeToSqlite<T>(database: GatewayDatabase, write: (sql: SQLTagStore) => T): Promise<T> {
   const driver = drivers.get(database);
   if (driver === undefined) throw new Error('The database was not opened as one of SQLite.');
+  // Nothing comes between the statements of one turn.
+  if (!driver.isInTransaction) return driver.write(write);
   // There is one connection: having it keeps other transactions out.
   return await database.connection().execute(async () => driver.write(write));
 }
@@ -83,7 +85,12 @@ class WriteFirstDriver extends SqliteDriver {
     this.#measure = metrics && databaseOperations(metrics, 'sqlite');
   }
 
-  /** One transaction, of which nothing stays when `write` throws. For whom has the connection. */
+  /** Whether somebody who has the connection is amid a transaction. Also true until there is a connection. */
+  get isInTransaction(): boolean {
+    return this.#file?.isTransaction ?? true;
+  }
+
+  /** One transaction, of which nothing stays when `write` throws. Not amid another one. */
   write<T>(write: (sql: SQLTagStore) => T): T {
     const file = this.#file;
     if (file === undefined) throw new Error('The database is not open.');

@@ -79,7 +79,10 @@ export class UsageRecorder {
     const { ledger } = this.#parts;
     const entries = batch.map(({ entry }) => entry);
     try {
-      return await this.#added(batch, logs, await ledger.record(entries, logs));
+      const recorded = await ledger.record(entries, logs);
+      for (const { event, entry } of batch) if (recorded.tooOld.has(entry)) await this.#buryEvent(event, tooOldReason);
+      this.#note(batch, logs, recorded);
+      return recorded.fresh.size;
     } catch (thrown) {
       if (!isRefusedData(thrown)) throw thrown;
       let count = 0;
@@ -90,10 +93,9 @@ export class UsageRecorder {
     }
   }
 
-  async #added(batch: readonly Readable[], logs: readonly RequestLogged[], recorded: RecordedBatch): Promise<number> {
+  #note(batch: readonly Readable[], logs: readonly RequestLogged[], recorded: RecordedBatch): void {
     const { metrics, logger } = this.#parts;
     const { fresh, tooOld, logRefusal } = recorded;
-    for (const { event, entry } of batch) if (tooOld.has(entry)) await this.#buryEvent(event, tooOldReason);
     for (const { event, entry } of batch) if (fresh.has(entry)) this.#observeAge(event);
     metrics.events.inc({ result: 'recorded' }, fresh.size);
     metrics.events.inc({ result: 'repeated' }, batch.length - fresh.size - tooOld.size);
@@ -102,7 +104,6 @@ export class UsageRecorder {
       metrics.refusedLogs.inc(count);
       logger.error({ count, err: logRefusal }, 'the database refuses entries of the request log; they are dropped');
     }
-    return fresh.size;
   }
 
   /** An older edge does not say when the request ended. */

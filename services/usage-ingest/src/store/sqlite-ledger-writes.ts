@@ -5,12 +5,12 @@ import { type DailySum, dailySums, type LedgerEntry } from '../recording/ledger-
 import type { RecordedBatch } from './usage-ledger.ts';
 
 /** Stores entries with their sums, and rows of the request log, each once: in one transaction, row by row. */
-export async function recordInSqlite(
+export function recordInSqlite(
   database: GatewayDatabase,
   entries: readonly LedgerEntry[],
   logs: readonly RequestLogTable[],
 ): Promise<RecordedBatch> {
-  return await writeToSqlite(database, (sql) => {
+  return writeToSqlite(database, (sql) => {
     const firstKept = firstKeptDay(sql, 'usage_events');
     const tooOld = new Set(entries.filter(({ local_day }) => local_day < firstKept));
     const fresh = entries.filter((entry) => !tooOld.has(entry) && insertEntry(sql, entry));
