@@ -7,7 +7,6 @@ import type {
   QuotaWindow as WindowMessage,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { AccountProblem, AttemptResult as Result } from '@gateway/proto/pool/v1/account_pb.js';
-import { LRUCache } from 'lru-cache';
 import { matchesAnyPattern } from '../catalog/model-pattern.ts';
 import type { AccountHealth, SeenWindow } from '../health/account-health.ts';
 
@@ -162,10 +161,5 @@ export function callerOfLease(leaseId: string): string {
 
 /** A caller's key as lease ids and the store keep it, however long it is. Empty stays empty. */
 export function toCallerId(caller: string): string {
-  return caller === '' ? '' : callerIds.memo(caller);
+  return caller === '' ? '' : hash('sha256', caller, 'base64url').slice(0, 22);
 }
-
-const callerIds = new LRUCache<string, string>({
-  max: 1_000,
-  memoMethod: (caller) => hash('sha256', caller, 'base64url').slice(0, 22),
-});

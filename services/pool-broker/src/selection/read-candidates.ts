@@ -29,9 +29,10 @@ export async function readCandidate(
   const { leaseTtlMs, callerMemoryMs } = rules;
   const accountIds = drawn.map(({ id }) => id);
   const question = { accountIds, pool, affinityId, caller, leaseTtlMs, callerMemoryMs };
-  const { accounts: records, poolHealth, boundAccountId, callerShare } = await store.readPoolView(question);
+  const { accounts: records, ...ofPool } = await store.readPoolView(question);
+  const { boundAccountId } = ofPool;
   const views = viewsOf(drawn, records, clock.nowMs());
-  const known = { candidate, poolHealth, boundAccountId, callerShare };
+  const known = { candidate, ...ofPool };
   if (sample === undefined) return { ...known, accounts: views };
   const nowMs = clock.nowMs();
   views.forEach((view, at) => {

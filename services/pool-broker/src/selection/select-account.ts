@@ -12,18 +12,13 @@ import {
   paceOf,
   poolAvailabilityOf,
 } from '../health/eligibility.ts';
-import type { PoolHealth } from '../health/pool-health.ts';
-import type { CallerShare } from '../store/pool-store.ts';
+import type { CallerShare, PoolView } from '../store/pool-store.ts';
 
-export interface CandidateView {
+export interface CandidateView extends Omit<PoolView, 'accounts'> {
   readonly candidate: Candidate;
   readonly accounts: readonly AccountView[];
   /** Set when `accounts` is a sample. `usableShare`: of all that serve the model, those that are not known to be limited. */
   readonly sampled?: { readonly usableShare: number };
-  readonly poolHealth: PoolHealth;
-  readonly boundAccountId: string | undefined;
-  /** Undefined when the request names no caller. */
-  readonly callerShare: CallerShare | undefined;
 }
 
 export interface SelectionRequest extends Required<Asked> {

@@ -1,10 +1,11 @@
 import type { ModelReport } from '../catalog/list-models.ts';
 import type { AccountHealth } from '../health/account-health.ts';
+import type { AccountView } from '../health/eligibility.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
 
 /** What all replicas of the broker share. Every entry expires. Calls reject when the store can't be reached. */
 export interface PoolStore extends AsyncDisposable {
-  /** What a request has to know of a pool: the answers of the four verbs that `PoolView` names. */
+  /** What a request has to know of a pool: what `readAccounts`, `readPool`, `boundAccount` and `shareOf` answer. */
   readPoolView(question: PoolQuestion): Promise<PoolView>;
   /** Health and requests in flight of each account, in the order asked. Leases older than `leaseTtlMs` do not count. */
   readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]>;
@@ -42,20 +43,14 @@ export interface PoolQuestion extends ShareQuestion {
 }
 
 export interface PoolView {
-  /** Of `readAccounts`. */
   readonly accounts: readonly AccountRecord[];
-  /** Of `readPool`. */
   readonly poolHealth: PoolHealth;
-  /** Of `boundAccount`. */
   readonly boundAccountId: string | undefined;
-  /** Of `shareOf`. Undefined when the question names no caller. */
+  /** Undefined when the question names no caller. */
   readonly callerShare: CallerShare | undefined;
 }
 
-export interface AccountRecord {
-  readonly health: AccountHealth;
-  readonly inFlight: number;
-}
+export type AccountRecord = Omit<AccountView, 'account'>;
 
 /** The view of a store that has its parts in several places, which are asked at once. */
 export async function readApart(store: PoolStore, question: PoolQuestion): Promise<PoolView> {
