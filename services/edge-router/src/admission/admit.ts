@@ -1,9 +1,7 @@
-import { create } from '@bufbuild/protobuf';
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { type CostKind, LimitName, type LimitStatus, type Refusal } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { AdmitRequestSchema } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Clock, localDayOf } from '@gateway/time';
 import type { EdgeLimiter } from './edge-limiter.ts';
 
@@ -35,8 +33,7 @@ export async function admit(
   if (costKind === undefined || !isLimited(token)) {
     return { admittedAtMs, localDay: localDayOf(admittedAtMs), headers: {} };
   }
-  const check = create(AdmitRequestSchema, { ...limiterTerms(token), requestId, costKind });
-  const { status, refusal } = await limiter.admit(check);
+  const { status, refusal } = await limiter.admit({ ...limiterTerms(token), requestId, costKind });
   const localDay = status?.localDay || localDayOf(admittedAtMs);
   const admission = { admittedAtMs, localDay, headers: rateLimitHeaders(status, clock.nowMs()) };
   return refusal === undefined ? admission : { ...admission, refusal: refusalError(refusal) };

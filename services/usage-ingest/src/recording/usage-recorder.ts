@@ -38,30 +38,26 @@ export class UsageRecorder {
   async record(events: readonly UsageRecorded[], logs: readonly RequestLogged[] = []): Promise<number> {
     const spans = startSpans(events);
     try {
-      return await this.#store(events, logs);
+      const { batchEvents } = this.#parts;
+      const readable: Readable[] = [];
+      for (const event of events) {
+        const entry = readEvent(event);
+        if (typeof entry === 'string') await this.#buryEvent(event, entry);
+        else readable.push({ event, entry });
+      }
+      let count = 0;
+      const batches = Math.ceil(Math.max(readable.length, logs.length) / batchEvents);
+      for (let batch = 0; batch < batches; batch++) {
+        const [from, to] = [batch * batchEvents, (batch + 1) * batchEvents];
+        count += await this.#add(readable.slice(from, to), logs.slice(from, to));
+      }
+      return count;
     } catch (thrown) {
       for (const span of spans) failSpan(span, thrown);
       throw thrown;
     } finally {
       for (const span of spans) span.end();
     }
-  }
-
-  async #store(events: readonly UsageRecorded[], logs: readonly RequestLogged[]): Promise<number> {
-    const { batchEvents } = this.#parts;
-    const readable: Readable[] = [];
-    for (const event of events) {
-      const entry = readEvent(event);
-      if (typeof entry === 'string') await this.#buryEvent(event, entry);
-      else readable.push({ event, entry });
-    }
-    let count = 0;
-    const batches = Math.ceil(Math.max(readable.length, logs.length) / batchEvents);
-    for (let batch = 0; batch < batches; batch++) {
-      const [from, to] = [batch * batchEvents, (batch + 1) * batchEvents];
-      count += await this.#add(readable.slice(from, to), logs.slice(from, to));
-    }
-    return count;
   }
 
   /** Keeps bytes that can't be understood for a person to look at. */
