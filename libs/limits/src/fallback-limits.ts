@@ -1,22 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { GatewayError } from '@gateway/errors';
 import { RpcError } from '@gateway/rpc';
 import { outsideTraces } from '@gateway/telemetry';
 import type { LocalDay } from '@gateway/time';
 import { type Check, type Decision, WINDOW_MS } from './decide.ts';
 import type { FallbackOptions } from './fallback-options.ts';
+import { Heartbeats } from './heartbeats.ts';
 import { KeptSettles } from './kept-settles.ts';
-import {
-  type DayTotal,
-  type Heartbeat,
-  type OwnAdmission,
-  type RemoteLimits,
-  type Settlement,
-  slicesOf,
-} from './limit-store.ts';
+import { type DayTotal, type Heartbeat, type RemoteLimits, type Settlement, slicesOf } from './limit-store.ts';
 import { type Admission, MemoryLimitStore } from './memory-limit-store.ts';
 import { PartialReturn } from './partial-return.ts';
-import { LastKnownPlace, type ReplicaPlace, replicaHeartbeatMs, shareOf } from './replica-share.ts';
+import { type ReplicaPlace, replicaHeartbeatMs, shareOf } from './replica-share.ts';
 
 /**
  * Limits that a remote decides, which may go away. While it is away, each replica decides by its share of a limit from exact windows
@@ -35,10 +28,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   protected readonly remote: Remote;
   protected readonly local: MemoryLimitStore;
   readonly #options: FallbackOptions<Remote>;
-  readonly #replicaId = randomUUID();
-  readonly #place = new LastKnownPlace();
-  /** By which the remote tells a heartbeat of now from one that was held up during an outage. */
-  #lastAnsweredAtMs: number | undefined;
+  readonly #heartbeats: Heartbeats;
   #outage: { readonly sinceMs: number; readonly over: PromiseWithResolvers<void> } | undefined;
   /** What was admitted here without the remote, and was not handed over. */
   #own: Admission[] = [];
@@ -47,13 +37,14 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   /** The remote is back for this replica, and may lack what others have not handed over. */
   #partialReturn: PartialReturn | undefined;
   readonly #keptSettles: KeptSettles;
-  #heartbeats: NodeJS.Timeout | undefined;
+  #heartbeatTimer: NodeJS.Timeout | undefined;
   #recovery: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: FallbackOptions<Remote>) {
     const { remote, clock, maxKeys, maxKept } = options;
     this.#options = options;
+    this.#heartbeats = new Heartbeats(options);
     this.#keptSettles = new KeptSettles(options);
     this.remote = remote;
     const onAdmitted = (admission: Admission) => {
@@ -67,7 +58,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     await this.remote.start?.().catch((thrown: unknown) => this.#beginOutage(thrown));
     await this.#sayAlive();
     if (this.#isClosed) return;
-    this.#heartbeats = setInterval(() => void this.#sayAlive(), replicaHeartbeatMs).unref();
+    this.#heartbeatTimer = setInterval(() => void this.#sayAlive(), replicaHeartbeatMs).unref();
   }
 
   /** Whether this replica decides alone now. */
@@ -83,7 +74,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   notReady(): string | undefined {
     if (!this.isAway) return undefined;
     // Each of several replicas with a wrong address would admit the whole limit by itself: none may start so.
-    if (this.#place.current === undefined) return 'the shared store has not been reached yet';
+    if (this.#heartbeats.place === undefined) return 'the shared store has not been reached yet';
     return this.#mayDecideAlone() ? undefined : 'the shared store is away';
   }
 
@@ -122,7 +113,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    clearInterval(this.#heartbeats);
+    clearInterval(this.#heartbeatTimer);
     clearTimeout(this.#recovery);
     await this.#replaySettles();
   }
@@ -164,7 +155,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   /** What is beyond this replica's share is refused, and so is what the remote refuses. */
   async #admitByBoth(check: Check): Promise<Decision> {
     const { requestId, limits } = check;
-    const place = this.#place.current;
+    const place = this.#heartbeats.place;
     if (place === undefined || requestId === '' || limits?.requestsPerMinute === undefined) {
       return this.#admitRemotely(check);
     }
@@ -208,7 +199,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   #requirePlace(): ReplicaPlace {
-    const place = this.#place.current;
+    const place = this.#heartbeats.place;
     if (place === undefined) throw new RpcError('unavailable', 'The shared store has not been reached yet.');
     return place;
   }
@@ -237,35 +228,10 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   /** Only a replica that has handed over everything says so: by that others know that the remote lacks nothing of it. */
   async #beat(): Promise<void> {
-    const { clock, group } = this.#options;
-    const [askedAtMs, outage] = [clock.nowMs(), this.#outage];
-    let place: ReplicaPlace | undefined;
-    try {
-      const answered = await this.#touch(group, []);
-      // An answer from before an outage says nothing of now.
-      if (this.#outage === outage) place = answered;
-    } finally {
-      this.#place.note(place, clock.nowMs());
-    }
+    const [askedAtMs, outage] = [this.#options.clock.nowMs(), this.#outage];
+    // An answer from before an outage says nothing of now.
+    const place = await this.#heartbeats.beat(() => this.#outage === outage);
     if (place !== undefined && this.#partialReturn?.areAllBack(place, askedAtMs)) this.#partialReturn = undefined;
-  }
-
-  /** Gives the remote what it may not know. Whether it takes that, also when it is nothing, shows whether it is there. */
-  async #tell(admissions: readonly OwnAdmission[]): Promise<void> {
-    const { clock, group } = this.#options;
-    try {
-      await this.#touch(`${group}:returning`, admissions);
-    } finally {
-      // What is known of the others must not grow old meanwhile.
-      this.#place.note(undefined, clock.nowMs());
-    }
-  }
-
-  async #touch(group: string, admissions: readonly OwnAdmission[]): Promise<ReplicaPlace | undefined> {
-    const beat = { group, replicaId: this.#replicaId, admissions, lastAnsweredAtMs: this.#lastAnsweredAtMs };
-    const answered = await this.remote.heartbeat(beat);
-    this.#lastAnsweredAtMs = answered?.answeredAtMs ?? this.#lastAnsweredAtMs;
-    return answered;
   }
 
   /** @throws what is no outage. */
@@ -289,7 +255,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     const oldestMs = this.#options.clock.nowMs() - WINDOW_MS;
     this.#own = this.#own.filter(({ enteredMs }) => enteredMs > oldestMs);
     try {
-      if (this.isAway) await this.#tell([]);
+      if (this.isAway) await this.#heartbeats.tell([]);
       else await this.#sayAlive();
       await this.#replaySettles();
       await this.#handOver();
@@ -327,7 +293,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   /** The rest, of which the others hear when the remote has it. Answers how many there were. */
   async #handOverRest(): Promise<number> {
     const { clock, failureMode } = this.#options;
-    const { replicas = 1 } = this.#place.current ?? {};
+    const { replicas = 1 } = this.#heartbeats.place ?? {};
     const handedOver = await this.#handOverOwn(false);
     const sinceMs = clock.nowMs();
     await this.#beat();
@@ -345,7 +311,9 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
       for (const some of slicesOf(admissions)) {
         const nowMs = this.#options.clock.nowMs();
         const ageOf = (enteredMs: number) => Math.max(0, nowMs - enteredMs);
-        await this.#tell(some.map(({ key, requestId, enteredMs }) => ({ key, requestId, ageMs: ageOf(enteredMs) })));
+        await this.#heartbeats.tell(
+          some.map(({ key, requestId, enteredMs }) => ({ key, requestId, ageMs: ageOf(enteredMs) })),
+        );
       }
     } catch (thrown) {
       this.#own = [...own, ...this.#own];
