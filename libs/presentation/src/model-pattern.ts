@@ -1,8 +1,10 @@
-/**
- * True when a model id fits a pattern, in which "*" stands for any text. No regular expression: one of many stars would take a time
- * that grows much faster than the id.
- */
-export function fitsModelPattern(model: string, pattern: string): boolean {
+/** True when a model id matches one of the patterns, in which "*" stands for any text, none included. */
+export function matchesAnyPattern(model: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => matchesPattern(model, pattern));
+}
+
+/** No regular expression: one of many stars would take a time that grows much faster than the id. */
+export function matchesPattern(model: string, pattern: string): boolean {
   const [head = '', ...parts] = pattern.split('*');
   const tail = parts.pop();
   if (tail === undefined) return model === pattern;

@@ -1,4 +1,4 @@
-import { fitsModelPattern } from '@gateway/presentation';
+import { matchesPattern } from '@gateway/presentation';
 import type { GatewayFile, ModelPrice } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 
@@ -54,7 +54,7 @@ export class ModelPrices {
   /** The first one that fits. */
   #priceOf(model: string): ModelPrice | undefined {
     return this.#known.getOrInsertComputed(model, () =>
-      this.#prices.find((price) => fitsModelPattern(model, price.model)),
+      this.#prices.find((price) => matchesPattern(model, price.model)),
     );
   }
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { AccountConfig, Credential } from '@gateway/config';
+import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import type { Clock } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
-import { matchesAnyPattern } from '../catalog/model-pattern.ts';
 import { revealedJson } from '../credentials/encryption.ts';
 
 /** An account of a pool, as configured. Its health is elsewhere: it changes, this does not. */

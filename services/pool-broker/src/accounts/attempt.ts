@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import type {
   Attempt as AttemptMessage,
   Lease,
@@ -7,7 +8,6 @@ import type {
   QuotaWindow as WindowMessage,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { AccountProblem, AttemptResult as Result } from '@gateway/proto/pool/v1/account_pb.js';
-import { matchesAnyPattern } from '../catalog/model-pattern.ts';
 import type { AccountHealth, SeenWindow } from '../health/account-health.ts';
 
 /** How an attempt at a provider ended. */

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayConfig, PoolConfig, PoolFormat } from '@gateway/config';
 import type { ServiceRuntime } from '@gateway/lifecycle';
+import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import { LeastThinking, ProviderFormat, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Clock } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
@@ -9,7 +10,6 @@ import { noneRemoved, type Removed, removedParts } from '../accounts/account.ts'
 import type { PoolStore } from '../store/pool-store.ts';
 import type { ListedModel, ModelReport, ProviderModel } from './list-models.ts';
 import { listModels, splitSnapshotDate } from './list-models.ts';
-import { matchesAnyPattern } from './model-pattern.ts';
 
 export interface Candidate {
   readonly pool: PoolConfig;

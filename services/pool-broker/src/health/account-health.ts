@@ -1,6 +1,6 @@
+import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import { z } from 'zod';
 import { failures, holdsForModel, type Wanted } from '../accounts/attempt.ts';
-import { matchesAnyPattern } from '../catalog/model-pattern.ts';
 
 const probeSchema = z.object({
   leaseId: z.string(),

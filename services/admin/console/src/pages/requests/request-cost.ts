@@ -1,4 +1,4 @@
-import { fitsModelPattern } from '@gateway/presentation';
+import { matchesPattern } from '@gateway/presentation';
 import type { ModelPrice } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 
 interface Used {
@@ -13,7 +13,7 @@ export function costOf(
   model: string,
   prices: readonly ModelPrice[],
 ): number | undefined {
-  const price = prices.find((each) => fitsModelPattern(model, each.model));
+  const price = prices.find((each) => matchesPattern(model, each.model));
   if (price === undefined) return undefined;
   const fresh = (inputTokens - cachedTokens) * price.inputMicros;
   return Number(fresh + cachedTokens * price.cachedInputMicros + outputTokens * price.outputMicros) / 1_000_000;
