@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
-import { must, type Scene } from '../check.ts';
+import { must, NotApplicable, type Scene } from '../check.ts';
 import type { Fault, Script } from '../double/script.ts';
+import type { Received } from '../double/scripted-requests.ts';
 import { ask, converse, doubleOf, type Format, type Way } from '../formats/format.ts';
 import { mustBeError } from './errors.ts';
 import { askWell, untilServed } from './good-requests.ts';
@@ -8,6 +9,7 @@ import { waitOf } from './operations-limits.ts';
 import { type Rule, rulesOfEachFormat } from './rules.ts';
 
 const source = 'https://sre.google/sre-book/addressing-cascading-failures/';
+const idleConnections = 'https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1';
 const tooManyRequests = 'https://www.rfc-editor.org/rfc/rfc6585#section-4';
 
 const limited: Fault = { kind: 'refuse', status: 429, headers: { 'retry-after': '1' }, message: 'Slow down.' };
@@ -25,7 +27,7 @@ export const operationsFailover = rulesOfEachFormat((format, endpoint): readonly
           status: 503,
           headers: { 'retry-after': '1' },
         }),
-        movesOn(format, 'stream', 'when-the-connection-breaks', { kind: 'cut-before-answer' }),
+        ...whenConnectionsEnd(format),
       ]
     : []),
   {
@@ -57,22 +59,69 @@ function movesOn(format: Format, way: Way, when: string, fault: Fault): Rule {
     alone: true,
     async run(scene) {
       await untilServed(scene, format.endpoint);
-      const { text, credentials } = await conversation(scene, format, way, { fault, faultForFirst: 1 });
+      const { text, received } = await conversation(scene, format, way, { fault, faultForFirst: 1 });
+      const credentials = received.map(({ credential }) => credential);
       await setTimeout(restMs, undefined, { signal: scene.signal });
       must(text === 'It is noon.', `the text should be "It is noon."; it is "${text}"`);
       must(credentials.length === 2, `the provider should be asked twice; it is asked ${credentials.length} times`);
-      // A connection that was idle may be at its end, which says nothing of the account (RFC 9112 §9.3.1): the second may be a new one.
-      const mayBeSame = fault.kind === 'cut-before-answer';
-      const isAnother = credentials[0] !== credentials[1];
-      must(mayBeSame || isAnother, 'the second request should be made with another account; it is not');
+      must(credentials[0] !== credentials[1], 'the second request should be made with another account; it is not');
     },
   };
 }
+
+/** A connection that ends before any byte of the answer: a provider may close one that is idle just as a request goes out on it. */
+function whenConnectionsEnd(format: Format): readonly Rule[] {
+  const rule = { needs: ['second-account'], alone: true } as const;
+  return [
+    {
+      ...rule,
+      name: 'chat-moves-on-when-the-connection-breaks',
+      rule: 'A request whose connection was new, and ends before any byte of the answer, is answered by another account.',
+      source,
+      async run(scene) {
+        const [first, second] = await cutOn(scene, format, 'new');
+        must(first?.credential !== second?.credential, 'the second request should be made with another account');
+      },
+    },
+    {
+      ...rule,
+      name: 'chat-goes-on-when-a-reused-connection-ends',
+      rule: 'A request whose connection had served others, and ends before any byte of the answer, is sent once more, on a new one.',
+      source: idleConnections,
+      async run(scene) {
+        const [first, second] = await cutOn(scene, format, 'reused');
+        // It says nothing of the account: that may be the same.
+        const isAnother = first?.credential !== second?.credential;
+        const isNew = second?.isOnReusedConnection === false;
+        must(isAnother || isNew, 'the second request to an account should be made on a new connection');
+      },
+    },
+  ];
+}
+
+/** What the provider receives of a request that it cuts off on such a connection, and the client sees nothing of that. */
+async function cutOn(scene: Scene, format: Format, connection: 'new' | 'reused'): Promise<readonly Received[]> {
+  await untilServed(scene, 'chat');
+  const fault: Fault = { kind: 'cut-before-answer', connection };
+  for (let left = tries; left > 0; left--) {
+    if (connection === 'new') doubleOf(scene).closeIdleConnections();
+    const { text, received } = await conversation(scene, format, 'stream', { fault, faultForFirst: 1 });
+    must(text === 'It is noon.', `the text should be "It is noon."; it is "${text}"`);
+    must(received.length <= 2, `the provider should be asked twice; it is asked ${received.length} times`);
+    if (received.length < 2) continue;
+    await setTimeout(restMs, undefined, { signal: scene.signal });
+    return received;
+  }
+  throw new NotApplicable(`the gateway makes no request on a ${connection} connection`);
+}
+
+/** Each of two accounts has connections of its own, so the third request at the latest may find one that has served. */
+const tries = 8;
 
 async function conversation(scene: Scene, format: Format, way: Way, script: Script) {
   using scripted = doubleOf(scene).script({ parts: [{ kind: 'text', text: 'It is noon.' }], ...script });
   // What can't be had whole comes as a stream.
   const streams = format.endpoint === 'responses' ? 'stream' : way;
   const { text } = await converse(scene, format, streams, { text: `What time is it? ${scripted.marker}` });
-  return { text, credentials: scripted.received.map(({ credential }) => credential) };
+  return { text, received: scripted.received };
 }

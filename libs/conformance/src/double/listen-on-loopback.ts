@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net';
 export interface Listening extends AsyncDisposable {
   /** `http://127.0.0.1:<port>`. */
   readonly url: string;
+  /** Closes the connections that no request is under way on. */
+  closeIdleConnections(): void;
 }
 
 /** Serves on the loopback interface. Disposing closes it, whatever is still under way. @param port 0: a free one */
@@ -13,6 +15,7 @@ export async function listenOnLoopback(listener: RequestListener, port = 0): Pro
   await once(server.listen(port, '127.0.0.1'), 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    closeIdleConnections: () => server.closeIdleConnections(),
     async [Symbol.asyncDispose]() {
       const closed = once(server, 'close');
       server.close();

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { roomMs } from '@gateway/testkit/room';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Ask, GatewayClient } from '../target/gateway-client.ts';
@@ -177,6 +179,38 @@ describe('the provider double', () => {
     for await (const _first of silent.stream.events()) break;
     expect(await silent.scripted.received[0]?.outcome).toBe('hung-up');
     await expect(streamed({ kind: 'cut-before-answer' })).rejects.toThrow('no answer');
+  });
+
+  it('cuts on the connections that it is to cut on, and closes those that are idle', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    /** The status; what the error says when there is none. */
+    const ask = async (text: string) => {
+      const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: text }] });
+      const headers = { authorization: 'Bearer account', 'content-type': 'application/json' };
+      const asking = request(`${double.url}/v1/chat/completions`, { method: 'POST', agent, headers });
+      const answered = once(asking.end(body), 'response') as Promise<[IncomingMessage]>;
+      const response = await answered.then(([response]) => response).catch(() => undefined);
+      await response?.resume().toArray();
+      return response?.statusCode ?? 'cut';
+    };
+    using ofNew = double.script({ fault: { kind: 'cut-before-answer', connection: 'new' } });
+    using ofReused = double.script({ fault: { kind: 'cut-before-answer', connection: 'reused' }, faultForFirst: 1 });
+    expect(await ask(ofNew.marker)).toBe('cut');
+    expect(await ask(ofReused.marker)).toBe(200);
+    expect(await ask(ofNew.marker)).toBe(200);
+    expect(await ask(ofReused.marker)).toBe('cut');
+    expect(await ask(ofReused.marker)).toBe(200);
+    expect(await ask(ofReused.marker)).toBe(200);
+    expect(ofReused.received.map(({ isOnReusedConnection }) => isOnReusedConnection)).toEqual([
+      false,
+      true,
+      false,
+      true,
+    ]);
+    double.closeIdleConnections();
+    await expect.poll(() => Object.keys(agent.freeSockets)).toEqual([]);
+    expect(await ask(ofNew.marker)).toBe('cut');
+    agent.destroy();
   });
 
   it('refuses what a provider refuses, in the format of the endpoint', async () => {

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { answer } from './answer.ts';
 import { chatFormat } from './formats/chat.ts';
 import { countFormat, messagesFormat } from './formats/messages.ts';
 import type { ProviderFormat } from './formats/provider-format.ts';
 import { responsesFormat } from './formats/responses.ts';
-import { listenOnLoopback } from './listen-on-loopback.ts';
+import { type Listening, listenOnLoopback } from './listen-on-loopback.ts';
 import { refusalOf } from './refusals.ts';
 import type { Script } from './script.ts';
 import { Scripted } from './scripted-requests.ts';
@@ -14,9 +15,7 @@ import { Scripted } from './scripted-requests.ts';
  * A provider that answers as it is scripted, in chat completions, Messages and Responses alike, streamed or not. It also knows
  * `/v1/messages/count_tokens` and `/v1/models`. What is not scripted gets a short answer with usage.
  */
-export interface ProviderDouble extends AsyncDisposable {
-  /** `http://127.0.0.1:<port>`. */
-  readonly url: string;
+export interface ProviderDouble extends Listening {
   /** Answers what carries the marker that it gives back; the marker goes into a message's text. */
   script(script: Script): Scripted;
 }
@@ -45,6 +44,12 @@ export async function startProviderDouble({ port = 0 }: { readonly port?: number
 /** Whatever stands before the last words of the path: base addresses end with `/v1`, or don't. */
 function routes(scripted: ReadonlyMap<string, Scripted>) {
   const app = express().disable('x-powered-by').disable('etag');
+  const usedSockets = new WeakSet<Socket>();
+  app.use(({ socket }: Request, { locals }: Response, next: NextFunction) => {
+    locals.isOnReusedConnection = usedSockets.has(socket);
+    usedSockets.add(socket);
+    next();
+  });
   app.use(express.json({ limit: '100mb', type: () => true }));
   const scriptOf = ({ body }: Request): Scripted | undefined => {
     const ids = [...JSON.stringify(body ?? {}).matchAll(/\[conformance ([0-9a-f]{12})\]/g)].map(([, id = '']) => id);

@@ -11,7 +11,7 @@ export interface Script {
   readonly eventEveryMs?: number;
   /** In place of an answer, or in the middle of one. */
   readonly fault?: Fault;
-  /** Which requests meet the fault: the first so many; all by default. The others are answered well. */
+  /** Which of the requests that may meet the fault do: the first so many; all by default. The others are answered well. */
   readonly faultForFirst?: number;
 }
 
@@ -44,7 +44,8 @@ export type Fault =
       readonly headers?: Readonly<Record<string, string>>;
       readonly message?: string;
     }
-  | { readonly kind: 'cut-before-answer' }
+  /** On any connection, or only on one that is new, or that has answered before. */
+  | { readonly kind: 'cut-before-answer'; readonly connection?: 'new' | 'reused' }
   | { readonly kind: 'cut-after-events'; readonly events: number }
   | { readonly kind: 'error-event-after'; readonly events: number; readonly message: string }
   | { readonly kind: 'silent-after-events'; readonly events: number };

@@ -7,6 +7,8 @@ export interface Received {
   readonly path: string;
   /** The key or bearer that the gateway used: which account. */
   readonly credential: string;
+  /** It came on a connection that had served another request. */
+  readonly isOnReusedConnection: boolean;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
   /** Settles when the answer is over. `hung-up`: the gateway left before its end. */
@@ -19,6 +21,7 @@ export class Scripted implements Disposable {
   readonly marker: string;
   readonly #script: Script;
   readonly #received: Received[] = [];
+  #faulted = 0;
   readonly #arrivals = new EventEmitter();
   readonly #forget: () => void;
 
@@ -48,16 +51,22 @@ export class Scripted implements Disposable {
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, [value].flat().join(', ')]),
     );
+    const isOnReusedConnection = response.locals.isOnReusedConnection === true;
     this.#received.push({
       path: request.path,
       credential: credentialOf(request),
+      isOnReusedConnection,
       headers,
       body: request.body,
       outcome: outcome.promise,
     });
     this.#arrivals.emit('request');
     const { fault, faultForFirst = Number.POSITIVE_INFINITY } = this.#script;
-    return { script: this.#script, fault: this.#received.length <= faultForFirst ? fault : undefined };
+    const wanted = fault?.kind === 'cut-before-answer' ? fault.connection : undefined;
+    const mayMeetIt = wanted === undefined || (wanted === 'reused') === isOnReusedConnection;
+    if (!mayMeetIt || this.#faulted >= faultForFirst) return { script: this.#script, fault: undefined };
+    this.#faulted += 1;
+    return { script: this.#script, fault };
   }
 
   [Symbol.dispose](): void {

@@ -34,7 +34,9 @@ export class Accounts {
   async ask(call: Call, ask: ProviderAsk, signal: AbortSignal): Promise<ProviderAnswer> {
     const nowMs = Date.now();
     const free = this.#inOrder(call).filter((name) => (this.#restsUntilMs.get(name) ?? 0) <= nowMs);
-    for (const account of free.slice(0, this.#misbehaviour.asksOneAccountOnly ? 1 : free.length)) {
+    const { asksOneAccountOnly, asksSameAccountAgain } = this.#misbehaviour;
+    const asked = asksSameAccountAgain ? free.flatMap((account) => [account, account]) : free;
+    for (const account of asked.slice(0, asksOneAccountOnly ? 1 : asked.length)) {
       const answer = await this.#askOne(account, call, ask, signal).catch((failure: unknown) => {
         signal.throwIfAborted();
         if (call.endpoint !== 'chat') throw failure;

@@ -23,6 +23,15 @@ export const plantedFaults: readonly PlantedFault[] = [
     asksOneAccountOnly: true,
   }),
   fault('one account only, when it fails', 'chat-moves-on-when-the-provider-fails', { asksOneAccountOnly: true }),
+  fault('one account only, when a new connection breaks', 'chat-moves-on-when-the-connection-breaks', {
+    asksOneAccountOnly: true,
+  }),
+  fault('the same account again when a new connection breaks', 'chat-moves-on-when-the-connection-breaks', {
+    asksSameAccountAgain: true,
+  }),
+  fault('nothing more when a reused connection ends', 'chat-goes-on-when-a-reused-connection-ends', {
+    asksOneAccountOnly: true,
+  }),
   fault('limits of the provider as its failure', 'messages-says-when-all-accounts-are-limited', {
     answer: ({ status, body }) => (status === 429 ? { status: 503, body } : {}),
   }),

@@ -13,6 +13,8 @@ export interface Misbehaviour {
   /** Changes the headers of a stream. */
   readonly streamHeaders?: Readonly<Record<string, string>>;
   readonly asksOneAccountOnly?: true;
+  /** Sends once more to the account whose connection ended, whatever connection that was. */
+  readonly asksSameAccountAgain?: true;
   readonly ignoresHangUps?: true;
   readonly passesErrorsOn?: true;
   readonly endsCutStreams?: true;
