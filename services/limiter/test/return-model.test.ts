@@ -1,12 +1,9 @@
 import { replicaHeartbeatMs } from '@gateway/limits';
-import { createLogger } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { FallbackLimitStore } from '../src/store/fallback-limit-store.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { isAdmitted, mostInAnyMinute, openLimiters, useFakeTimers } from './fallback-limiters.ts';
 import { type Away, FlakyStore } from './flaky-store.ts';
-import { PlainStore } from './plain-store.ts';
-import { watchedMetrics } from './watched-metrics.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
 /** As finely as events of a plan follow each other. */
@@ -40,20 +37,7 @@ async function admissionsOf(given: Plan): Promise<readonly number[]> {
   const server = new FlakyStore(clock);
   const links = Array.from({ length: given.limiters }, () => new FlakyStore(clock, server));
   await using stores = new AsyncDisposableStack();
-  const limiters = links.map((remote) =>
-    stores.use(
-      new FallbackLimitStore({
-        remote,
-        clock,
-        metrics: watchedMetrics().metrics,
-        logger: createLogger('limiter', 'silent'),
-        leastReplicas: 1,
-        failureMode: 'local',
-        localMaxMs: Infinity,
-        maxKept: 1_000,
-      }),
-    ),
-  );
+  const limiters = openLimiters(stores, clock, links);
   const admittedAtMs: number[] = [];
   let requests = 0;
   const pass = async (ms: number) => {
@@ -63,14 +47,8 @@ async function admissionsOf(given: Plan): Promise<readonly number[]> {
   const ask = async (limiter: number) => {
     const store = limiters[limiter % given.limiters];
     requests += 1;
-    const decision = await (store && new PlainStore(store))?.admit({
-      key: 'key',
-      requestId: `request-${requests}`,
-      limits: { requestsPerMinute: given.requestsPerMinute, tokensPerDay: undefined },
-      costKind: 'request_and_tokens',
-      hasLedger: false,
-    });
-    if (decision?.kind === 'admitted') admittedAtMs.push(clock.nowMs());
+    const isTaken = store && (await isAdmitted(store, `request-${requests}`, given.requestsPerMinute));
+    if (isTaken) admittedAtMs.push(clock.nowMs());
   };
   /** Lets so much time pass, in which bursts come and links are given back. */
   const run = async (forMs: number, bursts: readonly (typeof burst extends fc.Arbitrary<infer B> ? B : never)[]) => {
@@ -108,17 +86,8 @@ async function admissionsOf(given: Plan): Promise<readonly number[]> {
   return admittedAtMs;
 }
 
-function mostInAnyMinute(atMs: readonly number[]): number {
-  return Math.max(0, ...atMs.map((from) => atMs.filter((each) => each >= from && each < from + 60_000).length));
-}
-
 describe('limiters that reach their store again one after the other', () => {
-  beforeEach(() => {
-    vi.useFakeTimers();
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-  });
+  useFakeTimers();
 
   it('together admit at most the limit in any 60 seconds of the outage and of its end', async () => {
     await fc.assert(

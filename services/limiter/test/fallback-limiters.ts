@@ -1,0 +1,42 @@
+import type { LimitStore } from '@gateway/limits';
+import { createLogger } from '@gateway/telemetry';
+import type { Clock } from '@gateway/time';
+import { afterEach, beforeEach, vi } from 'vitest';
+import { FallbackLimitStore } from '../src/store/fallback-limit-store.ts';
+import { PlainStore } from './plain-store.ts';
+import { watchedMetrics } from './watched-metrics.ts';
+
+/** Time in the tests of this suite goes on only when they let it. */
+export function useFakeTimers(): void {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+}
+
+/** A limiter over each of these stores, which decides by itself for as long as its store is away. */
+export function openLimiters(stack: AsyncDisposableStack, clock: Clock, remotes: readonly LimitStore[]) {
+  const options = { leastReplicas: 1, failureMode: 'local', localMaxMs: Infinity, maxKept: 1_000 } as const;
+  return remotes.map((remote) => {
+    const runtime = { metrics: watchedMetrics().metrics, logger: createLogger('limiter', 'silent') };
+    return stack.use(new FallbackLimitStore({ remote, clock, ...runtime, ...options }));
+  });
+}
+
+/** Asks for a request of the one token that there is. */
+export async function isAdmitted(limiter: LimitStore, requestId: string, requestsPerMinute: number): Promise<boolean> {
+  const decision = await new PlainStore(limiter).admit({
+    key: 'key',
+    requestId,
+    limits: { requestsPerMinute, tokensPerDay: undefined },
+    costKind: 'request_and_tokens',
+    hasLedger: false,
+  });
+  return decision.kind === 'admitted';
+}
+
+export function mostInAnyMinute(atMs: readonly number[]): number {
+  return Math.max(0, ...atMs.map((from) => atMs.filter((each) => each >= from && each < from + 60_000).length));
+}
