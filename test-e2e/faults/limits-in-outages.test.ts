@@ -10,6 +10,11 @@ import { withinAMinute } from './within-a-minute.ts';
 
 const limit = 60;
 
+interface Stoppable {
+  kill(): Promise<void>;
+  restart(): Promise<void>;
+}
+
 /** Two edges and two limiters. The second edge asks the second limiter. */
 describe('limits while the limiters, or their Redis, are away', () => {
   let gateway: ReplicatedServices;
@@ -49,10 +54,7 @@ describe('limits while the limiters, or their Redis, are away', () => {
   }
 
   /** Runs something while processes are away, and ends when every token is decided by Redis again. */
-  async function without(
-    processes: readonly { kill(): Promise<void>; restart(): Promise<void> }[],
-    meanwhile: () => Promise<void>,
-  ): Promise<void> {
+  async function without(processes: readonly Stoppable[], meanwhile: () => Promise<void>): Promise<void> {
     await Promise.all(processes.map((each) => each.kill()));
     try {
       await meanwhile();
@@ -61,6 +63,23 @@ describe('limits while the limiters, or their Redis, are away', () => {
       // All that was admitted meanwhile is handed over within two seconds.
       await sleep(roomMs(3_000));
     }
+  }
+
+  /** How many of the requests are admitted that come while processes are away, and go on until every token is decided by Redis again. */
+  async function admittedThroughOutageOf(processes: readonly Stoppable[], token: TestToken): Promise<number> {
+    let admitted = 0;
+    let isOver = false;
+    let asked = Promise.resolve();
+    const goOnAsking = async () => {
+      while (!isOver) admitted += await admittedByBoth(token, 5);
+    };
+    await without(processes, async () => {
+      admitted += await admittedByBoth(token, 40);
+      asked = goOnAsking();
+    });
+    isOver = true;
+    await asked;
+    return admitted;
   }
 
   describe('Redis', () => {
@@ -80,19 +99,7 @@ describe('limits while the limiters, or their Redis, are away', () => {
     it('is away and comes back while callers go on asking: two limiters together admit the limit', async () => {
       await withinAMinute(async () => {
         const token = await issue({ requestsPerMinute: limit });
-        let admitted = 0;
-        let isOver = false;
-        const asking = async () => {
-          while (!isOver) admitted += await admittedByBoth(token, 5);
-        };
-        let asked = Promise.resolve();
-        await without([gateway.redis], async () => {
-          admitted += await admittedByBoth(token, 40);
-          asked = asking();
-        });
-        isOver = true;
-        await asked;
-        expect(admitted).toBe(limit);
+        expect(await admittedThroughOutageOf([gateway.redis], token)).toBe(limit);
       });
     });
 
@@ -141,12 +148,6 @@ describe('limits while the limiters, or their Redis, are away', () => {
     it('are away, and come back one after the other while callers go on asking: two edges together admit the limit', async () => {
       await withinAMinute(async () => {
         const token = await issue({ requestsPerMinute: limit });
-        let admitted = 0;
-        let isOver = false;
-        const asking = async () => {
-          while (!isOver) admitted += await admittedByBoth(token, 5);
-        };
-        let asked = Promise.resolve();
         const paused = limiters().map((limiter, n) => ({
           kill: () => limiter.pause(),
           async restart() {
@@ -154,13 +155,7 @@ describe('limits while the limiters, or their Redis, are away', () => {
             await limiter.resume();
           },
         }));
-        await without(paused, async () => {
-          admitted += await admittedByBoth(token, 40);
-          asked = asking();
-        });
-        isOver = true;
-        await asked;
-        expect(admitted).toBe(limit);
+        expect(await admittedThroughOutageOf(paused, token)).toBe(limit);
       });
     });
 
