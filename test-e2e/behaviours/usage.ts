@@ -117,9 +117,9 @@ export function usageBehaviour(gateway: () => Topology): void {
       isDone = true;
       await Promise.all(lookers);
       expect((await usageOf(gateway(), token.text)).today.requests).toBe(8);
-      // Calls within one process are not measured; workers ask one at a time each.
+      // Each process of the edge asks one at a time. Calls within one process are not measured.
       const queries = (await queriesMade()) - queriesBefore;
-      expect(queries).toBeLessThan(asked / 2);
+      expect(queries).toBeLessThan((gateway().edgeProcesses * asked) / 4);
     });
 
     it("never shows another token's requests", async () => {

@@ -60,6 +60,7 @@ export async function startAllInOne(
     adminUrl,
     adminToken,
     edgeAdminUrl: adminUrl,
+    edgeProcesses: Number(env.GATEWAY_WORKERS ?? 1),
     operator,
     simulator,
     [Symbol.asyncDispose]: () => running.disposeAsync(),

@@ -95,6 +95,7 @@ export async function startServicesTopology(
       return started.services.admin.adminToken ?? '';
     },
     edgeAdminUrl: started.adminUrls['edge-router'],
+    edgeProcesses: Number(further.EDGE_WORKERS ?? 1),
     operator: started.operator,
     simulator,
     services: started.services,

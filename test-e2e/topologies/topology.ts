@@ -13,6 +13,8 @@ export interface Topology extends AsyncDisposable {
   readonly adminToken: string;
   /** Admin port of the edge. */
   readonly edgeAdminUrl: string;
+  /** How many processes share the public address. */
+  readonly edgeProcesses: number;
   /** Does what operators do. */
   readonly operator: Operator;
   readonly simulator: Simulator;
