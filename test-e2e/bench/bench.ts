@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { type BenchCase, benchCases, type CaseKind } from './bench-cases.ts';
 import { type CountsRow, measureCounts } from './counts/measure-counts.ts';
 import type { LoadGenerator } from './load/load-generator.ts';
+import { type FairnessRow, measureFairness } from './measure/fairness.ts';
+import { measureFirstSeconds, type StartRow } from './measure/first-seconds.ts';
 import { type GrowthRow, measureGrowth } from './measure/growth.ts';
 import { measureIngest } from './measure/ingest-events.ts';
 import { measureLimiter, type ServiceFigures } from './measure/limiter-checks.ts';
@@ -34,6 +36,8 @@ export async function runBench(options: BenchOptions, interrupted: AbortSignal):
   const growth = await measureGrowthOf(scene, options, interrupted);
   const tracing = await measureTracingOf(scene, options, interrupted);
   const counts = await measureCountsOf(scene, options, interrupted);
+  const fairness = await measureFairnessOf(scene, options, interrupted);
+  const start = await measureStartOf(scene, options, interrupted);
   return {
     startedAt,
     remark: options.remark,
@@ -48,6 +52,8 @@ export async function runBench(options: BenchOptions, interrupted: AbortSignal):
     growth,
     tracing,
     counts,
+    fairness,
+    start,
   };
 }
 
@@ -159,6 +165,31 @@ async function measureCountsOf(
   interrupted.throwIfAborted();
   progress('counts');
   return await unlessInterrupted(interrupted, measureCounts(providerPort));
+}
+
+async function measureFairnessOf(
+  { providerPort, generator, onSystemCore }: Scene,
+  options: BenchOptions,
+  interrupted: AbortSignal,
+): Promise<readonly FairnessRow[]> {
+  if (!isChosenBeside('fairness', options)) return [];
+  const measuring = measureFairness(providerPort, generator, { ...options, onSystemCore, progress });
+  return await unlessInterrupted(interrupted, measuring);
+}
+
+async function measureStartOf(
+  { providerPort, generator, onSystemCore }: Scene,
+  options: BenchOptions,
+  interrupted: AbortSignal,
+): Promise<readonly StartRow[]> {
+  if (!isChosenBeside('start', options) || !options.systems.includes('all-in-one')) return [];
+  const measuring = measureFirstSeconds(providerPort, generator, { ...options, onSystemCore, progress });
+  return await unlessInterrupted(interrupted, measuring);
+}
+
+/** What is no case of every system, and takes long. */
+function isChosenBeside(name: string, { cases, quick }: BenchOptions): boolean {
+  return cases.length === 0 ? !quick : cases.some((text) => name.includes(text));
 }
 
 async function profileAll(

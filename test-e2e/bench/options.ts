@@ -24,7 +24,7 @@ export interface BenchOptions {
 
 export const usage = `npm run bench -- [options]
   --quick              the cases of every day, in a few minutes
-  --case <text>        only cases whose name has this text, growth, tracing, counts, limiter, ingest; may be repeated
+  --case <text>        only cases whose name has this text, growth, tracing, counts, fairness, start, limiter, ingest; may be repeated
   --topology <name>    only all-in-one, or only services, beside direct, nginx, bare-node and portkey; may be repeated
   --workers <n>        the all-in-one with so many workers, all on its one core (1)
   --rounds <n>         paired rounds of each case (3; 2 with --quick)

@@ -3,7 +3,7 @@ import { HttpReader } from '../wire/http-reader.ts';
 
 /** One answered or failed request. */
 export interface Exchange {
-  /** Undefined when it was answered with 200, to the end. */
+  /** Undefined when it was answered with a status that is accepted, to the end. */
   readonly failure: string | undefined;
   readonly latencyMs: number;
   readonly firstByteMs: number;
@@ -13,13 +13,15 @@ export interface Exchange {
 /** A kept-alive connection that carries one request at a time. */
 export class ClientConnection {
   readonly #socket: Socket;
+  readonly #accepted: readonly string[];
   readonly #reader = new HttpReader({ keepBody: false });
   #finish: ((exchange: Exchange) => void) | undefined;
   #onFirstByte: (() => void) | undefined;
   #sentAtMs = 0;
   #isBroken = false;
 
-  constructor(port: number) {
+  constructor(port: number, accepted: readonly string[] = ['200']) {
+    this.#accepted = accepted;
     this.#socket = connect({ host: '127.0.0.1', port, noDelay: true });
     this.#socket.on('data', (bytes: Buffer) => this.#receive(bytes));
     this.#socket.on('error', (error) => this.#break(error.message));
@@ -50,7 +52,9 @@ export class ClientConnection {
       this.#onFirstByte();
       this.#onFirstByte = undefined;
     }
-    if (isComplete) this.#end(this.#reader.status === '200' ? undefined : `status ${this.#reader.status}`);
+    if (!isComplete) return;
+    const { status } = this.#reader;
+    this.#end(this.#accepted.includes(status) ? undefined : `status ${status}`);
   }
 
   #break(reason: string): void {

@@ -30,7 +30,7 @@ async function runBeside(beside: OtherLoad, order: LoadOrder, load: Load): Promi
 
 /** A report in which failures of what was sent beside are seen as well. */
 function withFailuresOf(other: LoadReport, report: LoadReport): LoadReport {
-  const firstFailure = report.firstFailure ?? (other.firstFailure && `of the large bodies: ${other.firstFailure}`);
+  const firstFailure = report.firstFailure ?? (other.firstFailure && `of what was sent beside: ${other.firstFailure}`);
   return { ...report, failed: report.failed + other.failed, firstFailure };
 }
 
@@ -160,7 +160,7 @@ class Load {
   }
 
   #connect(): ClientConnection {
-    const connection = new ClientConnection(this.#order.target.port);
+    const connection = new ClientConnection(this.#order.target.port, this.#order.target.accepted);
     this.#connections.add(connection);
     return connection;
   }

@@ -7,6 +7,8 @@ export interface LoadTarget {
   /** Requests take turns among these: one set of headers per token. */
   readonly headers: readonly Readonly<Record<string, string>>[];
   readonly body: string;
+  /** Statuses that are no failure: "200" alone by default. */
+  readonly accepted?: readonly string[];
 }
 
 /**
@@ -39,7 +41,7 @@ export interface OtherLoad {
 }
 
 export interface LoadReport {
-  /** Requests that were answered with 200, to the end, within the measured time; of `hold`, streams that began. */
+  /** Requests that were answered with a status that is accepted, to the end, within the measured time; of `hold`, streams that began. */
   readonly answered: number;
   readonly failed: number;
   /** What the first failure was. */
@@ -50,6 +52,8 @@ export interface LoadReport {
   readonly latencyMs: Quantiles;
   /** To the first byte of the answer's body. */
   readonly firstByteMs: Quantiles;
+  /** Latency of the requests that were sent in each second of the measured time. */
+  readonly latencyMsBySecond: readonly Quantiles[];
   /** By process name, within the measured time. */
   readonly processorMicros: Readonly<Record<string, number>>;
   /** By process name, before and after. */

@@ -17,6 +17,7 @@ export class Tally {
   readonly #watched: readonly WatchedProcess[];
   readonly #latencies: number[] = [];
   readonly #firstBytes: number[] = [];
+  readonly #latenciesBySecond = new Map<number, number[]>();
   #isOpen = false;
   #answered = 0;
   #failed = 0;
@@ -49,6 +50,10 @@ export class Tally {
     this.#bodyBytes += bodyBytes;
     if (this.#latencies.length >= mostSamples) return;
     this.#latencies.push(latencyMs);
+    const second = Math.floor((performance.now() - latencyMs - this.#beganAtMs) / 1_000);
+    const ofSecond = this.#latenciesBySecond.get(second) ?? [];
+    ofSecond.push(latencyMs);
+    this.#latenciesBySecond.set(second, ofSecond);
     this.#firstBytes.push(firstByteMs);
   }
 
@@ -64,6 +69,9 @@ export class Tally {
       bodyBytes: this.#bodyBytes,
       latencyMs: quantilesOf(this.#latencies),
       firstByteMs: quantilesOf(this.#firstBytes),
+      latencyMsBySecond: Array.from({ length: Math.ceil(elapsedMs / 1_000) }, (_, second) =>
+        quantilesOf(this.#latenciesBySecond.get(second) ?? []),
+      ),
       processorMicros,
       memoryBeforeKilobytes: this.#memoryBefore,
       memoryAfterKilobytes: readMemoryKilobytes(this.#watched),

@@ -1,5 +1,7 @@
 import type { BenchCase } from '../bench-cases.ts';
 import type { CountsRow } from '../counts/measure-counts.ts';
+import type { FairnessRow } from '../measure/fairness.ts';
+import type { StartRow } from '../measure/first-seconds.ts';
 import type { GrowthRow } from '../measure/growth.ts';
 import type { ServiceFigures } from '../measure/limiter-checks.ts';
 import type { Sample } from '../measure/run-case.ts';
@@ -57,6 +59,8 @@ export interface Results {
   readonly growth: readonly GrowthRow[];
   readonly tracing: readonly TracingRow[];
   readonly counts: readonly CountsRow[];
+  readonly fairness: readonly FairnessRow[];
+  readonly start: readonly StartRow[];
 }
 
 /** The rows of one case, in the order of its systems. */

@@ -1,4 +1,6 @@
 import type { CountsRow } from '../counts/measure-counts.ts';
+import { type FairnessRow, mostTimesAlone } from '../measure/fairness.ts';
+import type { StartRow } from '../measure/first-seconds.ts';
 import { type GrowthRow, mostGrowth } from '../measure/growth.ts';
 import type { ServiceFigures } from '../measure/limiter-checks.ts';
 import type { Spread } from '../measure/spread.ts';
@@ -27,6 +29,8 @@ export function tableOf(results: Results): string {
     ...results.growth.map(growthLine),
     ...results.tracing.map(tracingLine),
     ...results.counts.map(countsLine),
+    ...results.fairness.map(fairnessLine),
+    ...results.start.map(startLine),
     ...problemsOf(results.rows),
     '',
     legend,
@@ -120,6 +124,21 @@ function tracingLine({ case: name, what, micros, added, addedInTurns, most, note
 function countsLine({ case: name, counts }: CountsRow): string {
   const each = Object.entries(counts).map(([count, times]) => `${count} ${digits(times)}`);
   return `counts, ${name}, a request in one process: ${each.join(', ')}`;
+}
+
+function fairnessLine({ system, beside, p50, p99, failed, firstFailure }: FairnessRow): string {
+  const each = ({ alone, besideOthers, times }: FairnessRow['p50']) =>
+    `${figure(alone)} ms alone, ${figure(besideOthers)} beside: ${figure(times)} ×`;
+  const isMet = (p99.times?.median ?? Number.NaN) <= mostTimesAlone;
+  const problem = failed === 0 ? '' : `; PROBLEM: ${failed} requests failed, ${firstFailure}`;
+  const verdict = `(bar ≤ ${mostTimesAlone}: ${isMet ? 'met' : 'MISSED'})`;
+  return `fairness, ${system}, beside ${beside}: p50 ${each(p50)}; p99 ${each(p99)} ${verdict}${problem}`;
+}
+
+function startLine({ system, perSecond, seconds, failed, firstFailure }: StartRow): string {
+  const each = seconds.map(({ p50, p99 }, index) => `${index + 1}: p50 ${figure(p50)}, p99 ${figure(p99)} ms`);
+  const problem = failed === 0 ? '' : `; PROBLEM: ${failed} requests failed, ${firstFailure}`;
+  return `first seconds after the start, ${system}, ${perSecond}/s: ${each.join('; ')}${problem}`;
 }
 
 function problemsOf(rows: readonly Row[]): readonly string[] {

@@ -5,19 +5,17 @@ import { freePorts } from '@gateway/testkit';
 import { adminTokenIn, operatorByApi } from '../../client/operator.ts';
 import { OwnProcess } from '../processes/own-process.ts';
 import { untilConnectable } from '../processes/until-connectable.ts';
-import { writeGatewayFile } from './gateway-file.ts';
+import { type PoolSize, writeGatewayFile } from './gateway-file.ts';
 import { issueTokens } from './gateway-tokens.ts';
 import type { System } from './system.ts';
 import { untilReady } from './until-ready.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-export interface AllInOneOptions {
+export interface AllInOneOptions extends PoolSize {
   readonly inspect: boolean;
   readonly workers: string;
   readonly tokens?: number;
-  /** Of each pool. */
-  readonly accounts?: number;
   /** Further settings. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -30,7 +28,7 @@ export interface AllInOneSystem extends System {
 /** `gatewayctl start` as a newcomer has it, on its embedded storage: one process, unless there are to be workers. */
 export async function startAllInOne(
   providerPort: number,
-  { inspect, workers, tokens: tokenCount = 16, accounts = 2, env = {} }: AllInOneOptions,
+  { inspect, workers, tokens: tokenCount = 16, env = {}, ...poolSize }: AllInOneOptions,
 ): Promise<AllInOneSystem> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'bench-all-in-one-'));
@@ -47,7 +45,7 @@ export async function startAllInOne(
         GATEWAY_WORKERS: workers,
         ADMIN_PORT: String(adminPort),
         GATEWAY_DATA: join(folder, 'data'),
-        GATEWAY_CONFIG: await writeGatewayFile(folder, providerPort, accounts),
+        GATEWAY_CONFIG: await writeGatewayFile(folder, providerPort, poolSize),
         DRAIN_TIMEOUT_SECONDS: '5',
         ...env,
       },

@@ -7,17 +7,29 @@ export function chatModelOf(format: ProviderFormat, pace: Pace): string {
   return `gateway/${classOf(format, pace)}`;
 }
 
+export interface PoolSize {
+  /** Of each pool. */
+  readonly accounts?: number | undefined;
+  /** How many requests each account takes at a time; as many as come by default. */
+  readonly maxConcurrency?: number | undefined;
+}
+
 /** Writes the gateway.yaml of the bench and gives its path. */
-export async function writeGatewayFile(folder: string, providerPort: number, accounts = 2): Promise<string> {
+export async function writeGatewayFile(
+  folder: string,
+  providerPort: number,
+  { accounts = 2, maxConcurrency }: PoolSize = {},
+): Promise<string> {
   const baseUrl = `http://127.0.0.1:${providerPort}/v1`;
+  const cap = maxConcurrency === undefined ? '' : `, max_concurrency: ${maxConcurrency}`;
   const lines = [
     'pools:',
     `  responses: { format: responses, owned_by: provider_a, base_url: "${baseUrl}" }`,
     `  messages: { format: messages, owned_by: provider_b, base_url: "${baseUrl}" }`,
     'accounts:',
     ...Array.from({ length: accounts }, (_, index) => `account-${index + 1}`).flatMap((name) => [
-      `  - { pool: responses, name: ${name}, credential: { bearer: key-${name} } }`,
-      `  - { pool: messages, name: ${name}, credential: { api_key: key-${name} } }`,
+      `  - { pool: responses, name: ${name}${cap}, credential: { bearer: key-${name} } }`,
+      `  - { pool: messages, name: ${name}${cap}, credential: { api_key: key-${name} } }`,
     ]),
     'classes:',
     ...providerFormats.flatMap((format) =>

@@ -14,7 +14,7 @@ import {
 } from '@gateway/testkit';
 import { startServices } from '../../topologies/start-services.ts';
 import type { WatchedProcess } from '../measure/processor-time.ts';
-import { writeGatewayFile } from './gateway-file.ts';
+import { type PoolSize, writeGatewayFile } from './gateway-file.ts';
 import { issueTokens } from './gateway-tokens.ts';
 import type { System } from './system.ts';
 
@@ -31,7 +31,7 @@ export interface ServicesSystem extends System {
 
 export async function startServicesSystem(
   providerPort: number,
-  { inspect }: { inspect: boolean },
+  { inspect, ...poolSize }: PoolSize & { readonly inspect: boolean },
 ): Promise<ServicesSystem> {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'bench-services-'));
@@ -45,7 +45,7 @@ export async function startServicesSystem(
       replicas: { admin: 0 },
       env: {
         PORT: String(await freePort()),
-        GATEWAY_CONFIG: await writeGatewayFile(folder, providerPort),
+        GATEWAY_CONFIG: await writeGatewayFile(folder, providerPort, poolSize),
         GATEWAY_DATA: join(folder, 'data'),
         TOKEN_HASH_KEY: randomBytes(32).toString('base64'),
         REDIS_URL: redis.url,
