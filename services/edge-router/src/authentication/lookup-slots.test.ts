@@ -1,3 +1,4 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LookupSlots } from './lookup-slots.ts';
@@ -75,6 +76,21 @@ describe('lookups of unknown tokens', () => {
     await endOne();
     await Promise.all([...first, next]);
     expect(begun).toEqual(['a', 'b', 'next']);
+  });
+
+  it('leave the event loop to others after each turn, also where they are answered at once', async () => {
+    vi.useRealTimers();
+    const slots = new LookupSlots({ waitMs: 60_000, atATime: 2 });
+    let ended = 0;
+    const lookups = Array.from({ length: 6 }, () =>
+      slots.run('flood', async () => {
+        ended += 1;
+      }),
+    );
+    await eventLoopTurn();
+    expect(ended).toBe(2);
+    await Promise.all(lookups);
+    expect(ended).toBe(6);
   });
 
   it('never run beyond their number, all end, and nothing is left of them', async () => {

@@ -63,7 +63,16 @@ export class LookupSlots {
     return promise;
   }
 
+  /**
+   * Passes the slot on in the next turn of the event loop: lookups that are answered within the process follow each other at once, and
+   * requests of known tokens would be read only after all of them.
+   */
   #passOn(): void {
+    if (this.#waiting === 0) this.#running -= 1;
+    else setImmediate(() => this.#passToNext());
+  }
+
+  #passToNext(): void {
     const [next] = this.#lines;
     if (next === undefined) {
       this.#running -= 1;
