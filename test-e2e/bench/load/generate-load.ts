@@ -20,7 +20,7 @@ export async function generateLoad(order: LoadOrder): Promise<LoadReport> {
 async function runBeside(beside: OtherLoad, order: LoadOrder, load: Load): Promise<LoadReport> {
   const others = new Load({ ...order, target: beside.target });
   try {
-    others.begin(beside.connections, beside.pauseMs);
+    others.begin(beside.connections, beside.pauseMs, beside.areTogether ? 0 : beside.pauseMs / beside.connections);
     const report = await load.run();
     return withFailuresOf(others.report(), report);
   } finally {
@@ -67,9 +67,12 @@ class Load {
     }
   }
 
-  /** Sends one request after the other on so many connections. */
-  begin(connections: number, pauseMs = 0): void {
-    for (let index = 0; index < connections; index++) this.#sendAgain(this.#connect(), pauseMs);
+  /** Sends one request after the other on so many connections, of which the next begins `apartMs` later. */
+  begin(connections: number, pauseMs = 0, apartMs = 0): void {
+    for (let index = 0; index < connections; index++) {
+      if (apartMs === 0) this.#sendAgain(this.#connect(), pauseMs);
+      else setTimeout(() => !this.#isStopped && this.#sendAgain(this.#connect(), pauseMs), index * apartMs);
+    }
   }
 
   /** Opens so many streams; resolves when all have begun. */

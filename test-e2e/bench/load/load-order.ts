@@ -38,6 +38,8 @@ export interface OtherLoad {
   readonly target: LoadTarget;
   readonly connections: number;
   readonly pauseMs: number;
+  /** All begin at once, and stay together; otherwise they are spread over the pause. */
+  readonly areTogether?: boolean;
 }
 
 export interface LoadReport {

@@ -13,9 +13,11 @@ import { type Spread, spreadOf } from './spread.ts';
 /** How long a quiet token waits for its first token while somebody else asks for more than there is. */
 export interface FairnessRow {
   readonly system: 'all-in-one' | 'services';
-  readonly beside: 'a greedy token' | 'made-up tokens';
+  readonly beside: 'a greedy token' | 'a greedy token in bursts' | 'made-up tokens in bursts';
   readonly p50: Comparison;
   readonly p99: Comparison;
+  /** The part of the quiet token's requests that was refused beside the others. */
+  readonly refused: number;
   readonly failed: number;
   readonly firstFailure: string | undefined;
 }
@@ -38,9 +40,9 @@ const greedyClients = 10 * 2 * maxConcurrency;
 /** As `retry-after` has it. */
 const pauseMs = 1_000;
 /** Few enough to wait for nothing but others. */
-const quietPerSecond = 50;
+const quietPerSecond = 25;
 /** Enough for the slowest hundredth to be several requests. */
-const leastMeasuredMs = 8_000;
+const leastMeasuredMs = 12_000;
 const madeUpClients = 300;
 /** More than are sent until the first may be looked up again. */
 const madeUpTokens = 10_000;
@@ -85,12 +87,14 @@ export async function measureFairness(
       besideOthers: spreadOf(pairs.map(({ besideOthers }) => besideOthers.firstByteMs[of])),
       times: spreadOf(pairs.map(({ alone, besideOthers }) => besideOthers.firstByteMs[of] / alone.firstByteMs[of])),
     });
+    const sent = pairs.reduce((sum, { besideOthers: { answered, failed } }) => sum + answered + failed, 0);
     const reports = pairs.flatMap(({ alone, besideOthers }) => [alone, besideOthers]);
     return {
       system,
       beside,
       p50: compared('p50'),
       p99: compared('p99'),
+      refused: pairs.reduce((sum, { besideOthers }) => sum + besideOthers.failed, 0) / sent,
       failed: reports.reduce((sum, { failed }) => sum + failed, 0),
       firstFailure: reports.find(({ firstFailure }) => firstFailure !== undefined)?.firstFailure,
     };
@@ -121,9 +125,12 @@ function othersOf(system: System): Readonly<Record<FairnessRow['beside'], Beside
     headers: Array.from({ length: madeUpTokens }, () => credentialHeaders(quiet, createTokenText('personal'))),
     accepted: ['401'],
   };
+  const greedyOnes = { target: greedyTarget, connections: greedyClients, pauseMs };
+  const madeUpOnes = { target: madeUpTarget, connections: madeUpClients, pauseMs };
   return {
-    'a greedy token': { order, others: { target: greedyTarget, connections: greedyClients, pauseMs } },
-    'made-up tokens': { order, others: { target: madeUpTarget, connections: madeUpClients, pauseMs } },
+    'a greedy token': { order, others: greedyOnes },
+    'a greedy token in bursts': { order, others: { ...greedyOnes, areTogether: true } },
+    'made-up tokens in bursts': { order, others: { ...madeUpOnes, areTogether: true } },
   };
 }
 

@@ -61,7 +61,7 @@ function besideOf(system: System, benchCase: BenchCase): LoadOrder['beside'] {
   const { bodyBytes, connections, pauseMs } = benchCase.beside;
   const target = targetOf(system, { ...benchCase, bodyBytes });
   // One request is as large as all of its kind: copies with other tokens would only fill the generator's memory.
-  return { target: { ...target, headers: target.headers.slice(0, 1) }, connections, pauseMs };
+  return { target: { ...target, headers: target.headers.slice(0, 1) }, connections, pauseMs, areTogether: true };
 }
 
 export function targetOf(system: System, benchCase: BenchCase): LoadTarget {

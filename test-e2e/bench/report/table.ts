@@ -126,11 +126,14 @@ function countsLine({ case: name, counts }: CountsRow): string {
   return `counts, ${name}, a request in one process: ${each.join(', ')}`;
 }
 
-function fairnessLine({ system, beside, p50, p99, failed, firstFailure }: FairnessRow): string {
+function fairnessLine({ system, beside, p50, p99, refused, failed, firstFailure }: FairnessRow): string {
   const each = ({ alone, besideOthers, times }: FairnessRow['p50']) =>
     `${figure(alone)} ms alone, ${figure(besideOthers)} beside: ${figure(times)} ×`;
   const isMet = (p99.times?.median ?? Number.NaN) <= mostTimesAlone;
-  const problem = failed === 0 ? '' : `; PROBLEM: ${failed} requests failed, ${firstFailure}`;
+  const problem =
+    failed === 0
+      ? ''
+      : `; PROBLEM: ${failed} requests failed, ${firstFailure} (of the quiet token ${digits(refused * 100)} %)`;
   const verdict = `(bar ≤ ${mostTimesAlone}: ${isMet ? 'met' : 'MISSED'})`;
   return `fairness, ${system}, beside ${beside}: p50 ${each(p50)}; p99 ${each(p99)} ${verdict}${problem}`;
 }
