@@ -481,6 +481,20 @@ describe('callers that share a pool', () => {
     clock.advanceMs(callerMemoryMs + 1);
     expect((await takeAll('greedy')).taken).toBe(1);
   });
+
+  it('are kept to their part also when their requests come together', async () => {
+    const names = ['a', 'b'].map((name) => sampleAccount('responses', name, { maxConcurrency: 10 }));
+    const { pools } = brokerOf(gatewayWith(names));
+    const ask = async (caller: string) => (await pools.acquire({ model: 'gateway/sterk', caller })).result.case;
+    const askTogether = async (caller: string, count: number) => {
+      const answers = await Promise.all(Array.from({ length: count }, () => ask(caller)));
+      return answers.filter((answer) => answer === 'lease').length;
+    };
+    expect(await askTogether('modest', 1)).toBe(1);
+    expect(await askTogether('greedy', 50)).toBe(17);
+    expect(await askTogether('greedy', 50)).toBe(0);
+    expect(await askTogether('modest', 5)).toBe(2);
+  });
 });
 
 describe('a session', () => {

@@ -135,6 +135,16 @@ describe.each([
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(3);
   });
 
+  it('gives a caller no more leases than it may have of a pool, though its requests come together', async () => {
+    const { store } = await subject();
+    const take = (n: number, mostOfCaller?: number) =>
+      store.takeLease({ ...leaseOf(n % 2 === 0 ? 'p/a' : 'p/b', `lease ${n}`), ...(mostOfCaller && { mostOfCaller }) });
+    const taken = await Promise.all(Array.from({ length: 10 }, (_, n) => take(n, 3)));
+    expect(taken.filter(Boolean)).toHaveLength(3);
+    const [first = expect.fail('one was taken')] = taken.flatMap((isTaken, n) => (isTaken ? [n] : []));
+    expect([await take(first, 3), await take(10, 3), await take(11)]).toEqual([true, false, true]);
+  });
+
   it('takes a repeated lease for the same one', async () => {
     const { store } = await subject();
     expect(await store.takeLease(leaseOf('p/a', 'lease', 1))).toBe(true);

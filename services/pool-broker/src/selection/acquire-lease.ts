@@ -10,7 +10,7 @@ import type { Broker } from './broker.ts';
 import { obstacleText } from './explain-model.ts';
 import { type Asking, affinityIdOf, readCandidate } from './read-candidates.ts';
 import type { CandidateView, Chosen, Examination, Selection, SelectionRequest } from './select-account.ts';
-import { askAllTheSame, selectAccount } from './select-account.ts';
+import { askAllTheSame, mostOfCaller, selectAccount } from './select-account.ts';
 import { settleAttempt } from './settle-attempt.ts';
 
 type LeaseRequest = Omit<AcquireRequest, '$typeName' | 'requestId' | 'attempts' | 'formats'> & {
@@ -159,7 +159,10 @@ async function takeLease(broker: Broker, chosen: Chosen, taker: LeaseTaker): Pro
   const { pool, model } = chosen.candidate.candidate;
   const { id: accountId, maxConcurrency } = chosen.view.account;
   const { leaseTtlMs } = configuration.settings;
-  const lease = { leaseId, accountId, pool: pool.name, model, caller, maxConcurrency, leaseTtlMs };
+  const most = mostOfCaller(chosen.candidate, { nowMs: broker.clock.nowMs(), rules: configuration.settings });
+  // Requests that come together have all seen the same places free.
+  const caps = { maxConcurrency, mostOfCaller: most === 'undecided' ? Number.POSITIVE_INFINITY : most };
+  const lease = { leaseId, accountId, pool: pool.name, model, caller, leaseTtlMs, ...caps };
   if (!(await store.takeLease(lease))) return false;
   if ((!chosen.probe && !chosen.poolProbe) || (await takeProbes(broker, chosen, taker))) return true;
   await store.settleLease(accountId, lease);

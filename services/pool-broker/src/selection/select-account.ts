@@ -12,7 +12,7 @@ import {
   paceOf,
   poolAvailabilityOf,
 } from '../health/eligibility.ts';
-import type { CallerShare, PoolView } from '../store/pool-store.ts';
+import type { PoolView } from '../store/pool-store.ts';
 
 export interface CandidateView extends Omit<PoolView, 'accounts'> {
   readonly candidate: Candidate;
@@ -113,29 +113,35 @@ function poolObstacle(
     const { cooldown } = pool;
     return { kind: 'pool_paused', cooldown, untilMs: pool.kind === 'cooling' ? cooldown.untilMs : pool.freeAtMs };
   }
-  const { callerShare } = candidate;
-  const isUsedUp = callerShare !== undefined && shareIsUsedUp(callerShare, candidate, request);
-  if (isUsedUp === 'undecided') return 'undecided';
+  const most = mostOfCaller(candidate, request);
+  if (most === 'undecided') return 'undecided';
+  const isUsedUp = candidate.callerShare !== undefined && candidate.callerShare.inFlight >= most;
   return isUsedUp ? { kind: 'share_used_up', retryAtMs: anyTime } : undefined;
 }
 
-/** True when a caller has its part of a pool that runs short of places or quota. Undecided when a sample does not show plenty. */
-function shareIsUsedUp(
-  { callers, inFlight: own }: CallerShare,
-  { accounts, candidate: { model }, sampled }: CandidateView,
-  { nowMs, rules: { callerReserveShare: callerReserve } }: SelectionRequest,
-): boolean | 'undecided' {
-  // A caller that is alone may use the pool up, and each may have one request in flight.
-  if (callers < 2 || own === 0) return false;
+/**
+ * How many requests a caller may have in flight in a pool that it shares: what leaves the reserve to others, and never less than its
+ * part. Undecided when a sample does not show plenty.
+ */
+export function mostOfCaller(
+  { accounts, candidate: { model }, callerShare, sampled }: CandidateView,
+  { nowMs, rules: { callerReserveShare: callerReserve } }: Pick<SelectionRequest, 'nowMs' | 'rules'>,
+): number | 'undecided' {
+  // A caller that is alone may use the pool up.
+  if (callerShare === undefined || callerShare.callers < 2) return Number.POSITIVE_INFINITY;
+  const { callers, inFlight: own } = callerShare;
   const { capacity, free, quota, inFlight, serving } = supplyOf(accounts, model, nowMs);
   if (sampled !== undefined) {
     const hasPlaces = capacity === Number.POSITIVE_INFINITY || free > 2 * callerReserve * capacity;
-    return hasPlaces && (quota / serving) * sampled.usableShare > 2 * callerReserve ? false : 'undecided';
+    if (hasPlaces && (quota / serving) * sampled.usableShare > 2 * callerReserve) return Number.POSITIVE_INFINITY;
+    return own === 0 ? 1 : 'undecided';
   }
-  const hasItsPartOf = (whole: number) => own >= Math.max(1, Math.floor(whole / callers));
+  // Each may have one request in flight.
+  const partOf = (whole: number) => Math.max(1, Math.floor(whole / callers));
   // An account without a cap always has places.
-  const isShortOfPlaces = Number.isFinite(capacity) && free <= Math.floor(capacity * callerReserve);
-  return (isShortOfPlaces && hasItsPartOf(capacity)) || (quota / serving <= callerReserve && hasItsPartOf(inFlight));
+  const spare = Number.isFinite(capacity) ? free - Math.floor(capacity * callerReserve) : Number.POSITIVE_INFINITY;
+  const byPlaces = Math.max(partOf(capacity), own + spare);
+  return quota / serving <= callerReserve ? Math.min(byPlaces, partOf(inFlight)) : byPlaces;
 }
 
 /** What accounts have for a model: requests in flight, quotas (each 0 to 1), and the places of those that can take requests now. */

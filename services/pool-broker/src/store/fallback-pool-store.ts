@@ -98,7 +98,8 @@ export function withFallback(shared: PoolStore, clock: Clock, onFallback: (throw
     takeLease(lease) {
       const take = async () => {
         const isTaken = await shared.takeLease(lease);
-        if (isTaken) await snapshot.takeLease({ ...lease, maxConcurrency: Number.POSITIVE_INFINITY });
+        const uncapped = { maxConcurrency: Number.POSITIVE_INFINITY, mostOfCaller: Number.POSITIVE_INFINITY };
+        if (isTaken) await snapshot.takeLease({ ...lease, ...uncapped });
         return isTaken;
       };
       return sharedOr(take, () => snapshot.takeLease(lease));

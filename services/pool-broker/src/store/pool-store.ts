@@ -82,6 +82,8 @@ export interface LeaseRenewal extends PoolRequest {
 export interface NewLease extends LeaseRenewal {
   /** Infinity: no cap. */
   readonly maxConcurrency: number;
+  /** How many leases its caller may have of the pool, this one included. Absent: as many as there are. */
+  readonly mostOfCaller?: number;
 }
 
 export interface Settlement {

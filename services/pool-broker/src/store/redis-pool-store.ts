@@ -91,10 +91,10 @@ export async function openRedisPoolStore(options: RedisPoolStoreOptions): Promis
     changePoolHealth: (pool, next) => change(keys.pool(pool).health, next, storedPoolHealth),
 
     async takeLease(lease) {
-      const { leaseId, accountId, maxConcurrency, leaseTtlMs } = lease;
-      const cap = Number.isFinite(maxConcurrency) ? maxConcurrency : -1;
+      const { leaseId, accountId, maxConcurrency, mostOfCaller = Number.POSITIVE_INFINITY, leaseTtlMs } = lease;
+      const caps = [maxConcurrency, mostOfCaller].map((cap) => (Number.isFinite(cap) ? cap : -1));
       const sets = [keys.account(accountId).leases, ...keys.requestSets(lease)];
-      return (await run('takeLease', sets, [leaseId, clock.nowMs(), leaseTtlMs, cap])) === 1;
+      return (await run('takeLease', sets, [leaseId, clock.nowMs(), leaseTtlMs, ...caps])) === 1;
     },
 
     async renewLease({ accountId, pool, caller, leaseId, leaseTtlMs }) {
@@ -237,11 +237,14 @@ for index = 1, #KEYS, 2 do
 end
 return found`),
 
-  // Keys: leases of the account, then the sets of requests. Parameters: lease, now, TTL, cap (-1 for none). Returns 1 if there was room.
+  // Keys: leases of the account, then the sets of requests, that of the caller last. Parameters: lease, now, TTL, cap of the account and
+  // of the caller (-1 for none). Returns 1 if there was room.
   takeLease: scriptOf(`${countIn}
-local lease, now, ttl, cap = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ttl)
-if cap >= 0 and not redis.call('ZSCORE', KEYS[1], lease) and redis.call('ZCARD', KEYS[1]) >= cap then return 0 end
+local lease, now, ttl = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+for key, cap in pairs({ [KEYS[1]] = tonumber(ARGV[4]), [KEYS[#KEYS]] = tonumber(ARGV[5]) }) do
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', now - ttl)
+  if cap >= 0 and not redis.call('ZSCORE', key, lease) and redis.call('ZCARD', key) >= cap then return 0 end
+end
 for _, key in ipairs(KEYS) do count_in(key, lease, now, ttl) end
 return 1`),
 
