@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,24 +11,32 @@ import { parseArgs } from 'node:util';
 import { startSimulator } from '@gateway/simulator';
 import { Inspector } from './inspector.ts';
 
-// Prints how many of our files one warm streamed chat completion executes in one process, by package. `--list` names
-// them. V8 counts: its call counts are reset before a request and read after it. The simulated providers run in this
-// process and are not counted.
+// Prints the files of ours that one relayed `POST /v1/messages` executes in one process, by package, and fails when there
+// are more than budgets.json allows. `--list` names them. V8 counts: its call counts are reset before a request and read
+// after it. The simulated providers run in this process and are not counted.
 
-const root = join(import.meta.dirname, '../..');
+const root = join(import.meta.dirname, '../../..');
 const warmRequests = 20;
-/** What every one of them executes is counted, so that timers which fire during one of them are not. */
+/** A file counts when each of these requests executes it. Timers that fire during one of them then do not count. */
 const countedRequests = 3;
 /** For the usage of a request to reach the ledger. */
 const settleMs = 300;
 
+/** Libraries that a reader uses without opening them to follow a request. */
+const unopened = ['json', 'sse', 'time', 'telemetry', 'tokens', 'errors', 'presentation', 'rpc'];
+/** The number of files that a reader can keep in mind. */
+const aim = 60;
+
 const { values: options } = parseArgs({ options: { list: { type: 'boolean', default: false } } });
+const budgets: { readonly requestFiles: number } = JSON.parse(
+  await readFile(join(import.meta.dirname, 'budgets.json'), 'utf8'),
+);
 await using stack = new AsyncDisposableStack();
 const gateway = await startGateway(stack);
 print(await countExecuted(gateway));
 
 interface Gateway {
-  readonly chatUrl: string;
+  readonly messagesUrl: string;
   readonly token: string;
   readonly inspectorUrl: string;
 }
@@ -36,16 +44,16 @@ interface Gateway {
 /** Functions that were executed, by file. */
 type Executed = ReadonlyMap<string, ReadonlySet<string>>;
 
-async function countExecuted({ chatUrl, token, inspectorUrl }: Gateway): Promise<Executed> {
+async function countExecuted({ messagesUrl, token, inspectorUrl }: Gateway): Promise<Executed> {
   using inspector = await Inspector.connect(inspectorUrl);
   await inspector.call('Profiler.enable');
   await inspector.call('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-  for (let request = 0; request < warmRequests; request++) await chat(chatUrl, token);
+  for (let request = 0; request < warmRequests; request++) await ask(messagesUrl, token);
   const counted: Executed[] = [];
   while (counted.length < countedRequests) {
     await sleep(settleMs);
     await inspector.call('Profiler.takePreciseCoverage');
-    await chat(chatUrl, token);
+    await ask(messagesUrl, token);
     await sleep(settleMs);
     counted.push(executedOf(await inspector.call<Coverage>('Profiler.takePreciseCoverage')));
   }
@@ -59,14 +67,19 @@ function inBoth(one: Executed, other: Executed): Executed {
   return new Map(shared.filter(([, functions]) => functions.size > 0));
 }
 
-async function chat(url: string, token: string): Promise<void> {
+async function ask(url: string, token: string): Promise<void> {
   const response = await fetch(url, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'gateway/claude', stream: true, messages: [{ role: 'user', content: 'Hello' }] }),
+    headers: { 'x-api-key': token, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'gateway/claude',
+      max_tokens: 1_024,
+      stream: true,
+      messages: [{ role: 'user', content: 'Hello' }],
+    }),
   });
   const text = await response.text();
-  if (!text.endsWith('data: [DONE]\n\n')) throw new Error(`The gateway answered ${response.status}: ${text}`);
+  if (!text.includes('event: message_stop\n')) throw new Error(`The gateway answered ${response.status}: ${text}`);
 }
 
 interface Coverage {
@@ -93,33 +106,48 @@ function executedOf({ result }: Coverage): Executed {
 }
 
 function print(executed: Executed): void {
-  const byPackage = Map.groupBy(executed, ([file]) => file.split('/', 2).join('/'));
-  const rows = [...byPackage].map(([name, files]) => ({ name, files: files.length, functions: functionsIn(files) }));
-  rows.sort((one, other) => other.files - one.files);
-  const lines = rows.map(({ name, files, functions }) => row(name, files, functions));
-  const listed = [...executed].map(([file, functions]) => `${String(functions.size).padStart(5)}  ${file}`).toSorted();
-  process.stdout.write(
-    [
-      'One streamed chat completion in one process executes',
-      row('', 'files', 'functions'),
-      ...lines,
-      row('all', executed.size, functionsIn([...executed])),
-      ...(options.list ? ['', 'functions  file', ...listed.toSorted(byFile)] : []),
-      '',
-    ].join('\n'),
+  const packages = [...Map.groupBy(executed, ([file]) => file.split('/', 2).join('/'))];
+  packages.sort(([, one], [, other]) => other.length - one.length);
+  const [libraries = [], road = []] = [isUnopened, (name: string) => !isUnopened(name)].map((isListed) =>
+    packages.filter(([name]) => isListed(name)),
   );
+  const files = road.flatMap(([, each]) => each);
+  const lines = [
+    'One relayed POST /v1/messages in one process executes',
+    row('', 'files', 'functions'),
+    ...rowsOf(road),
+    row('to read', files.length, functionsIn(files)),
+    '',
+    'Libraries that need no reading to follow a request',
+    ...rowsOf(libraries),
+    '',
+    `${files.length} files to read; the budget is ${budgets.requestFiles}, the aim ${aim}.`,
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+  if (files.length <= budgets.requestFiles) return;
+  process.stderr.write('More files than the budget: shorten the road of a request.\n');
+  process.exitCode = 1;
 }
 
-function functionsIn(files: readonly (readonly [string, ReadonlySet<string>])[]): number {
+function isUnopened(name: string): boolean {
+  return unopened.some((library) => name === `libs/${library}`);
+}
+
+type ExecutedFiles = readonly (readonly [file: string, functions: ReadonlySet<string>])[];
+
+function rowsOf(packages: readonly (readonly [name: string, files: ExecutedFiles])[]): readonly string[] {
+  return packages.flatMap(([name, files]) => {
+    const listed = files.map(([file, functions]) => row(`  ${file.slice(name.length + 1)}`, '', functions.size));
+    return [row(name, files.length, functionsIn(files)), ...(options.list ? listed.toSorted() : [])];
+  });
+}
+
+function functionsIn(files: ExecutedFiles): number {
   return files.reduce((sum, [, functions]) => sum + functions.size, 0);
 }
 
 function row(name: string, files: number | string, functions: number | string): string {
-  return `${name.padEnd(30)}${String(files).padStart(6)}${String(functions).padStart(11)}`;
-}
-
-function byFile(one: string, other: string): number {
-  return one.slice(7).localeCompare(other.slice(7));
+  return `${name.padEnd(48)}${String(files).padStart(6)}${String(functions).padStart(11)}`;
 }
 
 /** The all-in-one with its embedded storage and simulated providers, under the inspector; `stack` stops it. */
@@ -142,7 +170,7 @@ async function startGateway(stack: AsyncDisposableStack): Promise<Gateway> {
   stack.defer(() => ended(child));
   const [inspectorUrl = ''] = await lineWith(child.stderr, /ws:\/\/\S+/);
   const [, chatUrl = '', token = ''] = await lineWith(child.stdout, /\b(http:\S+) .*?\bBearer ([^']+)'/);
-  return { chatUrl, token, inspectorUrl };
+  return { messagesUrl: new URL('/v1/messages', chatUrl).href, token, inspectorUrl };
 }
 
 async function ended(child: ChildProcess): Promise<void> {
