@@ -10,6 +10,7 @@ import {
 } from './import-rules.ts';
 import { developmentPackagesInProduction, productionCodeOnDevelopmentPackages } from './production-rules.ts';
 import { regexesListedInVain, regexesMadeOfTexts, regexesThatBacktrack } from './regex-rules.ts';
+import { scriptsWithoutSentence } from './script-rules.ts';
 import {
   filesOfOneAdapterOnly,
   missingEndpoints,
@@ -18,7 +19,7 @@ import {
   unservedContracts,
 } from './service-rules.ts';
 import { readSourceTree, type SourceTree, type Violation, violationText } from './source-tree.ts';
-import { testScriptsOtherThanTests } from './test-script-rules.ts';
+
 import { workspacesOf } from './workspaces.ts';
 
 const rules: Record<string, (tree: SourceTree) => readonly Violation[]> = {
@@ -35,7 +36,7 @@ const rules: Record<string, (tree: SourceTree) => readonly Violation[]> = {
   'the two adapters have the same files': filesOfOneAdapterOnly,
   'an HTTP service has its endpoints in src/endpoints': missingEndpoints,
   'every service of the contracts is served': unservedContracts,
-  'a package with unit tests, and no other, has the script that turbo runs': testScriptsOtherThanTests,
+  'every script of the root has a sentence in scripts-info': scriptsWithoutSentence,
   'names say what they give': namesThatSayNothing,
   'no source is longer than a person reads': filesTooLong,
   'no regular expression backtracks': regexesThatBacktrack,
