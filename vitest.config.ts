@@ -27,84 +27,29 @@ const besideEachOther = {
   ...patience,
 };
 
-/** What takes long starts before what is short, so that nothing long is left for the end. A clone that is new has no durations to go by. */
-class LongOnesFirst extends BaseSequencer {
+/**
+ * Long files start first, so that none is left for the end. vitest goes by how long files took in earlier runs, or by their
+ * size in a new clone, where it has no durations. Both hold within a folder; the folders are in the order of `longestFirst`.
+ */
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const ofProjects = Map.groupBy(sorted, ({ project }) => project.name);
-    return [...ofProjects.values()].flat().toSorted((one, other) => rankOf(one) - rankOf(other));
+    return sorted.toSorted((one, other) => rankOf(one) - rankOf(other));
   }
 }
 
-function rankOf({ moduleId }: TestSpecification): number {
-  const rank = long.findIndex((file) => moduleId.endsWith(file));
-  return rank === -1 ? long.length : rank;
-}
+/** Tests of a whole gateway take longer than those with a server, and these longer than all others. */
+const longestFirst = ['/test-e2e/faults/', '/test-e2e/browser/', '/test-e2e/suite/', '/test/'];
 
-/** Some that work and some that wait always run beside each other: the order by which they are done soonest on two cores. */
-const long = [
-  'services/limiter/test/redis-faults.test.ts',
-  'test-e2e/faults/backend-failover.test.ts',
-  'test-e2e/browser/five-questions.test.ts',
-  'test-e2e/suite/clients.test.ts',
-  'libs/conformance/src/double/gateway-double.test.ts',
-  'services/all-in-one/src/reload.test.ts',
-  'services/limiter/test/limit-store.test.ts',
-  'test-e2e/faults/account-pools.test.ts',
-  'services/pool-broker/test/credentials-stay-secret.test.ts',
-  'test-e2e/suite/stream-limits.test.ts',
-  'test-e2e/suite/observability.test.ts',
-  'deploy/scripts/observability/rules.test.ts',
-  'deploy/scripts/observe.test.ts',
-  'test-e2e/faults/rolling-restart.test.ts',
-  'services/edge-router/src/http/stalled-clients.test.ts',
-  'services/pool-broker/test/stored-accounts.test.ts',
-  'test-e2e/suite/restart.test.ts',
-  'test-e2e/suite/settings.test.ts',
-  'test-e2e/faults/limits-in-outages.test.ts',
-  'test-e2e/suite/contract-services.test.ts',
-  'test-e2e/faults/certificate-rotation.test.ts',
-  'test-e2e/suite/model-list-refresh.test.ts',
-  'test-e2e/suite/all-in-one.test.ts',
-  'test-e2e/suite/conformance.test.ts',
-  'test-e2e/suite/contract.test.ts',
-  'test-e2e/suite/workers.test.ts',
-  'test-e2e/suite/npm-scripts.test.ts',
-  'libs/database/test/failover.test.ts',
-  'test-e2e/browser/operating.test.ts',
-  'libs/usage-stream/test/secure-nats.test.ts',
-  'test-e2e/suite/newcomer.test.ts',
-  'test-e2e/suite/pooled-backends.test.ts',
-  'services/limiter/test/failover.test.ts',
-  'test-e2e/suite/code-blocks.test.ts',
-  'services/pool-broker/test/pool-store.test.ts',
-  'test-e2e/suite/taken-ports.test.ts',
-  'test-e2e/suite/all-in-one-shared.test.ts',
-  'services/pool-broker/test/redis-outage.test.ts',
-  'test-e2e/suite/stream-limits-services.test.ts',
-  'test-e2e/suite/observability-services.test.ts',
-  'test-e2e/suite/services.test.ts',
-  'test-e2e/suite/conformance-services.test.ts',
-  'test-e2e/browser/pages.test.ts',
-  'test-e2e/faults/conservation.test.ts',
-  'libs/testkit/test/redis-groups.test.ts',
-  'services/edge-router/src/usage/outbox.test.ts',
-  'test-e2e/faults/redis-failover.test.ts',
-  'test-e2e/suite/start-services.test.ts',
-  'services/limiter/test/redis-cluster.test.ts',
-  'services/usage-ingest/test/nats-usage-consumer.test.ts',
-  'services/pool-broker/test/credentials.test.ts',
-  'test-e2e/faults/limit-window.test.ts',
-  'libs/redis/test/connections.test.ts',
-  'test-e2e/browser/docs.test.ts',
-  'test-e2e/browser/console.test.ts',
-  'services/pool-broker/src/configuration/reload.test.ts',
-];
+function rankOf({ moduleId }: TestSpecification): number {
+  const rank = longestFirst.findIndex((folder) => moduleId.slice(import.meta.dirname.length).includes(folder));
+  return rank === -1 ? longestFirst.length : rank;
+}
 
 /** Unit tests stand beside the code; what needs servers, the file tree or a whole gateway has projects of its own. */
 export default defineConfig({
   test: {
-    sequence: { sequencer: LongOnesFirst },
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
