@@ -73,7 +73,7 @@ export default defineConfig({
       {
         test: {
           name: 'structure',
-          include: ['test-e2e/structure/*.test.ts', 'deploy/scripts/**/*.test.ts'],
+          include: ['test-e2e/structure/*.test.ts', 'deploy/{scripts,release}/**/*.test.ts'],
           ...besideEachOther,
         },
       },

@@ -1,51 +1,42 @@
 import { execFileSync } from 'node:child_process';
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { changelogWith, readChangesets } from './changesets.ts';
 
-// Prepares a release in the working tree: the version in every package and manifest, and the changelog's section. Commits and publishes nothing;
-// what follows is in docs/operate/releases.md.
+// Prepares a release in the working tree: the next version in every package and manifest, and the changesets as a section of the
+// changelog. Commits and publishes nothing; what follows is in docs/operate/releases.md.
 //
-//   node deploy/release/cut-release.ts <version>
+//   node deploy/release/cut-release.ts
 
 const root = join(import.meta.dirname, '../..');
-const [version = ''] = process.argv.slice(2);
-const { version: current }: { readonly version: string } = JSON.parse(read('package.json'));
-if (!/^\d+\.\d+\.\d+$/.test(version) || !isAfter(version, current)) {
-  throw new Error(`Give a version after ${current}: node deploy/release/cut-release.ts <version>`);
+const current = versionIn('package.json');
+const changesets = await readChangesets(root);
+if (changesets.length === 0) {
+  throw new Error('.changeset has nothing to release: say what changes, for users and operators (npm run changeset).');
 }
-
-const changelog = read('CHANGELOG.md');
-const [, unreleased = ''] = /\n## \[Unreleased\]\n(.*?)(?=\n## \[)/s.exec(changelog) ?? [];
-if (!/^- /m.test(unreleased))
-  throw new Error('CHANGELOG.md has nothing under [Unreleased]: say what changes, for users and operators.');
+// Sets the version of every package and of what they need of each other, and removes the changesets.
+run(join(root, 'node_modules/.bin/changeset'), 'version');
+const version = versionIn('proto/package.json');
+replace('package.json', `"version": "${current}"`, `"version": "${version}"`);
 const day = new Date().toISOString().slice(0, 10);
-write('CHANGELOG.md', changelog.replace('\n## [Unreleased]\n', `\n## [Unreleased]\n\n## [${version}] - ${day}\n`));
+write('CHANGELOG.md', changelogWith(read('CHANGELOG.md'), changesets, version, day));
+run('npm', 'install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund');
+run('npm', 'run', 'tidy:lockfile');
+replace('docs/operate/kubernetes.md', current, version);
+run('npm', 'run', 'generate:kubernetes');
+process.stdout.write(`Every package is ${version} now. Go on with docs/operate/releases.md.\n`);
 
-const manifests = globSync(
-  ['package.json', 'proto/package.json', '{libs,services}/*/package.json', 'test-e2e/package.json'],
-  { cwd: root },
-);
-for (const path of manifests) {
-  const own = read(path).replace(`"version": "${current}"`, `"version": "${version}"`);
-  // Packages of ours depend on each other in the same version.
-  write(
-    path,
-    own.replaceAll(new RegExp(`("@gateway/[\\w-]+": )"${current.replaceAll('.', '\\.')}"`, 'g'), `$1"${version}"`),
-  );
+function run(command: string, ...args: readonly string[]): void {
+  execFileSync(command, args, { cwd: root, stdio: 'inherit' });
 }
-execFileSync('npm', ['install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund'], {
-  cwd: root,
-  stdio: 'inherit',
-});
-const guide = 'docs/operate/kubernetes.md';
-write(guide, read(guide).replaceAll(current, version));
-execFileSync('npm', ['run', 'generate:kubernetes'], { cwd: root, stdio: 'inherit' });
-process.stdout.write(`${manifests.length} packages are ${version} now. Go on with docs/operate/releases.md.\n`);
 
-function isAfter(next: string, before: string): boolean {
-  const [a, b] = [next, before].map((text) => text.split('.').map(Number));
-  const at = a?.findIndex((number, n) => number !== b?.[n]) ?? -1;
-  return at >= 0 && (a?.[at] ?? 0) > (b?.[at] ?? 0);
+function versionIn(path: string): string {
+  const { version: found }: { readonly version: string } = JSON.parse(read(path));
+  return found;
+}
+
+function replace(path: string, before: string, after: string): void {
+  write(path, read(path).replaceAll(before, after));
 }
 
 function read(path: string): string {

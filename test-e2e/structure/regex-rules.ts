@@ -46,7 +46,6 @@ interface Listed {
 }
 
 const onOwnText: ReadonlyMap<string, Listed> = new Map<string, Listed>([
-  ['deploy/release/cut-release.ts', { patterns: [], makesThem: true, reason: 'our own version' }],
   ['libs/testkit/src/servers/debian-packages.js', { patterns: [], makesThem: true, reason: 'two names of its own' }],
   [
     'services/admin/console/src/frame/routing.tsx',
