@@ -57,6 +57,7 @@ export default defineConfig({
           include: [
             'libs/*/src/**/*.test.ts',
             'services/*/src/**/*.test.ts',
+            'test-e2e/conformance/src/**/*.test.ts',
             'services/admin/console/src/**/*.test.{ts,tsx}',
           ],
           ...besideEachOther,

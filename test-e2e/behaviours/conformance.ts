@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { issueToken } from '../client/tokens.ts';
-import { gatewayctl } from '../topologies/gateway-process.ts';
+import { runConformance } from '../topologies/gateway-process.ts';
 import type { Topology } from '../topologies/topology.ts';
 
 const report = z.object({
@@ -19,15 +19,15 @@ const report = z.object({
 /** Few, and enough for every check that looks at the limit's headers. */
 const limit = 20;
 
-/** Every rule that `gatewayctl conformance` knows, with the double behind the gateway. */
+/** Every rule that `gateway-conformance` knows, with the double behind the gateway. */
 export const conformanceBehaviour = (providerPort: number) => (gateway: () => Topology) => {
   const check = async (...args: readonly string[]) => {
     const { baseUrl } = gateway();
     const provider = ['--provider-port', String(providerPort), '--second-account'];
     const token = await issueToken(gateway(), { kind: 'personal' });
     const limited = await issueToken(gateway(), { requestsPerMinute: limit });
-    const { exitCode, stdout, stderr } = await gatewayctl(
-      ['conformance', '--url', baseUrl, ...provider, '--limited-rpm', String(limit), '-o', 'json', ...args],
+    const { exitCode, stdout, stderr } = await runConformance(
+      ['--url', baseUrl, ...provider, '--limited-rpm', String(limit), '-o', 'json', ...args],
       { CONFORMANCE_TOKEN: token.text, CONFORMANCE_LIMITED_TOKEN: limited.text },
     );
     if (exitCode === 2 || stdout === '') throw new Error(stderr);

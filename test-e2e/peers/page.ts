@@ -27,11 +27,11 @@ order: 80
 
 <!-- Written by \`npm run conformance:peers\` from conformance.json. -->
 
-Does a gateway keep the rules of the formats that it claims to speak? [\`gatewayctl conformance\`](gatewayctl.md#gatewayctl-conformance) finds out, for
+Does a gateway keep the rules of the formats that it claims to speak? [\`gateway-conformance\`](../../test-e2e/conformance/README.md) finds out, for
 this gateway and for any other. Here is what it found in gateways that npm brings. The same for programs: [conformance.json](conformance.json).
 
 There are three levels of rules. *Formats*: what SDKs need, from any gateway. *Operations*: limits, failover and disconnects. *Specification*: what
-only this gateway promises; others are not held to it. \`npx gatewayctl conformance --list\` shows every rule.`;
+only this gateway promises; others are not held to it. \`npx gateway-conformance --list\` shows every rule.`;
 
 const fairness = `## What is fair
 
@@ -39,7 +39,7 @@ const fairness = `## What is fair
 - It is set up as its documentation recommends for a provider with a base URL of one's own.
 - A check that needs what a system does not have (a limit, a second account) is skipped. It does not count as broken.
 - A rule that a system's documentation replaces by another is skipped, too.
-- Every system has the same provider behind it: the scripted one of \`gatewayctl conformance --provider-port\`. It answers good requests
+- Every system has the same provider behind it: the scripted one of \`gateway-conformance --provider-port\`. It answers good requests
   well, and refuses bad ones as the real providers do, so that a gateway may leave that to them.
 - All ran on the same machine, one after the other, with the same Node.
 - Each rule has a source: the documentation of a provider, an SDK that relies on it, or a standard.

@@ -54,7 +54,7 @@ function commandOf(peer: Peer, target: Target, { port, providerPort }: TriedPeer
   const models = Object.entries(target.models).filter(([, model]) => model !== '');
   const only = target.hasSecondAccount && !isOurs;
   return [
-    `npx gatewayctl conformance --url ${peer.usualUrl} --provider-port ${usualProviderPort}`,
+    `npx gateway-conformance --url ${peer.usualUrl} --provider-port ${usualProviderPort}`,
     isOurs ? '--token "$TOKEN" --limited-token "$LIMITED_TOKEN" --limited-rpm 20' : `--token ${target.token}`,
     ...(target.hasSecondAccount ? ['--second-account'] : []),
     ...Object.entries(target.headers ?? {}).map(([name, value]) => `--header ${quoted(usual(`${name}=${value}`))}`),

@@ -6,9 +6,12 @@ import { readSourceTree } from './source-tree.ts';
 import { repositoryRoot } from './test-references.ts';
 
 /** Readers copy names from these. */
-const pages = globSync(['README.md', 'docs/**/*.md', '{libs,services}/*/README.md', 'deploy/**/*.md'], {
-  cwd: repositoryRoot,
-}).map((page) => ({ page, text: readFileSync(join(repositoryRoot, page), 'utf8') }));
+const pages = globSync(
+  ['README.md', 'docs/**/*.md', '{libs,services}/*/README.md', 'test-e2e/conformance/README.md', 'deploy/**/*.md'],
+  {
+    cwd: repositoryRoot,
+  },
+).map((page) => ({ page, text: readFileSync(join(repositoryRoot, page), 'utf8') }));
 
 describe('what pages name', () => {
   it('is in the code, where it is written like a setting', async () => {

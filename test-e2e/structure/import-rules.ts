@@ -11,12 +11,17 @@ const lowerLayers: Record<Layer | 'deploy', readonly Layer[]> = {
   services: ['proto', 'libs'],
   // In a browser there is the API, and nothing of the services behind it: see `librariesForBrowsers`.
   console: ['proto'],
-  'test-e2e': ['proto', 'libs', 'services'],
+  'test-e2e': ['proto', 'libs', 'services', 'conformance'],
+  // A product of its own, for any gateway: see `libraryForTests`.
+  conformance: [],
   deploy: ['proto', 'libs'],
 };
 
 /** They use nothing of Node, and import no other library. */
 export const librariesForBrowsers: readonly string[] = ['libs/presentation'];
+
+/** Tests of every package may use it. */
+const libraryForTests = 'libs/testkit';
 
 /** Imports run one way: proto ← libs ← services ← test-e2e, and services don't know each other. */
 export function importsAgainstTheLayers(tree: SourceTree): readonly Violation[] {
@@ -34,7 +39,10 @@ export function importsAgainstTheLayers(tree: SourceTree): readonly Violation[] 
 function mayImport(importer: Workspace | undefined, imported: Workspace): boolean {
   if (importer !== undefined && librariesForBrowsers.includes(importer.folder)) return imported.layer === 'proto';
   if (importer?.layer === 'console' && librariesForBrowsers.includes(imported.folder)) return true;
-  if (importer !== undefined && compositions.includes(importer.folder)) return imported.layer !== 'test-e2e';
+  if (importer !== undefined && compositions.includes(importer.folder)) {
+    return !['test-e2e', 'conformance'].includes(imported.layer);
+  }
+  if (importer?.layer === 'conformance') return imported.folder === libraryForTests;
   return lowerLayers[importer?.layer ?? 'deploy'].includes(imported.layer);
 }
 

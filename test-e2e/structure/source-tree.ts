@@ -31,7 +31,7 @@ const readPatterns = [
   '{libs,services,test-e2e,deploy}/**/*.{ts,tsx,css,js,mjs,lua,sql}',
   '{libs,services}/*/{package.json,README.md}',
   'services/admin/console/package.json',
-  'test-e2e/package.json',
+  'test-e2e/{,conformance/}package.json',
 ];
 
 function isLeftOut(path: string): boolean {
@@ -46,6 +46,6 @@ export function isTest(path: string): boolean {
     /^(libs|services)\/[^/]+\/test\//.test(path) ||
     // The console on made-up data.
     path.startsWith('services/admin/console/dev/') ||
-    path.startsWith('test-e2e/')
+    (path.startsWith('test-e2e/') && !path.startsWith('test-e2e/conformance/'))
   );
 }

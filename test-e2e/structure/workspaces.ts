@@ -1,6 +1,6 @@
 import type { SourceTree } from './source-tree.ts';
 
-export type Layer = 'proto' | 'libs' | 'services' | 'console' | 'test-e2e';
+export type Layer = 'proto' | 'libs' | 'services' | 'console' | 'test-e2e' | 'conformance';
 
 /** A package of the repository. */
 export interface Workspace {
@@ -20,18 +20,16 @@ export const compositions: readonly string[] = ['services/all-in-one', 'services
 
 export function workspacesOf(tree: SourceTree): readonly Workspace[] {
   return [...tree].flatMap(([path, text]) => {
-    const match = /^((?:(proto|test-e2e)|services\/admin\/(console)|(libs|services)\/[^/]+))\/package\.json$/.exec(
-      path,
-    );
-    const layer = layers.find((name) => name === (match?.[2] ?? match?.[3] ?? match?.[4]));
-    return match?.[1] === undefined || layer === undefined ? [] : [{ folder: match[1], layer, ...readPackage(text) }];
+    const { folder, inOthers, byItself, among } = manifestPath.exec(path)?.groups ?? {};
+    const layer = layers.find((name) => name === (inOthers ?? byItself ?? among));
+    return folder === undefined || layer === undefined ? [] : [{ folder, layer, ...readPackage(text) }];
   });
 }
 
 /** The workspace that holds a file; undefined for the root's own files and those of `deploy/`. */
 export function workspaceOf(path: string, workspaces: readonly Workspace[]): Workspace | undefined {
   const around = workspaces.filter(({ folder }) => path.startsWith(`${folder}/`));
-  // The console is in the folder of the service that serves it.
+  // The console is in the folder of the service that serves it, conformance in that of the tests.
   return around.toSorted((a, b) => b.folder.length - a.folder.length)[0];
 }
 
@@ -47,7 +45,10 @@ export function readPackage(text: string): Pick<Workspace, 'name' | 'dependencie
   };
 }
 
-const layers: readonly Layer[] = ['proto', 'libs', 'services', 'console', 'test-e2e'];
+const layers: readonly Layer[] = ['proto', 'libs', 'services', 'console', 'test-e2e', 'conformance'];
+
+const manifestPath =
+  /^(?<folder>(?:services\/admin|test-e2e)\/(?<inOthers>console|conformance)|(?<byItself>proto|test-e2e)|(?<among>libs|services)\/[^/]+)\/package\.json$/;
 
 function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;

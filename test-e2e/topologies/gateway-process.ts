@@ -95,6 +95,14 @@ export async function gatewayctl(
   return startGatewayctl(args, env).ended;
 }
 
+/** Runs `gateway-conformance <args>` to its end. */
+export async function runConformance(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<FinishedCommand> {
+  return startCommand(process.execPath, ['test-e2e/conformance/src/main.ts', ...args], env).ended;
+}
+
 /** Resolves when a readiness address answers 200. @throws Error with what the process said when it ends, or is not ready in time. */
 export async function untilReady(
   adminUrl: string,

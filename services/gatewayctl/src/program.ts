@@ -5,7 +5,6 @@ import { auditCommand } from './commands/audit.ts';
 import { classCommand } from './commands/class.ts';
 import { completionCommands } from './commands/completion.ts';
 import { configCommand } from './commands/config.ts';
-import { conformanceCommand } from './commands/conformance.ts';
 import type { CommandContext } from './commands/context.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { operatorCommand } from './commands/operator.ts';
@@ -42,7 +41,6 @@ export function buildProgram({ env, connect }: CommandContext): Command {
     configCommand(context),
     systemCommand(context),
     doctorCommand(context),
-    conformanceCommand(),
     operatorCommand(context),
     auditCommand(context),
     completion,

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { faults } from '../__fixtures__/faulty/faults.ts';
+import { type Fault, startFaultyGateway } from '../__fixtures__/faulty/faulty-gateway.ts';
 import { formatChecks } from '../all-checks.ts';
 import type { Check } from '../check.ts';
 import type { ProviderDouble } from '../double/provider-double.ts';
 import { startProviderDouble } from '../double/provider-double.ts';
 import type { Result } from '../report/result.ts';
 import { runChecks } from '../run.ts';
-import { faults } from './faults.ts';
-import { type Fault, startFaultyGateway } from './faulty-gateway.ts';
 
 describe('conformance', () => {
   let double: ProviderDouble;

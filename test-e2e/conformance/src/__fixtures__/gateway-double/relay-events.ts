@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { Frame } from '../../double/formats/provider-format.ts';
 import type { ReplyEndpoint } from '../../formats/format.ts';
 import { formats } from '../../formats/formats.ts';
 import { Found } from '../../formats/found.ts';
-import type { Frame } from '../formats/provider-format.ts';
 import type { Call } from './call.ts';
 import type { Counts } from './ledger.ts';
 import type { Misbehaviour } from './misbehaviour.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { allChecks } from '../all-checks.ts';
 
-const statements = readFileSync(join(import.meta.dirname, '../../../../test-e2e/structure/spec-statements.md'), 'utf8');
+const statements = readFileSync(join(import.meta.dirname, '../../../structure/spec-statements.md'), 'utf8');
 
 describe('the checks of all levels', () => {
   it('have names of their own', () => {

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Frame } from '../formats/provider-format.ts';
+import type { Frame } from '../../double/formats/provider-format.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
 
 /** One thing that a gateway does wrong, and the check that must find it. */

@@ -1,6 +1,6 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
+import type { Frame } from '../../double/formats/provider-format.ts';
 import { isMessages, paths } from '../../target/endpoints.ts';
-import type { Frame } from '../formats/provider-format.ts';
 import { type Call, Refusal } from './call.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
 

@@ -1,4 +1,4 @@
-import { stripVTControlCharacters } from 'node:util';
+import { plain } from './plain.ts';
 import { exchangeLines, grouped, type Outcome, type Result, type SummaryRow, summaryOf } from './result.ts';
 
 export interface TableOptions {
@@ -107,9 +107,4 @@ function summaryLine(endpoint: string, level: string, counts: readonly string[])
 function totalsOf(rows: readonly SummaryRow[]) {
   const sum = (kind: Outcome['kind']) => rows.reduce((total, row) => total + row[kind], 0);
   return { kept: sum('kept'), broken: sum('broken'), skipped: sum('skipped') };
-}
-
-/** Answers may hold what a terminal would obey. */
-function plain(text: string): string {
-  return stripVTControlCharacters(text).replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ');
 }

@@ -1,9 +1,8 @@
-import { startProviderDouble } from '@gateway/conformance';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CommandLine } from '../__fixtures__/command-line.ts';
+import { runCommand } from '../__fixtures__/run-command.ts';
+import { startProviderDouble } from '../double/provider-double.ts';
 
-describe('gatewayctl conformance', () => {
-  const gatewayctl = (...args: readonly string[]) => new CommandLine(() => {}).run('conformance', ...args);
+describe('gateway-conformance', () => {
   let gateway: Awaited<ReturnType<typeof startProviderDouble>>;
 
   // The double answers as a gateway does that passes everything on.
@@ -14,7 +13,7 @@ describe('gatewayctl conformance', () => {
   afterAll(() => gateway[Symbol.asyncDispose]());
 
   const run = (...args: readonly string[]) =>
-    gatewayctl('--url', `${gateway.url}/v1`, '--token', 'any-token-of-a-caller', ...args);
+    runCommand('--url', `${gateway.url}/v1`, '--token', 'any-token-of-a-caller', ...args);
 
   it('finds models, tries the checks that were chosen, and prints the summary', async () => {
     const { exitCode, printed, notes } = await run(
@@ -30,7 +29,7 @@ describe('gatewayctl conformance', () => {
 
   it('exits 1 when a rule is broken, and shows what was said', async () => {
     const { exitCode, printed, notes } = await run('--only', 'spec-chat-request-id');
-    expect([exitCode, notes]).toEqual([1, 'gatewayctl: 1 of 1 rules is broken.']);
+    expect([exitCode, notes]).toEqual([1, 'gateway-conformance: 1 of 1 rules is broken.']);
     expect(printed).toContain('✗ spec-chat-request-id');
     expect(printed).toContain('> POST /v1/chat/completions');
     expect(printed).not.toContain('any-token-of-a-caller');
@@ -46,7 +45,7 @@ describe('gatewayctl conformance', () => {
   });
 
   it('lists checks without trying them', async () => {
-    const { lines } = await gatewayctl('--list', '--level', 'specification', '--endpoint', 'models');
+    const { lines } = await runCommand('--list', '--level', 'specification', '--endpoint', 'models');
     expect(lines[0]).toMatch(/^check +level +needs +rule/);
     expect(lines).toContainEqual(expect.stringMatching(/^spec-models-order-and-fields +specification/));
     expect(lines.join('\n')).not.toContain('formats');
@@ -60,13 +59,13 @@ describe('gatewayctl conformance', () => {
     [['--url', 'http://127.0.0.1:1', '--token', 'any', '--only', 'nothing'], 'there is no check nothing'],
     [['--list', '-o', 'junit'], '--list has no JUnit form'],
   ])('refuses %j', async (args, reason) => {
-    const { exitCode, printed, notes } = await gatewayctl(...args);
+    const { exitCode, printed, notes } = await runCommand(...args);
     expect([exitCode, printed]).toEqual([2, '']);
     expect(notes).toContain(reason);
   });
 
   it('says so when nothing answers', async () => {
-    const { exitCode, notes } = await gatewayctl('--url', 'http://127.0.0.1:1', '--token', 'any');
+    const { exitCode, notes } = await runCommand('--url', 'http://127.0.0.1:1', '--token', 'any');
     expect(exitCode).toBe(1);
     expect(notes).toContain('no answer to GET /v1/models');
   });

@@ -1,23 +1,17 @@
-import {
-  allChecks,
-  type Endpoint,
-  heldTo,
-  jsonReport,
-  junitReport,
-  paths,
-  type Result,
-  runChecks,
-  startProviderDouble,
-  type Target,
-  tableReport,
-  withModelsFound,
-} from '@gateway/conformance';
-import { NotAsItShouldBe, UsageError } from '../../failures.ts';
-import { print } from '../../output/print.ts';
-import { colored, Table } from '../../output/table.ts';
-import type { ConformanceFlags } from '../conformance.ts';
+import { styleText } from 'node:util';
+import { allChecks } from '../all-checks.ts';
+import { startProviderDouble } from '../double/provider-double.ts';
+import { jsonList, tableList } from '../report/check-list.ts';
+import { jsonReport, junitReport } from '../report/program-reports.ts';
+import type { Result } from '../report/result.ts';
+import { type TableOptions, tableReport } from '../report/table-report.ts';
+import { heldTo, runChecks } from '../run.ts';
+import { type Endpoint, paths, type Target } from '../target/endpoints.ts';
+import { withModelsFound } from '../target/find-models.ts';
+import type { ConformanceFlags } from './command.ts';
+import { BrokenRules, UsageError } from './failures.ts';
 
-/** `gatewayctl conformance` */
+/** Runs the chosen checks and prints the report. */
 export async function tryChecks(flags: ConformanceFlags): Promise<void> {
   const asked = targetOf(flags);
   const unknown = flags.only?.find((name) => !allChecks.some((check) => check.name === name));
@@ -37,9 +31,9 @@ export async function tryChecks(flags: ConformanceFlags): Promise<void> {
   }
   progress('');
   const inOrder = results.toSorted((one, other) => allChecks.indexOf(one.check) - allChecks.indexOf(other.check));
-  print(reportOf(flags.output, inOrder));
+  process.stdout.write(reportOf(flags.output, inOrder));
   const broken = results.filter(({ outcome }) => outcome.kind === 'broken').length;
-  if (broken > 0) throw new NotAsItShouldBe(`${broken} of ${total} rules ${broken === 1 ? 'is' : 'are'} broken.`);
+  if (broken > 0) throw new BrokenRules(`${broken} of ${total} rules ${broken === 1 ? 'is' : 'are'} broken.`);
 }
 
 function targetOf(flags: ConformanceFlags): Target {
@@ -73,7 +67,15 @@ function nothingToCheck({ models }: Target): string {
 function reportOf(output: ConformanceFlags['output'], results: readonly Result[]): string {
   if (output === 'json') return jsonReport(results);
   if (output === 'junit') return junitReport(results);
-  return tableReport(results, { width: process.stdout.isTTY ? process.stdout.columns : undefined, color: colored });
+  return tableReport(results, terminal());
+}
+
+/** Colors show on a terminal only, and not with NO_COLOR. */
+function terminal(): TableOptions {
+  return {
+    width: process.stdout.isTTY ? process.stdout.columns : undefined,
+    color: (text, color) => styleText(color, text, { stream: process.stdout }),
+  };
 }
 
 /** One line of a terminal, written over the one before. */
@@ -81,22 +83,13 @@ function progress(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line.slice(0, process.stderr.columns - 1)}`);
 }
 
-/** `gatewayctl conformance --list` */
+/** `--list` */
 export function listChecks(flags: ConformanceFlags): void {
   const { output } = flags;
   if (output === 'junit') throw new UsageError('--list has no JUnit form; choose table or json.');
   const models = Object.fromEntries(Object.keys(paths).map((name) => [name, '']));
   const target: Target = { url: '', token: '', models };
   const chosen = new Set(heldTo({ target, ...chosenBy(flags) }));
-  const rows = allChecks
-    .filter((each) => chosen.has(each))
-    .map(({ name, level, endpoints, needs = [], rule, source }) => ({ name, level, endpoints, needs, rule, source }));
-  if (output === 'json') return print(`${JSON.stringify(rows, undefined, 2)}\n`);
-  const table = new Table<(typeof rows)[number]>({
-    check: ({ name }) => name,
-    level: ({ level }) => level,
-    needs: { of: ({ needs }) => needs.join(', '), spare: true },
-    rule: { of: ({ rule }) => rule, spare: true },
-  });
-  print(table.linesOf(rows));
+  const checks = allChecks.filter((each) => chosen.has(each));
+  process.stdout.write(output === 'json' ? jsonList(checks) : tableList(checks, terminal()));
 }

@@ -1,4 +1,4 @@
-import type { Frame } from '../formats/provider-format.ts';
+import type { Frame } from '../../double/formats/provider-format.ts';
 
 /** Where the gateway double leaves its way. What is left out it does right. */
 export interface Misbehaviour {

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { type Dispatcher, request as send } from 'undici';
-import { endpointNamedBy } from '../check.ts';
-import type { Frame } from '../double/formats/provider-format.ts';
-import { type Listening, listenOnLoopback } from '../double/listen-on-loopback.ts';
-import { paths } from '../target/endpoints.ts';
+import { endpointNamedBy } from '../../check.ts';
+import type { Frame } from '../../double/formats/provider-format.ts';
+import { type Listening, listenOnLoopback } from '../../double/listen-on-loopback.ts';
+import { paths } from '../../target/endpoints.ts';
 
 /** One way in which a gateway goes wrong between a client and its provider. */
 export interface Fault extends Change {

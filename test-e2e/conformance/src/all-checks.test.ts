@@ -1,15 +1,15 @@
 import { roomMs } from '@gateway/testkit/room';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { allChecks } from '../all-checks.ts';
-import type { Check, Clock } from '../check.ts';
-import type { Result } from '../report/result.ts';
-import { runChecks } from '../run.ts';
-import type { Target } from '../target/endpoints.ts';
-import { plantedFaults } from './gateway-double/faults.ts';
-import type { Misbehaviour } from './gateway-double/misbehaviour.ts';
-import { startGatewayDouble, tokens } from './gateway-double.ts';
-import type { ProviderDouble } from './provider-double.ts';
-import { startProviderDouble } from './provider-double.ts';
+import { plantedFaults } from './__fixtures__/gateway-double/faults.ts';
+import type { Misbehaviour } from './__fixtures__/gateway-double/misbehaviour.ts';
+import { startGatewayDouble, tokens } from './__fixtures__/gateway-double.ts';
+import { allChecks } from './all-checks.ts';
+import type { Check, Clock } from './check.ts';
+import type { ProviderDouble } from './double/provider-double.ts';
+import { startProviderDouble } from './double/provider-double.ts';
+import type { Result } from './report/result.ts';
+import { runChecks } from './run.ts';
+import type { Target } from './target/endpoints.ts';
 
 const limit = 20;
 

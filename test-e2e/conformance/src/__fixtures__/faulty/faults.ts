@@ -1,4 +1,4 @@
-import type { Frame } from '../double/formats/provider-format.ts';
+import type { Frame } from '../../double/formats/provider-format.ts';
 import type { Change, Fault } from './faulty-gateway.ts';
 
 /** Faults that gateways have had, each with the check that must find it. It is on that check's endpoint. */

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import express, { type Request, type Response } from 'express';
+import type { Frame } from '../double/formats/provider-format.ts';
+import { type Listening, listenOnLoopback } from '../double/listen-on-loopback.ts';
+import { doubleModels } from '../double/provider-double.ts';
 import { messagesErrorTypeOf } from '../formats/messages.ts';
 import { type Endpoint, isMessages } from '../target/endpoints.ts';
-import type { Frame } from './formats/provider-format.ts';
 import { Accounts, type ProviderAnswer, type ProviderAsk } from './gateway-double/accounts.ts';
 import { type Call, classes, endpointOf, Refusal, readCall, tokenOf } from './gateway-double/call.ts';
 import { type DoubledLimit, Ledger, providerOf } from './gateway-double/ledger.ts';
 import type { Misbehaviour, WholeAnswer } from './gateway-double/misbehaviour.ts';
 import { countsIn, onlyCompletion, relayEvents } from './gateway-double/relay-events.ts';
-import { type Listening, listenOnLoopback } from './listen-on-loopback.ts';
-import { doubleModels } from './provider-double.ts';
 
 export const tokens = { token: 'conformance-token', limitedToken: 'conformance-limited-token' } as const;
 
