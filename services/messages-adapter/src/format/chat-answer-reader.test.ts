@@ -1,6 +1,6 @@
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
-import { end, ping, start, textBlock, thinkingBlock, wire } from './__fixtures__/answers/events.ts';
+import { end, ping, start, textBlock, thinkingBlock, wire } from './__fixtures__/provider-events.ts';
 import { fixtureNames, newReader, readFixture, replay } from './__fixtures__/replay.ts';
 
 interface Message {

@@ -2,7 +2,7 @@ import type { ChatMessage, UserPart } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { expectMessageRules } from './__fixtures__/requests/provider-rules.ts';
+import { expectMessageRules } from './__fixtures__/provider-rules.ts';
 import { type ConvertedConversation, convertMessages } from './convert-messages.ts';
 
 describe('convertMessages', () => {

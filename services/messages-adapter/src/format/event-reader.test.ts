@@ -1,9 +1,8 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { createChatAnswer } from '@gateway/chat';
-import { framed } from '@gateway/testkit/adapters';
 import { describe, expect, it } from 'vitest';
-import type { ProviderBlock, ProviderDelta } from './__fixtures__/answers/events.ts';
-import { answerCases } from './__fixtures__/answers/index.ts';
+import { answerCases } from './__fixtures__/golden-cases.ts';
+import type { ProviderBlock, ProviderDelta } from './__fixtures__/provider-events.ts';
 import { readerOptions } from './__fixtures__/replay.ts';
 import { EventReader, silentTypes } from './event-reader.ts';
 
@@ -82,7 +81,7 @@ describe("the types of the provider's client library", () => {
   });
 
   it('all occur among the known answers', () => {
-    const streams = answerCases.map((answer) => framed(answer.events)).join('');
+    const streams = answerCases.map(({ stream }) => stream.toString()).join('');
     const missing = [events, blocks, deltas]
       .flatMap(Object.keys)
       .filter((type) => !streams.includes(`"type":"${type}"`));

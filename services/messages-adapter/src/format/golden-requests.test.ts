@@ -4,7 +4,7 @@ import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { type Simulator, startSimulator } from '@gateway/simulator';
 import { describeGoldenRequests, isRefusal, type RequestCase } from '@gateway/testkit/adapters';
 import { describe, expect, it } from 'vitest';
-import { type ProviderMembers, requestCases } from './__fixtures__/requests/index.ts';
+import { requestCases } from './__fixtures__/golden-cases.ts';
 import { chatTranslator } from './chat-translator.ts';
 
 const defaultModel = 'claude-opus-4-8';
@@ -55,7 +55,7 @@ describe('to a Messages provider', () => {
   });
 });
 
-function translate(asked: Omit<RequestCase<ProviderMembers>, 'name' | 'becomes'>): string {
+function translate(asked: Omit<RequestCase, 'name' | 'becomes'>): string {
   const { request, defaultEffort = '', affinityKey = '' } = asked;
   const body = new BufferList([Buffer.from(JSON.stringify({ model: 'gateway/sterk', ...request }))]);
   const lease = create(LeaseSchema, { model: modelOf(asked), defaultEffort });

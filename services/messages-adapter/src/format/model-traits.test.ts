@@ -10,7 +10,7 @@ import {
   sentHi,
   sentWeather,
   weather,
-} from './__fixtures__/requests/provider-request.ts';
+} from './__fixtures__/provider-request.ts';
 import { chatTranslator } from './chat-translator.ts';
 import { modelFamilyOf, withTraits } from './model-families.ts';
 

@@ -12,7 +12,7 @@ import {
 } from '@gateway/testkit/adapters';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { expectProviderRules, modelRules } from './__fixtures__/requests/provider-rules.ts';
+import { expectProviderRules, modelRules } from './__fixtures__/provider-rules.ts';
 import { chatTranslator } from './chat-translator.ts';
 
 const isLong = process.env.FAULTS === 'long';

@@ -1,7 +1,7 @@
 import { startSimulator } from '@gateway/simulator';
 import { describeGoldenRequests, isRefusal, type RequestCase } from '@gateway/testkit/adapters';
 import { describe, expect, it } from 'vitest';
-import { type ProviderMembers, requestCases } from './__fixtures__/requests/index.ts';
+import { requestCases } from './__fixtures__/golden-cases.ts';
 import { translateRequest } from './__fixtures__/translate-request.ts';
 
 const defaultModel = 'gpt-5.5';
@@ -34,6 +34,6 @@ describe('to a Responses provider', () => {
   });
 });
 
-function translate({ request, model = defaultModel, ...more }: RequestCase<ProviderMembers>): string {
+function translate({ request, model = defaultModel, ...more }: RequestCase): string {
   return translateRequest({ request: { model: 'gateway/sterk', ...request }, model, ...more });
 }

@@ -2,18 +2,14 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { reasoningEfforts } from '@gateway/chat';
 import { BufferList } from '@gateway/json';
 import { LeaseSchema, type ModelTraitsSchema } from '@gateway/proto/pool/v1/account_pb.js';
-import { describeGoldenRequests } from '@gateway/testkit/adapters';
+import { describeGoldenRequests, type RequestCase } from '@gateway/testkit/adapters';
 import type OpenAI from 'openai';
 import { describe } from 'vitest';
-import { question } from './__fixtures__/requests/client-messages.ts';
-import { userItem } from './__fixtures__/requests/input-items.ts';
-import type { ProviderMembers, ResponsesRequestCase } from './__fixtures__/requests/provider-members.ts';
+import { hi, sentHi as input, type ProviderMembers, type RequestCases } from './__fixtures__/provider-request.ts';
 import { chatTranslator } from './chat-translator.ts';
 
 type Traits = MessageInitShape<typeof ModelTraitsSchema>;
 type SentEffort = OpenAI.ReasoningEffort;
-
-const input = [userItem('Hi')];
 
 describe('to a model with some efforts configured,', () => {
   // What becomes of none, minimal, low, medium, high, xhigh, max and ultra.
@@ -24,7 +20,7 @@ describe('to a model with some efforts configured,', () => {
     {
       name: 'the effort of its class',
       defaultEffort: 'medium',
-      request: { messages: [question] },
+      request: { messages: hi },
       becomes: { input, reasoning: { effort: 'high' } },
     },
   ]);
@@ -61,7 +57,7 @@ describe('to a model of which other things are configured,', () => {
   ]);
 });
 
-function describeWithTraits(model: string, traits: Traits, cases: readonly ResponsesRequestCase[]): void {
+function describeWithTraits(model: string, traits: Traits, cases: RequestCases): void {
   describeGoldenRequests({
     cases,
     translate: (asked) => translate(asked, model, traits),
@@ -69,15 +65,22 @@ function describeWithTraits(model: string, traits: Traits, cases: readonly Respo
   });
 }
 
-function withEffort(effort: string | undefined, sent: Pick<ProviderMembers, 'reasoning'>): ResponsesRequestCase {
+function withEffort(
+  effort: string | undefined,
+  sent: Pick<ProviderMembers, 'reasoning'>,
+): RequestCase<ProviderMembers> {
   return {
     name: effort === undefined ? 'no effort' : `the effort ${effort}`,
-    request: { messages: [question], ...(effort !== undefined && { reasoning_effort: effort }) },
+    request: { messages: hi, ...(effort !== undefined && { reasoning_effort: effort }) },
     becomes: { input, ...sent },
   };
 }
 
-function translate({ request, defaultEffort = '' }: ResponsesRequestCase, model: string, traits: Traits): string {
+function translate(
+  { request, defaultEffort = '' }: RequestCase<ProviderMembers>,
+  model: string,
+  traits: Traits,
+): string {
   const body = new BufferList([Buffer.from(JSON.stringify({ model: 'gateway/sterk', ...request }))]);
   const lease = create(LeaseSchema, { model, defaultEffort, traits });
   const more = {

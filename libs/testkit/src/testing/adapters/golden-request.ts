@@ -2,7 +2,7 @@ import type { GatewayErrorCode } from '@gateway/errors';
 import { describe, expect, it } from 'vitest';
 
 /** A chat request, and the provider's request that it becomes. */
-export interface RequestCase<ProviderRequest> {
+export interface RequestCase<ProviderRequest = object> {
   /** What is special about it: "an image by data URL". */
   readonly name: string;
   /** The client's body without `model`, which the lease names. */
@@ -24,7 +24,7 @@ export interface RefusedRequest {
   readonly field: string;
 }
 
-export interface GoldenRequestSuite<ProviderRequest> {
+export interface GoldenRequestSuite<ProviderRequest = object> {
   readonly cases: readonly RequestCase<ProviderRequest>[];
   /** The provider's request as the adapter writes it: JSON. Throws GatewayError. */
   readonly translate: (request: RequestCase<ProviderRequest>) => string;

@@ -14,6 +14,7 @@ export type { AssembledAnswer, AssembledCall, Delta, StreamedAnswer } from './de
 export { args, assemble, call, refusal, text } from './delta.ts';
 export type { AnswerCase, ExpectedFailure, GoldenReader, OpenReader } from './golden-answer.ts';
 export { describeGoldenAnswers, framed, replay } from './golden-answer.ts';
+export { readAnswerCases, readRequestCases } from './golden-files.ts';
 export type { GoldenRequestSuite, RefusedRequest, RequestCase } from './golden-request.ts';
 export { describeGoldenRequests, isRefusal } from './golden-request.ts';
 export { readCompletion, readStreamedAnswer } from './read-client-answer.ts';

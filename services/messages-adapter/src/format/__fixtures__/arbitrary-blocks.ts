@@ -11,7 +11,7 @@ import {
   textDelta,
   thinkingDelta,
   toolUse,
-} from './answers/events.ts';
+} from './provider-events.ts';
 
 /** One event of a block, and what it says to a client. */
 export interface BlockStep {

@@ -1,8 +1,8 @@
 import { type FinishReason, type ReportedUsage, wholeUsage } from '@gateway/chat';
 import { assemble, type Delta, type StreamedAnswer } from '@gateway/testkit/adapters';
 import fc from 'fast-check';
-import { type Events, messageDelta, oddEvent, ping, type StopReason, start, stop } from './answers/events.ts';
 import { arbitraryBlock, type BlockStep } from './arbitrary-blocks.ts';
+import { type Events, messageDelta, oddEvent, ping, type StopReason, start, stop } from './provider-events.ts';
 
 /** A valid Messages stream and what a client must get of it. */
 export interface ExpectedStream {

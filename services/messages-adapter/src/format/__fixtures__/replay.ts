@@ -5,13 +5,13 @@ import { EventReader } from '../event-reader.ts';
 import { RelayAnswerReader } from '../relay-answer-reader.ts';
 
 /** Names of all recorded streams. */
-export const fixtureNames: readonly string[] = readdirSync(import.meta.dirname)
-  .filter((file) => file.endsWith('.chunks.txt'))
-  .map((file) => file.slice(0, -'.chunks.txt'.length));
+export const fixtureNames: readonly string[] = readdirSync(`${import.meta.dirname}/recordings`).map((file) =>
+  file.slice(0, -'.sse'.length),
+);
 
 /** The bytes of a recorded stream. */
 export function readFixture(name: string): Buffer {
-  return readFileSync(`${import.meta.dirname}/${name}.chunks.txt`);
+  return readFileSync(`${import.meta.dirname}/recordings/${name}.sse`);
 }
 
 /** A reader of a new answer. */

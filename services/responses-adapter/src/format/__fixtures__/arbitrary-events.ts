@@ -1,8 +1,6 @@
 import { type FinishReason, type ReportedUsage, type TokenUsage, toReportedUsage, wholeUsage } from '@gateway/chat';
 import { type AssembledAnswer, args, assemble, call, type Delta, refusal, text } from '@gateway/testkit/adapters';
 import fc from 'fast-check';
-import { errorEvent, type ProviderStreamEvent } from './answers/events.ts';
-import { completed, created, failed, incomplete, type ProviderResponse, usageReport } from './answers/responses.ts';
 import {
   type AnyCall,
   type AnyItem,
@@ -12,6 +10,8 @@ import {
   nameOf,
   wireItem,
 } from './arbitrary-items.ts';
+import { errorEvent, type ProviderStreamEvent } from './provider-events.ts';
+import { completed, created, failed, incomplete, type ProviderResponse, usageReport } from './provider-responses.ts';
 
 /** Events of a provider in an order that its format allows, and what a chat client must get of them. */
 export interface ArbitraryAnswer {

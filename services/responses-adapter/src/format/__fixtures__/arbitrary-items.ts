@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { cutUp } from './cut-up.ts';
 import {
   argumentsDelta,
   argumentsDone,
@@ -14,9 +15,8 @@ import {
   summaryDelta,
   textDelta,
   textDone,
-} from './answers/events.ts';
-import { functionCall, message, type OutputItem, reasoning, refusalPart, textPart } from './answers/items.ts';
-import { cutUp } from './cut-up.ts';
+} from './provider-events.ts';
+import { functionCall, message, type OutputItem, reasoning, refusalPart, textPart } from './provider-items.ts';
 
 /** An item of a response, and which events hold it. */
 export type AnyItem = AnyMessage | AnyCall | AnyReasoning | AnySearch;

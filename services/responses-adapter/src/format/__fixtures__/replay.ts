@@ -32,9 +32,9 @@ export interface ReplayedCall {
   readonly arguments: string;
 }
 
-/** A recorded event stream: `<name>.chunks.txt` in this folder. */
+/** A recorded event stream: `recordings/<name>.sse`. */
 export function readFixture(name: string): Buffer {
-  return readFileSync(new URL(`${name}.chunks.txt`, import.meta.url));
+  return readFileSync(new URL(`recordings/${name}.sse`, import.meta.url));
 }
 
 /** One event as the provider frames it. */
