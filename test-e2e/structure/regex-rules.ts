@@ -47,10 +47,6 @@ interface Listed {
 
 const onOwnText: ReadonlyMap<string, Listed> = new Map<string, Listed>([
   ['libs/testkit/src/servers/debian-packages.js', { patterns: [], makesThem: true, reason: 'two names of its own' }],
-  [
-    'services/admin/console/src/frame/routing.tsx',
-    { patterns: [], makesThem: true, reason: "the console's own paths" },
-  ],
 ]);
 
 interface FoundRegex {

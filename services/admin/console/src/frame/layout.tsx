@@ -1,5 +1,6 @@
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { Component, type ReactNode, useEffect, useState } from 'react';
+import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { reconnectNow, useConnection } from '../api/live.ts';
 import { useSigned } from '../api/session.tsx';
 import { Button } from '../ui/button.tsx';
@@ -8,13 +9,12 @@ import { Countdown } from '../ui/time.tsx';
 import { Navigation, WhoAmI } from './navigation.tsx';
 import { Page } from './page.tsx';
 import { pages } from './pages.ts';
-import { Navigate, Routes, useLocation } from './routing.tsx';
 import { SearchBox } from './search-box.tsx';
 
 /** Navigation, search and state of the connection around the page. */
 export function Layout() {
   const { role, may } = useSigned();
-  const { pathname } = useLocation();
+  const [pathname] = useLocation();
   const [menuOpen, setMenuOpen] = useState(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: whoever has gone somewhere needs the menu no more.
   useEffect(() => setMenuOpen(false), [pathname]);
@@ -52,7 +52,12 @@ export function Layout() {
         </div>
         <main id="main" tabIndex={-1}>
           <ErrorFence key={pathname}>
-            <Routes routes={mine} otherwise={Elsewhere} />
+            <Switch>
+              {mine.map(({ path, component }) => (
+                <Route key={path} path={path} component={component} />
+              ))}
+              <Route component={Elsewhere} />
+            </Switch>
           </ErrorFence>
         </main>
       </div>
@@ -107,10 +112,10 @@ class ErrorFence extends Component<{ readonly children: ReactNode }, { readonly 
 /** In place of a page that is not there, or not for who has signed in. */
 function Elsewhere() {
   const { role, may } = useSigned();
-  const { pathname } = useLocation();
+  const [pathname] = useLocation();
   if (pathname === '/' && role === Role.UNSPECIFIED) {
     const own = pages.find((page) => page.role === role);
-    if (own !== undefined) return <Navigate to={own.path} replace />;
+    if (own !== undefined) return <Redirect to={own.path} replace />;
   }
   const closed = pages.some((page) => page.path !== '/' && pathname.startsWith(page.path) && !may(page.role));
   return (

@@ -1,9 +1,9 @@
 import { useSigned } from '../api/session.tsx';
 import { Button } from '../ui/button.tsx';
 import { Choice } from '../ui/choice.tsx';
+import { NavLink } from './link.tsx';
 import type { PageEntry } from './pages.ts';
 import { roleNames } from './role-names.ts';
-import { NavLink } from './routing.tsx';
 import { type Theme, useTheme } from './theme.ts';
 
 const groups = ['Watch', 'Manage', 'Gateway'] as const;

@@ -1,4 +1,5 @@
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
+import type { ComponentType } from 'react';
 import { AuditPage } from '../pages/audit/audit-page.tsx';
 import { ConfigurationPage } from '../pages/configuration/configuration-page.tsx';
 import { MyUsagePage } from '../pages/my-usage/my-usage-page.tsx';
@@ -13,9 +14,11 @@ import { IssueTokenPage } from '../pages/tokens/issue-token-page.tsx';
 import { TokenPage } from '../pages/tokens/token-page.tsx';
 import { TokensPage } from '../pages/tokens/tokens-page.tsx';
 import { UsagePage } from '../pages/usage/usage-page.tsx';
-import type { Route } from './routing.tsx';
 
-export interface PageEntry extends Route {
+export interface PageEntry {
+  /** "/tokens/:tokenId" */
+  readonly path: string;
+  readonly component: ComponentType;
   /** In the navigation. Pages without one are reached from others. */
   readonly label?: string;
   readonly group?: 'Watch' | 'Manage' | 'Gateway';

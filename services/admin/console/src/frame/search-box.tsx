@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react';
-import { navigate } from './routing.tsx';
+import { navigate } from 'wouter/use-browser-location';
 
 /** Finds whatever has the id that is pasted here. "/" leads into it from anywhere. */
 export function SearchBox() {

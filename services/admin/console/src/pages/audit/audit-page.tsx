@@ -1,8 +1,9 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { useInfiniteQuery } from '@connectrpc/connect-query';
 import { type AuditEntry, AuditOutcome, AuditService } from '@gateway/proto/admin/v1/audit_service_pb.js';
+import { useSearchParams } from '../../frame/address.ts';
+import { Link } from '../../frame/link.tsx';
 import { Page, Panel } from '../../frame/page.tsx';
-import { Link, useSearchParams } from '../../frame/routing.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Answer, Empty } from '../../ui/state.tsx';

@@ -1,7 +1,7 @@
 import { type Attention, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { useLive } from '../../api/live.ts';
+import { Link } from '../../frame/link.tsx';
 import { Page, Panel } from '../../frame/page.tsx';
-import { Link } from '../../frame/routing.tsx';
 import { Failure, Loading } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { joinOverview } from './overview-points.ts';

@@ -2,8 +2,8 @@ import { PoolService, type PoolStatus } from '@gateway/proto/admin/v1/pool_servi
 import { type Account, AccountState } from '@gateway/proto/pool/v1/account_pb.js';
 import { type QuotaForecast, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { useLive } from '../../api/live.ts';
+import { Link } from '../../frame/link.tsx';
 import { Panel } from '../../frame/page.tsx';
-import { Link } from '../../frame/routing.tsx';
 import { formatCount } from '../../ui/numbers.ts';
 import { Empty, Failure, Loading } from '../../ui/state.tsx';
 import { Status, type Tone } from '../../ui/status.tsx';

@@ -3,8 +3,8 @@ import { type PoolOverview, PoolService } from '@gateway/proto/admin/v1/pool_ser
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
 import type { CandidateExplanation } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { useEffect, useEffectEvent, useId, useRef, useState } from 'react';
+import { useSearchParams } from '../../frame/address.ts';
 import { Panel } from '../../frame/page.tsx';
-import { useSearchParams } from '../../frame/routing.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';

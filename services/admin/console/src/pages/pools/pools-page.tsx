@@ -1,10 +1,11 @@
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { type PoolOverview, PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { useState } from 'react';
+import { useParams } from 'wouter';
 import { useLive } from '../../api/live.ts';
 import { useSigned } from '../../api/session.tsx';
+import { Link } from '../../frame/link.tsx';
 import { Page, Panel } from '../../frame/page.tsx';
-import { Link, useParams } from '../../frame/routing.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty, Failure, Loading } from '../../ui/state.tsx';
 import { Table } from '../../ui/table.tsx';

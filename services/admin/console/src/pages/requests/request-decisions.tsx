@@ -1,7 +1,7 @@
 import { noAccountText, skippedText } from '@gateway/presentation';
 import type { SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { Link } from '../../frame/routing.tsx';
+import { Link } from '../../frame/link.tsx';
 import { Status } from '../../ui/status.tsx';
 import { attemptText, attemptTone, attemptWord, wording } from './request-words.ts';
 

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
+import { navigate } from 'wouter/use-browser-location';
 import type { Problem } from '../../api/problem.ts';
-import { navigate } from '../../frame/routing.tsx';
 import { Button } from '../../ui/button.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Form, fieldsOf } from '../../ui/form.tsx';

@@ -4,8 +4,9 @@ import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_serv
 import type { GetRequestResponse } from '@gateway/proto/admin/v1/request_service_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { useParams } from 'wouter';
+import { Link } from '../../frame/link.tsx';
 import { Fact, Page, Panel } from '../../frame/page.tsx';
-import { Link, useParams } from '../../frame/routing.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { formatCount, formatMoney } from '../../ui/numbers.ts';

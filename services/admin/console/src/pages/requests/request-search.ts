@@ -5,7 +5,7 @@ import {
   type RequestSearch,
   RequestSearchSchema,
 } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { addressOf } from '../../frame/routing.tsx';
+import { addressOf } from '../../frame/address.ts';
 import type { ExportFormat } from '../../ui/export-links.tsx';
 
 /** What is looked for, as the address of the page has it: every filter can be sent to a colleague as a link. */

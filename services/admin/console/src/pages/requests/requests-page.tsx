@@ -3,8 +3,9 @@ import { type RequestListing, RequestService } from '@gateway/proto/admin/v1/req
 import { useEffect, useMemo, useState } from 'react';
 import { useLive } from '../../api/live.ts';
 import { problemOf } from '../../api/problem.ts';
+import { useSearchParams } from '../../frame/address.ts';
+import { Link } from '../../frame/link.tsx';
 import { Page } from '../../frame/page.tsx';
-import { Link, useSearchParams } from '../../frame/routing.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ExportLinks } from '../../ui/export-links.tsx';
 import { formatCompact, formatCount } from '../../ui/numbers.ts';

@@ -2,9 +2,11 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { useQuery } from '@connectrpc/connect-query';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { TokenService } from '@gateway/proto/admin/v1/token_service_pb.js';
+import { Redirect } from 'wouter';
 import { problemOf } from '../../api/problem.ts';
+import { useSearchParams } from '../../frame/address.ts';
+import { Link } from '../../frame/link.tsx';
 import { Page } from '../../frame/page.tsx';
-import { Link, Navigate, useSearchParams } from '../../frame/routing.tsx';
 import { Empty, Failure, Loading } from '../../ui/state.tsx';
 import { useRequest } from '../requests/use-request.ts';
 
@@ -38,7 +40,7 @@ export function SearchPage() {
   const noHit = [Code.NotFound, Code.InvalidArgument];
   const failed = asked.find(({ error }) => error !== null && !noHit.includes(ConnectError.from(error).code));
   if (!waiting && hits.length === 1 && only !== undefined && failed === undefined)
-    return <Navigate to={only.to} replace />;
+    return <Redirect to={only.to} replace />;
   return (
     <Page title={`Search for “${text}”`}>
       {waiting && <Loading what="what has this id" />}

@@ -3,8 +3,8 @@ import { type IssueTokenResponse, TokenService } from '@gateway/proto/admin/v1/t
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
+import { Link } from '../../frame/link.tsx';
 import { Page, Panel } from '../../frame/page.tsx';
-import { Link } from '../../frame/routing.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Form, FormProblem } from '../../ui/form.tsx';

@@ -4,8 +4,9 @@ import { type TokenListing, TokenService } from '@gateway/proto/admin/v1/token_s
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { useEffect, useState } from 'react';
 import { useSigned } from '../../api/session.tsx';
+import { useSearchParams } from '../../frame/address.ts';
+import { Link } from '../../frame/link.tsx';
 import { Page } from '../../frame/page.tsx';
-import { Link, useSearchParams } from '../../frame/routing.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Sparkline } from '../../ui/chart.tsx';
 import { CheckField, TextField } from '../../ui/field.tsx';

@@ -1,5 +1,7 @@
+import { navigate } from 'wouter/use-browser-location';
+import { useSearchParams } from '../../frame/address.ts';
+import { Link } from '../../frame/link.tsx';
 import { Page } from '../../frame/page.tsx';
-import { Link, navigate, useSearchParams } from '../../frame/routing.tsx';
 import { Choice } from '../../ui/choice.tsx';
 import { CheckField, TextField } from '../../ui/field.tsx';
 import { localDayOf } from '../../ui/time.tsx';

@@ -1,5 +1,5 @@
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { addressOf } from '../../frame/routing.tsx';
+import { addressOf } from '../../frame/address.ts';
 import type { ExportFormat } from '../../ui/export-links.tsx';
 import type { MeasureName } from './measures.ts';
 import { type Period, periodsOf } from './usage-period.ts';

@@ -1,5 +1,5 @@
 import type { UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
-import { Link } from '../../frame/routing.tsx';
+import { Link } from '../../frame/link.tsx';
 import { formatCount, formatMoney } from '../../ui/numbers.ts';
 import { Empty } from '../../ui/state.tsx';
 import { Bar } from '../../ui/status.tsx';
