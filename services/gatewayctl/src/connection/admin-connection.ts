@@ -5,6 +5,7 @@ import { Agent, request as httpsRequest } from 'node:https';
 import type { DescService } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError, createClient, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
+import type { OfflineDatabase } from '@gateway/all-in-one/offline-admin';
 import { type Environment, readSettings, readTlsFiles } from '@gateway/config';
 import { identityCheck } from '@gateway/rpc/call-table';
 import { UsageError } from '../failures.ts';
@@ -16,16 +17,9 @@ import { askAdminPort, signOfGateway } from './signs-of-gateway.ts';
 export interface AdminConnection extends AsyncDisposable {
   clientOf<S extends DescService>(service: S): Client<S>;
   /** What a command works on when no gateway runs; undefined for a running gateway. */
-  readonly database: OwnDatabase | undefined;
+  readonly database: OfflineDatabase | undefined;
   /** Undefined without a running gateway. */
   readonly gateway: RunningGateway | undefined;
-}
-
-interface OwnDatabase {
-  /** In words for a person. */
-  readonly description: string;
-  /** A shared one may have other gateways, with counters in their Redis. */
-  readonly kind: 'embedded' | 'shared';
 }
 
 export interface RunningGateway {
@@ -65,13 +59,24 @@ export function connectTo(env: Environment): Connect {
       const sign = await signOfGateway(env, address, adminPort);
       if (sign !== undefined) throw new Error(`${sign}. ${adviceForSign}`);
     }
-    const { connectToDatabase } = await import('./database-connection.ts');
     return await connectToDatabase(env, issues);
   };
 }
 
 const adviceForSign =
   'Set GATEWAY_ADMIN_URL to the address of its console, or give --offline to work on the database of this environment.';
+
+/** @param issues the command makes texts of tokens. */
+async function connectToDatabase(env: Environment, issues: boolean): Promise<AdminConnection> {
+  const { openOfflineAdmin } = await import('@gateway/all-in-one/offline-admin');
+  const offline = await openOfflineAdmin(env, { issues });
+  return {
+    clientOf: (service) => createClient(service, offline.transport),
+    database: offline.database,
+    gateway: undefined,
+    [Symbol.asyncDispose]: () => offline[Symbol.asyncDispose](),
+  };
+}
 
 async function connectToGateway(env: Environment, { url }: AdminAddress): Promise<AdminConnection> {
   const token = (await findAdminToken(env, url))?.token;

@@ -1,17 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { create, type DescService } from '@bufbuild/protobuf';
-import { createClient, createRouterTransport, type Interceptor } from '@connectrpc/connect';
+import { createRouterTransport, type Interceptor, type Transport } from '@connectrpc/connect';
 import { AuditTrail } from '@gateway/admin/access/audit-trail';
 import { callerKey, type OperatorCaller } from '@gateway/admin/access/caller';
 import { OperatorStore } from '@gateway/admin/access/operators';
 import type { AdminParts } from '@gateway/admin/parts';
 import { operationRoutes } from '@gateway/admin/routes';
-import {
-  checkIdentityKeys,
-  openCurrentDatabase,
-  readDatabaseUrl,
-  readIdentityKeys,
-} from '@gateway/all-in-one/gateway-database';
 import { checkAll, type Environment } from '@gateway/config';
 import type { GatewayDatabase } from '@gateway/database';
 import type { IdentityConfig } from '@gateway/identity/config';
@@ -35,15 +29,32 @@ import { readUsageIngestConfig } from '@gateway/usage-ingest/config';
 import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import { readUsageQueryConfig } from '@gateway/usage-query/config';
 import { createUsageQueryService } from '@gateway/usage-query/service';
-import type { AdminConnection } from './admin-connection.ts';
+import { checkIdentityKeys, openCurrentDatabase, readDatabaseUrl, readIdentityKeys } from './gateway-database.ts';
+
+/** The admin API without a running gateway. */
+export interface OfflineAdmin extends AsyncDisposable {
+  readonly transport: Transport;
+  readonly database: OfflineDatabase;
+}
+
+export interface OfflineDatabase {
+  /** In words for a person. */
+  readonly description: string;
+  /** A shared one may have other gateways, with counters in their Redis. */
+  readonly kind: 'embedded' | 'shared';
+}
 
 /**
- * The admin API in this process, with the services behind it, on the gateway's database: for commands that need no running gateway.
- * What only a running one knows is not served: sessions, replicas, health of accounts, counters of the limiter.
+ * Opens the admin API and the services behind it in this process, on the gateway's database. It does not serve what only
+ * a running gateway knows: sessions, replicas, health of accounts, counters of the limiter.
  *
+ * @param issues whether callers issue tokens, which takes the gateway's own key.
  * @throws ConfigError
  */
-export async function connectToDatabase(env: Environment, issues: boolean): Promise<AdminConnection> {
+export async function openOfflineAdmin(
+  env: Environment,
+  { issues }: { readonly issues: boolean },
+): Promise<OfflineAdmin> {
   await checkAll([
     () => issues && checkIdentityKeys(env),
     () => readCredentialConfig(env),
@@ -52,7 +63,7 @@ export async function connectToDatabase(env: Environment, issues: boolean): Prom
   ]);
   await using stack = new AsyncDisposableStack();
   const { handle, description, kind } = stack.use(await openCurrentDatabase(env));
-  // Only new texts of tokens take the key: for all else a made-up one does.
+  // Only the text of a new token depends on the key. Everything else works with a random one.
   const keys = issues ? await readIdentityKeys(env) : { hashKeys: [hashKeyOf(randomBytes(32))] };
   const parts = await openParts(env, handle, keys, stack);
   const transport = createRouterTransport(operationRoutes(parts, new OperatorStore(handle, systemClock)), {
@@ -60,14 +71,13 @@ export async function connectToDatabase(env: Environment, issues: boolean): Prom
   });
   const open = stack.move();
   return {
-    clientOf: (service) => createClient(service, transport),
+    transport,
     database: { description, kind },
-    gateway: undefined,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
 
-/** Whoever may read the database may do all: calls are made, and audited, in the name of the machine itself. */
+/** Access to the database is access to everything: the machine itself makes the calls, and the audit log names it. */
 const asThisMachine: Interceptor = (next) => async (request) => {
   request.contextValues.set(callerKey, machine);
   try {
