@@ -84,7 +84,7 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
       expect(logged).toMatchObject({
         ending: 'REQUEST_ENDING_ABORTED',
         status: 499,
-        attempts: [{ givenUp: 'ATTEMPT_GIVEN_UP_CLIENT_STALLED' }],
+        attempts: [{ cancelReason: 'CANCEL_REASON_CLIENT_STALLED' }],
       });
     });
 
@@ -97,7 +97,7 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
       using reader = ask(endpoint, token, 'Hi', {});
       await expect
         .poll(async () => (await loggedRequestsOf(gateway(), token.tokenId))[0], { interval: 200 })
-        .toMatchObject({ status: 499, attempts: [{ givenUp: 'ATTEMPT_GIVEN_UP_CLIENT_STALLED' }] });
+        .toMatchObject({ status: 499, attempts: [{ cancelReason: 'CANCEL_REASON_CLIENT_STALLED' }] });
       await reader.takeAll();
       const { inputTokens, outputTokens } = await expectOneRequest(token);
       expect({ inputTokens, outputTokens }).toEqual({ inputTokens: 5, outputTokens: 7 });
@@ -182,7 +182,7 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
         expect((await expectOneRequest(token)).outputTokens).toBeGreaterThan(0);
         expect((await loggedRequestsOf(gateway(), token.tokenId))[0]).toMatchObject({
           ending: 'REQUEST_ENDING_FAILED',
-          attempts: [{ givenUp: 'ATTEMPT_GIVEN_UP_TOO_LONG' }],
+          attempts: [{ cancelReason: 'CANCEL_REASON_TOO_LONG' }],
         });
       }
       simulator.faults.clear();

@@ -72,7 +72,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
         ending: 'REQUEST_ENDING_ABORTED',
         status: 499,
         usage: { outputTokens: expect.any(String) },
-        attempts: [{ givenUp: 'ATTEMPT_GIVEN_UP_CLIENT_LEFT' }],
+        attempts: [{ cancelReason: 'CANCEL_REASON_CLIENT_LEFT' }],
       });
     });
 

@@ -1,6 +1,6 @@
 import type { LoadOrder, LoadShape } from './load/load-order.ts';
 import { chatModelOf } from './systems/gateway-file.ts';
-import { modelOf, type Pace, type ProviderFormat } from './wire/bench-models.ts';
+import { type BenchFormat, modelOf, type Pace } from './wire/bench-models.ts';
 
 /**
  * What a case tells about: cost per request, cost per event, latency at a fixed rate, the same while others send large bodies,
@@ -12,7 +12,7 @@ export interface BenchCase {
   readonly name: string;
   readonly kind: CaseKind;
   readonly endpoint: 'chat' | 'responses' | 'messages';
-  readonly format: ProviderFormat;
+  readonly format: BenchFormat;
   readonly bodyBytes: number;
   readonly pace: Pace;
   readonly shape: LoadShape;
@@ -27,7 +27,7 @@ export interface BenchCase {
 interface Route {
   readonly name: string;
   readonly endpoint: BenchCase['endpoint'];
-  readonly format: ProviderFormat;
+  readonly format: BenchFormat;
   readonly isQuick: boolean;
 }
 

@@ -12,7 +12,7 @@ import {
   UsageLedgerService,
   UsageReportService,
 } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { Outcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { openChannel } from '@gateway/rpc/grpc';
@@ -222,7 +222,7 @@ function newEvent() {
     inputTokens: BigInt(1_000 + (number % 9_000)),
     cachedTokens: BigInt(number % 1_000),
     outputTokens: BigInt(100 + (number % 900)),
-    outcome: Outcome.COMPLETED,
+    outcome: LedgerOutcome.COMPLETED,
     accountId: `responses/team-${number % 3}`,
   });
 }

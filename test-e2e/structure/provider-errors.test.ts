@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { closerRejections, concerns, consequences, type StatusRule, type UpstreamFailure } from '@gateway/adapter-kit';
+import { type AttemptFailure, closerRejections, concerns, consequences, type StatusRule } from '@gateway/adapter-kit';
 import * as messages from '@gateway/messages-adapter/format/map-upstream-error';
 import { sampleSettings as settings } from '@gateway/pool-broker/__fixtures__/sample-gateway';
 import { toAttempt } from '@gateway/pool-broker/accounts/attempt';
 import { healthy } from '@gateway/pool-broker/health/account-health';
-import { applyOutcome } from '@gateway/pool-broker/health/apply-outcome';
+import { applyReport } from '@gateway/pool-broker/health/apply-report';
 import { applyToPool, noIncidents } from '@gateway/pool-broker/health/pool-health';
 import { AttemptSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import * as responses from '@gateway/responses-adapter/format/map-upstream-error';
@@ -41,7 +41,7 @@ const poolNames = ['Responses', 'Messages'] as const satisfies readonly Pool[];
 const nowMs = 1_795_132_800_000;
 
 /** What an adapter makes of an answer with an error: without one, its body is nothing of the provider's. */
-function failureOf(pool: Pool, status: number, error?: SentError): UpstreamFailure {
+function failureOf(pool: Pool, status: number, error?: SentError): AttemptFailure {
   const member =
     pool === 'Responses' ? { code: error?.code, message: error?.text } : { type: error?.code, message: error?.text };
   const body = Buffer.from(error === undefined ? '' : JSON.stringify({ type: 'error', error: member }));
@@ -135,19 +135,19 @@ describe.each(poolNames)('whatever error the %s pool answers with', (pool) => {
   });
 });
 
-function concernOf({ meaning }: UpstreamFailure) {
+function concernOf({ meaning }: AttemptFailure) {
   return consequences[meaning ?? expect.fail('every failure has a meaning')].concern;
 }
 
 /** Whether the broker takes such a failure for one of the account or of its pool, at any number of them. */
-function counts({ result, feature = '', upstreamStatus, retryAtMs }: UpstreamFailure): boolean {
+function counts({ result, feature = '', upstreamStatus, retryAtMs }: AttemptFailure): boolean {
   const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
   const message = create(AttemptSchema, {
     lease: { leaseId: 'l', accountId: 'a', pool: 'p', model: 'm' },
-    outcome: { result, feature, upstreamStatus, retryAt },
+    report: { result, feature, upstreamStatus, retryAt },
   });
   const attempt = toAttempt(message) ?? expect.fail('it has a lease');
   const ended = { ...attempt, leasedAtMs: nowMs, credentialId: '', nowMs, accounts: 1, oldestUnderWayMs: undefined };
   const rules = { settings, random: () => 0 };
-  return applyOutcome(healthy, ended, rules) !== healthy || applyToPool(noIncidents, ended, rules) !== noIncidents;
+  return applyReport(healthy, ended, rules) !== healthy || applyToPool(noIncidents, ended, rules) !== noIncidents;
 }

@@ -8,9 +8,9 @@ import { type Client, type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { type AdapterConfig, adapterConfigFrom } from './adapter-config.ts';
 import { CredentialCache } from './credentials/credential-cache.ts';
+import type { FormatDefinition } from './format-definition.ts';
 import { adapterMetrics } from './metrics.ts';
 import { ModelListReporter } from './models/model-list-reporter.ts';
-import type { ProviderFormat } from './provider-format.ts';
 import { countTokens } from './rpc/count-tokens.ts';
 import { execute } from './rpc/execute.ts';
 import { listModels } from './rpc/list-models.ts';
@@ -36,7 +36,7 @@ export function adapterRoutes(context: AdapterContext): readonly ServiceRoute[] 
  * what its pools' providers offer.
  */
 export function adapterFactory(
-  format: ProviderFormat,
+  format: FormatDefinition,
   routes: (context: AdapterContext) => readonly ServiceRoute[],
 ): CreateAdapter {
   return (config, { broker, credentials }, runtime) => {
@@ -56,7 +56,7 @@ export function adapterFactory(
 export type AdapterContext = ReturnType<typeof createAdapterContext>;
 
 export function createAdapterContext(options: {
-  readonly format: ProviderFormat;
+  readonly format: FormatDefinition;
   readonly config: AdapterConfig;
   readonly runtime: ServiceRuntime;
   readonly credentials: AdapterPeers['credentials'];

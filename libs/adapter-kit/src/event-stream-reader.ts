@@ -2,16 +2,16 @@ import { type ChatAnswer, type FinishReason, type ReportedUsage, wholeUsage } fr
 import { asObject, type JsonObject, parseJson } from '@gateway/json';
 import { EventSplitter, readEvent, SseOverflowError } from '@gateway/sse';
 import type { ReasoningState } from './attempt/reasoning.ts';
-import { answerTooLarge, brokenStream } from './failure/upstream-failure.ts';
-import type { AnswerEnding, AnswerReader, UpstreamFailure } from './provider-format.ts';
+import { answerTooLarge, brokenStream } from './failure/attempt-failure.ts';
+import type { AnswerReader, AnswerResult, AttemptFailure } from './format-definition.ts';
 import type { ChatReaderOptions } from './translation/translation.ts';
 
 /** Reads a provider's event stream, however it is split. What the events of a format mean, its reader says. */
 export abstract class EventStreamReader
-  implements Pick<AnswerReader, 'push' | 'end' | 'ending' | 'pendingBytes' | 'reasoning'>
+  implements Pick<AnswerReader, 'push' | 'end' | 'result' | 'pendingBytes' | 'reasoning'>
 {
   readonly #splitter: EventSplitter;
-  ending: AnswerEnding | undefined;
+  result: AnswerResult | undefined;
   abstract readonly reasoning: ReasoningState | undefined;
 
   constructor(maxEventBytes: number) {
@@ -22,7 +22,7 @@ export abstract class EventStreamReader
     return this.#splitter.pendingBytes;
   }
 
-  /** Takes the next whole event, also after the ending. */
+  /** Takes the next whole event, also after the result. */
   protected abstract onEvent(event: Buffer): void;
   /** Takes what the stream ended in; empty when that was a whole event. */
   protected abstract onRest(rest: Buffer): void;
@@ -36,7 +36,7 @@ export abstract class EventStreamReader
     }
   }
 
-  /** Half an answer is no answer: without an ending the stream is broken. */
+  /** Half an answer is no answer: without a result the stream is broken. */
   end(): void {
     this.onRest(this.#splitter.end());
     this.fail(brokenStream());
@@ -48,8 +48,8 @@ export abstract class EventStreamReader
   }
 
   /** Ends the answer with a failure, unless it has ended already. */
-  protected fail(failure: UpstreamFailure): void {
-    this.ending ??= { kind: 'failed', failure };
+  protected fail(failure: AttemptFailure): void {
+    this.result ??= { kind: 'failed', failure };
   }
 }
 
@@ -70,7 +70,7 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
   }
 
   /**
-   * Writes what an event's data says to the answer. Not called after the ending. Never throws on what the provider sends.
+   * Writes what an event's data says to the answer. Not called after the result. Never throws on what the provider sends.
    * @param name of its `event:` line
    */
   protected abstract read(json: JsonObject, name: string): void;
@@ -79,7 +79,7 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
   protected finish(reason: FinishReason): void {
     this.finishReason = reason;
     this.answer.finish(reason, wholeUsage(this.reportedUsage, this.producedCharacters));
-    this.ending = { kind: 'finished' };
+    this.result = { kind: 'finished' };
   }
 
   get head(): AnswerReader['head'] {
@@ -95,7 +95,7 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
   }
 
   protected override onEvent(event: Buffer): void {
-    if (this.ending !== undefined) return;
+    if (this.result !== undefined) return;
     const { name, data = '' } = readEvent(event);
     // Some providers pad the data, and end their streams with the marker of the chat format.
     const text = data.trim();
@@ -103,7 +103,7 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
     const json = asObject(parseJson(text));
     if (json === undefined) this.fail(brokenStream());
     else this.read(json, name);
-    if (this.answer.isTooLarge) this.ending = { kind: 'failed', failure: answerTooLarge() };
+    if (this.answer.isTooLarge) this.result = { kind: 'failed', failure: answerTooLarge() };
   }
 
   /** The last event needs no blank line. */

@@ -1,4 +1,4 @@
-import type { QuotaWindow } from './provider-format.ts';
+import type { QuotaWindow } from './format-definition.ts';
 
 type Headers = Readonly<Record<string, string>>;
 

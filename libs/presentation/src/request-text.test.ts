@@ -3,7 +3,7 @@ import { timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
-  AttemptGivenUp,
+  CancelReason,
   LoggedAttemptSchema,
   NoAccountCause,
   RequestEnding,
@@ -61,7 +61,7 @@ describe('an attempt', () => {
     expect(text({ result: AttemptResult.SUCCEEDED, upstreamStatus: 200, amended: 'encrypted_reasoning' })).toBe(
       'The provider answered. It was sent again without what the provider refused (encrypted_reasoning).',
     );
-    expect(text({ givenUp: AttemptGivenUp.CLIENT_STALLED, result: AttemptResult.SUCCEEDED })).toContain(
+    expect(text({ cancelReason: CancelReason.CLIENT_STALLED, result: AttemptResult.SUCCEEDED })).toContain(
       'took nothing of the answer',
     );
   });

@@ -2,7 +2,7 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { AttemptResult, type SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
 import {
-  AttemptGivenUp,
+  CancelReason,
   type LoggedAttempt,
   type NoAccount,
   NoAccountCause,
@@ -57,8 +57,11 @@ export function attemptResultText(attempt: LoggedAttempt, wording: Wording): str
   return `${resultText(attempt, wording)}${again}`;
 }
 
-function resultText({ result, givenUp, upstreamStatus, retryAt, firstByte }: LoggedAttempt, wording: Wording): string {
-  if (givenUp !== AttemptGivenUp.UNSPECIFIED) return givenUpTexts[givenUp];
+function resultText(
+  { result, cancelReason, upstreamStatus, retryAt, firstByte }: LoggedAttempt,
+  wording: Wording,
+): string {
+  if (cancelReason !== CancelReason.UNSPECIFIED) return cancelTexts[cancelReason];
   const isFailure = result !== AttemptResult.SUCCEEDED && result !== AttemptResult.UNSPECIFIED;
   const status = upstreamStatus === 0 || !isFailure ? '' : ` (${upstreamStatus})`;
   const broken = firstByte !== undefined && isFailure ? ' in the middle of the answer' : '';
@@ -66,13 +69,13 @@ function resultText({ result, givenUp, upstreamStatus, retryAt, firstByte }: Log
   return `${resultTexts[result]}${status}${broken}${until}.`;
 }
 
-const givenUpTexts: Readonly<Record<AttemptGivenUp, string>> = {
-  [AttemptGivenUp.UNSPECIFIED]: '',
-  [AttemptGivenUp.CLIENT_LEFT]: 'The client left.',
-  [AttemptGivenUp.ADAPTER_AWAY]: 'The adapter of its format could not be reached, or was lost.',
-  [AttemptGivenUp.NOT_EXPRESSIBLE]: "The pool's format can't carry what the request asks.",
-  [AttemptGivenUp.CLIENT_STALLED]: 'The client took nothing of the answer for too long, and was cut off.',
-  [AttemptGivenUp.TOO_LONG]: 'The answer lasted longer than the edge lets answers last.',
+const cancelTexts: Readonly<Record<CancelReason, string>> = {
+  [CancelReason.UNSPECIFIED]: '',
+  [CancelReason.CLIENT_LEFT]: 'The client left.',
+  [CancelReason.ADAPTER_AWAY]: 'The adapter of its format could not be reached, or was lost.',
+  [CancelReason.NOT_EXPRESSIBLE]: "The pool's format can't carry what the request asks.",
+  [CancelReason.CLIENT_STALLED]: 'The client took nothing of the answer for too long, and was cut off.',
+  [CancelReason.TOO_LONG]: 'The answer lasted longer than the edge lets answers last.',
 };
 
 const resultTexts: Readonly<Record<AttemptResult, string>> = {

@@ -7,7 +7,7 @@ import {
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { describe, expect, it } from 'vitest';
 import { callTable, mayCall, mayReadMetrics, mayReadSettings, serviceNamesIn } from './call-table.ts';
-import { pathOf } from './methods.ts';
+import { pathOf } from './served-methods.ts';
 
 const credential = pathOf(CredentialService.method.getCredential);
 const callersOf = (path: string) => Object.keys(callTable).filter((caller) => mayCall([caller], path));

@@ -10,7 +10,7 @@ import {
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import { pathOf } from './methods.ts';
+import { pathOf } from './served-methods.ts';
 
 const broker = PoolBrokerService.method;
 const limiter = LimiterService.method;

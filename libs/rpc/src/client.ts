@@ -1,6 +1,15 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import { RpcError } from './errors.ts';
-import { answerAll, answerOnce, answersOnce, asksOnce, firstOf, mapped, servedMethod, toMessage } from './methods.ts';
+import {
+  answerAll,
+  answerOnce,
+  answersOnce,
+  asksOnce,
+  firstOf,
+  mapped,
+  servedMethod,
+  toMessage,
+} from './served-methods.ts';
 import type { CallOptions, Client, ServiceRoute } from './service-types.ts';
 import { UnaryCall } from './unary-call.ts';
 

@@ -15,7 +15,7 @@ import {
 } from '@gateway/telemetry';
 import { status } from '@grpc/grpc-js';
 import { codeOf, RpcError } from './errors.ts';
-import { pathOf } from './methods.ts';
+import { pathOf } from './served-methods.ts';
 
 /**
  * Measures the calls that one side sees go over the network, each by itself and on shared streams alike, and gives a span to those

@@ -1,8 +1,8 @@
 import express, { type NextFunction, type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
 import { modelsChangeSchema } from './models.ts';
-import { ProviderRefusal } from './provider-format.ts';
 import { type RecordedRequest, requestFilterSchema } from './record.ts';
+import { ProviderRefusal } from './simulated-format.ts';
 import type { SimulatorVerbs } from './simulator.ts';
 
 /** The control interface: reading the record, scripting faults, changing models. */

@@ -2,20 +2,20 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { type Answer, type ProviderError, type ProviderFormat, ProviderRefusal } from './provider-format.ts';
 import type { BilledTokens, RequestRecord } from './record.ts';
+import { type Answer, type ProviderError, ProviderRefusal, type SimulatedFormat } from './simulated-format.ts';
 
 /** One request and its answer on the wire, with the record that is kept of them. */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly format: ProviderFormat;
+  readonly format: SimulatedFormat;
   readonly record: RequestRecord;
   /** True when its connection has carried another request before. */
   readonly isReused: boolean;
   readonly #abort = new AbortController();
 
-  constructor(request: IncomingMessage, response: ServerResponse, format: ProviderFormat, record: RequestRecord) {
+  constructor(request: IncomingMessage, response: ServerResponse, format: SimulatedFormat, record: RequestRecord) {
     this.request = request;
     this.response = response;
     this.format = format;

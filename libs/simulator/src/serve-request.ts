@@ -7,20 +7,20 @@ import { unauthorized } from './faults/fault-presets.ts';
 import { countInputTokens } from './messages/format.ts';
 import { type Models, modelList } from './models.ts';
 import { serveToken, type TokenFamilies, tokenPath } from './oauth/token-families.ts';
+import type { Recorder } from './record.ts';
 import {
   type Answer,
   type FormatName,
-  type ProviderFormat,
   ProviderRefusal,
   type ProviderRequest,
-} from './provider-format.ts';
-import type { Recorder } from './record.ts';
+  type SimulatedFormat,
+} from './simulated-format.ts';
 import { streamAnswer } from './streaming.ts';
 import { withFaults } from './with-faults.ts';
 
 /** Everything that a simulated provider consists of. */
 export interface Provider {
-  readonly formats: Readonly<Record<FormatName, ProviderFormat>>;
+  readonly formats: Readonly<Record<FormatName, SimulatedFormat>>;
   readonly tokens: TokenFamilies;
   readonly models: Models;
   readonly faults: FaultBook;

@@ -3,7 +3,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Exchange } from './exchange.ts';
 import type { StreamFault } from './faults/fault-book.ts';
 import type { FaultOf } from './faults/fault-script.ts';
-import type { Answer, NamedEvent, ProviderError, ProviderEvent, ProviderFormat } from './provider-format.ts';
+import type { Answer, NamedEvent, ProviderError, ProviderEvent, SimulatedFormat } from './simulated-format.ts';
 import type { AnswerFaults } from './with-faults.ts';
 
 /**
@@ -63,7 +63,7 @@ async function writeEnding(
 }
 
 /** By default the Messages provider is overloaded and the Responses provider has an internal error. */
-function errorOf({ error }: FaultOf<'error_event' | 'failed'>, { name }: ProviderFormat): ProviderError {
+function errorOf({ error }: FaultOf<'error_event' | 'failed'>, { name }: SimulatedFormat): ProviderError {
   const usual: ProviderError =
     name === 'messages'
       ? { status: 529, message: 'Overloaded' }

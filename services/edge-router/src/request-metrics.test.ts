@@ -208,5 +208,5 @@ describe('the memory of bodies', () => {
 });
 
 function failed(result: AttemptResult) {
-  return [{ outcome: { attempt: { result }, error: { code: 'providers_unavailable', message: 'failed' } } }];
+  return [{ result: { attempt: { result }, error: { code: 'providers_unavailable', message: 'failed' } } }];
 }

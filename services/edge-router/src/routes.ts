@@ -45,7 +45,7 @@ export interface AdmittedRequest {
   /** Aborted when the client leaves before the answer is out. */
   readonly signal: AbortSignal;
   /** Records for operators what becomes of the request. */
-  readonly trace: RequestLogEntry;
+  readonly logEntry: RequestLogEntry;
   readonly token: Token;
   readonly admission: Admission;
   /** What the endpoint takes for a body. */

@@ -6,10 +6,10 @@ export type LimiterMetrics = ReturnType<typeof createLimiterMetrics>;
 export function createLimiterMetrics(metrics: Metrics) {
   const decisions = metrics.counter({
     name: 'gateway_limiter_decisions_total',
-    help: 'Requests decided, by outcome: admitted, or the limit that refused.',
-    labels: ['outcome'],
+    help: 'Requests decided, by decision: admitted, or the limit that refused.',
+    labels: ['decision'],
   });
-  for (const outcome of ['admitted', 'requests_per_minute', 'tokens_per_day']) decisions.inc({ outcome }, 0);
+  for (const decision of ['admitted', 'requests_per_minute', 'tokens_per_day']) decisions.inc({ decision }, 0);
   return {
     decisions,
     degraded: metrics.counter({

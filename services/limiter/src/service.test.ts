@@ -131,7 +131,7 @@ describe('the limiter service', () => {
   it('counts its decisions', async () => {
     for (const requestId of ['a', 'b', 'c']) await limiter.admit({ ...valid, requestId });
     const counted = await metrics.registry.getSingleMetric('gateway_limiter_decisions_total')?.get();
-    expect(counted?.values.map(({ labels, value }) => [labels.outcome, value])).toEqual([
+    expect(counted?.values.map(({ labels, value }) => [labels.decision, value])).toEqual([
       ['admitted', 2],
       ['requests_per_minute', 1],
       ['tokens_per_day', 0],

@@ -8,7 +8,7 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { systemClock } from '@gateway/time';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readMessagesAdapterConfig } from './config.ts';
-import { messagesFormat } from './format/provider-format.ts';
+import { messagesFormat } from './format/format-definition.ts';
 import { routes } from './routes.ts';
 
 const owned = new AsyncDisposableStack();
@@ -242,9 +242,9 @@ describe('counting tokens', () => {
     adapter.countTokens(requestFrames(body, { dialect: Dialect.MESSAGES, forwardHeaders: { 'partner-beta': 'b' } }));
 
   it('gives the provider’s count of the body as it was sent', async () => {
-    const { inputTokens, outcome } = await count();
+    const { inputTokens, result } = await count();
     expect(inputTokens).toBeGreaterThan(0n);
-    expect(outcome?.attempt).toMatchObject({ result: AttemptResult.SUCCEEDED, upstreamStatus: 200 });
+    expect(result?.attempt).toMatchObject({ result: AttemptResult.SUCCEEDED, upstreamStatus: 200 });
     const [request] = simulator.requests();
     expect(request?.path).toBe('/v1/messages/count_tokens');
     expect(Buffer.from(request?.body ?? []).toString()).toBe(body.replace('gateway/claude', 'claude-sonnet-5'));
@@ -254,12 +254,12 @@ describe('counting tokens', () => {
   it('reports a limited account', async () => {
     const path = '/v1/messages/count_tokens';
     simulator.faults.add({ path, fault: { preset: 'unified_rejected', resetAfterSeconds: 600 } });
-    const { outcome } = await count();
-    expect(outcome).toMatchObject({
+    const { result } = await count();
+    expect(result).toMatchObject({
       attempt: { result: AttemptResult.RATE_LIMITED },
       error: { code: 'pool_exhausted' },
     });
-    expect(outcome?.attempt?.retryAt).toBeDefined();
+    expect(result?.attempt?.retryAt).toBeDefined();
   });
 });
 
@@ -268,7 +268,7 @@ interface Answer {
   readonly status: number | undefined;
   readonly text: string;
   readonly usage: ExecuteResponse['usage'];
-  readonly outcome: ExecuteResponse['outcome'];
+  readonly outcome: ExecuteResponse['result'];
   readonly result: AttemptResult | undefined;
 }
 
@@ -278,7 +278,7 @@ async function answerOf(body: object, lease: { readonly model?: string } = {}): 
 
 async function collect(answer: AsyncIterable<ExecuteResponse>): Promise<Answer> {
   const frames = await Array.fromAsync(answer);
-  const outcome = frames.at(-1)?.outcome;
+  const outcome = frames.at(-1)?.result;
   return {
     frames,
     status: frames.find(({ head }) => head)?.head?.status,

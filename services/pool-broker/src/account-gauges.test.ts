@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   AccountProblem,
-  type AttemptOutcomeSchema,
+  type AttemptReportSchema,
   AttemptResult,
   type Lease,
 } from '@gateway/proto/pool/v1/account_pb.js';
@@ -32,8 +32,8 @@ function brokerOf(configured = accounts, storeOf = (clock: ManualClock): PoolSto
     const { result } = await pools.acquire({ model, allowCandidateFailover: true });
     return result.case === 'lease' ? result.value : undefined;
   }
-  async function end(of: Lease | undefined, outcome: MessageInitShape<typeof AttemptOutcomeSchema>) {
-    await pools.report({ attempt: { lease: of ?? expect.fail('there is no lease'), outcome } });
+  async function end(of: Lease | undefined, report: MessageInitShape<typeof AttemptReportSchema>) {
+    await pools.report({ attempt: { lease: of ?? expect.fail('there is no lease'), report } });
   }
   /** The samples whose name begins so, without the comments. */
   async function shown(prefix: string) {

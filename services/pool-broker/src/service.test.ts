@@ -46,7 +46,7 @@ function brokerOf(gateway: GatewayConfig = sampleGateway) {
 
   const attemptOf = (lease: Lease, { result, retryInMs, modelScoped = false, problem }: Failure) => ({
     lease,
-    outcome: {
+    report: {
       result,
       modelScoped,
       problem,
@@ -323,8 +323,8 @@ describe('the quotas that answers report', () => {
   it('are seen by operators, and steer what comes next', async () => {
     const { pools, request, accounts } = brokerOf();
     const { lease } = await request({});
-    const outcome = { result: AttemptResult.SUCCEEDED, windows: windows(0.99) };
-    await pools.report({ attempt: { lease, outcome } });
+    const report = { result: AttemptResult.SUCCEEDED, windows: windows(0.99) };
+    await pools.report({ attempt: { lease, report } });
     expect((await accounts())[0]?.windows).toMatchObject(windows(0.99));
     const next = await Promise.all(Array.from({ length: 5 }, () => request({})));
     expect(new Set(next.map((served) => served.lease?.accountId))).toEqual(new Set(['responses/team-b']));
@@ -455,10 +455,10 @@ describe('callers that share a pool', () => {
     const greedy = [await ask('greedy'), await ask('greedy'), await ask('greedy'), await ask('greedy')];
     expect(greedy.every((lease) => lease !== undefined)).toBe(true);
     expect(await ask('modest')).toBeUndefined();
-    await pools.report({ attempt: { lease: greedy[0], outcome: succeeded } });
-    await pools.report({ attempt: { lease: greedy[1], outcome: succeeded } });
+    await pools.report({ attempt: { lease: greedy[0], report: succeeded } });
+    await pools.report({ attempt: { lease: greedy[1], report: succeeded } });
     expect(await ask('modest')).toBeDefined();
-    await pools.report({ attempt: { lease: greedy[2], outcome: succeeded } });
+    await pools.report({ attempt: { lease: greedy[2], report: succeeded } });
     expect(await ask('greedy')).toBeDefined();
     expect(await ask('modest')).toBeDefined();
     expect(await ask('modest')).toBeUndefined();
@@ -474,7 +474,7 @@ describe('callers that share a pool', () => {
       }
     };
     const first = await ask('modest');
-    await pools.report({ attempt: { lease: first.case === 'lease' ? first.value : undefined, outcome: succeeded } });
+    await pools.report({ attempt: { lease: first.case === 'lease' ? first.value : undefined, report: succeeded } });
     const { callerMemoryMs } = sampleGateway.settings;
     expect(await takeAll('greedy')).toMatchObject({ taken: 18, end: { case: 'exhausted' } });
     expect((await ask('modest')).case).toBe('lease');

@@ -207,10 +207,10 @@ describe('an account that was refused', () => {
     clock.advanceMs(60_000);
     simulator.oauth.expire('team-a');
     expect((await credential(version)).version).not.toBe(version);
-    await pools.report({ attempt: { lease: early, outcome: revoked } });
-    await pools.report({ attempt: { lease: other, outcome: { result: AttemptResult.UNAUTHORIZED } } });
+    await pools.report({ attempt: { lease: early, report: revoked } });
+    await pools.report({ attempt: { lease: other, report: { result: AttemptResult.UNAUTHORIZED } } });
     expect(await account()).toMatchObject({ state: AccountState.AVAILABLE });
-    await pools.report({ attempt: { lease: await leased(), outcome: revoked } });
+    await pools.report({ attempt: { lease: await leased(), report: revoked } });
     expect(await account()).toMatchObject({ state: AccountState.DISABLED });
   });
 });

@@ -88,7 +88,7 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     const { result } = await pools.acquire({ model: 'gpt-5.5' });
     const lease = result.case === 'lease' ? result.value : expect.fail('there is an account');
     const problem = AccountProblem.CREDENTIAL_REVOKED;
-    await pools.report({ attempt: { lease, outcome: { result: AttemptResult.UNAUTHORIZED, problem } } });
+    await pools.report({ attempt: { lease, report: { result: AttemptResult.UNAUTHORIZED, problem } } });
     expect(await account(id)).toMatchObject({ state: AccountState.DISABLED, use: AccountUse.ACTIVE });
     const replaced = await operator.replaceCredential({ accountId: id, credential: bearer('sk-new') });
     expect(replaced.before).toMatchObject({ state: AccountState.DISABLED });

@@ -22,12 +22,12 @@ async function brokerOf(settings = redisAt(redis.url)) {
   onTestFinished(() => store[Symbol.asyncDispose]());
   const service = createPoolBrokerService({ gateway: sampleGateway }, runtime, { store });
   const pools = directClient(service.routes[0]);
-  const acquire = async (attempts: { lease: Lease; outcome: { result: AttemptResult } }[] = []) => {
+  const acquire = async (attempts: { lease: Lease; report: { result: AttemptResult } }[] = []) => {
     const request = { model: 'gateway/sterk', affinityKey: 's', attempts, allowCandidateFailover: true };
     const { result } = await pools.acquire(request, { timeoutMs: roomMs(10_000) });
     return result.case === 'lease' ? result.value : expect.fail(`no lease but ${result.case}`);
   };
-  const fail = (lease: Lease, result: AttemptResult) => ({ lease, outcome: { result } });
+  const fail = (lease: Lease, result: AttemptResult) => ({ lease, report: { result } });
   return { pools, acquire, fail };
 }
 

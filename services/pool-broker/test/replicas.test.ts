@@ -65,7 +65,7 @@ async function leased(pools: Replica, attempts: Attempt[] = [], affinityKey = ''
 
 const ended = (lease: Lease, result: AttemptResult, retryAtMs?: number) => ({
   lease,
-  outcome: { result, retryAt: retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs) },
+  report: { result, retryAt: retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs) },
 });
 
 describe('three replicas of the broker', () => {
@@ -146,8 +146,8 @@ describe('three replicas of the broker', () => {
     const [one, two, three] = replicas;
     if (one === undefined || two === undefined || three === undefined) return expect.fail('there are three');
     const { accountId, ...lease } = await leased(one);
-    const outcome = { result: AttemptResult.UNAUTHORIZED, problem: AccountProblem.ACCOUNT_DISABLED };
-    await two.report({ attempt: { lease: { ...lease, accountId }, outcome } });
+    const report = { result: AttemptResult.UNAUTHORIZED, problem: AccountProblem.ACCOUNT_DISABLED };
+    await two.report({ attempt: { lease: { ...lease, accountId }, report } });
     for (let day = 0; day < 20; day++) {
       clock.advanceMs(86_400_000);
       const leases = await Promise.all(replicas.flatMap((pools) => [leased(pools), leased(pools)]));

@@ -1,5 +1,5 @@
 import { adapterFactory, createAdapterFromEnvironment } from '@gateway/adapter-kit';
-import { responsesFormat } from './format/provider-format.ts';
+import { responsesFormat } from './format/format-definition.ts';
 import { routes } from './routes.ts';
 
 /** The adapter of pools whose provider speaks the Responses format. */

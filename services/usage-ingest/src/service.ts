@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '@gateway/time';
 import { readUsageIngestProcessConfig, type UsageIngestConfig } from './config.ts';
 import type { NatsUsageConsumer } from './consumer/nats-usage-consumer.ts';
 import { createIngestMetrics } from './metrics.ts';
-import { UsageRecorder } from './recording/usage-recorder.ts';
+import { LedgerWriter } from './recording/ledger-writer.ts';
 import { tendDays } from './retention/tend-days.ts';
 import { usageIngestRoutes } from './routes.ts';
 import { UsageLedger } from './store/usage-ledger.ts';
@@ -28,7 +28,7 @@ export function createUsageIngestService(
   const { signal } = stopping;
   const parts = { clock, signal, logger: runtime.logger, metrics: createIngestMetrics(runtime.metrics) };
   const ledger = new UsageLedger(database);
-  const recorder = new UsageRecorder({ ...parts, ledger, batchEvents });
+  const recorder = new LedgerWriter({ ...parts, ledger, batchEvents });
   const databaseProblem = createDatabaseProbe(database);
   let tending: Promise<unknown> = Promise.resolve();
   return {

@@ -15,7 +15,7 @@ import { NatsUsageConsumer, type UsageSink } from '../src/consumer/nats-usage-co
 import { tendStream } from '../src/consumer/stream-keeper.ts';
 import { createIngestMetrics } from '../src/metrics.ts';
 import { dailySums } from '../src/recording/ledger-entry.ts';
-import { UsageRecorder } from '../src/recording/usage-recorder.ts';
+import { LedgerWriter } from '../src/recording/ledger-writer.ts';
 import { addSums, UsageLedger } from '../src/store/usage-ledger.ts';
 import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
 
@@ -354,7 +354,7 @@ async function openMigrated(stack: AsyncDisposableStack): Promise<GatewayDatabas
 }
 
 function sinkOf(database: GatewayDatabase): UsageSink {
-  const recorder = new UsageRecorder({
+  const recorder = new LedgerWriter({
     ledger: new UsageLedger(database),
     clock: systemClock,
     metrics,

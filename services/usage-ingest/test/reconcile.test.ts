@@ -1,7 +1,7 @@
 import { eventDaysOf, type GatewayDatabase, type UsageDailyTable } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
 import { UsageLedgerService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -17,7 +17,13 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
   it('finds nothing when sums and events agree, whatever the events', async () => {
     await using opened = await open();
     const { record, ledger } = clientsOf(opened.database);
-    const outcomes = [Outcome.COMPLETED, Outcome.ABORTED, Outcome.FAILED, Outcome.LOST, Outcome.GIVEN_UP];
+    const outcomes = [
+      LedgerOutcome.COMPLETED,
+      LedgerOutcome.ABORTED,
+      LedgerOutcome.FAILED,
+      LedgerOutcome.LOST,
+      LedgerOutcome.GIVEN_UP,
+    ];
     const event = fc.record({
       tokenId: fc.constantFrom('t1', 't2', 'é'),
       provider: fc.constantFrom('', 'provider_a'),

@@ -1,7 +1,7 @@
 import { type GatewayDatabase, migrate } from '@gateway/database';
 import { openPostgres } from '@gateway/database/postgres';
 import { testDatabases } from '@gateway/database/testing';
-import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
@@ -16,7 +16,7 @@ import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';
 describe.each(testDatabases)('recording usage in $name', ({ open }) => {
   it('stores a request with everything that is known of it', async () => {
     await using opened = await open();
-    const event = usageEvent({ outcome: Outcome.FAILED, estimated: true, reasoningTokens: 3n });
+    const event = usageEvent({ outcome: LedgerOutcome.FAILED, estimated: true, reasoningTokens: 3n });
     expect(await record(opened.database, event)).toBe(1);
     expect(await opened.database.selectFrom('usage_events').selectAll().execute()).toEqual([
       {

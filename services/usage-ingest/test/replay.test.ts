@@ -8,7 +8,7 @@ import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { toUsageMessages } from '@gateway/usage-stream';
 import { describe, expect, it } from 'vitest';
-import { toDeadLetter } from '../src/recording/usage-recorder.ts';
+import { toDeadLetter } from '../src/recording/ledger-writer.ts';
 import { createUsageIngestService } from '../src/service.ts';
 import { UsageLedger } from '../src/store/usage-ledger.ts';
 import { expectedTotals, ledgerTotals, usageEvent } from './usage-fixtures.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayDatabase } from '@gateway/database';
-import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { sql } from 'kysely';
 
 /** A completed request of 10 input and 5 output tokens, unless said otherwise. */
@@ -18,7 +18,7 @@ export function usageEvent(fields: MessageInitShape<typeof UsageRecordedSchema> 
     inputTokens: 10n,
     cachedTokens: 4n,
     outputTokens: 5n,
-    outcome: Outcome.COMPLETED,
+    outcome: LedgerOutcome.COMPLETED,
     accountId: 'pool/a',
     ...fields,
   });

@@ -14,7 +14,7 @@ import { readUsageStreamConfig } from '../src/config.ts';
 import { NatsUsageConsumer, type UsageSink } from '../src/consumer/nats-usage-consumer.ts';
 import { openUsageConsumer, tendStream } from '../src/consumer/stream-keeper.ts';
 import { createIngestMetrics } from '../src/metrics.ts';
-import { UsageRecorder } from '../src/recording/usage-recorder.ts';
+import { LedgerWriter } from '../src/recording/ledger-writer.ts';
 import { UsageLedger } from '../src/store/usage-ledger.ts';
 import { usageEvent } from './usage-fixtures.ts';
 
@@ -168,7 +168,7 @@ async function openWorld() {
   const names = { stream: `USAGE-${id}`, subject: `usage.${id}`, consumer: 'usage-ingest' };
   const { database } = stack.use(await openTestSqlite());
   const ingestMetrics = createIngestMetrics(metrics);
-  const recorder = new UsageRecorder({
+  const recorder = new LedgerWriter({
     ledger: new UsageLedger(database),
     clock: { nowMs: () => nowMs },
     metrics: ingestMetrics,

@@ -1,7 +1,7 @@
 import { eventDaysOf } from '@gateway/database';
 import { testDatabases } from '@gateway/database/testing';
 import { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { directClientOf } from '@gateway/rpc';
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
@@ -45,7 +45,7 @@ describe.each(testDatabases)('a request in the ledger of $name', ({ open }) => {
       inputTokens: 10n,
       reasoningTokens: 1n,
       estimated: true,
-      outcome: Outcome.ABORTED,
+      outcome: LedgerOutcome.ABORTED,
       accountId: 'messages/team-a',
     });
     expect((await client.findRequest({ requestId: idMadeAt(madeAtMs, 2) })).request).toBeUndefined();

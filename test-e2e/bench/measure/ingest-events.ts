@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { toUsageMessages, usageStreamNames } from '@gateway/usage-stream';
 import { connect } from 'nats';
 import { Client } from 'pg';
@@ -81,7 +81,7 @@ function usageEvent(marker: string, index: number): UsageRecorded {
     model: `gpt-bench-${index % 10}`,
     inputTokens: BigInt(1_000 + (index % 9_000)),
     outputTokens: BigInt(100 + (index % 900)),
-    outcome: Outcome.COMPLETED,
+    outcome: LedgerOutcome.COMPLETED,
     accountId: `responses/team-${index % 3}`,
   });
 }

@@ -1,14 +1,7 @@
-import {
-  eventsOfStream,
-  modelOf,
-  type Pace,
-  type ProviderFormat,
-  paces,
-  providerFormats,
-} from '../wire/bench-models.ts';
+import { type BenchFormat, eventsOfStream, modelOf, type Pace, paces, providerFormats } from '../wire/bench-models.ts';
 
 /** Which of the three shapes an answer has; a proxy that translates nothing passes chat completions on as they are. */
-export type AnswerShape = ProviderFormat | 'chat';
+export type AnswerShape = BenchFormat | 'chat';
 
 /** The bytes of an answer, made once. */
 export interface FixedAnswer {

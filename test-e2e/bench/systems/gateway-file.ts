@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { modelOf, type Pace, type ProviderFormat, paces, providerFormats } from '../wire/bench-models.ts';
+import { type BenchFormat, modelOf, type Pace, paces, providerFormats } from '../wire/bench-models.ts';
 
 /** The class that chat completions name: it leads to one model of one provider. */
-export function chatModelOf(format: ProviderFormat, pace: Pace): string {
+export function chatModelOf(format: BenchFormat, pace: Pace): string {
   return `gateway/${classOf(format, pace)}`;
 }
 
@@ -46,6 +46,6 @@ export async function writeGatewayFile(
 }
 
 /** Ends as the provider's model does, so that the pace is known even where nobody translates. */
-function classOf(format: ProviderFormat, pace: Pace): string {
+function classOf(format: BenchFormat, pace: Pace): string {
   return `${format}-bench-${pace}`;
 }

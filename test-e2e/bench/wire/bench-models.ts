@@ -7,16 +7,16 @@ export const paces = ['short', 'fast', 'paced', 'slow'] as const;
  */
 export type Pace = (typeof paces)[number];
 
-export type ProviderFormat = 'responses' | 'messages';
+export type BenchFormat = 'responses' | 'messages';
 
-export const providerFormats: readonly ProviderFormat[] = ['responses', 'messages'];
+export const providerFormats: readonly BenchFormat[] = ['responses', 'messages'];
 
 export const eventsOfStream = 200;
 export const msBetweenPacedEvents = 20;
 export const msBetweenSlowEvents = 1_000;
 
 /** The model as the provider lists it. */
-export function modelOf(format: ProviderFormat, pace: Pace): string {
+export function modelOf(format: BenchFormat, pace: Pace): string {
   return `${format === 'responses' ? 'gpt' : 'claude'}-bench-${pace}`;
 }
 

@@ -1,6 +1,6 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { Outcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { RecordRequestSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Injection } from './injection.ts';
 
@@ -31,7 +31,7 @@ export const poisonedEvents: Injection = {
       unusable({ localDay: 'yesterday' }),
       unusable({ model: 'with\0nul' }),
       unusable({ inputTokens: -1n }),
-      unusable({ outcome: Outcome.UNSPECIFIED }),
+      unusable({ outcome: LedgerOutcome.UNSPECIFIED }),
     ];
     for (const poison of poisons) await stream.publish(poison);
     effects.poisons += poisons.length;
@@ -39,7 +39,12 @@ export const poisonedEvents: Injection = {
   },
 };
 
-function unusable(flaw: { localDay?: string; model?: string; inputTokens?: bigint; outcome?: Outcome }): Uint8Array {
+function unusable(flaw: {
+  localDay?: string;
+  model?: string;
+  inputTokens?: bigint;
+  outcome?: LedgerOutcome;
+}): Uint8Array {
   const event = create(UsageRecordedSchema, {
     requestId: crypto.randomUUID(),
     tokenId: 'poison',
@@ -49,7 +54,7 @@ function unusable(flaw: { localDay?: string; model?: string; inputTokens?: bigin
     provider: 'poison',
     model: 'poison',
     inputTokens: 1n,
-    outcome: Outcome.COMPLETED,
+    outcome: LedgerOutcome.COMPLETED,
     ...flaw,
   });
   return toBinary(RecordRequestSchema, create(RecordRequestSchema, { events: [event] }));

@@ -33,7 +33,7 @@ export const limitsAndTokens: DashboardDescription = {
           description: 'Admitted, or the limit that refused.',
           unit: 'reqps',
           width: 12,
-          targets: [{ expr: rate('gateway_limiter_decisions_total', ['outcome']), legend: '{{outcome}}' }],
+          targets: [{ expr: rate('gateway_limiter_decisions_total', ['decision']), legend: '{{decision}}' }],
         },
         {
           kind: 'stacked',

@@ -13,7 +13,7 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { type AdapterConfig, readAdapterConfig } from '../adapter-config.ts';
 import { type AdapterContext, adapterRoutes, createAdapterContext } from '../adapter-service.ts';
-import type { ProviderFormat } from '../provider-format.ts';
+import type { FormatDefinition } from '../format-definition.ts';
 import { fakeFormat } from './fake-format.ts';
 import { type FakeProvider, startFakeProvider } from './fake-provider.ts';
 
@@ -33,7 +33,7 @@ export const nowMs = 1_700_000_000_000;
 
 export async function startAdapter(
   settings: Partial<AdapterConfig> = {},
-  format: ProviderFormat = fakeFormat,
+  format: FormatDefinition = fakeFormat,
 ): Promise<AdapterUnderTest> {
   const provider = await startFakeProvider();
   const clock = new ManualClock(nowMs);
@@ -117,9 +117,9 @@ export interface ReadableFrame {
   readonly error?: string;
 }
 
-export function readable({ head, body, usage, outcome }: ExecuteResponse): ReadableFrame {
-  const result = outcome?.attempt?.result;
-  const { error } = outcome ?? {};
+export function readable({ head, body, usage, result: ended }: ExecuteResponse): ReadableFrame {
+  const result = ended?.attempt?.result;
+  const { error } = ended ?? {};
   return {
     ...(head === undefined ? {} : { status: head.status }),
     ...(body.length === 0 ? {} : { body: Buffer.from(body).toString() }),

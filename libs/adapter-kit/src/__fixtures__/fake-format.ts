@@ -12,21 +12,21 @@ import { ProviderModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
 import { EventSplitter, readEvent } from '@gateway/sse';
 import { Reasoning } from '../attempt/reasoning.ts';
 import type {
-  AnswerEnding,
   AnswerReader,
+  AnswerResult,
+  AttemptFailure,
   ClientRequest,
+  FormatDefinition,
   PreparedCall,
-  ProviderFormat,
   QuotaWindow,
-  UpstreamFailure,
-} from '../provider-format.ts';
+} from '../format-definition.ts';
 import type { UpstreamHead } from '../upstream/upstream-exchange.ts';
 
 /**
  * The smallest format there is: `text`, `think`, `reason`, `reasoned`, `usage`, `id`, `reasoning`, `quota`, `unknown`, `done`, `fail` and `throw` events. As
  * messages, it passes errors on. It can do without the member `spare` of a request.
  */
-export const fakeFormat: ProviderFormat = {
+export const fakeFormat: FormatDefinition = {
   id: ProviderFormatId.MESSAGES,
   translators: new Map([
     [Dialect.CHAT_COMPLETIONS, { prepare }],
@@ -70,7 +70,7 @@ export const event = {
   ping: sseEvent('ping', 'x'.repeat(100)),
 };
 
-export const overloaded: UpstreamFailure = {
+export const overloaded: AttemptFailure = {
   result: AttemptResult.OVERLOADED,
   retryAtMs: undefined,
   modelScoped: false,
@@ -101,7 +101,7 @@ class FakeAnswerReader implements AnswerReader {
   readonly answeringModel: string;
   unknownEvents = 0;
   quotas: readonly QuotaWindow[] = [];
-  ending: AnswerEnding | undefined;
+  result: AnswerResult | undefined;
   reportedUsage: TokenUsage | undefined;
 
   constructor(options: Parameters<typeof createChatAnswer>[0]) {
@@ -141,7 +141,7 @@ class FakeAnswerReader implements AnswerReader {
 
   end(): void {
     this.#onEvent(this.#splitter.end());
-    this.ending ??= { kind: 'failed', failure: overloaded };
+    this.result ??= { kind: 'failed', failure: overloaded };
   }
 
   take(): Uint8Array {
@@ -162,12 +162,12 @@ class FakeAnswerReader implements AnswerReader {
     if (name === 'reasoning') this.encryptedReasoning = data;
     if (name === 'quota') this.quotas = [{ ...quotaOfEvents, usedFraction: Number(data) }];
     if (name === 'unknown') this.unknownEvents += 1;
-    if (name === 'fail') this.ending = { kind: 'failed', failure: { ...overloaded, answer: answerOf(data) } };
+    if (name === 'fail') this.result = { kind: 'failed', failure: { ...overloaded, answer: answerOf(data) } };
     if (name === 'throw') throw new Error('a fault');
     if (name !== 'done') return;
     this.finishReason = 'stop';
     this.#answer.finish(this.finishReason, this.reportedUsage);
-    this.ending = { kind: 'finished' };
+    this.result = { kind: 'finished' };
   }
 }
 
@@ -177,6 +177,6 @@ function sseEvent(name: string, data: string): string {
 
 const quotaOfEvents = { name: 'day', models: 'model-x', resetsAtMs: undefined, lengthSeconds: undefined };
 
-function answerOf(text: string): UpstreamFailure['answer'] {
+function answerOf(text: string): AttemptFailure['answer'] {
   return { status: 200, contentType: 'text/event-stream', body: Buffer.from(text) };
 }

@@ -1,25 +1,25 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type TokenUsage, wholeUsage } from '@gateway/chat';
 import type { ExecuteResponseSchema, UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import type { AnswerReader } from '../provider-format.ts';
+import type { AnswerReader } from '../format-definition.ts';
 import { estimateOutputTokens } from './estimate-tokens.ts';
-import type { Outcome } from './outcome.ts';
+import type { ExecuteResultInit } from './execute-result.ts';
 
 /** A response of Execute. */
 export type ExecuteFrame = Exclude<MessageInitShape<typeof ExecuteResponseSchema>, { readonly $typeName: string }>;
 
 /**
- * Parts of a frame that are each as small as messages between services should be: the head with the first, the outcome with the
+ * Parts of a frame that are each as small as messages between services should be: the head with the first, the result with the
  * last. Usage goes with both: what the provider has reported is known also when the client never takes the last.
  */
 function partsOf(frame: ExecuteFrame): readonly ExecuteFrame[] {
-  const { head, body = nothing, usage, outcome } = frame;
+  const { head, body = nothing, usage, result } = frame;
   if (body.length <= maxPartBytes) return [frame];
   const parts: ExecuteFrame[] = [{ head, usage, body: body.subarray(0, maxPartBytes) }];
   let at = maxPartBytes;
   for (; at + maxPartBytes < body.length; at += maxPartBytes)
     parts.push({ body: body.subarray(at, at + maxPartBytes) });
-  return [...parts, { body: body.subarray(at), usage, outcome }];
+  return [...parts, { body: body.subarray(at), usage, result }];
 }
 
 const maxPartBytes = 256 * 1024;
@@ -74,15 +74,15 @@ export class AnswerFrames {
   }
 
   /** The last of an answer that has ended well. */
-  whole(answer: AnswerReader, outcome: Outcome): readonly ExecuteFrame[] {
+  whole(answer: AnswerReader, result: ExecuteResultInit): readonly ExecuteFrame[] {
     const { usage } = this.#report(finalUsage(answer, this.#inputEstimate), true);
-    return partsOf({ head: this.#headOnce(answer), body: answer.take(), usage, outcome });
+    return partsOf({ head: this.#headOnce(answer), body: answer.take(), usage, result });
   }
 
   /** The last of an answer of which the client has the head. */
-  broken(answer: AnswerReader, outcome: Outcome): readonly ExecuteFrame[] {
+  broken(answer: AnswerReader, result: ExecuteResultInit): readonly ExecuteFrame[] {
     const { usage } = this.usage(answer);
-    return partsOf({ body: answer.take(), usage, outcome });
+    return partsOf({ body: answer.take(), usage, result });
   }
 
   /** Without bytes to go with it, usage is reported in steps. */

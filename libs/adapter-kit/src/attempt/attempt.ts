@@ -1,12 +1,19 @@
 import { toErrorDetail } from '@gateway/errors';
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-service.ts';
+import type { AttemptFailure, PreparedCall, QuotaWindow } from '../format-definition.ts';
 import { withLaterQuotas } from '../header-values.ts';
-import type { PreparedCall, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
 import { UpstreamError, type UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { AnswerFrames, type ExecuteFrame, finalUsage, hasProduced, usageSoFar } from './answer-frames.ts';
+import {
+  answerToPassOn,
+  brokenAnswer,
+  type ExecuteResultInit,
+  failedAttempt,
+  failureOfExchange,
+  toWindow,
+} from './execute-result.ts';
 import { Opening, type SuccessfulAnswer } from './open-answer.ts';
-import { answerToPassOn, brokenAnswer, failedAttempt, failureOfExchange, type Outcome, toWindow } from './outcome.ts';
 import { type AnswerFacts, ProviderCalls, toErrorType } from './provider-calls.ts';
 
 /** A request that is ready to be sent. */
@@ -28,9 +35,9 @@ export interface AttemptedRequest {
  * - usage, as soon as the provider answers with success: from here on something is used;
  * - usage again, while an answer without content yet grows;
  * - head, bytes and usage, at the first content; bytes and usage after that;
- * - the outcome, with the last bytes.
+ * - the result, with the last bytes.
  *
- * What comes in one read of the provider's answer is one frame. No head goes out before the outcome of a failure means that
+ * What comes in one read of the provider's answer is one frame. No head goes out before the result of a failure means that
  * another attempt may be made. Aborting the signal, or leaving the frames, cancels the provider's request at once.
  */
 export async function* attemptFrames(
@@ -40,24 +47,24 @@ export async function* attemptFrames(
 ): AsyncGenerator<ExecuteFrame, undefined> {
   using attempt = new Attempt(context, await prepare(), signal);
   for (;;) {
-    let progress: Awaited<Progress<State>> = await attempt.send();
-    while (progress === 'sent') {
+    let state: Awaited<AttemptStep<AttemptState>> = await attempt.send();
+    while (state === 'sent') {
       yield attempt.sentFrame();
-      progress = await attempt.open();
+      state = await attempt.open();
     }
-    while (progress === 'goes on') {
+    while (state === 'goes on') {
       for (const frame of attempt.newFrames()) yield frame;
-      progress = await attempt.readOn();
+      state = await attempt.readOn();
     }
-    if (progress === 'whole') {
+    if (state === 'whole') {
       for (const frame of attempt.conclude()) yield frame;
       return;
     }
-    const call = attempt.amendedCall(progress);
-    const usage = call === undefined ? attempt.lastUsage(progress) : attempt.amend(call, progress);
+    const call = attempt.amendedCall(state);
+    const usage = call === undefined ? attempt.lastUsage(state) : attempt.amend(call, state);
     if (usage !== undefined) yield usage;
     if (call === undefined) {
-      for (const frame of attempt.fail(progress)) yield frame;
+      for (const frame of attempt.fail(state)) yield frame;
       return;
     }
   }
@@ -67,8 +74,8 @@ export async function* attemptFrames(
  * How an attempt stands. `sent`: the request has left for the provider. `whole`: the client has all of the answer with the next frame.
  * Or why it failed.
  */
-type Progress<Reached extends State> = Promise<Reached | UpstreamFailure>;
-type State = 'sent' | 'goes on' | 'whole';
+type AttemptStep<Reached extends AttemptState> = Promise<Reached | AttemptFailure>;
+type AttemptState = 'sent' | 'goes on' | 'whole';
 
 class Attempt implements Disposable {
   readonly #context: AdapterContext;
@@ -95,7 +102,7 @@ class Attempt implements Disposable {
     this.#opening = this.#newOpening();
   }
 
-  async send(): Progress<'sent'> {
+  async send(): AttemptStep<'sent'> {
     try {
       return (await this.#opening.send(this.#call)) ?? 'sent';
     } catch (thrown) {
@@ -108,7 +115,7 @@ class Attempt implements Disposable {
   }
 
   /** Waits for the head of the answer. `sent`: the request was sent again, with a newer secret. */
-  async open(): Progress<'sent' | 'goes on'> {
+  async open(): AttemptStep<'sent' | 'goes on'> {
     const { answer } = this.#call;
     try {
       const opened = await this.#opening.answer();
@@ -125,15 +132,15 @@ class Attempt implements Disposable {
   }
 
   /** Hands the reader what the next read brings, or the end. */
-  async readOn(): Progress<'goes on' | 'whole'> {
+  async readOn(): AttemptStep<'goes on' | 'whole'> {
     const { answer } = this.#call;
     try {
       const chunks = await this.#opened?.exchange.read();
       this.#push(chunks);
-      const { ending } = answer;
+      const { result } = answer;
       if (answer.hasContent && !this.#frames.hasHead && isEventStream(answer.head)) this.#calls.onContent();
-      if (ending?.kind === 'failed' && !ending.isRelayed) return ending.failure;
-      if (ending !== undefined) return 'whole';
+      if (result?.kind === 'failed' && !result.isRelayed) return result.failure;
+      if (result !== undefined) return 'whole';
       if (chunks === undefined) throw new UpstreamError('malformed', 'The answer ended early.');
       this.#limitSilence();
       if (!this.#frames.hasHead) this.#checkPreamble(chunks);
@@ -153,47 +160,47 @@ class Attempt implements Disposable {
   conclude(): readonly ExecuteFrame[] {
     this.#opened?.exchange.release();
     const { answer } = this.#call;
-    const { ending, encryptedReasoning = '' } = answer;
-    const failure = ending?.kind === 'failed' ? ending.failure : undefined;
+    const { result: read, encryptedReasoning = '' } = answer;
+    const failure = read?.kind === 'failed' ? read.failure : undefined;
     const usage = finalUsage(answer, this.#request.estimatedTokens);
     this.#end(failure?.result ?? AttemptResult.SUCCEEDED, { answer, usage });
     const succeeded = { result: AttemptResult.SUCCEEDED, upstreamStatus: this.#opened?.head.status ?? 0 };
     const error = failure && toErrorDetail(brokenAnswer(failure));
-    const outcome =
+    const result =
       failure === undefined
-        ? this.#outcomeOf(succeeded, { encryptedReasoning })
-        : this.#outcomeOf(failedAttempt(failure), { error, answerComplete: true });
-    return this.#frames.whole(answer, outcome);
+        ? this.#resultOf(succeeded, { encryptedReasoning })
+        : this.#resultOf(failedAttempt(failure), { error, answerComplete: true });
+    return this.#frames.whole(answer, result);
   }
 
   /** What an answer that failed has used, if no frame has said so. */
-  lastUsage(failure: UpstreamFailure): ExecuteFrame | undefined {
+  lastUsage(failure: AttemptFailure): ExecuteFrame | undefined {
     return this.#frames.lastUsage(this.#call.answer, isTooLarge(failure));
   }
 
   /** A failure after the head has gone out keeps the bytes so far; the client gets generic words for it. */
-  fail(failure: UpstreamFailure): readonly ExecuteFrame[] {
+  fail(failure: AttemptFailure): readonly ExecuteFrame[] {
     this.#end(failure.result);
     this.#opening[Symbol.dispose]();
     const attempt = failedAttempt(failure);
     if (this.#frames.hasHead) {
       // These words are ours, and say what to do.
       const error = toErrorDetail(isTooLarge(failure) ? failure.error : brokenAnswer(failure));
-      return this.#frames.broken(this.#call.answer, this.#outcomeOf(attempt, { error }));
+      return this.#frames.broken(this.#call.answer, this.#resultOf(attempt, { error }));
     }
     // For the client, should no other attempt be made.
     const error = toErrorDetail(failure.error);
     const upstreamAnswer = this.#request.passesErrorsOn ? answerToPassOn(failure) : undefined;
-    return [{ outcome: this.#outcomeOf(attempt, { error, upstreamAnswer }) }];
+    return [{ result: this.#resultOf(attempt, { error, upstreamAnswer }) }];
   }
 
   /** The call without what the provider complains of, where the request can do without: once, and before the first content. */
-  amendedCall(failure: UpstreamFailure): PreparedCall | undefined {
+  amendedCall(failure: AttemptFailure): PreparedCall | undefined {
     return this.#frames.hasHead || this.#amended !== '' ? undefined : this.#call.amend?.(failure);
   }
 
   /** The next answer is that of another call. Gives what the one before has used, if it is due. */
-  amend(call: PreparedCall, { result, meaning = 'rejected' }: UpstreamFailure): ExecuteFrame | undefined {
+  amend(call: PreparedCall, { result, meaning = 'rejected' }: AttemptFailure): ExecuteFrame | undefined {
     const { metrics, logger } = this.#context;
     const { requestId, lease } = this.#request;
     this.#calls.end(toErrorType(result), this.#factsSoFar);
@@ -221,7 +228,7 @@ class Attempt implements Disposable {
     this.#opening[Symbol.dispose]();
   }
 
-  /** What the reader throws does not matter once it has the ending. */
+  /** What the reader throws does not matter once it has a result. */
   #push(chunks: readonly Uint8Array[] | undefined): void {
     const { answer } = this.#call;
     try {
@@ -231,7 +238,7 @@ class Attempt implements Disposable {
       // Only the name: the text may be the provider's.
       const reason = cause instanceof Error ? cause.name : typeof cause;
       this.#context.logger.warn({ request_id: this.#request.requestId, reason }, 'an answer could not be read');
-      if (answer.ending === undefined) throw new UpstreamError('malformed', 'The answer could not be read.', { cause });
+      if (answer.result === undefined) throw new UpstreamError('malformed', 'The answer could not be read.', { cause });
     }
   }
 
@@ -266,15 +273,15 @@ class Attempt implements Disposable {
   }
 
   /** Throws what is no failure of the exchange: something here is at fault then, not the account. */
-  #failureOf(thrown: unknown): UpstreamFailure {
+  #failureOf(thrown: unknown): AttemptFailure {
     if (thrown instanceof UpstreamError) return failureOfExchange(thrown, this.#opened !== undefined);
     throw thrown;
   }
 
-  #outcomeOf(
+  #resultOf(
     attempt: Partial<ReturnType<typeof failedAttempt>>,
-    details: Omit<Outcome, 'attempt' | '$typeName'>,
-  ): Outcome {
+    details: Omit<ExecuteResultInit, 'attempt' | '$typeName'>,
+  ): ExecuteResultInit {
     const windows = withLaterQuotas(this.#quotas, this.#call.answer.quotas ?? []).map(toWindow);
     const answerBegan = this.#opened !== undefined;
     return { attempt: { ...attempt, windows, answerBegan }, amended: this.#amended, ...details };
@@ -295,7 +302,7 @@ class Attempt implements Disposable {
   }
 }
 
-function isTooLarge({ result }: UpstreamFailure): boolean {
+function isTooLarge({ result }: AttemptFailure): boolean {
   return result === AttemptResult.ANSWER_TOO_LARGE;
 }
 

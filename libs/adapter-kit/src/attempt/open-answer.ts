@@ -2,9 +2,9 @@ import { GatewayError } from '@gateway/errors';
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-service.ts';
 import { type ProviderAccount, sameSecret } from '../credentials/credential-cache.ts';
-import type { ClientRequest, PreparedCall, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
+import type { AttemptFailure, ClientRequest, PreparedCall, QuotaWindow } from '../format-definition.ts';
 import { readBody, type UpstreamExchange, type UpstreamHead } from '../upstream/upstream-exchange.ts';
-import { plainFailure, unavailable } from './outcome.ts';
+import { plainFailure, unavailable } from './execute-result.ts';
 import { type ProviderCalls, toErrorType } from './provider-calls.ts';
 
 type OpenedAnswer = SuccessfulAnswer | RefusedAnswer;
@@ -19,7 +19,7 @@ export interface SuccessfulAnswer {
 
 /** Why there is none. */
 interface RefusedAnswer {
-  readonly failure: UpstreamFailure;
+  readonly failure: AttemptFailure;
   readonly quotas: readonly QuotaWindow[];
 }
 
@@ -72,7 +72,7 @@ export class Opening implements Disposable {
   }
 
   /** Resolves once the request has left for the provider, or answers why it can't be sent. */
-  async send({ path, headers: own, body }: Call): Promise<UpstreamFailure | undefined> {
+  async send({ path, headers: own, body }: Call): Promise<AttemptFailure | undefined> {
     const { upstream, format, metrics } = this.#context;
     const { calls, timeoutMs, signal } = this.#options;
     this.#account ??= await accountOf(this.#context, this.#request);
@@ -169,7 +169,7 @@ async function readFailure(
   { format, clock }: AdapterContext,
   exchange: UpstreamExchange,
   { status, headers }: UpstreamHead,
-): Promise<UpstreamFailure> {
+): Promise<AttemptFailure> {
   exchange.endWithin(status === 401 ? refusalBodyTimeoutMs : errorBodyTimeoutMs);
   const nowMs = clock.nowMs();
   if (!isReadable(headers)) return format.mapUpstreamError({ status, headers, body: new Uint8Array(), nowMs });

@@ -11,9 +11,9 @@ import {
 import { event, fakeFormat } from '../__fixtures__/fake-format.ts';
 import { eventStream } from '../__fixtures__/fake-provider.ts';
 import { type RecordedSpan, RecordedSpans } from '../__fixtures__/recorded-spans.ts';
-import type { ProviderFormat } from '../provider-format.ts';
+import type { FormatDefinition } from '../format-definition.ts';
 
-const countingFormat: ProviderFormat = {
+const countingFormat: FormatDefinition = {
   ...fakeFormat,
   countTokens: { prepare: ({ body }) => ({ path: '/count', headers: {}, body: body.chunks }), readCount: Number },
 };

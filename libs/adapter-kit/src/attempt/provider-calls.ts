@@ -2,8 +2,8 @@ import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js'
 import { type Attributes, failSpan, type Span, SpanKind, startSpan, traceparentOf } from '@gateway/telemetry';
 import type { AdapterContext } from '../adapter-service.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
+import type { AnswerReader } from '../format-definition.ts';
 import type { GenAiCall, GenAiOperation } from '../metrics.ts';
-import type { AnswerReader } from '../provider-format.ts';
 import type { UsageReport } from './answer-frames.ts';
 
 /** What an answer has used, and what its reader knows of it. */

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { toAttemptFailure } from './attempt-failure.ts';
 import type { ErrorMeaning } from './error-meanings.ts';
 import { capabilityText, errorTexts, rejectedCapabilities } from './error-texts.ts';
-import { toUpstreamFailure } from './upstream-failure.ts';
 
 const meanings = Object.keys(errorTexts) as readonly ErrorMeaning[];
 
 describe('what clients read of a provider’s error', () => {
   it.each(meanings)('is one of our sentences, without a number: %s', (meaning) => {
-    const { error } = toUpstreamFailure({ meaning, upstreamStatus: 400, retryAtMs: undefined });
+    const { error } = toAttemptFailure({ meaning, upstreamStatus: 400, retryAtMs: undefined });
     expect(error.message).toBe(errorTexts[meaning]);
     expect(error.message).toMatch(/^[A-Z][a-zA-Z' .:]+\.$/);
   });
@@ -20,7 +20,7 @@ describe('what clients read of a provider’s error', () => {
 
   it.each(rejectedCapabilities)('has the words by which Claude Code leaves out what was rejected: %s', (capability) => {
     const facts = { meaning: 'rejected', capability, upstreamStatus: 400, retryAtMs: undefined } as const;
-    const { message } = toUpstreamFailure(facts).error;
+    const { message } = toAttemptFailure(facts).error;
     expect(message).toBe(capabilityText(capability));
     // As the client looks for it: nothing that could belong to a longer name follows.
     expect(message).toMatch(new RegExp(`capability_rejected: ${capability}(?![A-Za-z0-9_:.-])`));

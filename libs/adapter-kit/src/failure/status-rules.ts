@@ -1,4 +1,4 @@
-import type { UpstreamErrorAnswer } from '../provider-format.ts';
+import type { UpstreamErrorAnswer } from '../format-definition.ts';
 import type { ErrorMeaning } from './error-meanings.ts';
 
 /**

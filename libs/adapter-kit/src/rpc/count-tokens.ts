@@ -4,16 +4,16 @@ import type { AdapterService, CountTokensResponseSchema } from '@gateway/proto/a
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-service.ts';
+import { failedAttempt, failureOfExchange, plainFailure } from '../attempt/execute-result.ts';
 import { type OpenOptions, openAnswer } from '../attempt/open-answer.ts';
-import { failedAttempt, failureOfExchange, plainFailure } from '../attempt/outcome.ts';
 import { ProviderCalls, toErrorType } from '../attempt/provider-calls.ts';
-import type { ClientRequest, TokenCounter, UpstreamFailure } from '../provider-format.ts';
+import type { AttemptFailure, ClientRequest, TokenCounter } from '../format-definition.ts';
 import { readWholeBody, UpstreamError } from '../upstream/upstream-exchange.ts';
 import { readClientRequest } from './execute.ts';
 
 /**
  * The handler of AdapterService.CountTokens: one attempt at one account. Throws `model_not_found` when the format has no
- * count of its own, and what is found wrong with the request; failures of the provider come as an outcome.
+ * count of its own, and what is found wrong with the request; failures of the provider come as a result.
  */
 export function countTokens(context: AdapterContext): Handlers<typeof AdapterService>['countTokens'] {
   return async (frames, { signal }) => {
@@ -31,7 +31,7 @@ export function countTokens(context: AdapterContext): Handlers<typeof AdapterSer
 
 type Counted =
   | { readonly inputTokens: number; readonly upstreamStatus: number; readonly failure?: undefined }
-  | { readonly failure: UpstreamFailure };
+  | { readonly failure: AttemptFailure };
 
 async function countOf(
   context: AdapterContext,
@@ -67,10 +67,10 @@ function readCount(counter: TokenCounter, body: Buffer, upstreamStatus: number):
 function toResponse(counted: Counted): MessageInitShape<typeof CountTokensResponseSchema> {
   const { failure } = counted;
   if (failure !== undefined)
-    return { outcome: { attempt: failedAttempt(failure), error: toErrorDetail(failure.error) } };
+    return { result: { attempt: failedAttempt(failure), error: toErrorDetail(failure.error) } };
   const { inputTokens, upstreamStatus } = counted;
   return {
     inputTokens: BigInt(inputTokens),
-    outcome: { attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus } },
+    result: { attempt: { result: AttemptResult.SUCCEEDED, upstreamStatus } },
   };
 }

@@ -36,14 +36,14 @@ describe('a provider that refuses what a request can do without', () => {
     expect(await metric('gateway_upstream_attempts_total')).toBe(1);
   });
 
-  it('leaves word of it in the outcome, and only then', async () => {
-    const outcomeOf = async (body: object) => (await Array.fromAsync(send(adapter, { body }))).at(-1)?.outcome?.amended;
+  it('leaves word of it in the result, and only then', async () => {
+    const resultOf = async (body: object) => (await Array.fromAsync(send(adapter, { body }))).at(-1)?.result?.amended;
     refuseSpare('status');
-    expect(await outcomeOf({ stream: true, spare: 1 })).toBe('rejected');
-    expect(await outcomeOf({ stream: true })).toBe('');
+    expect(await resultOf({ stream: true, spare: 1 })).toBe('rejected');
+    expect(await resultOf({ stream: true })).toBe('');
     adapter.provider.answer = (response) => response.writeHead(400).end('{}');
-    expect(await outcomeOf({ stream: true, spare: 1 })).toBe('rejected');
-    expect(await outcomeOf({ stream: true })).toBe('');
+    expect(await resultOf({ stream: true, spare: 1 })).toBe('rejected');
+    expect(await resultOf({ stream: true })).toBe('');
   });
 
   it('is asked no third time', async () => {
@@ -72,13 +72,13 @@ describe('a provider that refuses what a request can do without', () => {
 });
 
 describe('what else is reported of an answer', () => {
-  it('is the digest of its last encrypted reasoning, with the outcome', async () => {
+  it('is the digest of its last encrypted reasoning, with the result', async () => {
     adapter.provider.answer = (response) =>
       eventStream(response).end(
         event.reasoning('digest-1') + event.text('Hi') + event.reasoning('digest-2') + event.done,
       );
     const frames = await Array.fromAsync(send(adapter));
-    expect(frames.at(-1)?.outcome?.encryptedReasoning).toBe('digest-2');
+    expect(frames.at(-1)?.result?.encryptedReasoning).toBe('digest-2');
   });
 
   it('is how many of its events were unknown, in a metric', async () => {

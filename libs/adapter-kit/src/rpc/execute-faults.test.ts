@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AdapterUnderTest, send, startAdapter } from '../__fixtures__/adapter-under-test.ts';
 import { event, fakeFormat } from '../__fixtures__/fake-format.ts';
 import { eventStreamToBegin } from '../__fixtures__/fake-provider.ts';
-import type { AnswerReader, ProviderFormat, Translator } from '../provider-format.ts';
+import type { AnswerReader, FormatDefinition, Translator } from '../format-definition.ts';
 
 let adapter: AdapterUnderTest;
 afterEach(() => adapter[Symbol.asyncDispose]());
@@ -93,7 +93,7 @@ function fail(): never {
 }
 
 /** The format of tests, with readers in which something is broken. */
-function faulty(breakReader: (answer: AnswerReader) => void): ProviderFormat {
+function faulty(breakReader: (answer: AnswerReader) => void): FormatDefinition {
   const chat = fakeFormat.translators.get(Dialect.CHAT_COMPLETIONS);
   if (chat === undefined) throw new Error('The format of tests speaks no chat.');
   const prepare: Translator['prepare'] = (request) => {
@@ -108,8 +108,8 @@ function faulty(breakReader: (answer: AnswerReader) => void): ProviderFormat {
 async function notesOf(onFrame: () => unknown = () => undefined): Promise<readonly string[]> {
   const notes: string[] = [];
   try {
-    for await (const { head, outcome } of send(adapter)) {
-      notes.push(outcome !== undefined ? 'outcome' : head !== undefined ? 'head' : 'usage');
+    for await (const { head, result } of send(adapter)) {
+      notes.push(result !== undefined ? 'result' : head !== undefined ? 'head' : 'usage');
       if (onFrame() === 'leave') break;
     }
   } catch (thrown) {

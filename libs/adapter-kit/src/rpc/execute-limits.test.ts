@@ -125,7 +125,7 @@ describe('a silent provider', () => {
       adapter = await startAdapter(bounds);
       adapter.provider.answer = (response) =>
         eventStream(response).end([...events, event.text('Hi'), event.done].join(''));
-      const frames = (await Array.fromAsync(send(adapter))).filter(({ outcome }) => outcome !== undefined);
+      const frames = (await Array.fromAsync(send(adapter))).filter(({ result }) => result !== undefined);
       expect(frames.map(readable)).toMatchObject([{ result: 'SUCCEEDED' }]);
     });
 
@@ -259,7 +259,7 @@ describe('memory', () => {
     expect(frames.filter(({ head }) => head !== undefined)).toHaveLength(1);
     // A client that leaves before the last part owes what the provider has reported.
     expect(frames.find(({ head }) => head !== undefined)?.usage).toEqual(frames.at(-1)?.usage);
-    expect(frames.filter(({ outcome }) => outcome !== undefined)).toEqual([frames.at(-1)]);
+    expect(frames.filter(({ result }) => result !== undefined)).toEqual([frames.at(-1)]);
     const { choices } = JSON.parse(Buffer.concat(frames.map(({ body }) => body)).toString());
     expect(choices[0].message.content).toBe(text);
   });

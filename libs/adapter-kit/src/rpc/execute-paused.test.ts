@@ -31,7 +31,7 @@ describe('a pause of the caller', () => {
     await expect.poll(openStreams).toBe(0);
     const rest = await Array.fromAsync({ [Symbol.asyncIterator]: () => frames });
     // It was not the provider's account that took so long.
-    expect(rest.at(-1)?.outcome?.attempt).toMatchObject({ result: AttemptResult.CANCELLED });
+    expect(rest.at(-1)?.result?.attempt).toMatchObject({ result: AttemptResult.CANCELLED });
   });
 
   it('is followed by no more patience with a silent provider than before it', async () => {
@@ -41,6 +41,6 @@ describe('a pause of the caller', () => {
     await sleep(900);
     expect(await openStreams()).toBe(1);
     const rest = await Array.fromAsync({ [Symbol.asyncIterator]: () => frames });
-    expect(rest.at(-1)?.outcome?.attempt).toMatchObject({ result: AttemptResult.TIMEOUT });
+    expect(rest.at(-1)?.result?.attempt).toMatchObject({ result: AttemptResult.TIMEOUT });
   });
 });

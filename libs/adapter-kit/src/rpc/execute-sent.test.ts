@@ -15,7 +15,7 @@ describe('a frame says that the request was sent', () => {
     const frames = sendForAllFrames(adapter, { signal: controller.signal })[Symbol.asyncIterator]();
     const { value: frame } = await frames.next();
     expect(frame).toMatchObject({ sent: true, usage: { inputTokens: 4n, outputTokens: 0n, estimated: true } });
-    expect([frame?.head, frame?.outcome]).toEqual([undefined, undefined]);
+    expect([frame?.head, frame?.result]).toEqual([undefined, undefined]);
     await expect.poll(() => adapter.provider.calls.length).toBe(1);
     controller.abort();
   });

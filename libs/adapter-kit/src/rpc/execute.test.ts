@@ -68,7 +68,7 @@ describe('what the provider is sent', () => {
 });
 
 describe('a streamed answer', () => {
-  it('reports usage first, the head with the first content, and the outcome with the last bytes', async () => {
+  it('reports usage first, the head with the first content, and the result with the last bytes', async () => {
     adapter.provider.answer = async (response) => {
       eventStream(response);
       await arrived(1);
@@ -191,7 +191,7 @@ describe('the provider’s own error answer', () => {
   };
   const passedOn = async (dialect: Dialect) => {
     await framesOf({ dialect });
-    return received.at(-1)?.outcome?.upstreamAnswer;
+    return received.at(-1)?.result?.upstreamAnswer;
   };
 
   it('goes along for a dialect that passes errors on, and only there', async () => {
@@ -224,7 +224,7 @@ describe('the provider’s own error answer', () => {
     adapter.provider.answer = (response) => response.writeHead(422, { 'content-encoding': encoding }).end(body);
     const answer = await passedOn(Dialect.MESSAGES);
     expect(Buffer.from(answer?.body ?? []).toString()).toBe('');
-    expect(received.at(-1)?.outcome?.attempt?.upstreamStatus).toBe(422);
+    expect(received.at(-1)?.result?.attempt?.upstreamStatus).toBe(422);
   });
 
   it('stays here when it refuses the credential', async () => {
@@ -294,10 +294,10 @@ describe('a failure before the first content', () => {
   it('is reported as the format reads it, in one frame without a head', async () => {
     adapter.provider.answer = (response) => response.writeHead(429).end('x'.repeat(70 * 1024));
     expect(await framesOf()).toEqual([{ result: 'RATE_LIMITED', error: 'pool_exhausted' }]);
-    const attempt = received[0]?.outcome?.attempt;
+    const attempt = received[0]?.result?.attempt;
     expect(attempt).toMatchObject({ modelScoped: true, upstreamStatus: 429, answerBegan: false });
     expect(attempt?.retryAt && timestampMs(attempt.retryAt)).toBe(5_000);
-    expect(received[0]?.outcome?.error?.message).toBe(`${64 * 1024} bytes`);
+    expect(received[0]?.result?.error?.message).toBe(`${64 * 1024} bytes`);
   });
 
   it('inside a 200 can be reported as such', async () => {
@@ -370,8 +370,8 @@ describe('a failure after the first content', () => {
     const frames = await framesOf();
     expect(frames[0]).toMatchObject({ status: 200, usage: '4 in, 2 out, estimated' });
     expect(frames[1]).toMatchObject({ result, error: 'providers_unavailable' });
-    expect(received[1]?.outcome).toMatchObject({ attempt: { answerBegan: true }, answerComplete: false });
-    expect(received[1]?.outcome?.error?.message).not.toContain('reader');
+    expect(received[1]?.result).toMatchObject({ attempt: { answerBegan: true }, answerComplete: false });
+    expect(received[1]?.result?.error?.message).not.toContain('reader');
     const text = frames.map(({ body }) => body).join('');
     expect(text.includes(' you')).toBe(cause === 'the provider says so');
     expect(text).not.toContain('[DONE]');
@@ -418,7 +418,7 @@ describe('a refused secret', () => {
 });
 
 describe('a revoked secret', () => {
-  const problemOf = async () => (await Array.fromAsync(send(adapter))).at(-1)?.outcome?.attempt?.problem;
+  const problemOf = async () => (await Array.fromAsync(send(adapter))).at(-1)?.result?.attempt?.problem;
   const refuseAll = (status: number) => {
     adapter.provider.answer = (response) => response.writeHead(status).end('revoked');
   };

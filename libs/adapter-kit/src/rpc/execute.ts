@@ -6,11 +6,11 @@ import type { AdapterContext } from '../adapter-service.ts';
 import type { ExecuteFrame } from '../attempt/answer-frames.ts';
 import { type AttemptedRequest, attemptFrames } from '../attempt/attempt.ts';
 import { estimateInputTokens } from '../attempt/estimate-tokens.ts';
-import type { ClientRequest, Translator } from '../provider-format.ts';
+import type { ClientRequest, Translator } from '../format-definition.ts';
 
 /**
  * The handler of AdapterService.Execute. Fails with `model_not_found` for a dialect that the format does not speak, and
- * with what the translator finds wrong with the request; failures of the provider come as an outcome.
+ * with what the translator finds wrong with the request; failures of the provider come as a result.
  */
 export function execute(context: AdapterContext) {
   return (requests: AsyncIterable<RequestFrame>, { signal }: CallContext): AsyncGenerator<ExecuteFrame> =>

@@ -5,12 +5,12 @@ import type { CallOptions } from '@gateway/rpc';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type AdapterUnderTest, bearer, startAdapter, streamOf } from '../__fixtures__/adapter-under-test.ts';
 import { fakeFormat } from '../__fixtures__/fake-format.ts';
-import type { ProviderFormat } from '../provider-format.ts';
+import type { FormatDefinition } from '../format-definition.ts';
 
 let adapter: AdapterUnderTest;
 afterEach(() => adapter[Symbol.asyncDispose]());
 
-const countingFormat: ProviderFormat = {
+const countingFormat: FormatDefinition = {
   ...fakeFormat,
   countTokens: {
     prepare: ({ body }) => ({ path: '/count', headers: {}, body: body.chunks }),
@@ -22,7 +22,7 @@ const countingFormat: ProviderFormat = {
   },
 };
 
-const refusingFormat: ProviderFormat = {
+const refusingFormat: FormatDefinition = {
   ...countingFormat,
   countTokens: {
     prepare: () => {
@@ -34,9 +34,9 @@ const refusingFormat: ProviderFormat = {
 
 async function count(options?: CallOptions) {
   const frames = [{ head: { lease: { accountId: 'pool/a' } } }, { body: Buffer.from('{}') }];
-  const { inputTokens, outcome } = await adapter.client.countTokens(streamOf(frames), options);
-  const { result = AttemptResult.UNSPECIFIED, upstreamStatus } = outcome?.attempt ?? {};
-  return { inputTokens, result: AttemptResult[result], upstreamStatus, error: outcome?.error?.code };
+  const { inputTokens, result: ended } = await adapter.client.countTokens(streamOf(frames), options);
+  const { result = AttemptResult.UNSPECIFIED, upstreamStatus } = ended?.attempt ?? {};
+  return { inputTokens, result: AttemptResult[result], upstreamStatus, error: ended?.error?.code };
 }
 
 describe('countTokens', () => {

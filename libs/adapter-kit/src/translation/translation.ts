@@ -7,7 +7,7 @@ import {
 } from '@gateway/chat';
 import type { GatewayErrorCode } from '@gateway/errors';
 import { toWellFormedJson } from '@gateway/json';
-import type { AnswerReader, ClientRequest, Translator } from '../provider-format.ts';
+import type { AnswerReader, ClientRequest, Translator } from '../format-definition.ts';
 
 /** How chat completions are spoken to a provider of one format. No header of the client goes along: none is of its dialect. */
 interface ChatFormat {

@@ -1,6 +1,6 @@
 import { type DescMessage, type DescMethod, type DescService, fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { ChannelOptions, MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
-import { maxMessageBytes, pathOf, toMessage } from '../methods.ts';
+import { maxMessageBytes, pathOf, toMessage } from '../served-methods.ts';
 
 /** A service of proto/ in the form that grpc-js takes. */
 export function grpcDefinition(service: DescService): ServiceDefinition {

@@ -15,9 +15,9 @@ import {
 import { HealthImplementation } from 'grpc-health-check';
 import { mayCall, serviceNamesIn } from '../call-table.ts';
 import { type OnFault, RpcError, toCallFailure } from '../errors.ts';
-import { answerAll, asksOnce, firstOf, pathOf, type ServedMethod, servedMethods } from '../methods.ts';
 import { ServerSession } from '../multiplex/server-session.ts';
 import { CallObserver } from '../observed-calls.ts';
+import { answerAll, asksOnce, firstOf, pathOf, type ServedMethod, servedMethods } from '../served-methods.ts';
 import type { Caller, ServiceRoute } from '../service-types.ts';
 import { grpcMethod, serverOptions } from './definition.ts';
 import { addReflection } from './reflection.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { directClient } from '../client.ts';
-import { servedMethods } from '../methods.ts';
+import { servedMethods } from '../served-methods.ts';
 import { MemoryStream } from './__fixtures__/memory-stream.ts';
 import { type Outcome, type Plan, plan, playRoute, run } from './__fixtures__/plans.ts';
 import { PlayService } from './__fixtures__/play-service.ts';

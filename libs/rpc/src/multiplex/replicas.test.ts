@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RpcError } from '../errors.ts';
-import { servedMethods } from '../methods.ts';
+import { servedMethods } from '../served-methods.ts';
 import { serviceRoute } from '../service-types.ts';
 import { MemoryStream } from './__fixtures__/memory-stream.ts';
 import { PlayService } from './__fixtures__/play-service.ts';

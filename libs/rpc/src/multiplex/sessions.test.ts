@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { StartSchema } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import { describe, expect, it } from 'vitest';
-import { servedMethods } from '../methods.ts';
+import { servedMethods } from '../served-methods.ts';
 import { type CallContext, serviceRoute } from '../service-types.ts';
 import { MemoryStream } from './__fixtures__/memory-stream.ts';
 import { PlayService } from './__fixtures__/play-service.ts';

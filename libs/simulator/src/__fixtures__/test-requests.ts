@@ -1,4 +1,4 @@
-import type { NamedEvent } from '../provider-format.ts';
+import type { NamedEvent } from '../simulated-format.ts';
 import type { Simulator } from '../simulator.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

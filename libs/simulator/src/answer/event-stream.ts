@@ -1,5 +1,5 @@
 import type { JsonObject } from '@gateway/json';
-import type { ProviderEvent } from '../provider-format.ts';
+import type { ProviderEvent } from '../simulated-format.ts';
 import type { AnswerPart } from './plan-answer.ts';
 import { splitText, tokensOfBytes } from './text.ts';
 

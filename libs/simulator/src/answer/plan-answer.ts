@@ -6,7 +6,7 @@ import { countTokens, cutToTokens } from './text.ts';
 /** What the simulated model says, before it is put into a provider's format. */
 export interface AnswerPlan {
   readonly parts: readonly AnswerPart[];
-  readonly ending: AnswerEnding;
+  readonly ending: PlannedStop;
   /** How much of the input to report as read from and written to the cache. */
   readonly cachedTokens: number;
   readonly cacheWriteTokens: number;
@@ -17,7 +17,7 @@ export type AnswerPart =
   | { readonly kind: 'text' | 'refusal'; readonly text: string; readonly tokens: number }
   | { readonly kind: 'tool_call'; readonly name: string; readonly argumentsText: string; readonly tokens: number };
 
-export type AnswerEnding =
+export type PlannedStop =
   | { readonly kind: 'finished' | 'tool_calls' | 'length' | 'content_filter' | 'refused' }
   | { readonly kind: 'stop_sequence'; readonly sequence: string };
 
@@ -68,7 +68,7 @@ function callOf(tools: readonly DeclaredTool[], name: string | undefined, given?
   return [{ kind: 'tool_call', name: tool.name, argumentsText, tokens: countTokens(tool.name + argumentsText) }];
 }
 
-function plannedEnding(directives: Directives, calls: readonly AnswerPart[]): AnswerEnding {
+function plannedEnding(directives: Directives, calls: readonly AnswerPart[]): PlannedStop {
   if (directives.refuse) return { kind: 'refused' };
   if (directives.incomplete !== undefined) return { kind: directives.incomplete };
   return calls.length > 0 ? { kind: 'tool_calls' } : { kind: 'finished' };
@@ -124,7 +124,7 @@ function firstStopSequence(text: string, sequences: readonly string[]) {
 }
 
 /** Reasoning counts too. */
-function cutAtLimit(parts: readonly AnswerPart[], ending: AnswerEnding, maximumTokens: number) {
+function cutAtLimit(parts: readonly AnswerPart[], ending: PlannedStop, maximumTokens: number) {
   let remaining = maximumTokens;
   for (const [index, part] of parts.entries()) {
     if (part.tokens > remaining) {

@@ -1,6 +1,6 @@
 import { invalidSignature } from '../messages/check-request.ts';
-import type { FormatName, ProviderError } from '../provider-format.ts';
 import { unreadableContent } from '../responses/check-request.ts';
+import type { FormatName, ProviderError } from '../simulated-format.ts';
 
 /** What a preset answers: an error in the format's own shape, or a body of its own. */
 export interface PresetAnswer {

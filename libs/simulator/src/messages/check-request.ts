@@ -2,7 +2,7 @@ import { asArray, isObject, type JsonObject, objectsIn } from '@gateway/json';
 import { z } from 'zod';
 import { verifyEncrypted } from '../answer/encrypted-reasoning.ts';
 import { type IssueText, parseRequest, unchecked } from '../answer/parse-request.ts';
-import { ProviderRefusal, type ProviderRequest } from '../provider-format.ts';
+import { ProviderRefusal, type ProviderRequest } from '../simulated-format.ts';
 import { type ModelTraits, traitsOf } from './model-traits.ts';
 
 /**

@@ -1,10 +1,10 @@
 import type { JsonObject } from '@gateway/json';
-import type { NamedEvent, ProviderError, ProviderFormat, ProviderRequest } from '../provider-format.ts';
+import type { NamedEvent, ProviderError, ProviderRequest, SimulatedFormat } from '../simulated-format.ts';
 import { messageEvents, messageObject } from './message.ts';
 import { readMessagesRequest } from './request.ts';
 
 /** The Messages format. @see https://docs.claude.com/en/api/messages */
-export const messagesFormat: ProviderFormat = {
+export const messagesFormat: SimulatedFormat = {
   name: 'messages',
   readConversation(request) {
     const conversation = readMessagesRequest(request, 'generate');

@@ -1,8 +1,8 @@
 import { asObject, type JsonObject, parseJson } from '@gateway/json';
 import { encryptReasoning } from '../answer/encrypted-reasoning.ts';
 import { EventStream } from '../answer/event-stream.ts';
-import { type AnswerEnding, type AnswerPart, reasoningTokensOf, tokensOf } from '../answer/plan-answer.ts';
-import type { Answer, ProviderEvent } from '../provider-format.ts';
+import { type AnswerPart, type PlannedStop, reasoningTokensOf, tokensOf } from '../answer/plan-answer.ts';
+import type { Answer, ProviderEvent } from '../simulated-format.ts';
 
 /** A whole message. @see https://docs.claude.com/en/api/messages */
 export function messageObject(answer: Answer): JsonObject {
@@ -79,7 +79,7 @@ function messageShell({ id, conversation }: Answer): JsonObject {
 }
 
 /** Why a message ended, as in `message_delta` and in the whole message. */
-function stopOf(ending: AnswerEnding): JsonObject {
+function stopOf(ending: PlannedStop): JsonObject {
   return {
     stop_reason: stopReasons[ending.kind],
     stop_sequence: ending.kind === 'stop_sequence' ? ending.sequence : null,
@@ -90,7 +90,7 @@ function stopOf(ending: AnswerEnding): JsonObject {
   };
 }
 
-const stopReasons: Readonly<Record<AnswerEnding['kind'], string>> = {
+const stopReasons: Readonly<Record<PlannedStop['kind'], string>> = {
   finished: 'end_turn',
   tool_calls: 'tool_use',
   length: 'max_tokens',

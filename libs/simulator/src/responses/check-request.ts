@@ -2,7 +2,7 @@ import { asArray, type JsonObject, objectsIn } from '@gateway/json';
 import { z } from 'zod';
 import { type Verdict, verifyEncrypted } from '../answer/encrypted-reasoning.ts';
 import { type IssueText, parseRequest, type RequestIssue, unchecked } from '../answer/parse-request.ts';
-import { type ProviderError, ProviderRefusal, type ProviderRequest } from '../provider-format.ts';
+import { type ProviderError, ProviderRefusal, type ProviderRequest } from '../simulated-format.ts';
 import { requiredReasoningId } from './output-items.ts';
 
 /** Which backend to play: the public API, or a subscription's, which takes fewer parameters and only streams. */

@@ -1,11 +1,11 @@
 import type { JsonObject } from '@gateway/json';
-import type { Answer, NamedEvent, ProviderError, ProviderFormat } from '../provider-format.ts';
+import type { Answer, NamedEvent, ProviderError, SimulatedFormat } from '../simulated-format.ts';
 import type { ResponsesBackend } from './check-request.ts';
 import { readResponsesRequest } from './request.ts';
 import { failedEvent, finalResponse, responseEvents } from './response.ts';
 
 /** The Responses format. @see https://platform.openai.com/docs/api-reference/responses */
-export function responsesFormat(backend: ResponsesBackend): ProviderFormat {
+export function responsesFormat(backend: ResponsesBackend): SimulatedFormat {
   return {
     name: 'responses',
     readConversation: (request) => readResponsesRequest(request, backend),

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@gateway/json';
 import { encryptReasoning } from '../answer/encrypted-reasoning.ts';
 import type { AnswerPart } from '../answer/plan-answer.ts';
-import type { Answer } from '../provider-format.ts';
+import type { Answer } from '../simulated-format.ts';
 
 /** One part of the answer with the item it becomes. */
 export interface OutputItem {

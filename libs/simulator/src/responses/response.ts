@@ -1,7 +1,7 @@
 import { asObject, type JsonObject } from '@gateway/json';
 import { EventStream } from '../answer/event-stream.ts';
 import { reasoningTokensOf, tokensOf } from '../answer/plan-answer.ts';
-import type { Answer, NamedEvent, ProviderError, ProviderEvent } from '../provider-format.ts';
+import type { Answer, NamedEvent, ProviderError, ProviderEvent } from '../simulated-format.ts';
 import { contentPart, itemObject, type OutputItem, outputItemsOf } from './output-items.ts';
 
 /**

@@ -108,7 +108,7 @@ export class WholeEdge implements AsyncDisposable {
           yield* script.frames(accountId);
           await script.hang;
         },
-        countTokens: async () => ({ inputTokens: 3n, outcome: succeeded }),
+        countTokens: async () => ({ inputTokens: 3n, result: succeeded }),
         listModels: () => ({}),
       }),
     );
@@ -192,5 +192,5 @@ const head = { status: 200, headers: { 'content-type': 'text/event-stream' } };
 export const streamed: readonly Frame[] = [
   { sent: true, usage: { inputTokens: 5n, estimated: true } },
   { head, body: Buffer.from('data: 1\n\n'), usage: { inputTokens: 7n, outputTokens: 1n } },
-  { body: Buffer.from('data: 2\n\n'), usage: { inputTokens: 7n, outputTokens: 3n }, outcome: succeeded },
+  { body: Buffer.from('data: 2\n\n'), usage: { inputTokens: 7n, outputTokens: 3n }, result: succeeded },
 ];

@@ -75,7 +75,7 @@ async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
       affinityKey: '',
       caller: '',
       signal: new AbortController().signal,
-      trace: new RequestLogEntry({ requestId: 'r', endpoint: '/v1/responses', receivedAtMs: 0 }),
+      logEntry: new RequestLogEntry({ requestId: 'r', endpoint: '/v1/responses', receivedAtMs: 0 }),
       execute: (_lease, signal) =>
         adapter.execute(requestFrames(head, new BufferList([new Uint8Array(3)])), { signal }),
     },

@@ -10,7 +10,7 @@ import { AnswerFrames } from './answer-frames.ts';
 import { AnswerTooLongError } from './attempt-errors.ts';
 
 const head: ScriptedFrame = { head: { status: 200 }, body: new Uint8Array([1]) };
-const last: ScriptedFrame = { body: new Uint8Array([3]), outcome: { attempt: { result: AttemptResult.SUCCEEDED } } };
+const last: ScriptedFrame = { body: new Uint8Array([3]), result: { attempt: { result: AttemptResult.SUCCEEDED } } };
 const sent: ScriptedFrame = { sent: true, usage: { inputTokens: 7n } };
 
 /** What a reader gets: the bytes of frames, and what it fails with. */
@@ -21,9 +21,9 @@ function read(script: readonly ScriptedFrame[], options?: ScriptedCallOptions, i
   const seen: unknown[] = [];
   const reading = (async () => {
     for (let isLast = false; !isLast; ) {
-      const { body, outcome } = await frames.next();
+      const { body, result } = await frames.next();
       seen.push(...body);
-      isLast = outcome !== undefined;
+      isLast = result !== undefined;
     }
   })().catch((thrown: unknown) => seen.push(thrown));
   return { call, seen, reading, leave: () => client.abort() };
@@ -33,7 +33,7 @@ const cancelled = expect.objectContaining({ status: 'cancelled' });
 
 describe('the frames of an answer', () => {
   it.each([true, false])(
-    'are all read in their order, up to the one with the outcome: together %s',
+    'are all read in their order, up to the one with the result: together %s',
     async (together) => {
       const { reading, seen, call } = read([head, { body: new Uint8Array([2]) }, last, 'hang'], { together });
       await reading;
@@ -42,7 +42,7 @@ describe('the frames of an answer', () => {
     },
   );
 
-  it('fail when there is no outcome', async () => {
+  it('fail when there is no result', async () => {
     const { reading, seen } = read([head, 'end']);
     await reading;
     expect(seen).toEqual([1, expect.objectContaining({ status: 'internal' })]);

@@ -12,7 +12,7 @@ export interface AnswerFramesOptions {
 }
 
 /**
- * The frames of one attempt, as its reader takes them. The one with an outcome is the last: there is none to be asked for after it.
+ * The frames of one attempt, as its reader takes them. The one with a result is the last: there is none to be asked for after it.
  *
  * They end when their reader closes them, and when the client leaves: at once, but for one case. Before it is known that a request
  * which is recorded was sent, the adapter has a little time to say so: what the provider was asked must be recorded, and what it
@@ -35,14 +35,14 @@ export class AnswerFrames {
     client.addEventListener('abort', this.#onLeave, { once: true });
   }
 
-  /** Throws when the answer ends without an outcome, and `AnswerTooLongError` when it lasts too long. They are closed then. */
+  /** Throws when the answer ends without a result, and `AnswerTooLongError` when it lasts too long. They are closed then. */
   async next(): Promise<ExecuteResponse> {
     try {
       const { value: frame, done } = await this.#answer.next();
-      if (done) throw new RpcError('internal', 'The adapter ended its answer without an outcome.');
+      if (done) throw new RpcError('internal', 'The adapter ended its answer without a result.');
       this.#isSent = true;
       if (this.#client.aborted) this.#call.abort();
-      if (frame.outcome !== undefined) this.close();
+      if (frame.result !== undefined) this.close();
       return frame;
     } catch (thrown) {
       this.close();

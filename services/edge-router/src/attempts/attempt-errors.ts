@@ -1,6 +1,6 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
-import { type Attempt, type AttemptOutcome, AttemptResult, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import { type Attempt, type AttemptReport, AttemptResult, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolExhausted, UnknownModel } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 
 /** The gateway has ended an answer because it lasted too long. It says nothing of the provider's account. */
@@ -41,7 +41,7 @@ export function poolExhausted({ retryAt }: PoolExhausted): GatewayError {
 
 /** There are accounts, but none of them can be used. `attempts`: those that were tried just now. */
 export function noneUsable(formats: readonly ProviderFormat[], attempts: readonly Attempt[]): GatewayError {
-  const results = attempts.map(({ outcome }) => outcome?.result ?? AttemptResult.CANCELLED);
+  const results = attempts.map(({ report }) => report?.result ?? AttemptResult.CANCELLED);
   if (results.length > 0 && results.every((result) => unreached.has(result))) return outOfReach(formats);
   const refused = results.every((result) => result === AttemptResult.UNAUTHORIZED);
   const triedFormats = attempts.flatMap(({ lease }) => (lease === undefined ? [] : [lease.format]));
@@ -61,7 +61,7 @@ export function outOfReach(formats: readonly ProviderFormat[], cause?: unknown):
  * False for a failure of which no client may see the status: the gateway's own credential was refused, and a client would take
  * its token for invalid. A refusal with 402 or 403 is the provider's word on the account.
  */
-export function mayBeShown({ result, upstreamStatus }: AttemptOutcome): boolean {
+export function mayBeShown({ result, upstreamStatus }: AttemptReport): boolean {
   if (upstreamStatus === 401) return false;
   return result !== AttemptResult.UNAUTHORIZED || upstreamStatus === 402 || upstreamStatus === 403;
 }

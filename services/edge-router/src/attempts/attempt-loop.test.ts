@@ -20,7 +20,7 @@ import {
   PoolUnavailableSchema,
   type ReportRequest,
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { AttemptGivenUp, NoAccountCause } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { CancelReason, NoAccountCause } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { directClient, type Handlers, RpcError, serviceRoute } from '@gateway/rpc';
 import { describe, expect, it } from 'vitest';
 import { requestFrames } from '../endpoints/generate.ts';
@@ -40,7 +40,7 @@ const lease = (account: string, format = ProviderFormat.RESPONSES) =>
   }) as const;
 
 const limited: Frame = {
-  outcome: {
+  result: {
     attempt: { result: AttemptResult.RATE_LIMITED, upstreamStatus: 429 },
     error: { code: 'pool_exhausted', message: 'limited' },
   },
@@ -48,7 +48,7 @@ const limited: Frame = {
 const answering: Frame = { head: { status: 200 }, body: new Uint8Array([1]) };
 
 const lacking = (result: AttemptResult, code: string, upstreamStatus: number): Frame => ({
-  outcome: { attempt: { result, upstreamStatus }, error: { code, message: 'its own words', upstreamStatus } },
+  result: { attempt: { result, upstreamStatus }, error: { code, message: 'its own words', upstreamStatus } },
 });
 const noModel = lacking(AttemptResult.MODEL_UNAVAILABLE, 'model_not_found', 404);
 const noFeature = lacking(AttemptResult.FEATURE_UNAVAILABLE, 'upstream_rejected', 400);
@@ -122,7 +122,7 @@ function setUp(
     timeoutMs: 1_000,
     events: { reportGivenUp: refuse, faulted: refuse },
   });
-  const trace = new RequestLogEntry({ requestId: 'r', endpoint: '/v1/chat/completions', receivedAtMs: 0 });
+  const logEntry = new RequestLogEntry({ requestId: 'r', endpoint: '/v1/chat/completions', receivedAtMs: 0 });
   const recorded: string[] = [];
   const failedOver: string[] = [];
   const recorder: AttemptPlan['recorder'] = {
@@ -143,7 +143,7 @@ function setUp(
         faultOf,
         ...asking,
         signal: client.signal,
-        trace,
+        logEntry,
         recorder,
         execute: (lease, signal) => {
           const head = create(ExecuteHeadSchema, { lease, dialect: Dialect.CHAT_COMPLETIONS });
@@ -160,7 +160,7 @@ function setUp(
     if (end.kind === 'failed') throw end.error;
     return end;
   };
-  const logged = trace.message;
+  const logged = logEntry.message;
   return {
     run: answer,
     end: run,
@@ -184,7 +184,7 @@ describe('runAttempts', () => {
     expect(asked[1]?.attempts).toHaveLength(1);
     expect(asked[1]?.attempts[0]).toMatchObject({
       lease: { accountId: 'a' },
-      outcome: { result: AttemptResult.RATE_LIMITED },
+      report: { result: AttemptResult.RATE_LIMITED },
     });
     frames.close();
   });
@@ -248,7 +248,7 @@ describe('runAttempts', () => {
 
   it('makes no other attempt after a refusal of the request itself', async () => {
     const rejected: Frame = {
-      outcome: {
+      result: {
         attempt: { result: AttemptResult.REJECTED, upstreamStatus: 413 },
         error: { code: 'upstream_rejected', message: 'refused', upstreamStatus: 413 },
       },
@@ -256,12 +256,12 @@ describe('runAttempts', () => {
     const { run, asked, reported } = setUp([lease('a'), lease('b')], { a: [rejected], b: [answering] });
     await expect(run()).rejects.toMatchObject({ code: 'upstream_rejected', upstreamStatus: 413 });
     expect(asked).toHaveLength(1);
-    expect(reported[0]?.attempt?.outcome?.result).toBe(AttemptResult.REJECTED);
+    expect(reported[0]?.attempt?.report?.result).toBe(AttemptResult.REJECTED);
   });
 
   it('makes no other attempt after an answer that was too large, and says that none helps', async () => {
     const tooLarge: Frame = {
-      outcome: {
+      result: {
         attempt: { result: AttemptResult.ANSWER_TOO_LARGE },
         error: { code: 'internal_error', message: 'too large' },
       },
@@ -269,7 +269,7 @@ describe('runAttempts', () => {
     const { run, asked, reported } = setUp([lease('a'), lease('b')], { a: [tooLarge], b: [answering] });
     await expect(run()).rejects.toMatchObject({ code: 'internal_error', message: 'too large', isFinal: true });
     expect(asked).toHaveLength(1);
-    expect(reported[0]?.attempt?.outcome?.result).toBe(AttemptResult.ANSWER_TOO_LARGE);
+    expect(reported[0]?.attempt?.report?.result).toBe(AttemptResult.ANSWER_TOO_LARGE);
   });
 
   describe('when an account lacks what the request wants', () => {
@@ -293,7 +293,7 @@ describe('runAttempts', () => {
     });
 
     it('keeps to how others ended, when not all lack it', async () => {
-      const failed: Frame = { outcome: { attempt: { result: AttemptResult.SERVER_ERROR, upstreamStatus: 500 } } };
+      const failed: Frame = { result: { attempt: { result: AttemptResult.SERVER_ERROR, upstreamStatus: 500 } } };
       const acquired = [lease('b'), lease('a')];
       const end = await setUp(acquired, { a: [noModel], b: [failed] }, { model: 'gpt-9' }).end();
       expect(end).toMatchObject({
@@ -307,7 +307,7 @@ describe('runAttempts', () => {
 
   it('keeps the last answer of a provider, for endpoints that pass it on', async () => {
     const failed: Frame = {
-      outcome: {
+      result: {
         attempt: { result: AttemptResult.SERVER_ERROR, upstreamStatus: 500 },
         error: { code: 'providers_unavailable', message: 'failed' },
         upstreamAnswer: { status: 500, contentType: 'text/plain', body: Buffer.from('oops') },
@@ -331,7 +331,7 @@ describe('runAttempts', () => {
       [ProviderFormat.RESPONSES, ProviderFormat.MESSAGES],
       [ProviderFormat.MESSAGES],
     ]);
-    expect(asked[1]?.attempts[0]?.outcome?.result).toBe(AttemptResult.CANCELLED);
+    expect(asked[1]?.attempts[0]?.report?.result).toBe(AttemptResult.CANCELLED);
     frames.close();
   });
 
@@ -360,7 +360,7 @@ describe('runAttempts', () => {
     );
     await expect(refused.run()).rejects.toBe(fault);
     expect(refused.asked).toHaveLength(1);
-    expect(refused.reported[0]?.attempt?.outcome?.result).toBe(AttemptResult.CANCELLED);
+    expect(refused.reported[0]?.attempt?.report?.result).toBe(AttemptResult.CANCELLED);
     for (const none of ['unknownModel', 'exhausted', 'unavailable'] as const) {
       await expect(setUp([{ case: none, value: {} }], {}, { faultOf: () => fault }).run()).rejects.toBe(fault);
     }
@@ -369,7 +369,7 @@ describe('runAttempts', () => {
   it('frees the lease when the adapter refuses the request', async () => {
     const { run, asked } = setUp([lease('a')], { a: new GatewayError('unsupported_content', 'no audio') });
     await expect(run()).rejects.toMatchObject({ code: 'unsupported_content' });
-    expect(asked[1]?.attempts[0]?.outcome?.result).toBe(AttemptResult.CANCELLED);
+    expect(asked[1]?.attempts[0]?.report?.result).toBe(AttemptResult.CANCELLED);
   });
 
   it('leaves out the format whose adapter is away twice', async () => {
@@ -380,8 +380,8 @@ describe('runAttempts', () => {
     expect((await run()).lease.accountId).toBe('b');
     expect(sent).toEqual(['a', 'a', 'b']);
     expect(asked[1]?.formats).toEqual([ProviderFormat.MESSAGES]);
-    expect(asked[1]?.attempts[0]?.outcome?.result).toBe(AttemptResult.CANCELLED);
-    expect(logged.attempts[0]?.givenUp).toBe(AttemptGivenUp.ADAPTER_AWAY);
+    expect(asked[1]?.attempts[0]?.report?.result).toBe(AttemptResult.CANCELLED);
+    expect(logged.attempts[0]?.cancelReason).toBe(CancelReason.ADAPTER_AWAY);
   });
 
   it('asks once more, with the same lease, when an adapter goes away before its answer begins', async () => {
@@ -393,7 +393,7 @@ describe('runAttempts', () => {
   });
 
   it('does not ask an adapter again that was there and failed', async () => {
-    const { end, sent } = setUp([lease('a')], { a: new RpcError('internal', 'no outcome') });
+    const { end, sent } = setUp([lease('a')], { a: new RpcError('internal', 'no result') });
     expect(await end()).toMatchObject({ kind: 'failed', error: { code: 'providers_unavailable' } });
     expect(sent).toEqual(['a']);
   });
@@ -404,13 +404,13 @@ describe('runAttempts', () => {
     await expect.poll(() => reported).toHaveLength(1);
     expect(reported[0]?.attempt).toMatchObject({
       lease: { accountId: 'a' },
-      outcome: { result: AttemptResult.RATE_LIMITED },
+      report: { result: AttemptResult.RATE_LIMITED },
     });
   });
 
   it('logs every attempt, and why there was no further one', async () => {
     const exhausted = { case: 'exhausted', value: { retryAt: timestampFromMs(5_000) } } as const;
-    const amended: Frame = { outcome: { ...limited.outcome, amended: 'encrypted_reasoning' } };
+    const amended: Frame = { result: { ...limited.result, amended: 'encrypted_reasoning' } };
     const refusal = new GatewayError('unsupported_content', 'not for this provider');
     const { run, logged } = setUp([lease('a'), lease('b', ProviderFormat.MESSAGES), exhausted], {
       a: [amended],
@@ -424,7 +424,7 @@ describe('runAttempts', () => {
         upstreamStatus: 429,
         amended: 'encrypted_reasoning',
       },
-      { accountId: 'b', givenUp: AttemptGivenUp.NOT_EXPRESSIBLE },
+      { accountId: 'b', cancelReason: CancelReason.NOT_EXPRESSIBLE },
     ]);
     expect(logged.noAccount).toMatchObject({ cause: NoAccountCause.EXHAUSTED, retryAt: timestampFromMs(5_000) });
   });

@@ -1,21 +1,21 @@
 import { create } from '@bufbuild/protobuf';
 import { fromErrorDetail, GatewayError } from '@gateway/errors';
 import {
-  type ExecuteOutcome,
-  ExecuteOutcomeSchema,
   type ExecuteResponse,
+  type ExecuteResult,
+  ExecuteResultSchema,
 } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import {
   type Attempt,
-  type AttemptOutcome,
-  AttemptOutcomeSchema,
+  type AttemptReport,
+  AttemptReportSchema,
   AttemptResult,
   AttemptSchema,
   type Lease,
   type ProviderFormat,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { type AcquireResponse, Lack } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
-import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { CancelReason } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { inSpan } from '@gateway/telemetry';
 import type { RequestEvents } from '../events.ts';
@@ -34,7 +34,7 @@ import {
 } from './attempt-errors.ts';
 import type { Leases } from './leases.ts';
 
-export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal' | 'trace'> {
+export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal' | 'logEntry'> {
   /** A class id or a provider's model id. */
   readonly model: string;
   /** Formats that the endpoint can speak. With several of them a class may move on to a candidate of another one. */
@@ -52,7 +52,7 @@ export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal
   readonly recorder?: Pick<UsageRecorder, 'onLease' | 'onSent' | 'onUsage' | 'onProduced' | 'onAttemptFailed'>;
 }
 
-export type AttemptsEnd = Answering | AttemptsFailed;
+export type AttemptsResult = Answering | AttemptsFailed;
 
 /** An answer has begun. Its reader closes the frames, whatever happens: that ends the provider's request. */
 export interface Answering {
@@ -69,7 +69,7 @@ export interface AttemptsFailed {
   /** `model_not_found`, `pool_exhausted`, `providers_unavailable`, or what the provider refused. */
   readonly error: GatewayError;
   /** How the last attempt ended of which a client may see what the provider said, if there is one. */
-  readonly last: ExecuteOutcome | undefined;
+  readonly last: ExecuteResult | undefined;
 }
 
 export interface AttemptPeers {
@@ -85,16 +85,16 @@ const attemptCeiling = 50;
  * broker has nothing left. The broker decides order and number; after the first content there is no other attempt.
  * Throws what an adapter finds wrong with the request, where no other candidate may be tried.
  */
-export async function runAttempts(plan: AttemptPlan, { leases, events }: AttemptPeers): Promise<AttemptsEnd> {
-  const { requestId, model, affinityKey, features = [], caller, signal, trace, faultOf, execute, recorder } = plan;
+export async function runAttempts(plan: AttemptPlan, { leases, events }: AttemptPeers): Promise<AttemptsResult> {
+  const { requestId, model, affinityKey, features = [], caller, signal, logEntry, faultOf, execute, recorder } = plan;
   const attempts: Attempt[] = [];
   /** Those that may still be asked for. */
   let { formats } = plan;
-  let last: ExecuteOutcome | undefined;
+  let last: ExecuteResult | undefined;
   /**
    * How the last attempt ended whose account lacks what the request wants: that says something only where all lack it.
    */
-  let lacking: ExecuteOutcome | undefined;
+  let lacking: ExecuteResult | undefined;
   /** Why the first format that was tried can't be asked this; undefined when all could. */
   let refusal: GatewayError | undefined;
   /** How the last attempt failed, in one word. */
@@ -107,13 +107,13 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     const end = await attemptWith(lease);
     if (end === undefined) continue;
     if ('frames' in end) {
-      trace.onAnswering();
+      logEntry.onAnswering();
       return end;
     }
-    const { attempt = attemptOutcome(AttemptResult.SERVER_ERROR), amended } = end;
+    const { attempt = reportOf(AttemptResult.SERVER_ERROR), amended } = end;
     if (lackResults.has(attempt.result)) lacking = end;
     else if (mayBeShown(attempt)) last = end;
-    if (amended !== '') trace.onAmended(amended);
+    if (amended !== '') logEntry.onAmended(amended);
     note(lease, attempt);
     if (finalResults.has(attempt.result)) {
       await reportLast();
@@ -130,7 +130,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
   async function acquire(): Promise<Lease | GatewayError | typeof lackedByAll> {
     const tried = { formats: [...formats], attempts: [...attempts], allowCandidateFailover: plan.formats.length > 1 };
     const asked = { ...tried, features: [...features] };
-    trace.onAsking();
+    logEntry.onAsking();
     try {
       signal.throwIfAborted();
       const answer = await inSpan('acquire', {}, async (span) => {
@@ -143,13 +143,13 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
       // It may not have heard how the last attempt ended.
       void reportLast();
       if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
-      trace.onBrokerAway();
+      logEntry.onBrokerAway();
       return outOfReach(plan.formats, thrown);
     }
   }
 
   function leaseOf(answer: AcquireResponse): Lease | GatewayError | typeof lackedByAll {
-    trace.onAcquired(answer);
+    logEntry.onAcquired(answer);
     const { result } = answer;
     if (result.case === 'lease') {
       if (lastFailure !== undefined) events.failedOver(lastFailure);
@@ -166,7 +166,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
 
   /** A class has further candidates at another time; a model that no account has does not exist for clients. */
   function lackError(): GatewayError {
-    const error = clientError(lacking ?? create(ExecuteOutcomeSchema));
+    const error = clientError(lacking ?? create(ExecuteResultSchema));
     if (error.code !== 'model_not_found') return error;
     return model.startsWith('gateway/') ? noneUsable(plan.formats, []) : notOffered(model);
   }
@@ -175,9 +175,9 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
    * Undefined: no other account of the lease's format can help, but another format may. Throws what is final for the request, once
    * the lease is free.
    */
-  async function attemptWith(lease: Lease): Promise<Answering | ExecuteOutcome | undefined> {
+  async function attemptWith(lease: Lease): Promise<Answering | ExecuteResult | undefined> {
     const isAway = (thrown: unknown): thrown is RpcError => thrown instanceof RpcError && !signal.aborted;
-    const send = () => trace.withinAttempt(() => untilHead(lease));
+    const send = () => logEntry.withinAttempt(() => untilHead(lease));
     try {
       return await send().catch((thrown) => {
         // Nothing has begun for the client, and another replica of the adapter may be there: the call goes to that one.
@@ -188,7 +188,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
       const isAdapterAway = isAway(thrown);
       if (isAdapterAway) recorder?.onAttemptFailed();
       const isRefused = isRefusal(thrown);
-      note(lease, cancelledOutcome, isRefused ? AttemptGivenUp.NOT_EXPRESSIBLE : givenUpBy(thrown, signal));
+      note(lease, cancelledReport, isRefused ? CancelReason.NOT_EXPRESSIBLE : cancelReasonOf(thrown, signal));
       const fault = isRefused ? faultOf?.() : undefined;
       if (isAdapterAway || (isRefused && fault === undefined && plan.formats.length > 1)) {
         if (isRefused) refusal ??= thrown;
@@ -200,8 +200,8 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     }
   }
 
-  /** Sends the request and reads up to the first frame that decides: a head, or an outcome without one. */
-  async function untilHead(lease: Lease): Promise<Answering | ExecuteOutcome> {
+  /** Sends the request and reads up to the first frame that decides: a head, or a result without one. */
+  async function untilHead(lease: Lease): Promise<Answering | ExecuteResult> {
     recorder?.onLease(lease);
     leases.keep(requestId, lease);
     const call = new AbortController();
@@ -210,19 +210,19 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     for (;;) {
       const frame = await frames.next();
       if (frame.head !== undefined) return { kind: 'answering', lease, first: frame, frames };
-      if (frame.outcome !== undefined) {
+      if (frame.result !== undefined) {
         recorder?.onAttemptFailed();
-        return frame.outcome;
+        return frame.result;
       }
       if (frame.usage !== undefined) recorder?.[frame.sent ? 'onSent' : 'onUsage'](frame.usage);
       if (frame.produced) recorder?.onProduced();
     }
   }
 
-  function note(lease: Lease, outcome: AttemptOutcome, givenUp?: AttemptGivenUp): void {
-    trace.onAttemptEnded(outcome, givenUp);
-    lastFailure = attemptFailure({ result: outcome.result, givenUp: givenUp ?? AttemptGivenUp.UNSPECIFIED });
-    attempts.push(create(AttemptSchema, { lease, outcome }));
+  function note(lease: Lease, report: AttemptReport, cancelReason?: CancelReason): void {
+    logEntry.onAttemptEnded(report, cancelReason);
+    lastFailure = attemptFailure({ result: report.result, cancelReason: cancelReason ?? CancelReason.UNSPECIFIED });
+    attempts.push(create(AttemptSchema, { lease, report }));
   }
 
   async function reportLast(): Promise<void> {
@@ -231,18 +231,18 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
   }
 }
 
-/** An outcome of which no more is known than its result. */
-export function attemptOutcome(result: AttemptResult): AttemptOutcome {
-  return create(AttemptOutcomeSchema, { result });
+/** A report of which no more is known than the result. */
+export function reportOf(result: AttemptResult): AttemptReport {
+  return create(AttemptReportSchema, { result });
 }
 
 /** Says nothing of the account. */
-export const cancelledOutcome = attemptOutcome(AttemptResult.CANCELLED);
+export const cancelledReport = reportOf(AttemptResult.CANCELLED);
 
 /** Why an answer that its provider did not end was given up: the client has gone, or the adapter has, or it took too long. */
-export function givenUpBy(thrown: unknown, client: AbortSignal): AttemptGivenUp {
-  if (thrown instanceof AnswerTooLongError) return AttemptGivenUp.TOO_LONG;
-  return client.aborted ? AttemptGivenUp.CLIENT_LEFT : AttemptGivenUp.ADAPTER_AWAY;
+export function cancelReasonOf(thrown: unknown, client: AbortSignal): CancelReason {
+  if (thrown instanceof AnswerTooLongError) return CancelReason.TOO_LONG;
+  return client.aborted ? CancelReason.CLIENT_LEFT : CancelReason.ADAPTER_AWAY;
 }
 
 /** No other account would answer otherwise; after an answer that is too large each further try would be billed as this one was. */
@@ -257,7 +257,7 @@ const lackResults: ReadonlySet<AttemptResult> = new Set([
 const lackedByAll = Symbol('no account has what the request wants');
 
 /** What a client gets when no further attempt is made. */
-function clientError({ attempt, error }: ExecuteOutcome): GatewayError {
+function clientError({ attempt, error }: ExecuteResult): GatewayError {
   const failure =
     error === undefined ? new GatewayError('providers_unavailable', 'The provider failed.') : fromErrorDetail(error);
   if (attempt?.result !== AttemptResult.ANSWER_TOO_LARGE) return failure;

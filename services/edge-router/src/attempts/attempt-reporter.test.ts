@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { AttemptSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type AttemptReport, Leases } from './leases.ts';
+import { Leases, type ReportRequestInit } from './leases.ts';
 
 function setUp() {
   vi.useFakeTimers();
@@ -31,7 +31,7 @@ function setUp() {
   return { leases, tried, taken, givenUp, state };
 }
 
-function endOf(requestId: string): AttemptReport {
+function endOf(requestId: string): ReportRequestInit {
   return { requestId, affinityKey: '', attempt: create(AttemptSchema) };
 }
 

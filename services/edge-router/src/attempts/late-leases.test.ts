@@ -21,7 +21,7 @@ function setUp() {
         return answer.promise;
       },
       report: async ({ requestId, attempt }) => {
-        reported.push([requestId, attempt?.lease?.leaseId, attempt?.outcome?.result]);
+        reported.push([requestId, attempt?.lease?.leaseId, attempt?.report?.result]);
         return { $typeName: 'gateway.pool.v1.ReportResponse' };
       },
       renewLeases: async () => expect.fail('not expected here'),

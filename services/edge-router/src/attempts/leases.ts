@@ -20,7 +20,7 @@ export interface LeasesOptions {
 export type AcquireRequestInit = MessageInitShape<typeof AcquireRequestSchema> & { readonly requestId: string };
 
 /** How an attempt ended. `answerKeys`: further keys by which later requests will refer to the answer. */
-export type AttemptReport = Required<
+export type ReportRequestInit = Required<
   Pick<MessageInitShape<typeof ReportRequestSchema>, 'requestId' | 'affinityKey' | 'attempt'>
 > & { answerKeys?: string[] };
 
@@ -36,7 +36,7 @@ export class Leases implements Disposable {
   /** By request: each has one lease at a time. */
   readonly #running = new Map<string, { readonly lease: Lease; dueAtMs: number }>();
   /** Reports to be tried again, until when, and why. */
-  readonly #unreported = new Map<AttemptReport, { readonly untilMs: number; readonly fault: unknown }>();
+  readonly #unreported = new Map<ReportRequestInit, { readonly untilMs: number; readonly fault: unknown }>();
   readonly #timer = setInterval(() => this.#tend(), tendMs).unref();
   #isReporting = false;
 
@@ -71,7 +71,7 @@ export class Leases implements Disposable {
   }
 
   /** Resolves when the broker has it, or when it has to wait for a further try. Never throws. */
-  async report(report: AttemptReport): Promise<void> {
+  async report(report: ReportRequestInit): Promise<void> {
     const { broker, timeoutMs, events } = this.#options;
     try {
       await broker.report(report, { timeoutMs });
@@ -84,7 +84,7 @@ export class Leases implements Disposable {
   async #giveBack(acquiring: Promise<AcquireResponse>, requestId: string): Promise<void> {
     const [answer] = await Promise.allSettled([acquiring]);
     if (answer.status === 'rejected' || answer.value.result.case !== 'lease') return;
-    const attempt = { lease: answer.value.result.value, outcome: { result: AttemptResult.CANCELLED } };
+    const attempt = { lease: answer.value.result.value, report: { result: AttemptResult.CANCELLED } };
     await this.report({ requestId, affinityKey: '', attempt });
   }
 

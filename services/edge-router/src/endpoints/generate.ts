@@ -3,9 +3,9 @@ import { create } from '@bufbuild/protobuf';
 import type { BufferList, JsonBody } from '@gateway/json';
 import { Dialect, type ExecuteHead, ExecuteHeadSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
-import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
-import { type AttemptPlan, type AttemptsEnd, type AttemptsFailed, runAttempts } from '../attempts/attempt-loop.ts';
+import { type AttemptPlan, type AttemptsFailed, type AttemptsResult, runAttempts } from '../attempts/attempt-loop.ts';
 import { callerKey } from '../authentication/authenticate.ts';
 import { relayAnswer } from '../relay/relay-answer.ts';
 import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
@@ -29,9 +29,9 @@ export interface Generation extends Affinity, Pick<AttemptPlan, 'model' | 'forma
  * returns what it returns, so that a body is not in memory for as long as its answer streams.
  */
 export function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
-  const { requestId, token, admission, route, signal, trace } = request;
+  const { requestId, token, admission, route, signal, logEntry } = request;
   const { body, model, dialect, affinityKey, answerKeysOf, forwardHeaders, onFailed, ...plan } = generation;
-  trace.onModel(model);
+  logEntry.onModel(model);
   const recorded = { requestId, token, admission, endpoint: route.path, bodyBytes: body.source.length };
   const recorder = new UsageRecorder(recorded, peers);
   // Adapters that splice the body need not look for its members again; a chat request is parsed as a whole anyway.
@@ -40,11 +40,11 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
   const execute = (lease: Lease, callSignal: AbortSignal) => {
     const head = create(ExecuteHeadSchema, { requestId, lease, dialect, affinityKey, forwardHeaders, members });
     // The deadline is the adapter's too, and stands whatever becomes of this process.
-    const timeoutMs = Math.max(1, Math.ceil(peers.config.maxStreamMs - trace.elapsedMs));
+    const timeoutMs = Math.max(1, Math.ceil(peers.config.maxStreamMs - logEntry.elapsedMs));
     return adapterOf(lease, peers).execute(requestFrames(head, body.source), { signal: callSignal, timeoutMs });
   };
   const caller = callerKey(token.tokenId);
-  const attempts = { ...plan, requestId, model, affinityKey, caller, signal, trace, execute, recorder };
+  const attempts = { ...plan, requestId, model, affinityKey, caller, signal, logEntry, execute, recorder };
   return deliver(runAttempts(attempts, peers), request, peers, { affinityKey, answerKeysOf, onFailed, recorder });
 }
 
@@ -52,8 +52,8 @@ const maxPassedOnMembers = 100;
 
 /** Relays the answer to the client, or answers that there is none, and settles. */
 async function deliver(
-  attempts: Promise<AttemptsEnd>,
-  { requestId, signal, response, route, bodyRules, trace }: AdmittedRequest,
+  attempts: Promise<AttemptsResult>,
+  { requestId, signal, response, route, bodyRules, logEntry }: AdmittedRequest,
   peers: EndpointPeers,
   { onFailed, recorder, ...affinity }: Affinity & Pick<Generation, 'onFailed'> & { readonly recorder: UsageRecorder },
 ): Promise<void> {
@@ -67,16 +67,16 @@ async function deliver(
     // There is no further attempt that would need the body.
     bodyRules.allocation[Symbol.dispose]();
     const dialect = route.errorDialect;
-    const relay = { ...affinity, requestId, response, signal, trace, dialect, answer, recorder };
+    const relay = { ...affinity, requestId, response, signal, logEntry, dialect, answer, recorder };
     await relayAnswer(relay, peers);
   } catch (thrown) {
     // Changes nothing when the relay has settled; else no answer was sent, and tokens are owed when it was not the provider who ended it.
-    if (signal.aborted) await recorder.end(Outcome.ABORTED);
-    else await (thrown instanceof AnswerTooLongError ? recorder.end(Outcome.FAILED) : recorder.discard());
+    if (signal.aborted) await recorder.end(LedgerOutcome.ABORTED);
+    else await (thrown instanceof AnswerTooLongError ? recorder.end(LedgerOutcome.FAILED) : recorder.discard());
     throw thrown;
   } finally {
     peers.leases.end(requestId);
-    if (recorder.recorded !== undefined) trace.onRecorded(recorder.recorded);
+    if (recorder.recorded !== undefined) logEntry.onRecorded(recorder.recorded);
   }
 }
 

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { GatewayError } from '@gateway/errors';
 import { readJsonBody } from '@gateway/json';
-import { ExecuteOutcomeSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { ExecuteResultSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { type Affinity, threadAffinity } from './affinity.ts';
@@ -32,7 +32,7 @@ describe('the version and beta headers of a Messages request', () => {
 
 describe('what a Messages client gets when no account answered', () => {
   const last = (result: AttemptResult, upstreamStatus: number, upstreamCode?: string) =>
-    create(ExecuteOutcomeSchema, {
+    create(ExecuteResultSchema, {
       attempt: { result, upstreamStatus },
       error: { code: 'providers_unavailable', message: 'x', ...(upstreamCode === undefined ? {} : { upstreamCode }) },
     });
@@ -51,7 +51,7 @@ describe('what a Messages client gets when no account answered', () => {
 
   it('has the adapter’s words for the kind of error, or the gateway’s own', () => {
     expect(messagesError({ ...failed, last: last(AttemptResult.OVERLOADED, 529) }).message).toBe('x');
-    const wordless = create(ExecuteOutcomeSchema, {
+    const wordless = create(ExecuteResultSchema, {
       attempt: { result: AttemptResult.OVERLOADED, upstreamStatus: 529 },
     });
     expect(messagesError({ ...failed, last: wordless }).message).toBe('none left');

@@ -10,7 +10,7 @@ import {
 import { AttemptResult, type Lease, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { mayBeShown } from '../attempts/attempt-errors.ts';
-import { type AttemptsFailed, attemptOutcome, runAttempts } from '../attempts/attempt-loop.ts';
+import { type AttemptsFailed, reportOf, runAttempts } from '../attempts/attempt-loop.ts';
 import { callerKey } from '../authentication/authenticate.ts';
 import { readBody } from '../body/read-body.ts';
 import { sendJson } from '../http/respond.ts';
@@ -98,11 +98,11 @@ function asSubscription(error: GatewayError): GatewayError {
  * no request in the ledger. @see spec "POST /v1/messages/count_tokens"
  */
 export async function countTokens(context: AdmittedRequest, peers: EndpointPeers): Promise<void> {
-  const { requestId, token, request, response, signal, trace } = context;
+  const { requestId, token, request, response, signal, logEntry } = context;
   const body = await readBody(request, context.bodyRules);
   const model = requiredModel(body);
   requireArray(body, 'messages', 'messages');
-  trace.onModel(model);
+  logEntry.onModel(model);
   const forwardHeaders = messagesHeaders(request);
 
   /** The count as an answer of one frame. */
@@ -110,23 +110,23 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
     const head = create(ExecuteHeadSchema, { requestId, lease, dialect: Dialect.MESSAGES, forwardHeaders });
     const frames = requestFrames(head, body.source);
     const call = adapterOf(lease, peers).countTokens(frames, { signal: callSignal, timeoutMs: countTimeoutMs });
-    const { outcome, inputTokens } = await call.catch(rethrow);
-    const hasSucceeded = outcome?.attempt?.result === AttemptResult.SUCCEEDED;
+    const { result, inputTokens } = await call.catch(rethrow);
+    const hasSucceeded = result?.attempt?.result === AttemptResult.SUCCEEDED;
     const answer = hasSucceeded ? { head: {}, usage: { inputTokens } } : {};
-    yield create(ExecuteResponseSchema, { outcome: outcome ?? {}, ...answer });
+    yield create(ExecuteResponseSchema, { result: result ?? {}, ...answer });
   }
   const formats = [ProviderFormat.MESSAGES];
   const sessionKey = affinityKey(token.tokenId, request.headers, undefined);
   const caller = callerKey(token.tokenId);
   const features = featuresOf(forwardHeaders);
-  const plan = { requestId, model, formats, features, affinityKey: sessionKey, caller, signal, trace, execute };
+  const plan = { requestId, model, formats, features, affinityKey: sessionKey, caller, signal, logEntry, execute };
   const answer = await runAttempts(plan, peers).finally(() => peers.leases.end(requestId));
   if (answer.kind === 'failed') throw messagesError(answer);
   answer.frames.close();
-  const outcome = attemptOutcome(AttemptResult.SUCCEEDED);
-  trace.onAttemptEnded(outcome);
+  const report = reportOf(AttemptResult.SUCCEEDED);
+  logEntry.onAttemptEnded(report);
   // Without the session: counting says nothing of where a conversation's cache is.
-  await peers.leases.report({ requestId, affinityKey: '', attempt: { lease: answer.lease, outcome } });
+  await peers.leases.report({ requestId, affinityKey: '', attempt: { lease: answer.lease, report } });
   sendJson(response, 200, { input_tokens: Number(answer.first.usage?.inputTokens ?? 0n) });
 }
 

@@ -50,7 +50,7 @@ const nowhere = { path: otherRoute, errorDialect: 'chat', operation: undefined }
 /** How long a request waits for room for its body, in all. */
 const bodyWaitMs = 5_000;
 
-type Asked = Pick<AdmittedRequest, 'requestId' | 'request' | 'response' | 'signal' | 'trace'>;
+type Asked = Pick<AdmittedRequest, 'requestId' | 'request' | 'response' | 'signal' | 'logEntry'>;
 
 /** Each request is measured, traced and logged, whatever `act` makes of it. What that throws is rendered here. */
 async function serve(
@@ -64,7 +64,7 @@ async function serve(
   const method = methodLabel(request.method);
   events.requestStarted(method);
   const requestId = requestIdOf(response);
-  const trace = new RequestLogEntry({
+  const logEntry = new RequestLogEntry({
     requestId,
     clientRequestId: clientRequestIdOf(request),
     endpoint: path,
@@ -76,7 +76,7 @@ async function serve(
     const signal = clientSignal(response);
     let errorCode: GatewayErrorCode | undefined;
     try {
-      await act({ requestId, request, response, signal, trace });
+      await act({ requestId, request, response, signal, logEntry });
     } catch (thrown) {
       const error = toGatewayError(thrown);
       if (!signal.aborted) {
@@ -88,20 +88,20 @@ async function serve(
     }
     await sentOrLeft(response, signal);
     const clientLeft = signal.aborted;
-    if (clientLeft && hasStalled(request.socket)) trace.onClientStalled();
-    trace.onEnded({ status: clientLeft ? 499 : response.statusCode, errorCode, clientLeft });
-    if (operation !== undefined) requestLog.add(trace);
-    events.requestEnded(method, operation, trace);
+    if (clientLeft && hasStalled(request.socket)) logEntry.onClientStalled();
+    logEntry.onEnded({ status: clientLeft ? 499 : response.statusCode, errorCode, clientLeft });
+    if (operation !== undefined) requestLog.add(logEntry);
+    events.requestEnded(method, operation, logEntry);
   });
-  endServerSpan(span, trace);
+  endServerSpan(span, logEntry);
 }
 
 /** Each request to an endpoint takes the same steps: authenticate, admit, answer. */
 async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyMemory): Promise<void> {
-  const { requestId, request, response, signal, trace } = asked;
+  const { requestId, request, response, signal, logEntry } = asked;
   checkMethod(route, request);
   const token = await authenticate(request, route.authHeader, peers.tokens);
-  trace.onAuthenticated(token.tokenId);
+  logEntry.onAuthenticated(token.tokenId);
   // Before the body is read: a bad request takes a slot too.
   const { refusal, ...admission } = await inSpan('admit', {}, async (span) => {
     const decision = await admit(requestId, token, route.cost, peers);
@@ -110,16 +110,16 @@ async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyM
   });
   if (route.operation !== undefined) response.setHeaders(new Map(Object.entries(admission.headers)));
   if (refusal !== undefined) {
-    trace.onRefused(refusal);
+    logEntry.onRefused(refusal);
     throw refusal;
   }
-  trace.onAdmitted();
+  logEntry.onAdmitted();
   using allocation = bodies.open(token.tokenId, signal);
   const bodyRules = { ...route.body, pace: peers.config.uploadPace, allocation };
   try {
     await route.endpoint({ ...asked, route, token, admission, bodyRules }, peers);
   } finally {
-    trace.onWaitedForRoom(allocation.waitedMs);
+    logEntry.onWaitedForRoom(allocation.waitedMs);
   }
 }
 

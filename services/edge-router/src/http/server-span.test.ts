@@ -183,7 +183,7 @@ describe('the trace of a request', () => {
     await expect.poll(() => edge.samples('gateway_open_streams')).toEqual(['gateway_open_streams 0']);
     const all = await spans();
     const attempt = all.find(({ name }) => name === 'attempt');
-    expect(attempt?.attributes).toMatchObject({ 'gateway.attempt.given_up': 'client_left' });
+    expect(attempt?.attributes).toMatchObject({ 'gateway.attempt.cancel_reason': 'client_left' });
     expect(attempt?.error).toBeUndefined();
     expect(all[0]?.attributes).toMatchObject({ 'error.type': 'client_closed_request' });
   });
@@ -237,7 +237,7 @@ describe('the trace of a request that a client says is to be sampled', () => {
 
 const failed: readonly Frame[] = [
   {
-    outcome: {
+    result: {
       attempt: { result: AttemptResult.OVERLOADED, upstreamStatus: 529 },
       error: { code: 'providers_unavailable', message: 'failed' },
     },

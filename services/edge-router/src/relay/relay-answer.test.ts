@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { create } from '@bufbuild/protobuf';
 import { AttemptResult, LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
-import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { systemClock } from '@gateway/time';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -53,7 +53,7 @@ describe('relayAnswer', () => {
       end: async (outcome, last) => {
         if (last !== undefined) events.push(`used ${last.outputTokens} in the end`);
         await new Promise((resolve) => setTimeout(resolve, 20));
-        events.push(`settled ${Outcome[outcome]} ${response.writableEnded ? 'late' : 'in time'}`);
+        events.push(`settled ${LedgerOutcome[outcome]} ${response.writableEnded ? 'late' : 'in time'}`);
       },
       onUsage: ({ outputTokens }) => events.push(`used ${outputTokens}`),
     };
@@ -62,7 +62,7 @@ describe('relayAnswer', () => {
         requestId: 'r1',
         response,
         signal,
-        trace: new RequestLogEntry({ requestId: 'r1', endpoint: '/v1/chat/completions', receivedAtMs: 0 }),
+        logEntry: new RequestLogEntry({ requestId: 'r1', endpoint: '/v1/chat/completions', receivedAtMs: 0 }),
         dialect: 'chat',
         answer: { kind: 'answering', lease, first, frames: rest },
         recorder,
@@ -71,7 +71,7 @@ describe('relayAnswer', () => {
       {
         leases: {
           report: async ({ attempt }) => {
-            events.push(`reported ${AttemptResult[attempt.outcome?.result ?? AttemptResult.UNSPECIFIED]}`);
+            events.push(`reported ${AttemptResult[attempt.report?.result ?? AttemptResult.UNSPECIFIED]}`);
           },
         },
         clock: systemClock,
@@ -97,7 +97,7 @@ describe('relayAnswer', () => {
     frames = [
       { head: streamHead, body: text('data: 1\n\n'), usage: { outputTokens: 1n } },
       { body: text('data: 2\n\n') },
-      { body: text('data: [DONE]\n\n'), usage: { outputTokens: 2n }, outcome: succeeded },
+      { body: text('data: [DONE]\n\n'), usage: { outputTokens: 2n }, result: succeeded },
     ];
     const response = await fetch(url);
     expect(response.headers.get('x-gateway-provider')).toBe('provider_a');
@@ -114,7 +114,7 @@ describe('relayAnswer', () => {
 
   it('sends an answer that is there in one piece with its length, settled before', async () => {
     const head = { status: 201, headers: { 'content-type': 'application/json' } };
-    frames = [{ head, body: text('{"a":1}'), usage: { outputTokens: 3n }, outcome: succeeded }];
+    frames = [{ head, body: text('{"a":1}'), usage: { outputTokens: 3n }, result: succeeded }];
     const response = await fetch(url);
     expect(response.status).toBe(201);
     expect(response.headers.get('content-length')).toBe('7');
@@ -128,7 +128,7 @@ describe('relayAnswer', () => {
     frames = [
       { head: streamHead, body: text('data: 1\n\n') },
       { body: text('data: 2\n\n') },
-      { body: text('data: 3\n\n'), outcome: succeeded },
+      { body: text('data: 3\n\n'), result: succeeded },
       'end',
     ];
     expect(await (await fetch(url)).text()).toBe('data: 1\n\ndata: 2\n\ndata: 3\n\n');
@@ -137,7 +137,7 @@ describe('relayAnswer', () => {
 
   it('slows the adapter down while the client reads slower than frames come, and loses nothing', async () => {
     const large = { body: Buffer.alloc(1_000_000, 'x') };
-    frames = [{ head: streamHead }, ...Array.from({ length: 20 }, () => large), { outcome: succeeded }];
+    frames = [{ head: streamHead }, ...Array.from({ length: 20 }, () => large), { result: succeeded }];
     const response = await fetch(url);
     expect(await takenWhenStill()).toBeLessThan(frames.length - 1);
     expect((await response.arrayBuffer()).byteLength).toBe(20_000_000);
@@ -157,7 +157,7 @@ describe('relayAnswer', () => {
   it('ends a stream that breaks off with one error event and nothing after it', async () => {
     frames = [
       { head: streamHead, body: text('data: 1\n\n') },
-      { body: text('data: 2\n\n'), outcome: broken },
+      { body: text('data: 2\n\n'), result: broken },
     ];
     expect(await (await fetch(url)).text()).toBe(
       'data: 1\n\ndata: 2\n\ndata: {"error":{"code":"providers_unavailable","message":"The answer broke off."}}\n\n',
@@ -167,11 +167,11 @@ describe('relayAnswer', () => {
   });
 
   it('adds nothing to an answer that ends with its provider’s word of the failure, and settles what it cost', async () => {
-    const outcome = { ...broken, answerComplete: true };
+    const result = { ...broken, answerComplete: true };
     for (const begun of [[{ head: streamHead, body: text('data: 1\n\n') }], []]) {
       events = [];
       const head = begun.length > 0 ? {} : { head: streamHead };
-      frames = [...begun, { ...head, body: text('data: failed\n\n'), usage: { outputTokens: 5n }, outcome }];
+      frames = [...begun, { ...head, body: text('data: failed\n\n'), usage: { outputTokens: 5n }, result }];
       const whole = begun.length > 0 ? 'data: 1\n\ndata: failed\n\n' : 'data: failed\n\n';
       expect(await (await fetch(url)).text()).toBe(whole);
       expect(events).toContain('used 5 in the end');

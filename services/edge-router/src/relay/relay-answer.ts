@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { fromErrorDetail, GatewayError } from '@gateway/errors';
 import { asNumber, asObject, asString, parseJson } from '@gateway/json';
-import type { ExecuteOutcome, ExecuteResponse, ResponseHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { type AttemptOutcome, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import type { ExecuteResponse, ExecuteResult, ResponseHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import { type AttemptReport, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { readEvent } from '@gateway/sse';
 import { activeSpan } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
-import { type Answering, attemptOutcome, cancelledOutcome, givenUpBy } from '../attempts/attempt-loop.ts';
+import { type Answering, cancelledReport, cancelReasonOf, reportOf } from '../attempts/attempt-loop.ts';
 import type { Leases } from '../attempts/leases.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { Affinity, AnswerNames } from '../endpoints/affinity.ts';
@@ -18,7 +18,7 @@ import { writeHead } from '../http/respond.ts';
 import type { AdmittedRequest } from '../routes.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 
-export interface Relay extends Affinity, Pick<AdmittedRequest, 'requestId' | 'response' | 'signal' | 'trace'> {
+export interface Relay extends Affinity, Pick<AdmittedRequest, 'requestId' | 'response' | 'signal' | 'logEntry'> {
   readonly dialect: ErrorDialect;
   readonly answer: Answering;
   readonly recorder: Pick<UsageRecorder, 'onUsage' | 'end'>;
@@ -36,7 +36,7 @@ interface RelayPeers {
  * that has read the end finds it counted. An answer that breaks off ends with one error event and nothing after it.
  */
 export async function relayAnswer(relay: Relay, { leases, clock, config, events }: RelayPeers): Promise<void> {
-  const { requestId, response, signal, trace, dialect, answer, recorder, affinityKey, answerKeysOf } = relay;
+  const { requestId, response, signal, logEntry, dialect, answer, recorder, affinityKey, answerKeysOf } = relay;
   /** Undefined while it has not been written. */
   let sentHead: ResponseHead | undefined;
   let isEventStream = false;
@@ -48,7 +48,7 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
 
   try {
     for (let frame = answer.first; ; frame = await answer.frames.next()) {
-      if (frame.outcome !== undefined) return await settle(frame, frame.outcome);
+      if (frame.result !== undefined) return await settle(frame, frame.result);
       if (frame.usage !== undefined) recorder.onUsage(frame.usage);
       await write(frame);
     }
@@ -61,36 +61,39 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
   }
 
   /** The last frame of an answer. Settles first, then sends it. */
-  async function settle(frame: ExecuteResponse, outcome: ExecuteOutcome): Promise<void> {
-    trace.onAmended(outcome.amended);
-    const attempt = outcome.attempt ?? attemptOutcome(AttemptResult.SUCCEEDED);
+  async function settle(frame: ExecuteResponse, result: ExecuteResult): Promise<void> {
+    logEntry.onAmended(result.amended);
+    const attempt = result.attempt ?? reportOf(AttemptResult.SUCCEEDED);
     const hasSucceeded = attempt.result === AttemptResult.SUCCEEDED;
     // A provider's own event about its failure is the end of the answer.
-    const isWhole = hasSucceeded || outcome.answerComplete;
+    const isWhole = hasSucceeded || result.answerComplete;
     if (!isWhole && frame.usage !== undefined) recorder.onUsage(frame.usage);
     if (!isWhole) await write(frame);
-    const ended = recorder.end(hasSucceeded ? Outcome.COMPLETED : Outcome.FAILED, isWhole ? frame.usage : undefined);
+    const ended = recorder.end(
+      hasSucceeded ? LedgerOutcome.COMPLETED : LedgerOutcome.FAILED,
+      isWhole ? frame.usage : undefined,
+    );
     const answerId = (frame.head ?? sentHead)?.answerId ?? '';
-    const names = hasSucceeded ? { answerId, encryptedReasoning: outcome.encryptedReasoning } : undefined;
-    await Promise.all([ended, report(attempt, names)]);
+    const names = hasSucceeded ? { answerId, encryptedReasoning: result.encryptedReasoning } : undefined;
+    await Promise.all([ended, reportEnd(attempt, names)]);
     if (isWhole) end(frame);
-    else endWithError(outcome.error === undefined ? brokenOff() : fromErrorDetail(outcome.error));
+    else endWithError(result.error === undefined ? brokenOff() : fromErrorDetail(result.error));
   }
 
   /** The client has gone, or the adapter has, or the answer took too long: none is the account's fault. */
   async function breakOff(thrown: unknown): Promise<void> {
     const clientLeft = signal.aborted;
-    const ended = recorder.end(clientLeft ? Outcome.ABORTED : Outcome.FAILED);
-    await Promise.all([ended, report(cancelledOutcome, undefined, thrown)]);
+    const ended = recorder.end(clientLeft ? LedgerOutcome.ABORTED : LedgerOutcome.FAILED);
+    await Promise.all([ended, reportEnd(cancelledReport, undefined, thrown)]);
     if (!clientLeft) endWithError(thrown instanceof AnswerTooLongError ? thrown : brokenOff(thrown));
   }
 
   /** How the attempt ended, by what later requests may name a whole answer, and what broke off another. */
-  function report(outcome: AttemptOutcome, names: AnswerNames | undefined, cause?: unknown): Promise<void> {
-    const isGivenUp = outcome.result === AttemptResult.CANCELLED;
-    trace.onAttemptEnded(outcome, isGivenUp ? givenUpBy(cause, signal) : undefined);
+  function reportEnd(report: AttemptReport, names: AnswerNames | undefined, cause?: unknown): Promise<void> {
+    const isCancelled = report.result === AttemptResult.CANCELLED;
+    logEntry.onAttemptEnded(report, isCancelled ? cancelReasonOf(cause, signal) : undefined);
     const answerKeys = (names && answerKeysOf?.(names)) ?? [];
-    return leases.report({ requestId, affinityKey, attempt: { lease: answer.lease, outcome }, answerKeys });
+    return leases.report({ requestId, affinityKey, attempt: { lease: answer.lease, report }, answerKeys });
   }
 
   function endWithError(error: GatewayError): void {
@@ -135,8 +138,8 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
     sentHead = head;
     isEventStream = head.headers['content-type']?.startsWith('text/event-stream') ?? false;
     if (!isEventStream) return;
-    trace.onStreaming();
-    events.streamBegan(trace);
+    logEntry.onStreaming();
+    events.streamBegan(logEntry);
     activeSpan()?.addEvent('gen_ai.first_token');
   }
 

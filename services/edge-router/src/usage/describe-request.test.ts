@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
-import { AttemptOutcomeSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { AttemptGivenUp } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { AttemptReportSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { CancelReason } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { describe, expect, it } from 'vitest';
 import { LoggedRequest } from './__fixtures__/logged-request.ts';
 import { failureOf, toLogFields } from './describe-request.ts';
@@ -11,8 +11,8 @@ const begun = () => {
   request.entry.onAnswering();
   return request;
 };
-const givenUp = (request: LoggedRequest, why: AttemptGivenUp) => {
-  request.entry.onAttemptEnded(create(AttemptOutcomeSchema, { result: AttemptResult.CANCELLED }), why);
+const cancelled = (request: LoggedRequest, why: CancelReason) => {
+  request.entry.onAttemptEnded(create(AttemptReportSchema, { result: AttemptResult.CANCELLED }), why);
   return request;
 };
 
@@ -26,10 +26,10 @@ describe('why a request failed, in one word', () => {
       '413',
     ],
     ['how its answer broke off', begun().fail(AttemptResult.SERVER_ERROR).end(), 'server_error'],
-    ['why its answer was given up', givenUp(begun(), AttemptGivenUp.TOO_LONG).end(), 'too_long'],
+    ['why its answer was given up', cancelled(begun(), CancelReason.TOO_LONG).end(), 'too_long'],
     [
       'that its client left',
-      givenUp(begun(), AttemptGivenUp.CLIENT_LEFT).end({ status: 499, clientLeft: true }),
+      cancelled(begun(), CancelReason.CLIENT_LEFT).end({ status: 499, clientLeft: true }),
       'client_closed_request',
     ],
     [

@@ -1,6 +1,6 @@
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
-  AttemptGivenUp,
+  CancelReason,
   type LoggedAttempt,
   NoAccountCause,
   RequestEnding,
@@ -44,21 +44,21 @@ export function failureOf({ status, errorCode, ending, attempts }: RequestLogged
   return last?.firstByte === undefined ? String(status) : attemptFailure(last);
 }
 
-/** How an attempt failed, in one word: what it came to, or why it was given up. */
-export function attemptFailure({ result, givenUp }: Pick<LoggedAttempt, 'result' | 'givenUp'>): string {
-  if (result !== AttemptResult.CANCELLED || givenUp === AttemptGivenUp.UNSPECIFIED)
+/** How an attempt failed, in one word: what it came to, or why it was cancelled. */
+export function attemptFailure({ result, cancelReason }: Pick<LoggedAttempt, 'result' | 'cancelReason'>): string {
+  if (result !== AttemptResult.CANCELLED || cancelReason === CancelReason.UNSPECIFIED)
     return wordOf(AttemptResult, result);
-  return wordOf(AttemptGivenUp, givenUp);
+  return wordOf(CancelReason, cancelReason);
 }
 
-function attemptFields({ pool, model, result, upstreamStatus, amended, givenUp, acquired, ended }: LoggedAttempt) {
+function attemptFields({ pool, model, result, upstreamStatus, amended, cancelReason, acquired, ended }: LoggedAttempt) {
   return {
     pool,
     model,
     result: wordOf(AttemptResult, result),
     upstreamStatus: upstreamStatus || undefined,
     amended: amended || undefined,
-    givenUp: givenUp === AttemptGivenUp.UNSPECIFIED ? undefined : wordOf(AttemptGivenUp, givenUp),
+    cancel_reason: cancelReason === CancelReason.UNSPECIFIED ? undefined : wordOf(CancelReason, cancelReason),
     seconds: seconds(ended && ended - acquired),
   };
 }

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FakeLedger } from './__fixtures__/fake-ledger.ts';
@@ -78,7 +78,7 @@ class Scene {
         if (request === undefined) break;
         request.isAnswering = true;
         this.#mark(n, request);
-        edge.outbox.open(usageEvent(request.id, Outcome.FAILED));
+        edge.outbox.open(usageEvent(request.id, LedgerOutcome.FAILED));
         await turn();
         break;
       case 'finish':
@@ -152,7 +152,7 @@ class Scene {
     this.requests.push(request);
     this.#of(this.#running, n).add(request);
     this.#mark(n, request);
-    this.#edge(n).outbox.open(usageEvent(request.id, Outcome.UNSPECIFIED));
+    this.#edge(n).outbox.open(usageEvent(request.id, LedgerOutcome.UNSPECIFIED));
     await turn();
     return request;
   }
@@ -261,8 +261,8 @@ describe('the ledger, whatever happens to edges, disks and itself', () => {
   });
 });
 
-function expectedOutcome({ state, isAnswering }: Request): Outcome | undefined {
-  if (state === 'finished') return Outcome.COMPLETED;
+function expectedOutcome({ state, isAnswering }: Request): LedgerOutcome | undefined {
+  if (state === 'finished') return LedgerOutcome.COMPLETED;
   if (state === 'refused') return undefined;
-  return isAnswering ? Outcome.FAILED : Outcome.LOST;
+  return isAnswering ? LedgerOutcome.FAILED : LedgerOutcome.LOST;
 }

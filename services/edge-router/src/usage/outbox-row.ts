@@ -1,7 +1,7 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { activeSpan, traceparentOf } from '@gateway/telemetry';
 import type { UsageBatch } from '@gateway/usage-stream/usage-message';
 
@@ -66,7 +66,7 @@ export function decoded(kind: unknown, bytes: unknown): OutboxRow['message'] | u
     if (message.requestId === '') return undefined;
     if (kind !== 'open' || isLog(message)) return message;
     message.estimated = true;
-    if (message.outcome === Outcome.UNSPECIFIED) message.outcome = Outcome.LOST;
+    if (message.outcome === LedgerOutcome.UNSPECIFIED) message.outcome = LedgerOutcome.LOST;
     return message;
   } catch {
     return undefined;

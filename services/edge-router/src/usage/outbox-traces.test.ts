@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { Outcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { createLogger, Metrics, SpanKind, startSpan, startTracing, traceparentOf, withSpan } from '@gateway/telemetry';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FakeLedger } from './__fixtures__/fake-ledger.ts';
@@ -37,7 +37,7 @@ describe('what the outbox knows of the trace and the end of a request', () => {
   it('is the sampled trace in which the request was first noted', async () => {
     await using edge = await startEdge();
     const span = requestSpan('01');
-    const event = usageEvent('r1', Outcome.UNSPECIFIED);
+    const event = usageEvent('r1', LedgerOutcome.UNSPECIFIED);
     withSpan(span, () => edge.outbox.open(event));
     withSpan(requestSpan('01'), () => edge.outbox.open(event));
     await edge.outbox.finish(event);
@@ -57,7 +57,7 @@ describe('what the outbox knows of the trace and the end of a request', () => {
     const killed = await startEdge();
     const span = requestSpan('01');
     await withSpan(span, async () => {
-      killed.outbox.open(usageEvent('cut', Outcome.UNSPECIFIED));
+      killed.outbox.open(usageEvent('cut', LedgerOutcome.UNSPECIFIED));
       killed.outbox.log(create(RequestLoggedSchema, { requestId: 'done' }));
       await killed.outbox.finish(usageEvent('done'));
     });
@@ -86,7 +86,7 @@ describe('what the outbox knows of the trace and the end of a request', () => {
     await expect.poll(() => ledger.rows.has('r1')).toBe(true);
     const { endedAt, ...row } = ledger.rows.get('r1') ?? usageEvent('none');
     expect(endedAt && timestampMs(endedAt)).toBe(1_763_640_000_000);
-    expect(row).toMatchObject({ traceparent: '', outcome: Outcome.COMPLETED, inputTokens: 3n });
+    expect(row).toMatchObject({ traceparent: '', outcome: LedgerOutcome.COMPLETED, inputTokens: 3n });
     expect(edge.seen.damaged).toEqual([]);
   });
 });

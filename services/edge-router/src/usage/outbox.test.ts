@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { create } from '@bufbuild/protobuf';
 import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { FakeLedger } from './__fixtures__/fake-ledger.ts';
 import { type OutboxOptions, TestEdge, usageEvent } from './__fixtures__/test-edge.ts';
@@ -27,7 +27,7 @@ describe('Outbox', () => {
 
   it('delivers a finished request, and leaves nothing behind', async () => {
     const edge = await startEdge();
-    edge.outbox.open(usageEvent('r1', Outcome.UNSPECIFIED));
+    edge.outbox.open(usageEvent('r1', LedgerOutcome.UNSPECIFIED));
     await edge.outbox.finish(usageEvent('r1'));
     await expect.poll(delivered).toEqual(['r1']);
     await edge.stop();
@@ -48,8 +48,8 @@ describe('Outbox', () => {
 
   it('delivers a request not before it is charged, and has it whole when the process is killed meanwhile', async () => {
     const edge = await startEdge();
-    edge.outbox.open(usageEvent('r1', Outcome.UNSPECIFIED));
-    edge.outbox.open(usageEvent('r2', Outcome.UNSPECIFIED));
+    edge.outbox.open(usageEvent('r1', LedgerOutcome.UNSPECIFIED));
+    edge.outbox.open(usageEvent('r2', LedgerOutcome.UNSPECIFIED));
     const charges = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
     const ended = edge.outbox.finish(usageEvent('r1'), charges[0].promise);
     void edge.outbox.finish(usageEvent('r2'), charges[1].promise);
@@ -61,27 +61,27 @@ describe('Outbox', () => {
     await edge.kill();
     await using _next = await startEdge();
     await expect.poll(delivered).toEqual(['r1', 'r2']);
-    expect(ledger.rows.get('r2')).toMatchObject({ outcome: Outcome.COMPLETED, estimated: false });
+    expect(ledger.rows.get('r2')).toMatchObject({ outcome: LedgerOutcome.COMPLETED, estimated: false });
   });
 
   it('takes open requests of a killed process for failed or lost, unless they had ended', async () => {
     const killed = await startEdge();
     const { outbox } = killed;
-    outbox.open(usageEvent('unanswered', Outcome.UNSPECIFIED));
-    outbox.open(usageEvent('cut', Outcome.UNSPECIFIED));
-    outbox.open(usageEvent('cut', Outcome.FAILED));
-    outbox.open(usageEvent('refused', Outcome.UNSPECIFIED));
+    outbox.open(usageEvent('unanswered', LedgerOutcome.UNSPECIFIED));
+    outbox.open(usageEvent('cut', LedgerOutcome.UNSPECIFIED));
+    outbox.open(usageEvent('cut', LedgerOutcome.FAILED));
+    outbox.open(usageEvent('refused', LedgerOutcome.UNSPECIFIED));
     outbox.close('refused');
-    outbox.open(usageEvent('done', Outcome.UNSPECIFIED));
+    outbox.open(usageEvent('done', LedgerOutcome.UNSPECIFIED));
     ledger.away = true;
     await outbox.finish(usageEvent('done'));
     await killed.kill();
     ledger.away = false;
     await using _next = await startEdge();
     await expect.poll(delivered).toEqual(['cut', 'done', 'unanswered']);
-    expect(ledger.rows.get('done')).toMatchObject({ outcome: Outcome.COMPLETED, estimated: false });
-    expect(ledger.rows.get('cut')).toMatchObject({ outcome: Outcome.FAILED, estimated: true });
-    expect(ledger.rows.get('unanswered')).toMatchObject({ outcome: Outcome.LOST, estimated: true });
+    expect(ledger.rows.get('done')).toMatchObject({ outcome: LedgerOutcome.COMPLETED, estimated: false });
+    expect(ledger.rows.get('cut')).toMatchObject({ outcome: LedgerOutcome.FAILED, estimated: true });
+    expect(ledger.rows.get('unanswered')).toMatchObject({ outcome: LedgerOutcome.LOST, estimated: true });
   });
 
   it('takes over what a neighbour leaves when it dies, without anything being started', async () => {
@@ -225,7 +225,7 @@ describe('Outbox', () => {
 
   it('writes nothing of an end that is delivered at once but that its open row is gone', async () => {
     const edge = await startEdge({ tendMs: 60_000 });
-    edge.outbox.open(usageEvent('r1', Outcome.UNSPECIFIED));
+    edge.outbox.open(usageEvent('r1', LedgerOutcome.UNSPECIFIED));
     await turn();
     const kinds = edge.writtenStates();
     await edge.outbox.finish(usageEvent('r1'));
@@ -236,13 +236,13 @@ describe('Outbox', () => {
 
   it('has an end on disk that the ledger takes its time for', async () => {
     const edge = await startEdge({ sink: { record: () => new Promise(() => undefined) } } as Partial<OutboxOptions>);
-    edge.outbox.open(usageEvent('r1', Outcome.UNSPECIFIED));
+    edge.outbox.open(usageEvent('r1', LedgerOutcome.UNSPECIFIED));
     void edge.outbox.finish(usageEvent('r1'));
     await expect.poll(() => edge.writtenStates()).toContain('final');
     await edge.kill();
     await using _next = await startEdge();
     await expect.poll(delivered).toEqual(['r1']);
-    expect(ledger.rows.get('r1')).toMatchObject({ outcome: Outcome.COMPLETED, estimated: false });
+    expect(ledger.rows.get('r1')).toMatchObject({ outcome: LedgerOutcome.COMPLETED, estimated: false });
   });
 
   it('lets requests end while the ledger is away or late, and waits for it again when it is back', {
@@ -286,7 +286,7 @@ describe('Outbox', () => {
     /** An edge that was killed with this request finished, and another open. */
     const leaveBehind = async (requestId: string) => {
       const edge = await startEdge({ sink: { record: () => new Promise(() => undefined) } } as Partial<OutboxOptions>);
-      edge.outbox.open(usageEvent(`cut-${requestId}`, Outcome.FAILED));
+      edge.outbox.open(usageEvent(`cut-${requestId}`, LedgerOutcome.FAILED));
       await edge.outbox.finish(usageEvent(requestId));
       await edge.kill();
     };
@@ -312,7 +312,7 @@ describe('Outbox', () => {
       ledger.away = false;
       await using _third = await startEdge();
       await expect.poll(delivered).toEqual(['cut-r1', 'cut-r2', 'r1', 'r2', 'r3']);
-      expect(ledger.rows.get('cut-r1')).toMatchObject({ outcome: Outcome.FAILED, estimated: true });
+      expect(ledger.rows.get('cut-r1')).toMatchObject({ outcome: LedgerOutcome.FAILED, estimated: true });
       await expect.poll(files).toHaveLength(1);
     });
 

@@ -1,8 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { AttemptOutcomeSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptReportSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
-  AttemptGivenUp,
+  CancelReason,
   NoAccountCause,
   RequestEnding,
   type RequestLogged,
@@ -16,8 +16,8 @@ import { createRequestLog } from './request-log.ts';
 
 const { RATE_LIMITED, REJECTED, SERVER_ERROR, CANCELLED } = AttemptResult;
 const read = () => new LoggedRequest().read();
-const givenUp = (request: LoggedRequest, why: AttemptGivenUp) => {
-  request.entry.onAttemptEnded(create(AttemptOutcomeSchema, { result: CANCELLED }), why);
+const cancelled = (request: LoggedRequest, why: CancelReason) => {
+  request.entry.onAttemptEnded(create(AttemptReportSchema, { result: CANCELLED }), why);
   return request;
 };
 const answering = () => {
@@ -51,7 +51,7 @@ describe('the ending of a request', () => {
     ],
     [
       'refused when no format can carry it',
-      givenUp(read().lease('a'), AttemptGivenUp.NOT_EXPRESSIBLE).end({
+      cancelled(read().lease('a'), CancelReason.NOT_EXPRESSIBLE).end({
         status: 400,
         errorCode: 'unsupported_content',
       }),
@@ -80,27 +80,27 @@ describe('the ending of a request', () => {
     ['failed when its answer broke off', answering().fail(SERVER_ERROR).end(), RequestEnding.FAILED],
     [
       'failed when the adapter was lost in the middle, even if the connection had to be cut',
-      givenUp(answering(), AttemptGivenUp.ADAPTER_AWAY).end({ status: 499, clientLeft: true }),
+      cancelled(answering(), CancelReason.ADAPTER_AWAY).end({ status: 499, clientLeft: true }),
       RequestEnding.FAILED,
     ],
     [
       'aborted when the client left in the middle',
-      givenUp(answering(), AttemptGivenUp.CLIENT_LEFT).end({ status: 499, clientLeft: true }),
+      cancelled(answering(), CancelReason.CLIENT_LEFT).end({ status: 499, clientLeft: true }),
       RequestEnding.ABORTED,
     ],
     [
       'aborted when the client was cut off because it took nothing',
-      givenUp(answering(), AttemptGivenUp.CLIENT_STALLED).end({ status: 499, clientLeft: true }),
+      cancelled(answering(), CancelReason.CLIENT_STALLED).end({ status: 499, clientLeft: true }),
       RequestEnding.ABORTED,
     ],
     [
       'failed when its answer lasted too long',
-      givenUp(answering(), AttemptGivenUp.TOO_LONG).end(),
+      cancelled(answering(), CancelReason.TOO_LONG).end(),
       RequestEnding.FAILED,
     ],
     [
       'aborted when the client left before the first byte',
-      givenUp(read().lease('a'), AttemptGivenUp.CLIENT_LEFT).end({ status: 499, clientLeft: true }),
+      cancelled(read().lease('a'), CancelReason.CLIENT_LEFT).end({ status: 499, clientLeft: true }),
       RequestEnding.ABORTED,
     ],
   ])('is %s', (_what, { message }, ending) => {

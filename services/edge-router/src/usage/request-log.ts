@@ -3,10 +3,10 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayError, GatewayErrorCode } from '@gateway/errors';
 import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LimitName, RefusalSchema } from '@gateway/proto/limiter/v1/limit_pb.js';
-import { type AttemptOutcome, AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
+import { type AttemptReport, AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AcquireResponse } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import {
-  AttemptGivenUp,
+  CancelReason,
   type LoggedAttempt,
   LoggedAttemptSchema,
   NoAccountCause,
@@ -59,7 +59,7 @@ type LoggedRequest = Pick<RequestLogged, 'requestId' | 'endpoint'> & {
   readonly slowMs?: number;
 };
 
-export interface RequestEnd {
+export interface FinalResponse {
   /** The HTTP status that was sent, or would have been. */
   readonly status: number;
   /** The error that the client got before anything of an answer. */
@@ -164,16 +164,16 @@ export class RequestLogEntry {
   }
 
   /** The first call for an attempt counts. */
-  onAttemptEnded({ result, upstreamStatus, retryAt }: AttemptOutcome, givenUp = AttemptGivenUp.UNSPECIFIED): void {
+  onAttemptEnded({ result, upstreamStatus, retryAt }: AttemptReport, cancelReason = CancelReason.UNSPECIFIED): void {
     const attempt = this.#attempt;
     if (attempt === undefined || attempt.ended !== undefined) return;
-    Object.assign(attempt, { ended: this.#now(), result, upstreamStatus, retryAt, givenUp });
+    Object.assign(attempt, { ended: this.#now(), result, upstreamStatus, retryAt, cancelReason });
     if (this.#span !== undefined) endAttemptSpan(this.#span, attempt);
   }
 
   /** The client was cut off because it took nothing, whether or not the attempt had ended well. */
   onClientStalled(): void {
-    if (this.#attempt !== undefined) this.#attempt.givenUp = AttemptGivenUp.CLIENT_STALLED;
+    if (this.#attempt !== undefined) this.#attempt.cancelReason = CancelReason.CLIENT_STALLED;
   }
 
   onRecorded(usage: Omit<Usage, '$typeName'>): void {
@@ -182,7 +182,7 @@ export class RequestLogEntry {
     this.message.usage = { $typeName: 'gateway.adapter.v1.Usage', ...counts };
   }
 
-  onEnded(end: RequestEnd): void {
+  onEnded(end: FinalResponse): void {
     const last = this.#attempt;
     const [ended, firstByte, { bodyRead }] = [this.#now(), last?.firstByte, this.#timings];
     Object.assign(this.#timings, { ended, firstByte });
@@ -211,12 +211,12 @@ const longestModel = 100;
 
 /** An attempt as operators see it in traces: from its lease to its end. */
 function endAttemptSpan(span: Span, attempt: LoggedAttempt): void {
-  const { result, givenUp, upstreamStatus } = attempt;
+  const { result, cancelReason, upstreamStatus } = attempt;
   span.setAttribute('gateway.attempt.result', wordOf(AttemptResult, result));
   if (upstreamStatus > 0) span.setAttribute('gateway.attempt.upstream_status', upstreamStatus);
-  const isGivenUp = givenUp !== AttemptGivenUp.UNSPECIFIED;
-  if (isGivenUp) span.setAttribute('gateway.attempt.given_up', wordOf(AttemptGivenUp, givenUp));
-  const hasFailed = result !== AttemptResult.SUCCEEDED && givenUp !== AttemptGivenUp.CLIENT_LEFT;
+  const isCancelled = cancelReason !== CancelReason.UNSPECIFIED;
+  if (isCancelled) span.setAttribute('gateway.attempt.cancel_reason', wordOf(CancelReason, cancelReason));
+  const hasFailed = result !== AttemptResult.SUCCEEDED && cancelReason !== CancelReason.CLIENT_LEFT;
   if (hasFailed) failSpan(span, attemptFailure(attempt));
   span.end();
 }
@@ -233,7 +233,7 @@ const limits = {
 } as const;
 
 /** How a request ended, in one word for operators. */
-function endingOf(end: RequestEnd, last: LoggedAttempt | undefined): RequestEnding {
+function endingOf(end: FinalResponse, last: LoggedAttempt | undefined): RequestEnding {
   const wasRejected = last?.result === AttemptResult.REJECTED;
   if (last !== undefined && brokeOff(last)) return wasRejected ? RequestEnding.REFUSED : RequestEnding.FAILED;
   if (end.clientLeft) return RequestEnding.ABORTED;
@@ -246,7 +246,7 @@ function endingOf(end: RequestEnd, last: LoggedAttempt | undefined): RequestEndi
 }
 
 /** True when an answer had begun, and ended otherwise than as a whole, though the client was there. */
-function brokeOff({ firstByte, ended, result, givenUp }: LoggedAttempt): boolean {
-  const isClients = givenUp === AttemptGivenUp.CLIENT_LEFT || givenUp === AttemptGivenUp.CLIENT_STALLED;
+function brokeOff({ firstByte, ended, result, cancelReason }: LoggedAttempt): boolean {
+  const isClients = cancelReason === CancelReason.CLIENT_LEFT || cancelReason === CancelReason.CLIENT_STALLED;
   return firstByte !== undefined && ended !== undefined && result !== AttemptResult.SUCCEEDED && !isClients;
 }

@@ -3,7 +3,7 @@ import type { Settlement } from '@gateway/limits';
 import { UsageSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { TokenSchema } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
-import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
 import { type RecorderPeers, UsageRecorder } from './usage-recorder.ts';
 
@@ -19,11 +19,11 @@ function setUp(
   const charges: Settlement[] = [];
   const peers = {
     outbox: {
-      open: (event: UsageRecorded) => void lines.push(`open ${Outcome[event.outcome]} ${event.outputTokens}`),
+      open: (event: UsageRecorded) => void lines.push(`open ${LedgerOutcome[event.outcome]} ${event.outputTokens}`),
       close: (requestId: string) => void lines.push(`close ${requestId}`),
       finish: async (event: UsageRecorded, charged?: Promise<void>) => {
         await charged;
-        lines.push(`final ${Outcome[event.outcome]} ${event.outputTokens}`);
+        lines.push(`final ${LedgerOutcome[event.outcome]} ${event.outputTokens}`);
         finals.push(event);
       },
     },
@@ -47,7 +47,7 @@ describe('UsageRecorder', () => {
     recorder.onLease(lease);
     recorder.onUsage(usage(10n, 1n, true));
     recorder.onUsage(usage(12n, 30n));
-    await Promise.all([recorder.end(Outcome.COMPLETED), recorder.end(Outcome.ABORTED)]);
+    await Promise.all([recorder.end(LedgerOutcome.COMPLETED), recorder.end(LedgerOutcome.ABORTED)]);
     expect(finals).toHaveLength(1);
     expect(finals[0]).toMatchObject({
       requestId: 'r1',
@@ -59,7 +59,7 @@ describe('UsageRecorder', () => {
       inputTokens: 12n,
       outputTokens: 30n,
       estimated: false,
-      outcome: Outcome.COMPLETED,
+      outcome: LedgerOutcome.COMPLETED,
     });
     expect(charges).toEqual([{ key: 'token:t1', requestId: 'r1', localDay: '2026-11-20', tokens: 42 }]);
   });
@@ -67,7 +67,7 @@ describe('UsageRecorder', () => {
   it('charges before the event may leave', async () => {
     const { recorder, lines } = setUp();
     recorder.onLease(lease);
-    await recorder.end(Outcome.COMPLETED, usage(12n, 30n));
+    await recorder.end(LedgerOutcome.COMPLETED, usage(12n, 30n));
     expect(lines).toEqual(['open UNSPECIFIED 0', 'charged 42', 'final COMPLETED 30']);
   });
 
@@ -75,7 +75,7 @@ describe('UsageRecorder', () => {
     const { recorder, finals, charges } = setUp({ requestsPerMinute: 5 });
     recorder.onLease(lease);
     recorder.onUsage(usage(1n, 1n));
-    await recorder.end(Outcome.COMPLETED);
+    await recorder.end(LedgerOutcome.COMPLETED);
     expect(finals).toHaveLength(1);
     expect(charges).toEqual([]);
   });
@@ -83,7 +83,7 @@ describe('UsageRecorder', () => {
   it('records nothing when no provider was sent the request', async () => {
     const { recorder, lines, finals } = setUp();
     recorder.onLease(lease);
-    await recorder.end(Outcome.ABORTED);
+    await recorder.end(LedgerOutcome.ABORTED);
     expect(finals).toEqual([]);
     expect(lines).toEqual(['open UNSPECIFIED 0', 'close r1']);
   });
@@ -92,9 +92,14 @@ describe('UsageRecorder', () => {
     const { recorder, lines, finals, charges } = setUp();
     recorder.onLease(lease);
     recorder.onSent(usage(90n, 0n, true));
-    await Promise.all([recorder.end(Outcome.ABORTED), recorder.end(Outcome.ABORTED)]);
+    await Promise.all([recorder.end(LedgerOutcome.ABORTED), recorder.end(LedgerOutcome.ABORTED)]);
     expect(finals).toHaveLength(1);
-    expect(finals[0]).toMatchObject({ inputTokens: 90n, outputTokens: 0n, estimated: true, outcome: Outcome.ABORTED });
+    expect(finals[0]).toMatchObject({
+      inputTokens: 90n,
+      outputTokens: 0n,
+      estimated: true,
+      outcome: LedgerOutcome.ABORTED,
+    });
     expect(charges).toEqual([{ key: 'token:t1', requestId: 'r1', localDay: '2026-11-20', tokens: 90 }]);
     expect(lines).toEqual(['open UNSPECIFIED 0', 'charged 90', 'final ABORTED 0']);
   });
@@ -104,13 +109,13 @@ describe('UsageRecorder', () => {
     recorder.onLease(lease);
     recorder.onSent(usage(90n, 0n, true));
     recorder.onAttemptFailed();
-    await recorder.end(Outcome.ABORTED);
+    await recorder.end(LedgerOutcome.ABORTED);
     expect(finals).toEqual([]);
     const other = setUp();
     other.recorder.onLease(lease);
     other.recorder.onSent(usage(90n, 0n, true));
     other.recorder.onLease(lease);
-    await other.recorder.end(Outcome.ABORTED);
+    await other.recorder.end(LedgerOutcome.ABORTED);
     expect(other.finals).toEqual([]);
   });
 
@@ -119,13 +124,13 @@ describe('UsageRecorder', () => {
     recorder.onLease(lease);
     recorder.onUsage(usage(10n, 0n, true));
     recorder.onLease(lease);
-    await recorder.end(Outcome.ABORTED);
+    await recorder.end(LedgerOutcome.ABORTED);
     expect(finals).toEqual([]);
     const other = setUp();
     other.recorder.onLease(lease);
     other.recorder.onUsage(usage(10n, 0n, true));
     await other.recorder.discard();
-    await other.recorder.end(Outcome.COMPLETED);
+    await other.recorder.end(LedgerOutcome.COMPLETED);
     expect(other.finals).toEqual([]);
   });
 
@@ -142,15 +147,20 @@ describe('UsageRecorder', () => {
       const { recorder, finals, charges, lines } = setUp();
       give(recorder, 'a', 20n);
       recorder.onLease(lease);
-      await recorder.end(Outcome.COMPLETED, usage(12n, 30n));
+      await recorder.end(LedgerOutcome.COMPLETED, usage(12n, 30n));
       const givenUp = finals.find(({ requestId }) => requestId === 'r1/1');
       const answered = finals.find(({ requestId }) => requestId === 'r1');
-      expect(givenUp).toMatchObject({ requestId: 'r1/1', accountId: 'a', model: 'model-a', outcome: Outcome.GIVEN_UP });
+      expect(givenUp).toMatchObject({
+        requestId: 'r1/1',
+        accountId: 'a',
+        model: 'model-a',
+        outcome: LedgerOutcome.GIVEN_UP,
+      });
       expect(givenUp).toMatchObject({ inputTokens: 90n, outputTokens: 20n, estimated: true, localDay: '2026-11-20' });
       expect(answered).toMatchObject({
         requestId: 'r1',
         model: 'gpt-5.5',
-        outcome: Outcome.COMPLETED,
+        outcome: LedgerOutcome.COMPLETED,
         estimated: false,
       });
       expect(answered).toMatchObject({ inputTokens: 12n, outputTokens: 30n });
@@ -175,7 +185,7 @@ describe('UsageRecorder', () => {
       for (const account of ['a', 'b', 'c']) give(recorder, account, 20n);
       await recorder.discard();
       const recorded = finals.map(
-        ({ requestId, accountId, outcome }) => `${requestId} ${accountId} ${Outcome[outcome]}`,
+        ({ requestId, accountId, outcome }) => `${requestId} ${accountId} ${LedgerOutcome[outcome]}`,
       );
       expect(recorded.toSorted()).toEqual(['r1 c FAILED', 'r1/1 a GIVEN_UP', 'r1/2 b GIVEN_UP']);
     });
@@ -187,11 +197,11 @@ describe('UsageRecorder', () => {
       refused.recorder.onSent(usage(90n, 0n, true));
       refused.recorder.onAttemptFailed();
       await refused.recorder.discard();
-      expect(refused.finals).toMatchObject([{ requestId: 'r1/1', outcome: Outcome.GIVEN_UP }]);
+      expect(refused.finals).toMatchObject([{ requestId: 'r1/1', outcome: LedgerOutcome.GIVEN_UP }]);
       const left = setUp();
       give(left.recorder, 'a', 20n);
-      await left.recorder.end(Outcome.ABORTED);
-      expect(left.finals).toMatchObject([{ requestId: 'r1', outcome: Outcome.ABORTED, outputTokens: 20n }]);
+      await left.recorder.end(LedgerOutcome.ABORTED);
+      expect(left.finals).toMatchObject([{ requestId: 'r1', outcome: LedgerOutcome.ABORTED, outputTokens: 20n }]);
     });
   });
 
@@ -205,7 +215,7 @@ describe('UsageRecorder', () => {
   it('does not open a request again that has ended', async () => {
     const { recorder, lines, finals } = setUp();
     recorder.onLease(lease);
-    await recorder.end(Outcome.ABORTED);
+    await recorder.end(LedgerOutcome.ABORTED);
     recorder.onUsage(usage(5n, 2_000n));
     recorder.onLease(lease);
     expect(lines).toEqual(['open UNSPECIFIED 0', 'close r1']);

@@ -2,7 +2,7 @@ import { clone, create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
-import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { inSpan } from '@gateway/telemetry';
 import { limiterTerms } from '../admission/admit.ts';
 import type { EdgeLimiter } from '../admission/edge-limiter.ts';
@@ -71,7 +71,7 @@ export class UsageRecorder {
     // In one turn with the next attempt's event, which takes the place of this one's: the outbox has either both or neither.
     if (this.#hasProduced) this.#keepGivenUp();
     this.#attempts += 1;
-    Object.assign(this.#event, { provider, model, accountId, outcome: Outcome.UNSPECIFIED });
+    Object.assign(this.#event, { provider, model, accountId, outcome: LedgerOutcome.UNSPECIFIED });
     const inputTokens = BigInt(Math.ceil(this.#request.bodyBytes / bytesPerToken));
     this.#take({ inputTokens, cachedTokens: 0n, outputTokens: 0n, reasoningTokens: 0n, estimated: true });
     this.#isSent = false;
@@ -109,7 +109,7 @@ export class UsageRecorder {
     if (this.#isAnswered && usage.outputTokens < this.#nextCheckpoint) return;
     this.#isAnswered = true;
     this.#nextCheckpoint = usage.outputTokens + checkpointTokens;
-    this.#event.outcome = Outcome.FAILED;
+    this.#event.outcome = LedgerOutcome.FAILED;
     this.#peers.outbox.open(this.#event);
   }
 
@@ -118,7 +118,7 @@ export class UsageRecorder {
    * charged to the day: the next request sees both. Nothing is recorded of a request that no provider was sent. Later calls change nothing.
    * @param last usage that came with the very end.
    */
-  end(outcome: Outcome, last?: Usage): Promise<void> {
+  end(outcome: LedgerOutcome, last?: Usage): Promise<void> {
     if (this.#ended !== undefined) return this.#ended;
     if (last !== undefined) this.#take(last);
     const isUsed = this.#isSent || this.#isAnswered || this.#hasProduced || last !== undefined;
@@ -128,16 +128,16 @@ export class UsageRecorder {
 
   /** Ends a request that got no answer at all. Of its attempts it is recorded what they have produced. */
   discard(): Promise<void> {
-    this.#ended ??= this.#hasProduced ? this.#record(Outcome.FAILED) : this.#forget();
+    this.#ended ??= this.#hasProduced ? this.#record(LedgerOutcome.FAILED) : this.#forget();
     return this.#ended;
   }
 
-  async #record(outcome: Outcome): Promise<void> {
+  async #record(outcome: LedgerOutcome): Promise<void> {
     this.#event.outcome = outcome;
     this.recorded = this.#event;
     // The day is charged before the event may leave: a counter that is loaded from the ledger between the two would count the request twice.
     const ended = inSpan('settle', {}, (span) => {
-      span.setAttribute('gateway.outcome', wordOf(Outcome, outcome));
+      span.setAttribute('gateway.outcome', wordOf(LedgerOutcome, outcome));
       return this.#peers.outbox.finish(this.#event, this.#charge(this.#event));
     });
     await (this.#givenUp.length === 0 ? ended : Promise.all([ended, this.#finishGivenUp()]));
@@ -151,7 +151,10 @@ export class UsageRecorder {
   /** A row of its own: the next attempt may be of another account, and of another model. */
   #keepGivenUp(): void {
     const requestId = `${this.#request.requestId}/${this.#attempts}`;
-    const event = Object.assign(clone(UsageRecordedSchema, this.#event), { requestId, outcome: Outcome.GIVEN_UP });
+    const event = Object.assign(clone(UsageRecordedSchema, this.#event), {
+      requestId,
+      outcome: LedgerOutcome.GIVEN_UP,
+    });
     this.#givenUp.push(event);
     this.#peers.outbox.open(event);
   }

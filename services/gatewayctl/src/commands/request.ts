@@ -24,7 +24,7 @@ export function requestCommand({ connect }: CommandContext): Command {
   );
   withOutput(request.command('show', { isDefault: true }))
     .description(
-      'What became of one request: accounts tried and passed over, why, outcome, times. "show" may be left out. When the request log does not have it, what the ledger has.',
+      'What became of one request: accounts tried and passed over, why, ending, times. "show" may be left out. When the request log does not have it, what the ledger has.',
     )
     .argument(
       '<id>',

@@ -53,12 +53,12 @@ async function decide({ store, dayTotals, clock, metrics }: Limiter, check: Chec
   const decision = await dayTotals.ask(key, (hasLedger) => store.admit({ ...check, hasLedger }));
   const { status, refusal } = decision;
   if (requestId !== '')
-    metrics.decisions.inc({ outcome: refusal === undefined ? 'admitted' : outcomes[refusal.limit] });
+    metrics.decisions.inc({ decision: refusal === undefined ? 'admitted' : refusedBy[refusal.limit] });
   if (tokensPerDay !== undefined && status !== undefined) dayTotals.noteUse(key, status.localDay);
   return decision;
 }
 
-const outcomes = {
+const refusedBy = {
   [LimitName.UNSPECIFIED]: 'unspecified',
   [LimitName.REQUESTS_PER_MINUTE]: 'requests_per_minute',
   [LimitName.TOKENS_PER_DAY]: 'tokens_per_day',

@@ -125,7 +125,7 @@ describe('ChatAnswerReader', () => {
     const reader = newReader(true);
     const beforeContent = wire(start(), ping, ...thinkingBlock(0, 'Hm.'), ...textBlock(1));
     reader.push(Buffer.from(beforeContent));
-    expect(reader).toMatchObject({ hasContent: false, ending: undefined });
+    expect(reader).toMatchObject({ hasContent: false, result: undefined });
     expect(reader.take()).toHaveLength(0);
     reader.push(Buffer.from(wire(...textBlock(2, 'Yes'))));
     expect(reader.hasContent).toBe(true);
@@ -141,7 +141,7 @@ describe('ChatAnswerReader', () => {
   it('reports usage while the answer goes on', () => {
     const reader = newReader(true);
     reader.push(readFixture('cut-off'));
-    expect(reader.ending).toBeUndefined();
+    expect(reader.result).toBeUndefined();
     expect(reader.reportedUsage).toMatchObject({ inputTokens: 25, outputTokens: 1 });
   });
 });

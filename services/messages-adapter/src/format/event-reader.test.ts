@@ -114,7 +114,7 @@ function read(event: object) {
   const answer = createChatAnswer({ id: 'r', created: 1, model: 'm', stream: true, includeUsage: false });
   const reader = new EventReader(answer, readerOptions);
   reader.push(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
-  return { unknownEvents: reader.unknownEvents, ending: reader.ending, wrote: answer.hasContent };
+  return { unknownEvents: reader.unknownEvents, ending: reader.result, wrote: answer.hasContent };
 }
 
 /** An event with everything that some event can't do without. */

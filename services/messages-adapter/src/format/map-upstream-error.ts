@@ -1,4 +1,5 @@
 import {
+  type AttemptFailure,
   accountTexts,
   type ErrorMeaning,
   meaningOfStatus,
@@ -6,23 +7,22 @@ import {
   type StatusRule,
   type StatusRules,
   type TextMeaning,
-  toUpstreamFailure,
+  toAttemptFailure,
   type UpstreamErrorAnswer,
-  type UpstreamFailure,
 } from '@gateway/adapter-kit';
 import { asObject, asString, parseJson } from '@gateway/json';
 import { readCapability } from './read-capability.ts';
-import { readRateLimit } from './read-limits.ts';
+import { readRateLimit } from './read-quotas.ts';
 
 /**
  * What an answer with an error status means: the status says it, unless the error's type says better.
  * @see https://platform.claude.com/docs/en/api/errors
  */
-export function mapUpstreamError(answer: UpstreamErrorAnswer): UpstreamFailure {
+export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
   const error = readProviderError(parseJson(new TextDecoder().decode(answer.body)));
   const meaning = meaningOfStatus(answer, statusRules, meaningOf(error, 'rejected'));
   const limit = readRateLimit(answer);
-  return toUpstreamFailure({
+  return toAttemptFailure({
     meaning: meaning === 'limited' && limit.modelScoped ? 'model_limited' : meaning,
     capability: meaning === 'rejected' ? readCapability(error.text) : undefined,
     upstreamStatus: answer.status,
@@ -32,10 +32,10 @@ export function mapUpstreamError(answer: UpstreamErrorAnswer): UpstreamFailure {
 }
 
 /** What an `error` event inside a stream means. A type that is not known, or none, is the provider's fault. */
-export function mapStreamError(event: unknown): UpstreamFailure {
+export function mapStreamError(event: unknown): AttemptFailure {
   const error = readProviderError(event);
   const meaning = meaningOf(error) ?? 'server_error';
-  return toUpstreamFailure({ meaning, upstreamStatus: 0, upstreamCode: error.code, retryAtMs: undefined });
+  return toAttemptFailure({ meaning, upstreamStatus: 0, upstreamCode: error.code, retryAtMs: undefined });
 }
 
 const outOfService: readonly ErrorMeaning[] = ['revoked_credential', 'disabled_account'];

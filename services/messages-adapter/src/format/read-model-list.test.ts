@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readModelList } from './provider-format.ts';
+import { readModelList } from './format-definition.ts';
 
 describe('readModelList', () => {
   it('gives ids and names, each model once', () => {

@@ -1,9 +1,9 @@
 import {
   type AnswerReader,
+  type AttemptFailure,
   brokenStream,
   EventStreamReader,
   type ReasoningState,
-  type UpstreamFailure,
   type UpstreamHead,
 } from '@gateway/adapter-kit';
 import { type FinishReason, type ReportedUsage, streamHeaders } from '@gateway/chat';
@@ -71,7 +71,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 
   protected override onEvent(event: Buffer): void {
-    if (this.ending !== undefined) return this.#onTrailer(event);
+    if (this.result !== undefined) return this.#onTrailer(event);
     this.#read(readEvent(event));
     if (this.#hasFailed) return;
     if (this.hasContent) this.#buffer.release(event);
@@ -80,9 +80,9 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
 
   /** What a stream breaks off in is no event, unless it ends the answer all the same. */
   protected override onRest(rest: Buffer): void {
-    if (this.ending !== undefined) return this.#onTrailer(rest);
+    if (this.result !== undefined) return this.#onTrailer(rest);
     this.#read(readEvent(rest));
-    if (this.ending !== undefined && !this.#hasFailed) this.#buffer.release(rest);
+    if (this.result !== undefined && !this.#hasFailed) this.#buffer.release(rest);
   }
 
   /** What comes along with the end belongs to the provider's answer, too: markers, comments, pings. An error changes nothing any more. */
@@ -143,11 +143,11 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   #finish(): void {
     if (!this.#hasBegun) return this.fail(brokenStream());
     this.hasContent = true;
-    this.ending = { kind: 'finished' };
+    this.result = { kind: 'finished' };
   }
 
   get #hasFailed(): boolean {
-    return this.ending?.kind === 'failed';
+    return this.result?.kind === 'failed';
   }
 }
 
@@ -156,7 +156,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
  * error is one by either.
  */
 function readRelayed({ name, data = '' }: SseEvent): {
-  readonly failure?: UpstreamFailure;
+  readonly failure?: AttemptFailure;
   readonly json?: JsonObject;
 } {
   const json = asObject(parseJson(data));

@@ -13,7 +13,7 @@ describe('RelayMessageReader', () => {
   it('gives the provider’s bytes, and reads id and usage', () => {
     const reader = new RelayMessageReader(1_000);
     expect(feed(reader, [Buffer.from(message)]).toString()).toBe(message);
-    expect(reader).toMatchObject({ ending: { kind: 'finished' }, hasContent: true, answerId: 'msg_1' });
+    expect(reader).toMatchObject({ result: { kind: 'finished' }, hasContent: true, answerId: 'msg_1' });
     expect(reader.reportedUsage).toEqual({ inputTokens: 10, cachedTokens: 6, outputTokens: 8, reasoningTokens: 0 });
   });
 
@@ -66,8 +66,8 @@ describe('RelayMessageReader', () => {
   ])('takes nothing but a message for one: %s', (body, result) => {
     const reader = new RelayMessageReader(1_000);
     expect(feed(reader, [Buffer.from(body)])).toHaveLength(0);
-    expect(reader.ending).toMatchObject({ kind: 'failed', failure: { result, upstreamStatus: 0 } });
-    expect(JSON.stringify(reader.ending)).not.toContain('PROVIDER TEXT');
+    expect(reader.result).toMatchObject({ kind: 'failed', failure: { result, upstreamStatus: 0 } });
+    expect(JSON.stringify(reader.result)).not.toContain('PROVIDER TEXT');
   });
 });
 
@@ -94,7 +94,7 @@ describe('a message that is larger than what is held', () => {
         reader.end();
         taken.push(reader.take());
         expect(Buffer.concat(taken).toString()).toBe(large);
-        expect(reader).toMatchObject({ ending: { kind: 'finished' }, answerId: 'msg_1' });
+        expect(reader).toMatchObject({ result: { kind: 'finished' }, answerId: 'msg_1' });
         expect(reader.reportedUsage).toMatchObject({ inputTokens: 4, outputTokens: 8 });
       }),
     );
@@ -105,16 +105,16 @@ describe('a message that is larger than what is held', () => {
     reader.push(Buffer.from(large.slice(0, 60_000)));
     expect(reader.producedCharacters).toBe(60_000);
     reader.end();
-    expect(reader.ending).toMatchObject({ kind: 'failed', failure: { result: AttemptResult.SERVER_ERROR } });
+    expect(reader.result).toMatchObject({ kind: 'failed', failure: { result: AttemptResult.SERVER_ERROR } });
   });
 
   it('gives nothing when it is none, or does not say so in time', () => {
     const other = new RelayMessageReader(1_000);
     other.push(Buffer.from(`not JSON ${text}`));
-    expect(other.ending).toMatchObject({ failure: { result: AttemptResult.SERVER_ERROR } });
+    expect(other.result).toMatchObject({ failure: { result: AttemptResult.SERVER_ERROR } });
     const late = new RelayMessageReader(1_000);
     late.push(Buffer.from(`{"content":"${text}`));
-    expect(late.ending).toMatchObject({ failure: { result: AttemptResult.ANSWER_TOO_LARGE } });
+    expect(late.result).toMatchObject({ failure: { result: AttemptResult.ANSWER_TOO_LARGE } });
     expect([...other.take(), ...late.take()]).toEqual([]);
   });
 });

@@ -1,9 +1,9 @@
 import {
-  type AnswerEnding,
   type AnswerReader,
+  type AnswerResult,
+  type AttemptFailure,
   answerTooLarge,
   brokenStream,
-  type UpstreamFailure,
   type UpstreamHead,
 } from '@gateway/adapter-kit';
 import type { FinishReason, ReportedUsage } from '@gateway/chat';
@@ -32,7 +32,7 @@ export class RelayMessageReader implements AnswerReader {
   answeringModel: string | undefined;
   finishReason: FinishReason | undefined;
   encryptedReasoning: string | undefined;
-  ending: AnswerEnding | undefined;
+  result: AnswerResult | undefined;
   producedCharacters = 0;
 
   constructor(maxBufferedBytes: number) {
@@ -53,11 +53,11 @@ export class RelayMessageReader implements AnswerReader {
   }
 
   get hasContent(): boolean {
-    return this.#members !== undefined || this.ending?.kind === 'finished';
+    return this.#members !== undefined || this.result?.kind === 'finished';
   }
 
   push(bytes: Uint8Array): void {
-    if (this.ending !== undefined) return;
+    if (this.result !== undefined) return;
     this.#chunks.push(bytes);
     this.#bufferedBytes += bytes.length;
     if (this.#members !== undefined) this.#pass(this.#members, bytes);
@@ -65,7 +65,7 @@ export class RelayMessageReader implements AnswerReader {
   }
 
   end(): void {
-    if (this.ending !== undefined) return;
+    if (this.result !== undefined) return;
     if (this.#members !== undefined) return this.#endPassed(this.#members);
     const whole = Buffer.concat(this.#chunks);
     const message = asObject(parseJson(whole.toString()));
@@ -86,7 +86,7 @@ export class RelayMessageReader implements AnswerReader {
     const content = asArray(message.content);
     this.#readEnd(message, content.some(isToolCall));
     this.producedCharacters = producedBy(content);
-    this.ending = { kind: 'finished' };
+    this.result = { kind: 'finished' };
   }
 
   /** Its type comes before its content: what has not proved to be a message by then is too large to wait for. */
@@ -111,7 +111,7 @@ export class RelayMessageReader implements AnswerReader {
     const [model, stop_reason, usage] = ['model', 'stop_reason', 'usage'].map((key) => members.value(key));
     // Of the content of such a message nothing is kept.
     this.#readEnd({ model, stop_reason, usage }, stop_reason === 'tool_use');
-    this.ending = { kind: 'finished' };
+    this.result = { kind: 'finished' };
   }
 
   /** What the message says of how it was made. */
@@ -122,8 +122,8 @@ export class RelayMessageReader implements AnswerReader {
     this.#usage.add(usage);
   }
 
-  #fail(failure: UpstreamFailure): void {
-    this.ending = { kind: 'failed', failure };
+  #fail(failure: AttemptFailure): void {
+    this.result = { kind: 'failed', failure };
   }
 }
 

@@ -4,13 +4,13 @@ import { matchesAnyPattern } from '@gateway/presentation/model-pattern';
 import type {
   Attempt as AttemptMessage,
   Lease,
-  AttemptOutcome as OutcomeMessage,
+  AttemptReport as ReportMessage,
   QuotaWindow as WindowMessage,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { AccountProblem, AttemptResult as Result } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AccountHealth, SeenWindow } from '../health/account-health.ts';
 
-/** How an attempt at a provider ended. */
+/** The result of an attempt at a provider. */
 export type AttemptResult = 'succeeded' | FailureResult | 'rejected' | 'cancelled';
 
 /** The results of attempts that another account might have served. */
@@ -33,8 +33,8 @@ export type ProblemKind = NonNullable<AccountHealth['problem']>['kind'];
 /** A quota of an account, as its provider describes it. An account has at most one of a name for the same models. */
 export type QuotaWindow = Omit<SeenWindow, 'seenAtMs'>;
 
-/** See the contract's `AttemptOutcome`. */
-export interface AttemptOutcome {
+/** See the contract's `AttemptReport`. */
+export interface AttemptReport {
   readonly result: AttemptResult;
   readonly retryAtMs: number | undefined;
   readonly modelScoped: boolean;
@@ -46,25 +46,25 @@ export interface AttemptOutcome {
 }
 
 export interface Attempt extends Pick<Lease, 'leaseId' | 'accountId' | 'pool' | 'model'> {
-  readonly outcome: AttemptOutcome;
+  readonly report: AttemptReport;
 }
 
 /** Undefined for an attempt without a lease, which belongs to no account. */
-export function toAttempt({ lease, outcome }: AttemptMessage): Attempt | undefined {
+export function toAttempt({ lease, report }: AttemptMessage): Attempt | undefined {
   if (lease === undefined || lease.leaseId === '') return undefined;
   const { leaseId, accountId, pool, model } = lease;
-  return { leaseId, accountId, pool, model, outcome: outcome === undefined ? cancelled : toOutcome(outcome) };
+  return { leaseId, accountId, pool, model, report: report === undefined ? cancelled : toReport(report) };
 }
 
 /** What is said of an attempt that says nothing of its account. */
-export const cancelled: AttemptOutcome = {
+export const cancelled: AttemptReport = {
   result: 'cancelled',
   retryAtMs: undefined,
   modelScoped: false,
   windows: [],
 };
 
-function toOutcome(message: OutcomeMessage): AttemptOutcome {
+function toReport(message: ReportMessage): AttemptReport {
   const { result, retryAt, modelScoped, windows, answerBegan, problem, feature } = message;
   return {
     // A result that only a newer caller knows says nothing of the account.

@@ -83,7 +83,7 @@ async function brokerOn(first: FileText) {
     hangUp: () => process.emit('SIGHUP', 'SIGHUP'),
     acquire: async (model = 'gateway/sterk') => (await pools.acquire({ model, allowCandidateFailover: true })).result,
     finish: (lease: Lease, result = AttemptResult.SUCCEEDED, problem = AccountProblem.UNSPECIFIED) =>
-      pools.report({ attempt: { lease, outcome: { result, problem } } }),
+      pools.report({ attempt: { lease, report: { result, problem } } }),
     credentialOf: (accountId: string) => credentials.getCredential({ target: { case: 'accountId', value: accountId } }),
     accounts: async () =>
       (await pools.listAccounts({})).accounts.map(({ id, state, inFlight }) => [id, state, inFlight] as const),

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleSettings } from '../__fixtures__/sample-gateway.ts';
-import type { AttemptOutcome, QuotaWindow } from '../accounts/attempt.ts';
+import type { AttemptReport, QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, healthy } from './account-health.ts';
-import { applyOutcome, type EndedAttempt } from './apply-outcome.ts';
+import { applyReport, type ReportedAttempt } from './apply-report.ts';
 import { startProbe } from './cooldown.ts';
 import { availabilityOf } from './eligibility.ts';
 
@@ -12,12 +12,12 @@ const settings = { ...sampleSettings, cooldownJitter: 0 };
 const rules = { settings, random: () => 0 };
 const dayMs = 86_400_000;
 
-interface Happening extends Partial<Omit<EndedAttempt, 'outcome'>> {
+interface Happening extends Partial<Omit<ReportedAttempt, 'report'>> {
   readonly nowMs: number;
 }
 
-function after(health: AccountHealth, outcome: Partial<AttemptOutcome>, happening: Happening): AccountHealth {
-  const full = { result: 'succeeded', retryAtMs: undefined, modelScoped: false, windows: [], ...outcome } as const;
+function after(health: AccountHealth, report: Partial<AttemptReport>, happening: Happening): AccountHealth {
+  const full = { result: 'succeeded', retryAtMs: undefined, modelScoped: false, windows: [], ...report } as const;
   const rest = {
     leaseId: 'lease',
     credentialId: 'now',
@@ -25,7 +25,7 @@ function after(health: AccountHealth, outcome: Partial<AttemptOutcome>, happenin
     leasedAtMs: happening.nowMs,
     ...happening,
   };
-  return applyOutcome(health, { ...rest, outcome: full }, rules);
+  return applyReport(health, { ...rest, report: full }, rules);
 }
 
 const limited = (inMs: number, windows: readonly QuotaWindow[] = [], nowMs = startMs) =>

@@ -73,7 +73,7 @@ export function eligibilityOf(
     return { obstacle, lacksOnly: lack !== undefined && !isBusy && tried === undefined };
   }
   if (tried !== undefined) {
-    const { result } = tried.outcome;
+    const { result } = tried.report;
     // An account that was limited when it was tried does not cool any more.
     const retryAtMs = result === 'rate_limited' ? nowMs : undefined;
     return { obstacle: { kind: 'tried', result, retryAtMs, lack: isLack(result) ? result : undefined } };

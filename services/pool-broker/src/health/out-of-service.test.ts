@@ -4,16 +4,16 @@ import { sampleAccount, sampleSettings } from '../__fixtures__/sample-gateway.ts
 import { toAccount } from '../accounts/account.ts';
 import type { ProblemKind } from '../accounts/attempt.ts';
 import { type AccountHealth, afterRenewal, healthy, mergeHealth, withoutRefusals } from './account-health.ts';
-import { applyOutcome } from './apply-outcome.ts';
+import { applyReport } from './apply-report.ts';
 import { asInService, availabilityOf } from './eligibility.ts';
 
 const startMs = 1_000_000;
 const account = toAccount(sampleAccount('responses', 'a'));
 
 function refused(health: AccountHealth, problem: ProblemKind | undefined, nowMs = startMs): AccountHealth {
-  const outcome = { result: 'unauthorized', retryAtMs: undefined, modelScoped: false, windows: [], problem } as const;
-  const attempt = { leaseId: 'l', model: 'm', outcome, leasedAtMs: nowMs, credentialId: account.credentialId, nowMs };
-  return applyOutcome(health, attempt, { settings: sampleSettings, random: () => 0 });
+  const report = { result: 'unauthorized', retryAtMs: undefined, modelScoped: false, windows: [], problem } as const;
+  const attempt = { leaseId: 'l', model: 'm', report, leasedAtMs: nowMs, credentialId: account.credentialId, nowMs };
+  return applyReport(health, attempt, { settings: sampleSettings, random: () => 0 });
 }
 
 const dayMs = 86_400_000;

@@ -10,13 +10,13 @@ const settings = { ...sampleSettings, cooldownJitter: 0 };
 const rules = { settings, random: () => 0 };
 const confirmMs = settings.overloadConfirmMs;
 
-interface Happening extends Partial<Omit<PoolAttempt, 'outcome'>> {
+interface Happening extends Partial<Omit<PoolAttempt, 'report'>> {
   readonly nowMs: number;
   readonly retryAtMs?: number;
 }
 
 function after(health: PoolHealth, result: AttemptResult, { retryAtMs, ...happening }: Happening): PoolHealth {
-  const outcome = { result, retryAtMs, modelScoped: false, windows: [] };
+  const report = { result, retryAtMs, modelScoped: false, windows: [] };
   const rest = {
     leaseId: 'l',
     credentialId: 'now',
@@ -25,7 +25,7 @@ function after(health: PoolHealth, result: AttemptResult, { retryAtMs, ...happen
     accounts: 3,
     oldestUnderWayMs: undefined,
   };
-  return applyToPool(health, { ...rest, leasedAtMs: happening.nowMs - 100, ...happening, outcome }, rules);
+  return applyToPool(health, { ...rest, leasedAtMs: happening.nowMs - 100, ...happening, report }, rules);
 }
 
 /** Failures of one account after the other, one every 100 ms for a time. */

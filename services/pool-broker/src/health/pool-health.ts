@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isFaultOfPool } from '../accounts/attempt.ts';
 import { concerns, cooldownSchema, forgottenAtMs, hasPassedProbe } from './account-health.ts';
-import type { EndedAttempt } from './apply-outcome.ts';
+import type { ReportedAttempt } from './apply-report.ts';
 import { guessedMs, type HealthRules, isProbedBy, type ProbeRequest, withProbe } from './cooldown.ts';
 import { poolAvailabilityOf } from './eligibility.ts';
 
@@ -28,7 +28,7 @@ export type IncidentCause = PoolIncident['cause'];
 
 export const noIncidents: PoolHealth = Object.freeze({ incidents: Object.freeze([]) });
 
-export interface PoolAttempt extends EndedAttempt {
+export interface PoolAttempt extends ReportedAttempt {
   readonly accountId: string;
   /** How many accounts of the pool may serve the model. */
   readonly accounts: number;
@@ -51,7 +51,7 @@ export function incidentSinceMs(
 
 /** A pool's health after one more attempt; the same value when the attempt says nothing new. Pure but for `random`. */
 export function applyToPool(health: PoolHealth, attempt: PoolAttempt, rules: HealthRules): PoolHealth {
-  const { result } = attempt.outcome;
+  const { result } = attempt.report;
   if (isFaultOfPool(result)) return afterFault(health, attempt, result, rules);
   // A probe without a result leaves the right to the next one.
   if (result === 'cancelled') return changeIncidents(health, (incident) => withoutProbe(incident, attempt));
@@ -71,10 +71,10 @@ export function startPoolProbe(health: PoolHealth, request: ProbeRequest, rules:
 
 /** The provider answered: the way to it is open, and after a success it has room. A request that was sent earlier proves nothing. */
 function afterAnswer(health: PoolHealth, attempt: PoolAttempt): PoolHealth {
-  const { model, outcome } = attempt;
+  const { model, report } = attempt;
   return changeIncidents(health, (incident) => {
     if (!concerns(incident, { model })) return incident;
-    if (incident.cause === 'overloaded' && outcome.result !== 'succeeded') return withoutProbe(incident, attempt);
+    if (incident.cause === 'overloaded' && report.result !== 'succeeded') return withoutProbe(incident, attempt);
     return refutedBy(incident, attempt);
   });
 }
@@ -113,7 +113,7 @@ function withPause(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRu
   if (pause !== undefined && !wasProbe && leasedAtMs <= pause.sinceMs) return incident;
   if (!wasProbe && !isOfPool(incident, attempt, rules)) return incident;
   const repeats = (pause?.repeats ?? 0) + 1;
-  const givenMs = Math.min(rules.settings.poolPauseMaxMs, (attempt.outcome.retryAtMs ?? nowMs) - nowMs);
+  const givenMs = Math.min(rules.settings.poolPauseMaxMs, (attempt.report.retryAtMs ?? nowMs) - nowMs);
   const untilMs = nowMs + Math.max(guessedMs(reason, repeats, rules), givenMs);
   return { ...incident, pause: { model, reason, sinceMs: nowMs, untilMs, givenByProvider: false, repeats } };
 }

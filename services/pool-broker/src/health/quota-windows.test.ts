@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { QuotaWindow } from '../accounts/attempt.ts';
 import { healthy } from './account-health.ts';
-import { withWindows } from './apply-outcome.ts';
+import { withWindows } from './apply-report.ts';
 import { headroomOf, paceOf, windowsAt } from './eligibility.ts';
 
 const nowMs = 1_000_000;

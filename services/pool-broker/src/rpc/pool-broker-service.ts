@@ -33,7 +33,7 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
       });
       // A caller that has gone would never report on its lease, whose place would be lost until it expires.
       if (signal.aborted && answer.result.case === 'lease') {
-        await settleAttempt(broker, { ...answer.result.value, outcome: cancelled }, '');
+        await settleAttempt(broker, { ...answer.result.value, report: cancelled }, '');
       }
       return answer;
     },

@@ -132,7 +132,7 @@ function inOrder(
   attempts: readonly Attempt[],
   { maxErrorAttempts }: PoolSettings,
 ): readonly Candidate[] {
-  const errors = attempts.filter(({ outcome }) => isError(outcome.result));
+  const errors = attempts.filter(({ report }) => isError(report.result));
   if (errors.length < maxErrorAttempts - 1) return candidates;
   const failedIt = ({ pool, model }: Candidate) =>
     errors.some((error) => error.pool === pool.name && error.model === model);
@@ -141,7 +141,7 @@ function inOrder(
 
 /** Asked only when there is a usable account, so that a request whose other accounts are all limited gets that answer. */
 function takesItsTry({ configuration, metrics, retryBudget }: Broker, attempts: readonly Attempt[]): boolean {
-  const errors = attempts.filter(({ outcome }) => isError(outcome.result));
+  const errors = attempts.filter(({ report }) => isError(report.result));
   if (errors.length >= configuration.settings.maxErrorAttempts) {
     metrics.retriesRefused.inc({ reason: 'attempts' });
     return false;

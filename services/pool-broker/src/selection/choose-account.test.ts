@@ -3,7 +3,7 @@ import { sampleAccount, sampleGateway, sampleSettings } from '../__fixtures__/sa
 import { toAccount } from '../accounts/account.ts';
 import type { Attempt, QuotaWindow } from '../accounts/attempt.ts';
 import { type AccountHealth, type Cooldown, healthy } from '../health/account-health.ts';
-import { withWindows } from '../health/apply-outcome.ts';
+import { withWindows } from '../health/apply-report.ts';
 import type { AccountView } from '../health/eligibility.ts';
 import { noIncidents, type PoolHealth } from '../health/pool-health.ts';
 import { type CandidateView, type SelectionRequest, selectAccount } from './select-account.ts';
@@ -77,7 +77,7 @@ const triedBefore: readonly Attempt[] = [
     accountId: 'responses/elsewhere',
     pool: 'responses',
     model: 'm',
-    outcome: { result: 'rate_limited', retryAtMs: undefined, modelScoped: false, windows: [] },
+    report: { result: 'rate_limited', retryAtMs: undefined, modelScoped: false, windows: [] },
   },
 ];
 

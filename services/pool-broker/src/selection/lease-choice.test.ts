@@ -28,13 +28,13 @@ describe('an answer to Acquire', () => {
     );
   }
 
-  const acquire = (affinityKey = '', attempts: readonly { lease: Lease; outcome: object }[] = []) =>
+  const acquire = (affinityKey = '', attempts: readonly { lease: Lease; report: object }[] = []) =>
     broker.acquire({ model: 'gateway/sterk', affinityKey, attempts: [...attempts], allowCandidateFailover: true });
   const leaseOf = ({ result }: Awaited<ReturnType<typeof acquire>>) =>
     result.case === 'lease' ? result.value : expect.fail('there is no lease');
   const limited = (lease: Lease) => ({
     lease,
-    outcome: { result: AttemptResult.RATE_LIMITED, retryAt: timestampFromMs(clock.nowMs() + 60_000) },
+    report: { result: AttemptResult.RATE_LIMITED, retryAt: timestampFromMs(clock.nowMs() + 60_000) },
   });
 
   it('says why it is this account', async () => {
@@ -43,7 +43,7 @@ describe('an answer to Acquire', () => {
     expect(first.reason).toBe("its session's key prefers it");
     await broker.report({
       affinityKey: 'session',
-      attempt: { lease: leaseOf(first), outcome: { result: AttemptResult.SUCCEEDED } },
+      attempt: { lease: leaseOf(first), report: { result: AttemptResult.SUCCEEDED } },
     });
     expect((await acquire('session')).reason).toBe('its session is bound to it');
   });
@@ -83,14 +83,14 @@ describe('an answer to Acquire', () => {
 
   it('says when a request has spent its attempts, though accounts are left', async () => {
     broker = openBroker([sampleAccount('messages', 'd')]);
-    const attempts: { lease: Lease; outcome: object }[] = [];
+    const attempts: { lease: Lease; report: object }[] = [];
     for (;;) {
       const answer = await acquire('', attempts);
       if (answer.result.case !== 'lease') {
         expect(answer).toMatchObject({ result: { case: 'unavailable' }, reason: expect.stringContaining('spent') });
         return;
       }
-      attempts.push({ lease: answer.result.value, outcome: { result: AttemptResult.SERVER_ERROR } });
+      attempts.push({ lease: answer.result.value, report: { result: AttemptResult.SERVER_ERROR } });
     }
   });
 });

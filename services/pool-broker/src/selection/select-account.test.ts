@@ -54,8 +54,8 @@ function select(candidates: readonly CandidateView[], rest: Partial<SelectionReq
 }
 
 function tried(name: string, result: AttemptResult, model = 'm') {
-  const outcome = { result, retryAtMs: undefined, modelScoped: false, windows: [] };
-  return [{ leaseId: 'l', accountId: `responses/${name}`, pool: 'responses', model, outcome }];
+  const report = { result, retryAtMs: undefined, modelScoped: false, windows: [] };
+  return [{ leaseId: 'l', accountId: `responses/${name}`, pool: 'responses', model, report }];
 }
 
 describe('choosing an account', () => {

@@ -89,7 +89,7 @@ export function selectAccount(request: SelectionRequest): Selection | undefined 
  */
 export function askAllTheSame(selection: Selection, { attempts, random }: AskRequest): Selection {
   const isLacked = selection.kind === 'unavailable' && selection.lack !== undefined;
-  if (!isLacked || attempts.some(({ outcome }) => isLack(outcome.result))) return selection;
+  if (!isLacked || attempts.some(({ report }) => isLack(report.result))) return selection;
   const { examinations } = selection;
   for (const { candidate, examined } of examinations) {
     const askable = examined.filter(({ lacksOnly }) => lacksOnly === true);

@@ -1,7 +1,7 @@
 import { type Account, servesModel } from '../accounts/account.ts';
 import { type Attempt, callerOfLease, isFailure, isFaultOfPool } from '../accounts/attempt.ts';
 import type { AccountProblem } from '../health/account-health.ts';
-import { applyOutcome, type EndedAttempt } from '../health/apply-outcome.ts';
+import { applyReport, type ReportedAttempt } from '../health/apply-report.ts';
 import { applyToPool, incidentSinceMs, type PoolHealth } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
 import { affinityIdOf } from './read-candidates.ts';
@@ -14,32 +14,32 @@ export async function settleAttempt(
   answerKeys: readonly string[] = [],
 ): Promise<void> {
   const { store, configuration, metrics, clock } = broker;
-  const { leaseId, accountId, pool, model, outcome } = attempt;
+  const { leaseId, accountId, pool, model, report } = attempt;
   // An account that is no longer configured has nothing to keep.
   const account = configuration.accounts.byId(accountId);
   if (account === undefined) return;
   const settled = await store.settleLease(accountId, { pool, model, caller: callerOfLease(leaseId), leaseId });
   if (settled === undefined) return;
-  metrics.attempts.inc({ pool, result: outcome.result });
+  metrics.attempts.inc({ pool, result: report.result });
   const { leasedAtMs, health, poolHealth } = settled;
   const ended = { ...attempt, leasedAtMs, credentialId: account.credentialId, nowMs: clock.nowMs() };
-  const isOutdated = outcome.result === 'unauthorized' && (await hasNewerSecret(broker, account, ended));
+  const isOutdated = report.result === 'unauthorized' && (await hasNewerSecret(broker, account, ended));
   const counted: Ended = isOutdated
-    ? { ...ended, outcome: { ...outcome, result: 'cancelled', problem: undefined } }
+    ? { ...ended, report: { ...report, result: 'cancelled', problem: undefined } }
     : ended;
   // Most attempts show nothing new. Only a fault makes an incident of a pool, and where there is none nothing can end it.
-  const changesHealth = applyOutcome(health, counted, rulesOf(broker)) !== health;
-  const concernsPool = poolHealth.incidents.length > 0 || isFaultOfPool(outcome.result);
+  const changesHealth = applyReport(health, counted, rulesOf(broker)) !== health;
+  const concernsPool = poolHealth.incidents.length > 0 || isFaultOfPool(report.result);
   const changes: Promise<unknown>[] = [];
   if (changesHealth) changes.push(changeAccountHealth(broker, counted));
   if (concernsPool) changes.push(changePoolHealth(broker, ended, poolHealth));
-  for (const key of outcome.result === 'succeeded' ? [affinityKey, ...answerKeys] : [affinityKey]) {
+  for (const key of report.result === 'succeeded' ? [affinityKey, ...answerKeys] : [affinityKey]) {
     if (key !== '') changes.push(changeBinding(broker, attempt, key));
   }
   if (changes.length > 0) await Promise.all(changes);
 }
 
-type Ended = Attempt & EndedAttempt;
+type Ended = Attempt & ReportedAttempt;
 
 function rulesOf({ configuration: { settings }, random }: Broker) {
   return { settings, random };
@@ -61,7 +61,7 @@ async function hasNewerSecret(
 async function changeAccountHealth(broker: Broker, ended: Ended): Promise<void> {
   let problem: AccountProblem | undefined;
   const changed = await broker.store.changeHealth(ended.accountId, (health) => {
-    const next = applyOutcome(health, ended, rulesOf(broker));
+    const next = applyReport(health, ended, rulesOf(broker));
     problem = next.problem === health.problem ? undefined : next.problem;
     return next;
   });
@@ -69,13 +69,13 @@ async function changeAccountHealth(broker: Broker, ended: Ended): Promise<void> 
 }
 
 async function changePoolHealth({ store, configuration, random }: Broker, ended: Ended, known: PoolHealth) {
-  const { pool, model, nowMs, outcome } = ended;
+  const { pool, model, nowMs, report } = ended;
   const rules = { settings: configuration.settings, random };
   const serving = configuration.accounts
     .ofPool(pool)
     .filter((account) => account.state === 'active' && servesModel(account, model));
   let oldestUnderWayMs: number | undefined;
-  const { result: cause } = outcome;
+  const { result: cause } = report;
   if (isFaultOfPool(cause)) {
     const sinceMs = incidentSinceMs(known, { cause, model, nowMs }, rules);
     oldestUnderWayMs = await store.oldestRequest({ pool, model: cause === 'overloaded' ? model : '', sinceMs });
@@ -84,8 +84,8 @@ async function changePoolHealth({ store, configuration, random }: Broker, ended:
   await store.changePoolHealth(pool, (health) => applyToPool(health, attempt, rules));
 }
 
-async function changeBinding({ store, configuration }: Broker, { accountId, pool, outcome }: Attempt, key: string) {
+async function changeBinding({ store, configuration }: Broker, { accountId, pool, report }: Attempt, key: string) {
   const affinityId = affinityIdOf(pool, key);
-  if (outcome.result === 'succeeded') await store.bind(affinityId, accountId, configuration.settings.affinityTtlMs);
-  else if (isFailure(outcome.result)) await store.unbind(affinityId, accountId);
+  if (report.result === 'succeeded') await store.bind(affinityId, accountId, configuration.settings.affinityTtlMs);
+  else if (isFailure(report.result)) await store.unbind(affinityId, accountId);
 }

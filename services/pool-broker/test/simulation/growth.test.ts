@@ -39,7 +39,7 @@ function poolOf(count: number, optionsOf: (n: number) => Options = () => ({})) {
   };
   const end = (lease: Lease, result: AttemptResult, untilMs?: number) => {
     const retryAt = untilMs === undefined ? undefined : timestampFromMs(untilMs);
-    return pools.report({ attempt: { lease, outcome: { result, retryAt } } });
+    return pools.report({ attempt: { lease, report: { result, retryAt } } });
   };
   /** How many accounts are looked at by each of so many requests, one after the other at 200 a second. */
   const looksPerRequest = async (requests: number, optionsOfRequest: (n: number) => object = () => ({})) => {

@@ -34,11 +34,11 @@ function poolOf() {
       const lease = result.case === 'lease' ? result.value : expect.fail(`no lease but ${result.case}`);
       if (!limitedAt.includes(lease.accountId)) {
         clock.advanceMs(20);
-        await pools.report({ attempt: { lease, outcome: { result: AttemptResult.SUCCEEDED } }, affinityKey });
+        await pools.report({ attempt: { lease, report: { result: AttemptResult.SUCCEEDED } }, affinityKey });
         return lease.accountId;
       }
       const retryAt = timestampFromMs(clock.nowMs() + 300_000);
-      attempts.push({ lease, outcome: { result: AttemptResult.RATE_LIMITED, retryAt } });
+      attempts.push({ lease, report: { result: AttemptResult.RATE_LIMITED, retryAt } });
     }
   };
   const serveAll = async (limitedAt: readonly string[] = []) => {

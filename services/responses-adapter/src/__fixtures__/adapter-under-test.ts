@@ -48,7 +48,7 @@ export async function* requestFrames({ dialect, body, forwardHeaders = {} }: Exe
 /** All that the adapter reported of one request. */
 export interface Answer {
   readonly head: ExecuteResponse['head'];
-  readonly outcome: ExecuteResponse['outcome'];
+  readonly outcome: ExecuteResponse['result'];
   readonly usage: ExecuteResponse['usage'];
   readonly body: string;
 }
@@ -57,7 +57,7 @@ export async function gather(responses: AsyncIterable<ExecuteResponse>): Promise
   const frames = await Array.fromAsync(responses);
   return {
     head: frames.find((frame) => frame.head !== undefined)?.head,
-    outcome: frames.at(-1)?.outcome,
+    outcome: frames.at(-1)?.result,
     usage: frames.findLast((frame) => frame.usage !== undefined)?.usage,
     body: Buffer.concat(frames.map((frame) => frame.body)).toString(),
   };

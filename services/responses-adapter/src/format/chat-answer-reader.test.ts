@@ -194,7 +194,7 @@ describe('ChatAnswerReader', () => {
     reader.end();
     expect(taken.length).toBeGreaterThan(0);
     expect(reader.take()).toHaveLength(0);
-    expect(reader.ending).toEqual(finished);
+    expect(reader.result).toEqual(finished);
   });
 
   it('ends every stream, whatever events it is of, and never throws', () => {

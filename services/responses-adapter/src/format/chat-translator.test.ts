@@ -4,7 +4,7 @@ import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LeaseSchema, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
 import { describe, expect, it } from 'vitest';
 import { readFixture, replayedAtMs } from './__fixtures__/replay.ts';
-import { responsesFormat } from './provider-format.ts';
+import { responsesFormat } from './format-definition.ts';
 
 describe('chatTranslator', () => {
   it('makes a call of a chat request, and a chat answer of what comes back', () => {

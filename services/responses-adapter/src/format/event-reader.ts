@@ -11,7 +11,7 @@ import { CallWriter, type MessagePart, MessageWriter, mapFinishReason, readItem,
 import { convertUsage } from './convert-usage.ts';
 import { ItemKeys } from './item-keys.ts';
 import { mapStreamError } from './map-upstream-error.ts';
-import { EventLimits } from './read-limits.ts';
+import { EventQuotas } from './read-quotas.ts';
 import { ReasoningItems } from './read-reasoning.ts';
 
 /**
@@ -24,7 +24,7 @@ export class EventReader extends ChatAnswerReader {
   readonly #messages: MessageWriter;
   readonly #calls: CallWriter;
   readonly #items = new ItemKeys(() => this.#calls.onNextItem());
-  readonly #limits: EventLimits;
+  readonly #quotas: EventQuotas;
   readonly #reasoning = new ReasoningItems();
   /** What the provider reported last. */
   reportedUsage: ReportedUsage | undefined;
@@ -34,11 +34,11 @@ export class EventReader extends ChatAnswerReader {
     const { wantsJson, nowMs } = options;
     this.#messages = new MessageWriter(answer, wantsJson);
     this.#calls = new CallWriter(answer);
-    this.#limits = new EventLimits(nowMs);
+    this.#quotas = new EventQuotas(nowMs);
   }
 
   get quotas(): readonly QuotaWindow[] {
-    return this.#limits.windows;
+    return this.#quotas.windows;
   }
 
   /** Characters of text, refusals, reasoning and tool arguments that came so far. */
@@ -81,7 +81,7 @@ export class EventReader extends ChatAnswerReader {
       case 'response.cancelled':
         return this.#onResponseEnd(readResponseEnd(json, type));
       case 'codex.rate_limits':
-        return this.#limits.add(json);
+        return this.#quotas.add(json);
       case 'error':
         return this.#onError(json);
       default:
@@ -149,7 +149,7 @@ export class EventReader extends ChatAnswerReader {
 
   /** @param holder has the error in it, flat or nested */
   #onError(holder: JsonObject): void {
-    this.fail(mapStreamError(holder, this.#limits));
+    this.fail(mapStreamError(holder, this.#quotas));
   }
 }
 

@@ -1,4 +1,5 @@
 import {
+  type AttemptFailure,
   accountTexts,
   closerRejections,
   type ErrorMeaning,
@@ -7,24 +8,23 @@ import {
   type StatusRule,
   type StatusRules,
   type TextMeaning,
+  toAttemptFailure,
   toFutureMs,
-  toUpstreamFailure,
   type UpstreamErrorAnswer,
-  type UpstreamFailure,
 } from '@gateway/adapter-kit';
 import { asNumber, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
-import { type EventLimits, exhaustedWindowsResetMs, readRetryAt } from './read-limits.ts';
+import { type EventQuotas, exhaustedWindowsResetMs, readRetryAt } from './read-quotas.ts';
 
 /**
  * What an answer with an error status means: the status says it, unless the error's code says better.
  * @see https://platform.openai.com/docs/guides/error-codes
  */
-export function mapUpstreamError(answer: UpstreamErrorAnswer): UpstreamFailure {
+export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
   const error = readProviderError(parseJson(new TextDecoder().decode(answer.body)), answer.nowMs);
   const meaning = meaningOfStatus(answer, statusRules, meaningOf(error, 'rejected'));
   // A subscription's window holds for the account, whatever the code says.
   const isOfAccount = meaning === 'model_limited' && exhaustedWindowsResetMs(answer) !== undefined;
-  return toUpstreamFailure({
+  return toAttemptFailure({
     meaning: isOfAccount ? 'limited' : meaning,
     upstreamStatus: answer.status,
     retryAtMs: readRetryAt(answer, error.resetsAtMs),
@@ -37,17 +37,17 @@ export function mapUpstreamError(answer: UpstreamErrorAnswer): UpstreamFailure {
  * @param holder has the error in it, flat or nested
  * @param limits from the rate-limit events of the same stream
  */
-export function mapStreamError(holder: unknown, { nowMs, exhaustedUntilMs }: StreamLimits): UpstreamFailure {
+export function mapStreamError(holder: unknown, { nowMs, exhaustedUntilMs }: StreamQuotas): AttemptFailure {
   const error = readProviderError(holder, nowMs);
   const meaning = meaningOf(error) ?? 'server_error';
-  return toUpstreamFailure({
+  return toAttemptFailure({
     meaning: meaning === 'model_limited' && exhaustedUntilMs !== undefined ? 'limited' : meaning,
     upstreamStatus: 0,
     retryAtMs: error.resetsAtMs ?? exhaustedUntilMs,
   });
 }
 
-type StreamLimits = Pick<EventLimits, 'nowMs' | 'exhaustedUntilMs'>;
+type StreamQuotas = Pick<EventQuotas, 'nowMs' | 'exhaustedUntilMs'>;
 
 const outOfService: readonly ErrorMeaning[] = ['revoked_credential', 'disabled_account'];
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readModelList } from './provider-format.ts';
+import { readModelList } from './format-definition.ts';
 
 describe('readModelList', () => {
   it('lists each model that can hold a conversation once, in order', () => {

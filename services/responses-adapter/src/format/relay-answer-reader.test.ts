@@ -1,4 +1,4 @@
-import type { AnswerEnding, ProviderAnswer } from '@gateway/adapter-kit';
+import type { AnswerResult, ProviderAnswer } from '@gateway/adapter-kit';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -46,7 +46,7 @@ describe.each(Object.entries(answers))('RelayAnswerReader on %s', (name, expecte
   it('gives nothing to the client while the provider has said nothing', () => {
     const reader = newReader();
     reader.push(bytes.subarray(0, bytes.indexOf('\n\n', bytes.indexOf('event: response.in_progress')) + 2));
-    expect(reader).toMatchObject({ hasContent: false, ending: undefined, answerId: expect.stringMatching(/^resp_/) });
+    expect(reader).toMatchObject({ hasContent: false, result: undefined, answerId: expect.stringMatching(/^resp_/) });
     expect(reader.take()).toHaveLength(0);
   });
 });
@@ -349,7 +349,7 @@ const created = frame({ type: 'response.created', response: { id: 'resp_1', stat
 
 interface Relayed {
   readonly text: string;
-  readonly ending: AnswerEnding | undefined;
+  readonly ending: AnswerResult | undefined;
   readonly hasContent: boolean;
   readonly answerId: string | undefined;
   readonly usage: RelayAnswerReader['reportedUsage'];
@@ -367,7 +367,7 @@ function relay(pieces: Iterable<string | Uint8Array>): Relayed {
   taken.push(reader.take());
   return {
     text: Buffer.concat(taken).toString(),
-    ending: reader.ending,
+    ending: reader.result,
     hasContent: reader.hasContent,
     answerId: reader.answerId,
     usage: reader.reportedUsage,
@@ -383,15 +383,15 @@ function relayedFailure(result: AttemptResult) {
   return { kind: 'failed', isRelayed: true, failure: { result } };
 }
 
-function isRelayedWhole(ending: AnswerEnding | undefined): boolean {
+function isRelayedWhole(ending: AnswerResult | undefined): boolean {
   return ending?.kind === 'finished' || (ending?.kind === 'failed' && ending.isRelayed === true);
 }
 
-function failureOf(ending: AnswerEnding | undefined) {
+function failureOf(ending: AnswerResult | undefined) {
   return ending?.kind === 'failed' ? ending.failure : undefined;
 }
 
-function answerText(ending: AnswerEnding | undefined): string | undefined {
+function answerText(ending: AnswerResult | undefined): string | undefined {
   const answer: ProviderAnswer | undefined = failureOf(ending)?.answer;
   if (answer === undefined) return undefined;
   expect(answer).toMatchObject({ status: 200, contentType: expect.stringMatching(/^text\/event-stream/) });

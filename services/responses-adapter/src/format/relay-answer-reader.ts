@@ -1,12 +1,12 @@
 import {
   type AnswerReader,
+  type AttemptFailure,
   brokenStream,
   type ClientRequest,
   EventStreamReader,
   type ProviderAnswer,
   type QuotaWindow,
   type ReasoningState,
-  type UpstreamFailure,
   type UpstreamHead,
 } from '@gateway/adapter-kit';
 import { type FinishReason, type ReportedUsage, streamHeaders } from '@gateway/chat';
@@ -19,7 +19,7 @@ import { convertUsage } from './convert-usage.ts';
 import { eventType, readIncompleteReason, readResponseEnd } from './event-reader.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { OutputItems } from './output-items.ts';
-import { EventLimits } from './read-limits.ts';
+import { EventQuotas } from './read-quotas.ts';
 import { ReasoningItems } from './read-reasoning.ts';
 
 /** One event as it came, and as it reads. */
@@ -40,10 +40,10 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   readonly #items = new OutputItems();
   readonly #produced = new ProducedCharacters();
   readonly #reasoning = new ReasoningItems();
-  readonly #limits: EventLimits;
+  readonly #quotas: EventQuotas;
   #providerHeaders: UpstreamHead['headers'] = {};
   /** The failure of an `error` event that may be the end. */
-  #error: UpstreamFailure | undefined;
+  #error: AttemptFailure | undefined;
   #hasToolCalls = false;
   answerId: string | undefined;
   encryptedReasoning: string | undefined;
@@ -55,7 +55,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   /** @param nowMs epoch milliseconds from which resets that are durations count */
   constructor({ nowMs, maxEventBytes }: Pick<ClientRequest, 'nowMs' | 'maxEventBytes'>) {
     super(maxEventBytes);
-    this.#limits = new EventLimits(nowMs);
+    this.#quotas = new EventQuotas(nowMs);
   }
 
   onHead({ headers }: UpstreamHead): void {
@@ -76,7 +76,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 
   get quotas(): readonly QuotaWindow[] {
-    return this.#limits.windows;
+    return this.#quotas.windows;
   }
 
   get producedCharacters(): number {
@@ -96,15 +96,15 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     const { name, data = '' } = readEvent(rest);
     const json = asObject(parseJson(data));
     const isLast = lastTypes.has(json === undefined ? leadingType(data) : eventType(json, name));
-    if (this.ending !== undefined || isLast) this.onEvent(rest);
-    if (this.ending === undefined && this.#error !== undefined) this.#finish(undefined, this.#error);
+    if (this.result !== undefined || isLast) this.onEvent(rest);
+    if (this.result === undefined && this.#error !== undefined) this.#finish(undefined, this.#error);
   }
 
   protected override onEvent(bytes: Buffer): void {
     const { name, data = '' } = readEvent(bytes);
     const isDone = data === '[DONE]';
     if (this.#isRelayedWhole && isDone) this.#buffer.release(bytes);
-    if (this.ending !== undefined) return;
+    if (this.result !== undefined) return;
     if (isDone || data === '') return this.#onAside(bytes);
     const json = asObject(parseJson(data));
     if (json === undefined) this.#onUnreadable(bytes, data);
@@ -135,7 +135,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
 
   #onPreamble({ bytes, json, type }: RelayedEvent): void {
     this.#onAside(bytes);
-    if (type === 'codex.rate_limits') this.#limits.add(json);
+    if (type === 'codex.rate_limits') this.#quotas.add(json);
     else this.#readAnswerId(json);
   }
 
@@ -163,7 +163,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     this.answeringModel = asString(response.model);
     this.#readAnswerId(json);
     if (status === 'failed' || status === 'cancelled') {
-      const failure = status === 'failed' ? mapStreamError(response, this.#limits) : brokenStream();
+      const failure = status === 'failed' ? mapStreamError(response, this.#quotas) : brokenStream();
       if (this.#isFinal(failure)) this.#finish(bytes, failure);
       else this.#failBeforeContent(failure, bytes);
     } else {
@@ -175,7 +175,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
 
   /** The end is `response.failed`, where a backend sends it after the error, or else the end of the stream. */
   #onError({ bytes, json }: RelayedEvent): void {
-    const failure = mapStreamError(json, this.#limits);
+    const failure = mapStreamError(json, this.#quotas);
     if (!this.#isFinal(failure)) return this.#failBeforeContent(failure, bytes);
     this.#error = failure;
     this.hasContent = true;
@@ -183,12 +183,12 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 
   /** True when nothing else may follow: the client has part of the answer, or the request itself is at fault. */
-  #isFinal({ result, meaning }: UpstreamFailure): boolean {
+  #isFinal({ result, meaning }: AttemptFailure): boolean {
     if (this.hasContent) return true;
     return result === AttemptResult.REJECTED && meaning !== 'unreadable_reasoning';
   }
 
-  #failBeforeContent(failure: UpstreamFailure, failing: Buffer): void {
+  #failBeforeContent(failure: AttemptFailure, failing: Buffer): void {
     this.fail({ ...failure, answer: this.#answerToPassOn(failing) });
   }
 
@@ -209,16 +209,16 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 
   /** All that came is the client's, also what the provider said of a failure. */
-  #finish(last?: Buffer, failure?: UpstreamFailure): void {
+  #finish(last?: Buffer, failure?: AttemptFailure): void {
     this.hasContent = true;
     if (last === undefined) this.#buffer.releaseHeld();
     else this.#buffer.release(last);
-    this.ending = failure === undefined ? { kind: 'finished' } : { kind: 'failed', failure, isRelayed: true };
+    this.result = failure === undefined ? { kind: 'finished' } : { kind: 'failed', failure, isRelayed: true };
   }
 
   get #isRelayedWhole(): boolean {
-    const { ending } = this;
-    return ending?.kind === 'finished' || (ending?.kind === 'failed' && ending.isRelayed === true);
+    const { result } = this;
+    return result?.kind === 'finished' || (result?.kind === 'failed' && result.isRelayed === true);
   }
 }
 

@@ -1,12 +1,12 @@
 import { create } from '@bufbuild/protobuf';
-import { brokenStream, toUpstreamFailure } from '@gateway/adapter-kit';
+import { brokenStream, toAttemptFailure } from '@gateway/adapter-kit';
 import { BufferList } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { LeaseSchema, ProviderFormat as ProviderFormatId } from '@gateway/proto/pool/v1/account_pb.js';
 import { textOfBody } from '@gateway/testkit/adapters';
 import { describe, expect, it } from 'vitest';
 import { readFixture, replayedAtMs } from './__fixtures__/replay.ts';
-import { responsesFormat } from './provider-format.ts';
+import { responsesFormat } from './format-definition.ts';
 
 describe('responsesTranslator', () => {
   it('makes a call of the spliced bytes, with the headers that the endpoint forwards', () => {
@@ -22,7 +22,7 @@ describe('responsesTranslator', () => {
     const { answer } = prepare('{"model":"x","input":[],"stream":false}');
     answer.push(readFixture('text'));
     expect(answer.take()).toEqual(readFixture('text'));
-    expect(answer).toMatchObject({ ending: { kind: 'finished' }, answerId: 'resp_0a1' });
+    expect(answer).toMatchObject({ result: { kind: 'finished' }, answerId: 'resp_0a1' });
   });
 
   it('passes errors of the provider on', () => {
@@ -30,7 +30,7 @@ describe('responsesTranslator', () => {
   });
 
   it('leaves encrypted reasoning out when the account can’t read it, and gives up when there is none', () => {
-    const unreadable = toUpstreamFailure({
+    const unreadable = toAttemptFailure({
       meaning: 'unreadable_reasoning',
       upstreamStatus: 400,
       retryAtMs: undefined,

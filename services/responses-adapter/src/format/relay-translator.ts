@@ -1,4 +1,4 @@
-import type { ClientRequest, PreparedCall, Translator, UpstreamFailure } from '@gateway/adapter-kit';
+import type { AttemptFailure, ClientRequest, PreparedCall, Translator } from '@gateway/adapter-kit';
 import { type JsonBody, readJsonBody } from '@gateway/json';
 import { RelayAnswerReader } from './relay-answer-reader.ts';
 import { spliceRequest, withoutEncryptedReasoning } from './splice-request.ts';
@@ -25,7 +25,7 @@ function callWith(body: JsonBody, { lease, forwardHeaders, nowMs, maxEventBytes 
 }
 
 /** A conversation that has moved to another account brings reasoning along which that account can't read. */
-function amend({ meaning }: UpstreamFailure, body: JsonBody, request: ClientRequest): PreparedCall | undefined {
+function amend({ meaning }: AttemptFailure, body: JsonBody, request: ClientRequest): PreparedCall | undefined {
   const readable = meaning === 'unreadable_reasoning' ? withoutEncryptedReasoning(body) : undefined;
   return readable && callWith(readJsonBody(readable), request);
 }

@@ -14,12 +14,12 @@ import {
 } from '@gateway/usage-stream';
 import type { Consumer, ConsumerMessages, JsMsg, Msg, NatsConnection } from 'nats';
 import { createIngestMetrics, type IngestMetrics } from '../metrics.ts';
-import type { UsageRecorder } from '../recording/usage-recorder.ts';
+import type { LedgerWriter } from '../recording/ledger-writer.ts';
 import { ReadAhead } from './read-ahead.ts';
 import { openUsageConsumer, progressMs, tendStream } from './stream-keeper.ts';
 
 /** Where events go. */
-export type UsageSink = Pick<UsageRecorder, 'record' | 'bury'>;
+export type UsageSink = Pick<LedgerWriter, 'record' | 'bury'>;
 
 export interface NatsUsageConsumerOptions extends NatsWatchers {
   readonly servers: NatsServers;

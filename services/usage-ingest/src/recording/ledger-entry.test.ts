@@ -1,6 +1,6 @@
 import { create, fromBinary } from '@bufbuild/protobuf';
 import { TimestampSchema, timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readEvent } from './ledger-entry.ts';
@@ -18,7 +18,7 @@ const complete = create(UsageRecordedSchema, {
   outputTokens: 7n,
   reasoningTokens: 2n,
   estimated: true,
-  outcome: Outcome.ABORTED,
+  outcome: LedgerOutcome.ABORTED,
   accountId: 'messages/team-a',
 });
 
@@ -54,7 +54,7 @@ describe('an event', () => {
   });
 
   it('needs no provider: none may have answered', () => {
-    expect(read({ provider: '', model: '', outcome: Outcome.LOST })).toBeTypeOf('object');
+    expect(read({ provider: '', model: '', outcome: LedgerOutcome.LOST })).toBeTypeOf('object');
   });
 
   it.each([
@@ -62,7 +62,7 @@ describe('an event', () => {
     ['no token id', { tokenId: '' }],
     ['no moment', { admittedAt: undefined }],
     ['a moment beyond all counting', { admittedAt: create(TimestampSchema, { seconds: 2n ** 62n }) }],
-    ['no outcome', { outcome: Outcome.UNSPECIFIED }],
+    ['no outcome', { outcome: LedgerOutcome.UNSPECIFIED }],
     ['an outcome of a later release', { outcome: laterOutcome }],
     ['a day that does not exist', { localDay: '2026-02-30' }],
     ['a day in another form', { localDay: '20-11-2026' }],

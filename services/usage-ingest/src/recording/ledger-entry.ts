@@ -5,7 +5,7 @@ import {
   type UsageDailyByAccountTable,
   type UsageEventsTable,
 } from '@gateway/database';
-import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { isLocalDay } from '@gateway/time';
 
 /** One request as the ledger keeps it. */
@@ -82,13 +82,13 @@ function sumOfOne(entry: LedgerEntry): DailySum {
   return { token_id, local_day, provider, model, account_id, requests, input_tokens, cached_tokens, output_tokens };
 }
 
-const outcomes: Readonly<Record<Outcome, StoredOutcome | undefined>> = {
-  [Outcome.UNSPECIFIED]: undefined,
-  [Outcome.COMPLETED]: 'completed',
-  [Outcome.ABORTED]: 'aborted',
-  [Outcome.FAILED]: 'failed',
-  [Outcome.LOST]: 'lost',
-  [Outcome.GIVEN_UP]: 'given_up',
+const outcomes: Readonly<Record<LedgerOutcome, StoredOutcome | undefined>> = {
+  [LedgerOutcome.UNSPECIFIED]: undefined,
+  [LedgerOutcome.COMPLETED]: 'completed',
+  [LedgerOutcome.ABORTED]: 'aborted',
+  [LedgerOutcome.FAILED]: 'failed',
+  [LedgerOutcome.LOST]: 'lost',
+  [LedgerOutcome.GIVEN_UP]: 'given_up',
 };
 
 function problemOf(event: UsageRecorded, admittedAtMs: number): string | undefined {

@@ -5,7 +5,7 @@ import type { ReplayDeadLettersRequest } from '@gateway/proto/usage/v1/usage_ope
 import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { fromUsageMessage } from '@gateway/usage-stream';
 import { type LedgerEntry, readEvent } from '../recording/ledger-entry.ts';
-import { refusedReason, tooOldReason } from '../recording/usage-recorder.ts';
+import { refusedReason, tooOldReason } from '../recording/ledger-writer.ts';
 import { addEntries, type UsageLedger } from '../store/usage-ledger.ts';
 
 const lettersAtATime = 200;

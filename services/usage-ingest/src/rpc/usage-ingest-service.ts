@@ -1,8 +1,8 @@
 import type { UsageIngestService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import type { UsageRecorder } from '../recording/usage-recorder.ts';
+import type { LedgerWriter } from '../recording/ledger-writer.ts';
 
-export function usageIngestHandlers(recorder: UsageRecorder): Handlers<typeof UsageIngestService> {
+export function usageIngestHandlers(recorder: LedgerWriter): Handlers<typeof UsageIngestService> {
   return {
     /** Stores events and log entries, each once. Answers after the commit. */
     record: async ({ events, logs }) => ({ recorded: await recorder.record(events, logs) }),

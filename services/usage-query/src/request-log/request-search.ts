@@ -30,8 +30,8 @@ export type Condition = RawBuilder<SqlBool>;
 /** @throws GatewayError for what can't be searched by. */
 export function readSearch(search: RequestSearch | undefined): Search {
   const { model = '', accountId = '', endpoint = '', requestId: idPrefix = '', status = 0, filter = 0 } = search ?? {};
-  const outcome = outcomes[filter];
-  if (outcome === undefined && filter !== RequestFilter.UNSPECIFIED) {
+  const column = filteredColumns[filter];
+  if (column === undefined && filter !== RequestFilter.UNSPECIFIED) {
     throw new GatewayError('invalid_request', 'filter is not known.');
   }
   const tokenIds = new Set(search?.tokenIds);
@@ -48,9 +48,9 @@ export function readSearch(search: RequestSearch | undefined): Search {
       matches: (log) => log.model === model || log.attempts.some((attempt) => attempt.model === model),
       where: hasLine('models', model),
     },
-    outcome && {
-      matches: (log) => Number(log[outcome[0]]) === outcome[1],
-      where: sql`${sql.ref(outcome[0])} = ${outcome[1]}`,
+    column && {
+      matches: (log) => Number(log[column[0]]) === column[1],
+      where: sql`${sql.ref(column[0])} = ${column[1]}`,
     },
     sinceMs !== undefined && {
       matches: (log) => receivedMs(log) >= sinceMs,
@@ -78,7 +78,7 @@ export function readSearch(search: RequestSearch | undefined): Search {
         or substr(client_request_id, 1, ${idLength}) = ${idPrefix})`,
     },
   ];
-  const isUnusual = outcome !== undefined || status >= 400;
+  const isUnusual = column !== undefined || status >= 400;
   const given = criteria.filter((criterion) => typeof criterion === 'object');
   return { criteria: given, tokenIds, sinceMs, untilMs, idPrefix, isUnusual };
 }
@@ -93,7 +93,7 @@ export function readLogged({ entry }: { readonly entry: string }): RequestLogged
 }
 
 /** A column of the log, and the value that is looked for. Undefined for a number that a later release knows. */
-const outcomes: Readonly<Record<number, readonly ['moved' | 'slow' | 'ending', number] | undefined>> = {
+const filteredColumns: Readonly<Record<number, readonly ['moved' | 'slow' | 'ending', number] | undefined>> = {
   [RequestFilter.MOVED]: ['moved', 1],
   [RequestFilter.SLOW]: ['slow', 1],
   [RequestFilter.FAILED]: ['ending', RequestEnding.FAILED],

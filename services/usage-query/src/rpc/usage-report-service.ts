@@ -3,7 +3,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { GatewayDatabase, UsageEventsTable } from '@gateway/database';
 import { GatewayError } from '@gateway/errors';
 import type { UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { Outcome, type UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome, type UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import type { Handlers } from '@gateway/rpc';
 import { addLocalDays, isLocalDay, localDayOf } from '@gateway/time';
 import { sql } from 'kysely';
@@ -86,10 +86,10 @@ function toRecordedMessage(row: UsageEventsTable): MessageInitShape<typeof Usage
   };
 }
 
-const outcomes: Readonly<Record<UsageEventsTable['outcome'], Outcome>> = {
-  completed: Outcome.COMPLETED,
-  aborted: Outcome.ABORTED,
-  failed: Outcome.FAILED,
-  lost: Outcome.LOST,
-  given_up: Outcome.GIVEN_UP,
+const outcomes: Readonly<Record<UsageEventsTable['outcome'], LedgerOutcome>> = {
+  completed: LedgerOutcome.COMPLETED,
+  aborted: LedgerOutcome.ABORTED,
+  failed: LedgerOutcome.FAILED,
+  lost: LedgerOutcome.LOST,
+  given_up: LedgerOutcome.GIVEN_UP,
 };

@@ -107,11 +107,11 @@ export function replay(reader: GoldenReader, pieces: readonly Uint8Array[]) {
   }
   reader.end();
   taken.push(reader.take());
-  const { ending, hasContent, reportedUsage, producedCharacters, unknownEvents } = reader;
-  const failure = ending?.kind === 'failed' ? ending.failure : undefined;
+  const { result, hasContent, reportedUsage, producedCharacters, unknownEvents } = reader;
+  const failure = result?.kind === 'failed' ? result.failure : undefined;
   return {
     text: Buffer.concat(taken).toString(),
-    finished: ending?.kind === 'finished',
+    finished: result?.kind === 'finished',
     failure: failure && { ...failure, error: { code: failure.error.code, message: failure.error.message } },
     hasContent,
     reportedUsage,

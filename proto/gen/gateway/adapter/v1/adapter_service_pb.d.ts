@@ -4,7 +4,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { AttemptOutcome, Lease } from "../../pool/v1/account_pb.js";
+import type { AttemptReport, Lease } from "../../pool/v1/account_pb.js";
 import type { ErrorDetail } from "../../error/v1/error_detail_pb.js";
 import type { ProviderModel } from "../../pool/v1/model_pb.js";
 
@@ -147,9 +147,9 @@ export declare type ExecuteResponse = Message<"gateway.adapter.v1.ExecuteRespons
   /**
    * Ends the stream. Its frame's bytes are the answer's last: settle first, then send them.
    *
-   * @generated from field: gateway.adapter.v1.ExecuteOutcome outcome = 4;
+   * @generated from field: gateway.adapter.v1.ExecuteResult result = 4;
    */
-  outcome?: ExecuteOutcome | undefined;
+  result?: ExecuteResult | undefined;
 
   /**
    * The request has begun to leave for the provider, which may bill its input from here on, whatever becomes of the answer.
@@ -253,13 +253,15 @@ export declare type Usage = Message<"gateway.adapter.v1.Usage"> & {
 export declare const UsageSchema: GenMessage<Usage>;
 
 /**
- * @generated from message gateway.adapter.v1.ExecuteOutcome
+ * What ends a call: the result of the attempt, and what the client gets of a failure.
+ *
+ * @generated from message gateway.adapter.v1.ExecuteResult
  */
-export declare type ExecuteOutcome = Message<"gateway.adapter.v1.ExecuteOutcome"> & {
+export declare type ExecuteResult = Message<"gateway.adapter.v1.ExecuteResult"> & {
   /**
-   * @generated from field: gateway.pool.v1.AttemptOutcome attempt = 1;
+   * @generated from field: gateway.pool.v1.AttemptReport attempt = 1;
    */
-  attempt?: AttemptOutcome | undefined;
+  attempt?: AttemptReport | undefined;
 
   /**
    * What the client gets when no further attempt is made. Absent after success.
@@ -301,10 +303,10 @@ export declare type ExecuteOutcome = Message<"gateway.adapter.v1.ExecuteOutcome"
 };
 
 /**
- * Describes the message gateway.adapter.v1.ExecuteOutcome.
- * Use `create(ExecuteOutcomeSchema)` to create a new message.
+ * Describes the message gateway.adapter.v1.ExecuteResult.
+ * Use `create(ExecuteResultSchema)` to create a new message.
  */
-export declare const ExecuteOutcomeSchema: GenMessage<ExecuteOutcome>;
+export declare const ExecuteResultSchema: GenMessage<ExecuteResult>;
 
 /**
  * An answer of a provider as it came.
@@ -366,18 +368,18 @@ export declare const CountTokensRequestSchema: GenMessage<CountTokensRequest>;
  */
 export declare type CountTokensResponse = Message<"gateway.adapter.v1.CountTokensResponse"> & {
   /**
-   * Meaningful when the outcome is a success.
+   * Meaningful when the result is a success.
    *
    * @generated from field: int64 input_tokens = 1;
    */
   inputTokens: bigint;
 
   /**
-   * How the attempt ended: after a failure another account may be tried.
+   * After a failure another account may be tried.
    *
-   * @generated from field: gateway.adapter.v1.ExecuteOutcome outcome = 2;
+   * @generated from field: gateway.adapter.v1.ExecuteResult result = 2;
    */
-  outcome?: ExecuteOutcome | undefined;
+  result?: ExecuteResult | undefined;
 };
 
 /**
@@ -460,7 +462,7 @@ export declare const AdapterService: GenService<{
    * Carries one request to the leased account's provider and its answer back.
    *
    * The caller sends a head, then the body in frames, then ends its side. The adapter answers with frames that each may
-   * hold a head, bytes, usage and the outcome; the frame with the outcome is the last one. No head is sent before the
+   * hold a head, bytes, usage and the result; the frame with the result is the last one. No head is sent before the
    * first content of the answer is there: until then another attempt may be made.
    * Cancelling the call cancels the provider's request at once.
    *

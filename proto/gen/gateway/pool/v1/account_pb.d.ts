@@ -43,7 +43,7 @@ export declare type Cooldown = Message<"gateway.pool.v1.Cooldown"> & {
   givenByProvider: boolean;
 
   /**
-   * The feature that the cooldown is confined to, as in AttemptOutcome. Empty: requests are kept away whatever they ask
+   * The feature that the cooldown is confined to, as in AttemptReport. Empty: requests are kept away whatever they ask
    * for.
    *
    * @generated from field: string feature = 5;
@@ -509,9 +509,11 @@ export declare type Efforts = Message<"gateway.pool.v1.Efforts"> & {
 export declare const EffortsSchema: GenMessage<Efforts>;
 
 /**
- * @generated from message gateway.pool.v1.AttemptOutcome
+ * The result of an attempt, and what the provider said of the account.
+ *
+ * @generated from message gateway.pool.v1.AttemptReport
  */
-export declare type AttemptOutcome = Message<"gateway.pool.v1.AttemptOutcome"> & {
+export declare type AttemptReport = Message<"gateway.pool.v1.AttemptReport"> & {
   /**
    * @generated from field: gateway.pool.v1.AttemptResult result = 1;
    */
@@ -568,10 +570,10 @@ export declare type AttemptOutcome = Message<"gateway.pool.v1.AttemptOutcome"> &
 };
 
 /**
- * Describes the message gateway.pool.v1.AttemptOutcome.
- * Use `create(AttemptOutcomeSchema)` to create a new message.
+ * Describes the message gateway.pool.v1.AttemptReport.
+ * Use `create(AttemptReportSchema)` to create a new message.
  */
-export declare const AttemptOutcomeSchema: GenMessage<AttemptOutcome>;
+export declare const AttemptReportSchema: GenMessage<AttemptReport>;
 
 /**
  * One finished attempt of a request.
@@ -585,9 +587,9 @@ export declare type Attempt = Message<"gateway.pool.v1.Attempt"> & {
   lease?: Lease | undefined;
 
   /**
-   * @generated from field: gateway.pool.v1.AttemptOutcome outcome = 2;
+   * @generated from field: gateway.pool.v1.AttemptReport report = 2;
    */
-  outcome?: AttemptOutcome | undefined;
+  report?: AttemptReport | undefined;
 };
 
 /**
@@ -786,7 +788,7 @@ export enum LeastThinking {
 export declare const LeastThinkingSchema: GenEnum<LeastThinking>;
 
 /**
- * How an attempt at a provider ended.
+ * The result of an attempt at a provider.
  *
  * @generated from enum gateway.pool.v1.AttemptResult
  */
@@ -876,7 +878,7 @@ export enum AttemptResult {
   MODEL_UNAVAILABLE = 11,
 
   /**
-   * The account lacks a feature that the request asks for; see AttemptOutcome.feature. Another account may have it.
+   * The account lacks a feature that the request asks for; see AttemptReport.feature. Another account may have it.
    *
    * @generated from enum value: ATTEMPT_RESULT_FEATURE_UNAVAILABLE = 12;
    */

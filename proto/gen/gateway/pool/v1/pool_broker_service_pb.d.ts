@@ -1241,7 +1241,7 @@ export declare const QuotaOutlookSchema: GenEnum<QuotaOutlook>;
  */
 export declare const PoolBrokerService: GenService<{
   /**
-   * The account for the next attempt of a request, or why there is none. Records the outcome of the previous attempt.
+   * The account for the next attempt of a request, or why there is none. Records the result of the previous attempt.
    *
    * @generated from rpc gateway.pool.v1.PoolBrokerService.Acquire
    */
@@ -1251,7 +1251,7 @@ export declare const PoolBrokerService: GenService<{
     output: typeof AcquireResponseSchema;
   },
   /**
-   * The outcome of a request's last attempt. Frees its lease.
+   * The result of a request's last attempt. Frees its lease.
    *
    * @generated from rpc gateway.pool.v1.PoolBrokerService.Report
    */

@@ -279,11 +279,11 @@ export declare type LoggedAttempt = Message<"gateway.usage.v1.LoggedAttempt"> & 
   amended: string;
 
   /**
-   * Why an attempt was given up that says nothing of the account.
+   * With the result CANCELLED: why. CLIENT_STALLED may stand beside any result.
    *
-   * @generated from field: gateway.usage.v1.AttemptGivenUp given_up = 14;
+   * @generated from field: gateway.usage.v1.CancelReason cancel_reason = 14;
    */
-  givenUp: AttemptGivenUp;
+  cancelReason: CancelReason;
 };
 
 /**
@@ -389,54 +389,56 @@ export enum RequestEnding {
 export declare const RequestEndingSchema: GenEnum<RequestEnding>;
 
 /**
- * @generated from enum gateway.usage.v1.AttemptGivenUp
+ * Why the gateway cancelled an attempt. It says nothing of the account.
+ *
+ * @generated from enum gateway.usage.v1.CancelReason
  */
-export enum AttemptGivenUp {
+export enum CancelReason {
   /**
-   * @generated from enum value: ATTEMPT_GIVEN_UP_UNSPECIFIED = 0;
+   * @generated from enum value: CANCEL_REASON_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
    * The client left.
    *
-   * @generated from enum value: ATTEMPT_GIVEN_UP_CLIENT_LEFT = 1;
+   * @generated from enum value: CANCEL_REASON_CLIENT_LEFT = 1;
    */
   CLIENT_LEFT = 1,
 
   /**
    * The adapter could not be reached, was lost in the middle, or could not do its work.
    *
-   * @generated from enum value: ATTEMPT_GIVEN_UP_ADAPTER_AWAY = 2;
+   * @generated from enum value: CANCEL_REASON_ADAPTER_AWAY = 2;
    */
   ADAPTER_AWAY = 2,
 
   /**
    * The pool's format can't carry what the request asks.
    *
-   * @generated from enum value: ATTEMPT_GIVEN_UP_NOT_EXPRESSIBLE = 3;
+   * @generated from enum value: CANCEL_REASON_NOT_EXPRESSIBLE = 3;
    */
   NOT_EXPRESSIBLE = 3,
 
   /**
    * The client took nothing of its answer for too long, and was cut off. Said of a whole answer, too.
    *
-   * @generated from enum value: ATTEMPT_GIVEN_UP_CLIENT_STALLED = 4;
+   * @generated from enum value: CANCEL_REASON_CLIENT_STALLED = 4;
    */
   CLIENT_STALLED = 4,
 
   /**
    * The answer lasted longer than the edge lets answers last.
    *
-   * @generated from enum value: ATTEMPT_GIVEN_UP_TOO_LONG = 5;
+   * @generated from enum value: CANCEL_REASON_TOO_LONG = 5;
    */
   TOO_LONG = 5,
 }
 
 /**
- * Describes the enum gateway.usage.v1.AttemptGivenUp.
+ * Describes the enum gateway.usage.v1.CancelReason.
  */
-export declare const AttemptGivenUpSchema: GenEnum<AttemptGivenUp>;
+export declare const CancelReasonSchema: GenEnum<CancelReason>;
 
 /**
  * @generated from enum gateway.usage.v1.NoAccountCause

@@ -95,9 +95,9 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
   estimated: boolean;
 
   /**
-   * @generated from field: gateway.usage.v1.Outcome outcome = 13;
+   * @generated from field: gateway.usage.v1.LedgerOutcome outcome = 13;
    */
-  outcome: Outcome;
+  outcome: LedgerOutcome;
 
   /**
    * W3C trace context of the request, when its trace is sampled: its way into the ledger belongs to it. Not in the ledger.
@@ -128,37 +128,39 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
 export declare const UsageRecordedSchema: GenMessage<UsageRecorded>;
 
 /**
- * @generated from enum gateway.usage.v1.Outcome
+ * What the ledger keeps of how a request ended.
+ *
+ * @generated from enum gateway.usage.v1.LedgerOutcome
  */
-export enum Outcome {
+export enum LedgerOutcome {
   /**
-   * @generated from enum value: OUTCOME_UNSPECIFIED = 0;
+   * @generated from enum value: LEDGER_OUTCOME_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * @generated from enum value: OUTCOME_COMPLETED = 1;
+   * @generated from enum value: LEDGER_OUTCOME_COMPLETED = 1;
    */
   COMPLETED = 1,
 
   /**
    * The client left after the request had been sent to the provider.
    *
-   * @generated from enum value: OUTCOME_ABORTED = 2;
+   * @generated from enum value: LEDGER_OUTCOME_ABORTED = 2;
    */
   ABORTED = 2,
 
   /**
    * The provider's answer broke off or lasted too long, or the edge died in the middle of it.
    *
-   * @generated from enum value: OUTCOME_FAILED = 3;
+   * @generated from enum value: LEDGER_OUTCOME_FAILED = 3;
    */
   FAILED = 3,
 
   /**
    * The edge died before it knew of an answer; closed from its outbox. Its tokens count, as a request it does not.
    *
-   * @generated from enum value: OUTCOME_LOST = 4;
+   * @generated from enum value: LEDGER_OUTCOME_LOST = 4;
    */
   LOST = 4,
 
@@ -166,13 +168,13 @@ export enum Outcome {
    * An attempt of a request, given up after its model had begun to write or to reason and before the client had any of it, whereupon
    * another one was made. Its provider bills it. Its tokens count, as a request it does not.
    *
-   * @generated from enum value: OUTCOME_GIVEN_UP = 5;
+   * @generated from enum value: LEDGER_OUTCOME_GIVEN_UP = 5;
    */
   GIVEN_UP = 5,
 }
 
 /**
- * Describes the enum gateway.usage.v1.Outcome.
+ * Describes the enum gateway.usage.v1.LedgerOutcome.
  */
-export declare const OutcomeSchema: GenEnum<Outcome>;
+export declare const LedgerOutcomeSchema: GenEnum<LedgerOutcome>;
 

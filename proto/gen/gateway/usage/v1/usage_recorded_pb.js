@@ -9,7 +9,7 @@ import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
  * Describes the file gateway/usage/v1/usage_recorded.proto.
  */
 export const file_gateway_usage_v1_usage_recorded = /*@__PURE__*/
-  fileDesc("CiVnYXRld2F5L3VzYWdlL3YxL3VzYWdlX3JlY29yZGVkLnByb3RvEhBnYXRld2F5LnVzYWdlLnYxIqADCg1Vc2FnZVJlY29yZGVkEhIKCnJlcXVlc3RfaWQYASABKAkSEAoIdG9rZW5faWQYAiABKAkSLwoLYWRtaXR0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWxvY2FsX2RheRgEIAEoCRIQCghlbmRwb2ludBgFIAEoCRIQCghwcm92aWRlchgGIAEoCRINCgVtb2RlbBgHIAEoCRIUCgxpbnB1dF90b2tlbnMYCCABKAMSFQoNY2FjaGVkX3Rva2VucxgJIAEoAxIVCg1vdXRwdXRfdG9rZW5zGAogASgDEhgKEHJlYXNvbmluZ190b2tlbnMYCyABKAMSEQoJZXN0aW1hdGVkGAwgASgIEioKB291dGNvbWUYDSABKA4yGS5nYXRld2F5LnVzYWdlLnYxLk91dGNvbWUSEwoLdHJhY2VwYXJlbnQYDiABKAkSLAoIZW5kZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmFjY291bnRfaWQYECABKAkqigEKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhUKEU9VVENPTUVfQ09NUExFVEVEEAESEwoPT1VUQ09NRV9BQk9SVEVEEAISEgoOT1VUQ09NRV9GQUlMRUQQAxIQCgxPVVRDT01FX0xPU1QQBBIUChBPVVRDT01FX0dJVkVOX1VQEAViBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CiVnYXRld2F5L3VzYWdlL3YxL3VzYWdlX3JlY29yZGVkLnByb3RvEhBnYXRld2F5LnVzYWdlLnYxIqYDCg1Vc2FnZVJlY29yZGVkEhIKCnJlcXVlc3RfaWQYASABKAkSEAoIdG9rZW5faWQYAiABKAkSLwoLYWRtaXR0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWxvY2FsX2RheRgEIAEoCRIQCghlbmRwb2ludBgFIAEoCRIQCghwcm92aWRlchgGIAEoCRINCgVtb2RlbBgHIAEoCRIUCgxpbnB1dF90b2tlbnMYCCABKAMSFQoNY2FjaGVkX3Rva2VucxgJIAEoAxIVCg1vdXRwdXRfdG9rZW5zGAogASgDEhgKEHJlYXNvbmluZ190b2tlbnMYCyABKAMSEQoJZXN0aW1hdGVkGAwgASgIEjAKB291dGNvbWUYDSABKA4yHy5nYXRld2F5LnVzYWdlLnYxLkxlZGdlck91dGNvbWUSEwoLdHJhY2VwYXJlbnQYDiABKAkSLAoIZW5kZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmFjY291bnRfaWQYECABKAkqugEKDUxlZGdlck91dGNvbWUSHgoaTEVER0VSX09VVENPTUVfVU5TUEVDSUZJRUQQABIcChhMRURHRVJfT1VUQ09NRV9DT01QTEVURUQQARIaChZMRURHRVJfT1VUQ09NRV9BQk9SVEVEEAISGQoVTEVER0VSX09VVENPTUVfRkFJTEVEEAMSFwoTTEVER0VSX09VVENPTUVfTE9TVBAEEhsKF0xFREdFUl9PVVRDT01FX0dJVkVOX1VQEAViBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * Describes the message gateway.usage.v1.UsageRecorded.
@@ -19,14 +19,16 @@ export const UsageRecordedSchema = /*@__PURE__*/
   messageDesc(file_gateway_usage_v1_usage_recorded, 0);
 
 /**
- * Describes the enum gateway.usage.v1.Outcome.
+ * Describes the enum gateway.usage.v1.LedgerOutcome.
  */
-export const OutcomeSchema = /*@__PURE__*/
+export const LedgerOutcomeSchema = /*@__PURE__*/
   enumDesc(file_gateway_usage_v1_usage_recorded, 0);
 
 /**
- * @generated from enum gateway.usage.v1.Outcome
+ * What the ledger keeps of how a request ended.
+ *
+ * @generated from enum gateway.usage.v1.LedgerOutcome
  */
-export const Outcome = /*@__PURE__*/
-  tsEnum(OutcomeSchema);
+export const LedgerOutcome = /*@__PURE__*/
+  tsEnum(LedgerOutcomeSchema);
 

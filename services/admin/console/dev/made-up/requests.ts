@@ -8,9 +8,9 @@ import {
 } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import { AttemptGivenUp, NoAccountCause, RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
+import { CancelReason, NoAccountCause, RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RequestFilter, type RequestSearch } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
-import { Outcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { tokens } from './tokens.ts';
 
 const started = Date.now();
@@ -132,7 +132,7 @@ const kinds: readonly object[] = [
         firstByte: 800,
         ended: 1_299,
         result: AttemptResult.CANCELLED,
-        givenUp: AttemptGivenUp.CLIENT_LEFT,
+        cancelReason: CancelReason.CLIENT_LEFT,
       },
     ],
     usage: { inputTokens: 9_100n, outputTokens: 40n, estimated: true },
@@ -216,7 +216,7 @@ export const requestService: Partial<ServiceImpl<typeof RequestService>> = {
       outputTokens: usage.outputTokens,
       reasoningTokens: usage.reasoningTokens,
       estimated: usage.estimated,
-      outcome: Outcome.COMPLETED,
+      outcome: LedgerOutcome.COMPLETED,
     };
     const endedMs = (request?.receivedAt ? timestampMs(request.receivedAt) : 0) + (request?.times?.ended ?? 0);
     return { request: found[0], loggedAt: timestampFromMs(Math.round(endedMs) + 180), ...(recorded && { recorded }) };

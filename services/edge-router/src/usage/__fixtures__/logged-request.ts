@@ -1,9 +1,9 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { AttemptOutcomeSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptReportSchema, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type AcquireResponse, AcquireResponseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { type RequestEnd, RequestLogEntry } from '../request-log.ts';
+import { type FinalResponse, RequestLogEntry } from '../request-log.ts';
 
 export const slowMs = 10_000;
 
@@ -47,7 +47,7 @@ export class LoggedRequest {
   }
 
   fail(result: AttemptResult, upstreamStatus = 0): this {
-    this.entry.onAttemptEnded(create(AttemptOutcomeSchema, { result, upstreamStatus }));
+    this.entry.onAttemptEnded(create(AttemptReportSchema, { result, upstreamStatus }));
     return this;
   }
 
@@ -60,7 +60,7 @@ export class LoggedRequest {
     return this;
   }
 
-  end(end: Partial<RequestEnd> = {}): this {
+  end(end: Partial<FinalResponse> = {}): this {
     this.entry.onEnded({ status: 200, errorCode: undefined, clientLeft: false, ...end });
     return this;
   }

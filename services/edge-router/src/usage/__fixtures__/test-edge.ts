@@ -1,11 +1,11 @@
 import { create } from '@bufbuild/protobuf';
-import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { vi } from 'vitest';
 import { Outbox } from '../outbox.ts';
 import { OutboxFile } from '../outbox-file.ts';
 import type { UsageSink } from '../send-batch.ts';
 
-export const usageEvent = (requestId: string, outcome = Outcome.COMPLETED): UsageRecorded =>
+export const usageEvent = (requestId: string, outcome = LedgerOutcome.COMPLETED): UsageRecorded =>
   create(UsageRecordedSchema, { requestId, tokenId: 't', localDay: '2026-11-20', inputTokens: 3n, outcome });
 
 export type OutboxOptions = ConstructorParameters<typeof Outbox>[0];

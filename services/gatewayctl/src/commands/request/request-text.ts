@@ -2,12 +2,12 @@ import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { attemptResultText, noAccountText, skippedText, verdictText, type Wording } from '@gateway/presentation';
 import { AttemptResult, type SkippedAccounts } from '@gateway/proto/pool/v1/account_pb.js';
 import {
-  AttemptGivenUp,
+  CancelReason,
   type LoggedAttempt,
   RequestEnding,
   type RequestLogged,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { type Cell, type Color, type Columns, factSheet, Table } from '../../output/table.ts';
 import { durationText, enumWord, timeText } from '../../output/words.ts';
 
@@ -37,7 +37,7 @@ export function ledgerText(request: UsageRecorded): string {
     endpoint,
     model: provider === '' ? 'no provider answered' : `${model} of ${provider}`,
     account: accountId,
-    outcome: enumWord(Outcome, outcome),
+    outcome: enumWord(LedgerOutcome, outcome),
     tokens: tokensText(request),
   });
 }
@@ -117,9 +117,11 @@ const attemptColumns: Columns<readonly [number, LoggedAttempt]> = {
   took: ([, { ended, acquired }]) => afterText(ended, acquired),
 };
 
-function attemptWord({ result, givenUp }: LoggedAttempt): string {
+function attemptWord({ result, cancelReason }: LoggedAttempt): string {
   if (result === AttemptResult.UNSPECIFIED) return 'not_ended';
-  return givenUp === AttemptGivenUp.UNSPECIFIED ? enumWord(AttemptResult, result) : enumWord(AttemptGivenUp, givenUp);
+  return cancelReason === CancelReason.UNSPECIFIED
+    ? enumWord(AttemptResult, result)
+    : enumWord(CancelReason, cancelReason);
 }
 
 function attemptSentence(attempt: LoggedAttempt): string {

@@ -2,12 +2,12 @@ import { create } from '@bufbuild/protobuf';
 import { LimitName } from '@gateway/proto/limiter/v1/limit_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
-  AttemptGivenUp,
+  CancelReason,
   NoAccountCause,
   RequestEnding,
   type RequestLogged,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { Outcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { describe, expect, it } from 'vitest';
 import { commandLineOver, movedId, movedRequest } from './__fixtures__/moved-request.ts';
 
@@ -73,9 +73,9 @@ describe('gatewayctl request', () => {
   });
 
   it.each([
-    [{ givenUp: AttemptGivenUp.CLIENT_LEFT, result: AttemptResult.CANCELLED }, 'The client left.'],
+    [{ cancelReason: CancelReason.CLIENT_LEFT, result: AttemptResult.CANCELLED }, 'The client left.'],
     [
-      { givenUp: AttemptGivenUp.CLIENT_STALLED, result: AttemptResult.SUCCEEDED },
+      { cancelReason: CancelReason.CLIENT_STALLED, result: AttemptResult.SUCCEEDED },
       'The client took nothing of the answer for too long, and was cut off.',
     ],
     [{ result: AttemptResult.UNSPECIFIED }, 'It had not ended.'],
@@ -129,5 +129,5 @@ const recorded = create(UsageRecordedSchema, {
   inputTokens: 10n,
   outputTokens: 5n,
   estimated: true,
-  outcome: Outcome.ABORTED,
+  outcome: LedgerOutcome.ABORTED,
 });

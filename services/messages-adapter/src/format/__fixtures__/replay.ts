@@ -58,6 +58,6 @@ export function feed(reader: AnswerReader, pieces: readonly Uint8Array[]): Buffe
   return Buffer.concat(client);
 }
 
-function seenOf({ ending, hasContent, reportedUsage, producedCharacters }: AnswerReader) {
-  return { ending, hasContent, reportedUsage, producedCharacters };
+function seenOf({ result, hasContent, reportedUsage, producedCharacters }: AnswerReader) {
+  return { ending: result, hasContent, reportedUsage, producedCharacters };
 }

@@ -2,7 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   type AccountProblem,
-  type AttemptOutcomeSchema,
+  type AttemptReportSchema,
   AttemptResult,
   type QuotaWindowSchema,
 } from '@gateway/proto/pool/v1/account_pb.js';
@@ -21,7 +21,7 @@ export const limitForms = [
 
 export type LimitForm = (typeof limitForms)[number];
 
-export type Outcome = MessageInitShape<typeof AttemptOutcomeSchema>;
+export type Report = MessageInitShape<typeof AttemptReportSchema>;
 
 /** What goes wrong at an account, until when, and how its provider shows it. */
 export interface Fault {
@@ -76,7 +76,7 @@ export class SimulatedAccount {
   }
 
   /** Answers a request. */
-  answer(nowMs: number, draw: number): Outcome {
+  answer(nowMs: number, draw: number): Report {
     const fault = this.#activeFault(nowMs);
     if (fault !== undefined && draw < fault.share) return this.#failed(fault, nowMs);
     const resetMs = this.#resetMs(nowMs);
@@ -85,7 +85,7 @@ export class SimulatedAccount {
     return { result: AttemptResult.SUCCEEDED, windows: this.#report(nowMs) };
   }
 
-  #failed({ result, untilMs, named = false, problem }: Fault, nowMs: number): Outcome {
+  #failed({ result, untilMs, named = false, problem }: Fault, nowMs: number): Report {
     if (!named) return { result, problem };
     const resetMs = Math.max(untilMs, this.#resetMs(nowMs) ?? 0);
     return { result, retryAt: timestampFromMs(namedResetMs(this.form, resetMs, nowMs)) };
@@ -100,7 +100,7 @@ export class SimulatedAccount {
     return resets.length === 0 ? undefined : Math.max(...resets);
   }
 
-  #limited(resetMs: number, nowMs: number): Outcome {
+  #limited(resetMs: number, nowMs: number): Report {
     this.lastObstacle = 'named_limit';
     this.#usableSinceMs = Math.max(this.#usableSinceMs, resetMs);
     const retryAt = timestampFromMs(namedResetMs(this.form, resetMs, nowMs));

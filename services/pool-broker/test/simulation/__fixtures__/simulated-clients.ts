@@ -2,7 +2,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
-import type { Outcome, SimulatedAccount } from './simulated-account.ts';
+import type { Report, SimulatedAccount } from './simulated-account.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 export interface ClientRequest {
@@ -16,7 +16,7 @@ export interface ClientRequest {
 /** What watches a simulation. */
 export interface Observer {
   sent(accountId: string): void;
-  answered(accountId: string, outcome: Outcome): void;
+  answered(accountId: string, report: Report): void;
   served(request: ClientRequest, accountId: string): void;
   /** `retryAtMs`: when the client is to come back; undefined when it was given no time. */
   refused(request: ClientRequest, refusal: Refusal): void;
@@ -40,7 +40,7 @@ export interface World {
 
 interface Attempt {
   readonly lease: Lease;
-  readonly outcome: Outcome;
+  readonly report: Report;
 }
 
 /** Carries one request from account to account, as an edge does, and comes back once if it was given a time. */
@@ -76,14 +76,14 @@ async function attemptWith(world: World, request: ClientRequest, { attempts, lea
   const account = accounts.get(lease.accountId);
   if (account === undefined) throw new Error(`there is no account ${lease.accountId}`);
   observer.sent(account.id);
-  const outcome = account.answer(time.nowMs, random());
-  const failed = outcome.result !== AttemptResult.SUCCEEDED;
+  const report = account.answer(time.nowMs, random());
+  const failed = report.result !== AttemptResult.SUCCEEDED;
   const tookMs = failed ? 100 + 200 * random() : -Math.log(1 - random()) * world.answerMs;
   time.after(tookMs, async () => {
-    observer.answered(account.id, outcome);
-    if (failed) return sendRequest(world, request, [...attempts, { lease, outcome }]);
+    observer.answered(account.id, report);
+    if (failed) return sendRequest(world, request, [...attempts, { lease, report }]);
     observer.served(request, account.id);
-    await world.pools.report({ attempt: { lease, outcome }, affinityKey: request.affinityKey });
+    await world.pools.report({ attempt: { lease, report }, affinityKey: request.affinityKey });
   });
 }
 
@@ -94,8 +94,8 @@ const errors: readonly (AttemptResult | undefined)[] = [
   AttemptResult.TIMEOUT,
 ];
 
-function isError({ outcome }: Attempt): boolean {
-  return errors.includes(outcome.result);
+function isError({ report }: Attempt): boolean {
+  return errors.includes(report.result);
 }
 
 /** `retry-after` is whole seconds, at least one. */

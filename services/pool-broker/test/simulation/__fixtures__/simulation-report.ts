@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { TimestampSchema, timestampMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import type { Outcome, SimulatedAccount } from './simulated-account.ts';
+import type { Report, SimulatedAccount } from './simulated-account.ts';
 import type { ClientRequest, Observer, Refusal } from './simulated-clients.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -69,7 +69,7 @@ export class SimulationReport implements Observer {
     this.mostContactsInCooldown = Math.max(this.mostContactsInCooldown, limit.contacts);
   }
 
-  answered(accountId: string, { result = AttemptResult.UNSPECIFIED, retryAt, problem }: Outcome): void {
+  answered(accountId: string, { result = AttemptResult.UNSPECIFIED, retryAt, problem }: Report): void {
     if (problem !== undefined && !this.outOfService.has(accountId)) {
       this.outOfService.add(accountId);
       this.takenOutOfService += 1;

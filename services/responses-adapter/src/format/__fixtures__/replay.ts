@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { AnswerEnding, ChatAnswerReader } from '@gateway/adapter-kit';
+import type { AnswerResult, ChatAnswerReader } from '@gateway/adapter-kit';
 import { createChatAnswer, type ReportedUsage } from '@gateway/chat';
 import { EventReader } from '../event-reader.ts';
 import { RelayAnswerReader } from '../relay-answer-reader.ts';
@@ -20,7 +20,7 @@ export interface ReplayedAnswer {
   readonly toolCalls: readonly ReplayedCall[];
   readonly finishReason: string | undefined;
   readonly usage: ReportedUsage | undefined;
-  readonly ending: AnswerEnding | undefined;
+  readonly ending: AnswerResult | undefined;
   readonly hasContent: boolean;
   readonly producedCharacters: number;
   readonly unknownEvents: number;
@@ -70,7 +70,7 @@ export function replay(pieces: readonly Uint8Array[], options: ReplayOptions = {
   return {
     ...(options.stream === false ? readCompletion(text) : readChunks(text)),
     usage: reader.reportedUsage,
-    ending: reader.ending,
+    ending: reader.result,
     hasContent: reader.hasContent,
     producedCharacters: reader.producedCharacters,
     unknownEvents: reader.unknownEvents,

@@ -3,7 +3,7 @@ import { verdictText } from '@gateway/presentation';
 import { ConfigurationService } from '@gateway/proto/admin/v1/configuration_service_pb.js';
 import type { GetRequestResponse } from '@gateway/proto/admin/v1/request_service_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
-import { Outcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
+import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { useParams } from 'wouter';
 import { Link } from '../../frame/link.tsx';
 import { Fact, Page, Panel } from '../../frame/page.tsx';
@@ -76,7 +76,7 @@ function Summary({ request, tokenLabel }: { readonly request: RequestLogged; rea
   const verdict = verdictText(request, wording);
   return (
     <section className="panel" aria-label="Summary">
-      <p className="row outcome">
+      <p className="row ending">
         <Status tone={tone}>{text}</Status>
         {errorCode !== '' && <code>{errorCode}</code>}
         {moved && <Status tone="info">Moved to another account</Status>}
@@ -106,13 +106,13 @@ function Summary({ request, tokenLabel }: { readonly request: RequestLogged; rea
   );
 }
 
-const outcomes: Readonly<Record<Outcome, string>> = {
-  [Outcome.UNSPECIFIED]: 'not known',
-  [Outcome.COMPLETED]: 'completed',
-  [Outcome.ABORTED]: 'left by the client',
-  [Outcome.FAILED]: 'failed in the middle',
-  [Outcome.LOST]: 'lost with its edge; its tokens count, as a request it does not',
-  [Outcome.GIVEN_UP]: 'an attempt that was given up; its tokens count, as a request it does not',
+const outcomes: Readonly<Record<LedgerOutcome, string>> = {
+  [LedgerOutcome.UNSPECIFIED]: 'not known',
+  [LedgerOutcome.COMPLETED]: 'completed',
+  [LedgerOutcome.ABORTED]: 'left by the client',
+  [LedgerOutcome.FAILED]: 'failed in the middle',
+  [LedgerOutcome.LOST]: 'lost with its edge; its tokens count, as a request it does not',
+  [LedgerOutcome.GIVEN_UP]: 'an attempt that was given up; its tokens count, as a request it does not',
 };
 
 /** What was used and what that costs: as the ledger has it, else as the log has it. */

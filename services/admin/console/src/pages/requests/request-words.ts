@@ -1,7 +1,7 @@
 import { attemptResultText, type Wording } from '@gateway/presentation';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import {
-  AttemptGivenUp,
+  CancelReason,
   type LoggedAttempt,
   RequestEnding,
   type RequestLogged,
@@ -37,8 +37,8 @@ export function attemptText(attempt: LoggedAttempt): string {
 }
 
 /** "rate limited", "client left" */
-export function attemptWord({ result, givenUp }: LoggedAttempt): string {
-  if (givenUp !== AttemptGivenUp.UNSPECIFIED) return AttemptGivenUp[givenUp].toLowerCase().replaceAll('_', ' ');
+export function attemptWord({ result, cancelReason }: LoggedAttempt): string {
+  if (cancelReason !== CancelReason.UNSPECIFIED) return CancelReason[cancelReason].toLowerCase().replaceAll('_', ' ');
   return result === AttemptResult.UNSPECIFIED ? 'not ended' : AttemptResult[result].toLowerCase().replaceAll('_', ' ');
 }
 

@@ -15,7 +15,7 @@ import type { TranslatedChat } from './translation/translation.ts';
 import type { UpstreamHead } from './upstream/upstream-exchange.ts';
 
 /** Everything that sets one provider format apart. An adapter is one of these, handed to the kit. */
-export interface ProviderFormat {
+export interface FormatDefinition {
   readonly id: ProviderFormatId;
   /** How each client dialect is spoken to this provider. A dialect that is absent is refused as `model_not_found`. */
   readonly translators: ReadonlyMap<Dialect, Translator>;
@@ -28,7 +28,7 @@ export interface ProviderFormat {
   /** The provider's model list. Throws when the body is not one. */
   readModelList(body: unknown): readonly ProviderModel[];
   /** What an answer with an error status means. `body` is at most 64 KiB of it. Never throws. */
-  mapUpstreamError(answer: UpstreamErrorAnswer): UpstreamFailure;
+  mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure;
   /** The quotas that the headers of an answer report. Absent when the provider reports none. Never throws. */
   readWindows?(answer: QuotaAnswer): readonly QuotaWindow[];
   /** The provider's own count of a request's input tokens. Absent when it has none; then it is refused as `model_not_found`. */
@@ -48,7 +48,7 @@ export interface Translator {
   /** Builds the provider's request. Throws `invalid_request` or `unsupported_content` before anything is sent. */
   prepare(request: ClientRequest): PreparedCall;
   /**
-   * True for a dialect whose clients get the provider's own error answers: the outcome of a failed attempt carries them
+   * True for a dialect whose clients get the provider's own error answers: the result of a failed attempt carries them
    * then. Default false: provider text goes no further than the adapter.
    */
   readonly passesErrorsOn?: boolean;
@@ -87,7 +87,7 @@ export interface PreparedCall {
    * The same call without what this failure complains of, to be sent with the same account at once; undefined when there
    * is nothing to leave out. Asked at most once per attempt, before the first content.
    */
-  readonly amend?: (failure: UpstreamFailure) => PreparedCall | undefined;
+  readonly amend?: (failure: AttemptFailure) => PreparedCall | undefined;
 }
 
 /** Turns the provider's bytes into the client's. Lives for one attempt. */
@@ -117,7 +117,7 @@ export interface AnswerReader {
   /** See `Reasoning.state`. Absent for readers of answers that are no streams. */
   readonly reasoning?: ReasoningState | undefined;
   /** How the answer ended; undefined while it goes on. */
-  readonly ending: AnswerEnding | undefined;
+  readonly result: AnswerResult | undefined;
   /** What the provider has reported so far; cumulative. Undefined before its first report. */
   readonly reportedUsage: ReportedUsage | undefined;
   /** The quotas that the answer's events reported, later than its head. Absent for readers of answers that report none there. */
@@ -128,10 +128,10 @@ export interface AnswerReader {
   readonly unknownEvents?: number;
 }
 
-export type AnswerEnding =
+export type AnswerResult =
   | { readonly kind: 'finished' }
   /** `isRelayed`: the client's bytes end with the provider's own event of the failure, and nothing may follow them. */
-  | { readonly kind: 'failed'; readonly failure: UpstreamFailure; readonly isRelayed?: boolean };
+  | { readonly kind: 'failed'; readonly failure: AttemptFailure; readonly isRelayed?: boolean };
 
 export interface UpstreamErrorAnswer extends UpstreamHead {
   readonly body: Uint8Array;
@@ -160,7 +160,7 @@ export interface QuotaWindow {
 }
 
 /** A failed attempt: what it says of the account, and what the client gets if no other attempt is made. */
-export interface UpstreamFailure {
+export interface AttemptFailure {
   readonly result: AttemptResult;
   /** What the provider complains of; absent when it said nothing. */
   readonly meaning?: ErrorMeaning | undefined;

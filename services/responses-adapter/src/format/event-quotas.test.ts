@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { frame, replayedAtMs } from './__fixtures__/replay.ts';
 import { EventReader } from './event-reader.ts';
-import { eventWindows, readWindows } from './read-limits.ts';
+import { eventWindows, readWindows } from './read-quotas.ts';
 import { RelayAnswerReader } from './relay-answer-reader.ts';
 
 const nowMs = replayedAtMs;

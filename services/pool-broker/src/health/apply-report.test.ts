@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleSettings as settings } from '../__fixtures__/sample-gateway.ts';
-import type { AttemptOutcome, AttemptResult } from '../accounts/attempt.ts';
+import type { AttemptReport, AttemptResult } from '../accounts/attempt.ts';
 import { type AccountHealth, healthy, mergeHealth } from './account-health.ts';
-import { applyOutcome } from './apply-outcome.ts';
+import { applyReport } from './apply-report.ts';
 import { startProbe } from './cooldown.ts';
 import { availabilityOf } from './eligibility.ts';
 
@@ -17,10 +17,10 @@ interface Happening {
   readonly leasedAtMs?: number;
 }
 
-function after(health: AccountHealth, outcome: Partial<AttemptOutcome>, happening: Happening): AccountHealth {
+function after(health: AccountHealth, report: Partial<AttemptReport>, happening: Happening): AccountHealth {
   const { nowMs, model = 'm', leaseId = 'lease', leasedAtMs = nowMs } = happening;
-  const full = { result: 'succeeded', retryAtMs: undefined, modelScoped: false, windows: [], ...outcome } as const;
-  return applyOutcome(health, { leaseId, model, leasedAtMs, credentialId: 'now', nowMs, outcome: full }, rules);
+  const full = { result: 'succeeded', retryAtMs: undefined, modelScoped: false, windows: [], ...report } as const;
+  return applyReport(health, { leaseId, model, leasedAtMs, credentialId: 'now', nowMs, report: full }, rules);
 }
 
 const untilOf = (health: AccountHealth, nowMs: number, model = 'm') => {
@@ -57,8 +57,8 @@ describe('a 429 with a reset', () => {
   });
 
   it('for one model leaves the others free', () => {
-    const outcome = { result: 'rate_limited', retryAtMs: startMs + 42_000, modelScoped: true } as const;
-    const health = after(healthy, outcome, { nowMs: startMs, model: 'opus' });
+    const report = { result: 'rate_limited', retryAtMs: startMs + 42_000, modelScoped: true } as const;
+    const health = after(healthy, report, { nowMs: startMs, model: 'opus' });
     expect(untilOf(health, startMs, 'opus')).toBe(startMs + 42_000);
     expect(availabilityOf(health, { model: 'haiku' }, startMs).kind).toBe('available');
   });
@@ -86,8 +86,8 @@ describe('a 429 without a reset', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 0.999, noNaN: true }), (value) => {
         const attempt = { leaseId: 'l', credentialId: 'now', model: 'm', leasedAtMs: startMs, nowMs: startMs };
-        const outcome = { result: 'rate_limited', retryAtMs: undefined, modelScoped: false, windows: [] } as const;
-        const health = applyOutcome(healthy, { ...attempt, outcome }, { ...random, random: () => value });
+        const report = { result: 'rate_limited', retryAtMs: undefined, modelScoped: false, windows: [] } as const;
+        const health = applyReport(healthy, { ...attempt, report }, { ...random, random: () => value });
         const guess = (untilOf(health, startMs) ?? 0) - startMs;
         expect(guess).toBeGreaterThanOrEqual(5_000);
         expect(guess).toBeLessThanOrEqual(6_000);
@@ -274,8 +274,8 @@ describe('what an account lacks', () => {
   });
 
   it('keeps requests for that feature away from it, and no others', () => {
-    const outcome = { result: 'feature_unavailable', feature: 'context-1m-*' } as const;
-    const health = after(healthy, outcome, { nowMs: startMs });
+    const report = { result: 'feature_unavailable', feature: 'context-1m-*' } as const;
+    const health = after(healthy, report, { nowMs: startMs });
     const kindFor = (...features: string[]) => availabilityOf(health, { model: 'm', features }, startMs).kind;
     expect(kindFor('a', 'context-1m-2025-08-07')).toBe('cooling');
     expect(kindFor('context-2m-2025-08-07')).toBe('available');

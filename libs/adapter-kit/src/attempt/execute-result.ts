@@ -1,17 +1,17 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
-import type { ExecuteOutcomeSchema, UpstreamAnswerSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { ExecuteResultSchema, UpstreamAnswerSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult, type QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
-import { answerTooLarge } from '../failure/upstream-failure.ts';
-import type { ProviderAnswer, QuotaWindow, UpstreamFailure } from '../provider-format.ts';
+import { answerTooLarge } from '../failure/attempt-failure.ts';
+import type { AttemptFailure, ProviderAnswer, QuotaWindow } from '../format-definition.ts';
 import type { UpstreamError, UpstreamErrorKind } from '../upstream/upstream-exchange.ts';
 
-/** How an attempt ended. */
-export type Outcome = MessageInitShape<typeof ExecuteOutcomeSchema>;
+/** What ends a call of Execute. */
+export type ExecuteResultInit = MessageInitShape<typeof ExecuteResultSchema>;
 
 /** What a failed attempt says of its account. */
-export function failedAttempt({ result, retryAtMs, modelScoped, problem, feature, upstreamStatus }: UpstreamFailure) {
+export function failedAttempt({ result, retryAtMs, modelScoped, problem, feature, upstreamStatus }: AttemptFailure) {
   const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
   return { result, retryAt, modelScoped, problem, feature, upstreamStatus };
 }
@@ -20,7 +20,7 @@ export function failedAttempt({ result, retryAtMs, modelScoped, problem, feature
  * The failure of an exchange that broke off. Where the provider had begun to answer, the way to it was open: a connection that
  * breaks then counts against the account, as an answer that ends too early is.
  */
-export function failureOfExchange(error: UpstreamError, answerBegan: boolean): UpstreamFailure {
+export function failureOfExchange(error: UpstreamError, answerBegan: boolean): AttemptFailure {
   if (error.kind === 'too_large') return answerTooLarge();
   const isBrokenAnswer = answerBegan && error.kind === 'network';
   return plainFailure(isBrokenAnswer ? AttemptResult.SERVER_ERROR : resultOfKind[error.kind], error);
@@ -34,7 +34,7 @@ const resultOfKind: Record<Exclude<UpstreamErrorKind, 'too_large'>, AttemptResul
 };
 
 /** A failure that says nothing but how the attempt ended. `upstreamStatus` is 0 unless the provider's status was at fault. */
-export function plainFailure(result: AttemptResult, cause: unknown, upstreamStatus = 0): UpstreamFailure {
+export function plainFailure(result: AttemptResult, cause: unknown, upstreamStatus = 0): AttemptFailure {
   return { result, retryAtMs: undefined, modelScoped: false, upstreamStatus, error: unavailable(cause) };
 }
 
@@ -44,7 +44,7 @@ export function unavailable(cause: unknown): GatewayError {
 }
 
 /** What a client gets that has the beginning of an answer: why there is no more of it, where the provider has said that. */
-export function brokenAnswer({ meaning = 'server_error', error }: UpstreamFailure): GatewayError {
+export function brokenAnswer({ meaning = 'server_error', error }: AttemptFailure): GatewayError {
   if (meaning === 'server_error') return unavailable(error);
   return new GatewayError('providers_unavailable', error.message, { cause: error });
 }
@@ -54,7 +54,7 @@ export function brokenAnswer({ meaning = 'server_error', error }: UpstreamFailur
  * credential, since a client would take its token for invalid, and a page that something on the way has put in the provider's
  * place.
  */
-export function answerToPassOn(failure: UpstreamFailure): MessageInitShape<typeof UpstreamAnswerSchema> | undefined {
+export function answerToPassOn(failure: AttemptFailure): MessageInitShape<typeof UpstreamAnswerSchema> | undefined {
   const { answer } = failure;
   if (answer === undefined || isKeptBack(failure, answer)) return undefined;
   const { status, contentType, body } = answer;
@@ -63,7 +63,7 @@ export function answerToPassOn(failure: UpstreamFailure): MessageInitShape<typeo
 
 const maxPassedBytes = 64 * 1024;
 
-function isKeptBack({ result }: UpstreamFailure, answer: ProviderAnswer): boolean {
+function isKeptBack({ result }: AttemptFailure, answer: ProviderAnswer): boolean {
   const { status } = answer;
   if (status === 402 || status === 403) return isPage(answer);
   return status === 401 || result === AttemptResult.UNAUTHORIZED;

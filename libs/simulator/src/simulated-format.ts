@@ -7,7 +7,7 @@ import type { MatchedFaults } from './faults/fault-book.ts';
 export type FormatName = 'responses' | 'messages';
 
 /** One provider's way of putting things: requests, answers, events, errors. */
-export interface ProviderFormat {
+export interface SimulatedFormat {
   readonly name: FormatName;
   /**
    * Understands a request to generate, as strictly as the provider.

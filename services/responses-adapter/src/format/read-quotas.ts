@@ -113,7 +113,7 @@ function positive(value: number | undefined): number | undefined {
 }
 
 /** The quotas that the events of one answer report; of each the latest report counts. */
-export class EventLimits {
+export class EventQuotas {
   /** Epoch milliseconds from which resets that are durations count. */
   readonly nowMs: number;
   windows: readonly QuotaWindow[] = [];

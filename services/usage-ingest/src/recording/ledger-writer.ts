@@ -27,7 +27,7 @@ export const tooOldReason =
  * The one way into the ledger. An event that can never be stored becomes a dead letter and does not hold up the
  * others; anything else that goes wrong is thrown, and the whole call can be repeated.
  */
-export class UsageRecorder {
+export class LedgerWriter {
   readonly #parts: UsageRecorderParts;
 
   constructor(parts: UsageRecorderParts) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readWindows } from './read-limits.ts';
+import { readWindows } from './read-quotas.ts';
 
 const nowMs = 1_795_132_800_000;
 const nowSeconds = nowMs / 1_000;

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/errors';
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import type { UpstreamFailure } from '../provider-format.ts';
+import type { AttemptFailure } from '../format-definition.ts';
 import { consequences, type ErrorMeaning } from './error-meanings.ts';
 import { capabilityText, errorTexts, type RejectedCapability } from './error-texts.ts';
 
@@ -17,7 +17,7 @@ export interface FailureFacts {
 }
 
 /** A failed attempt in the gateway's own words: the provider's text is never among them. */
-export function toUpstreamFailure(facts: FailureFacts): UpstreamFailure {
+export function toAttemptFailure(facts: FailureFacts): AttemptFailure {
   const { meaning } = facts;
   const { result, problem = AccountProblem.UNSPECIFIED, feature } = consequences[meaning];
   const retryAtMs = waits.has(result) ? facts.retryAtMs : undefined;
@@ -35,15 +35,15 @@ export function toUpstreamFailure(facts: FailureFacts): UpstreamFailure {
 }
 
 /** A stream that broke, ended early or can't be read. */
-export function brokenStream(): UpstreamFailure {
-  return toUpstreamFailure({ meaning: 'server_error', upstreamStatus: 0, retryAtMs: undefined });
+export function brokenStream(): AttemptFailure {
+  return toAttemptFailure({ meaning: 'server_error', upstreamStatus: 0, retryAtMs: undefined });
 }
 
 /**
  * An answer that is larger than may be buffered. It is the gateway's bound and not the account's fault: any other account would
  * answer as much, and bill for it.
  */
-export function answerTooLarge(): UpstreamFailure {
+export function answerTooLarge(): AttemptFailure {
   return {
     result: AttemptResult.ANSWER_TOO_LARGE,
     retryAtMs: undefined,

@@ -1,11 +1,11 @@
-import type { Attempt, AttemptOutcome, AttemptResult, QuotaWindow } from '../accounts/attempt.ts';
+import type { Attempt, AttemptReport, AttemptResult, QuotaWindow } from '../accounts/attempt.ts';
 import { holdsForModel, isSpent } from '../accounts/attempt.ts';
 import type { AccountHealth, Cooldown, SeenWindow } from './account-health.ts';
 import { causeOf, concerns } from './account-health.ts';
 import { endProbe, type HealthRules, isProbedBy, withCooldown, withGuess } from './cooldown.ts';
 import { errorAverageAt, isOver } from './eligibility.ts';
 
-export interface EndedAttempt extends Pick<Attempt, 'leaseId' | 'model' | 'outcome'> {
+export interface ReportedAttempt extends Pick<Attempt, 'leaseId' | 'model' | 'report'> {
   /** When its lease was taken. Undefined: not known any more. */
   readonly leasedAtMs: number | undefined;
   readonly credentialId: string;
@@ -13,13 +13,13 @@ export interface EndedAttempt extends Pick<Attempt, 'leaseId' | 'model' | 'outco
 }
 
 /** An account's health after one more attempt; the same value when the attempt says nothing new. Pure but for `random`. */
-export function applyOutcome(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
-  const { result, windows } = attempt.outcome;
+export function applyReport(health: AccountHealth, attempt: ReportedAttempt, rules: HealthRules): AccountHealth {
+  const { result, windows } = attempt.report;
   const seen = withWindows(health, windows, attempt.nowMs);
   return afterResult[result](withoutRefuted(seen, attempt), attempt, rules);
 }
 
-const afterResult: Readonly<Record<AttemptResult, typeof applyOutcome>> = {
+const afterResult: Readonly<Record<AttemptResult, typeof applyReport>> = {
   succeeded: (health, { nowMs }) => withAttemptCounted(health, false, nowMs),
   rate_limited: afterRateLimit,
   unauthorized: afterRefusal,
@@ -35,8 +35,8 @@ const afterResult: Readonly<Record<AttemptResult, typeof applyOutcome>> = {
 };
 
 /** A success after a cooldown had begun ends it, even one with an end that the provider named; so does a window with room again. */
-function withoutRefuted(health: AccountHealth, attempt: EndedAttempt): AccountHealth {
-  const { result, windows } = attempt.outcome;
+function withoutRefuted(health: AccountHealth, attempt: ReportedAttempt): AccountHealth {
+  const { result, windows } = attempt.report;
   const hasRoom = ({ window, model }: Cooldown) =>
     windows.some((each) => !isSpent(each) && each.name === window && each.models === model);
   // Of features it is not known here which the request asked for: that one was asked for which the request was to find
@@ -53,13 +53,13 @@ function withoutRefuted(health: AccountHealth, attempt: EndedAttempt): AccountHe
 }
 
 /** An answer to a request that was sent before the cooldown began may have begun before it too. */
-function isNewsOn(cooldown: Cooldown, attempt: EndedAttempt): boolean {
+function isNewsOn(cooldown: Cooldown, attempt: ReportedAttempt): boolean {
   return isProbedBy(cooldown, attempt) || (attempt.leasedAtMs ?? cooldown.sinceMs) > cooldown.sinceMs;
 }
 
-function afterRateLimit(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
-  const { nowMs: sinceMs, outcome } = attempt;
-  const { scope: model, retryAtMs, window } = limitOf(outcome, attempt.model, sinceMs);
+function afterRateLimit(health: AccountHealth, attempt: ReportedAttempt, rules: HealthRules): AccountHealth {
+  const { nowMs: sinceMs, report } = attempt;
+  const { scope: model, retryAtMs, window } = limitOf(report, attempt.model, sinceMs);
   const reason = 'rate_limited';
   const ended = endProbe(health, attempt);
   if (retryAtMs === undefined) return withGuess(ended, { model, reason }, attempt, rules);
@@ -69,19 +69,19 @@ function afterRateLimit(health: AccountHealth, attempt: EndedAttempt, rules: Hea
 }
 
 /** Requests that were under way together learn the same of a problem: that is one event. */
-function afterRefusal(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
-  const { credentialId, nowMs: sinceMs, outcome } = attempt;
+function afterRefusal(health: AccountHealth, attempt: ReportedAttempt, rules: HealthRules): AccountHealth {
+  const { credentialId, nowMs: sinceMs, report } = attempt;
   const ended = endProbe(health, attempt);
-  if (outcome.problem !== undefined) {
+  if (report.problem !== undefined) {
     const isKnownProblem = ended.problem?.credentialId === credentialId;
-    return isKnownProblem ? ended : { ...ended, problem: { kind: outcome.problem, sinceMs, credentialId } };
+    return isKnownProblem ? ended : { ...ended, problem: { kind: report.problem, sinceMs, credentialId } };
   }
   return withGuess(ended, { model: '', reason: 'unauthorized' }, attempt, rules);
 }
 
 /** The account does not have the model, or a feature: everything else it goes on serving. */
-function afterLack(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
-  const { result: reason, feature } = attempt.outcome;
+function afterLack(health: AccountHealth, attempt: ReportedAttempt, rules: HealthRules): AccountHealth {
+  const { result: reason, feature } = attempt.report;
   const ended = endProbe(health, attempt);
   if (reason === 'model_unavailable') return withGuess(ended, { model: attempt.model, reason }, attempt, rules);
   if (reason !== 'feature_unavailable' || feature === undefined) return ended;
@@ -92,8 +92,8 @@ function afterLack(health: AccountHealth, attempt: EndedAttempt, rules: HealthRu
  * A failed probe, or too many errors of late, pauses the account. Answers that break after they have begun are counted, but pause
  * nothing: the account may be the only one, and answers.
  */
-function afterError(health: AccountHealth, attempt: EndedAttempt, rules: HealthRules): AccountHealth {
-  const { result, answerBegan } = attempt.outcome;
+function afterError(health: AccountHealth, attempt: ReportedAttempt, rules: HealthRules): AccountHealth {
+  const { result, answerBegan } = attempt.report;
   const wasProbe = health.cooldowns.some((cooldown) => causeOf(cooldown) === 'errors' && isProbedBy(cooldown, attempt));
   const counted = withAttemptCounted(endProbe(health, attempt), true, attempt.nowMs);
   const isTooMuch = counted.errorAverage >= rules.settings.errorThreshold && answerBegan !== true;
@@ -111,7 +111,7 @@ function withAttemptCounted(health: AccountHealth, failed: boolean, nowMs: numbe
 }
 
 /** A model that a window of its family limits is limited with the whole family. A time that has passed is no reset. */
-function limitOf({ retryAtMs, modelScoped, windows }: AttemptOutcome, model: string, nowMs: number) {
+function limitOf({ retryAtMs, modelScoped, windows }: AttemptReport, model: string, nowMs: number) {
   const spent = windows.filter((window) => isSpent(window) && !isOver({ ...window, seenAtMs: nowMs }, nowMs));
   const ofAccount = spent.filter(({ models }) => models === '');
   const ofModel = spent.filter(({ models }) => models !== '' && holdsForModel(models, model));
