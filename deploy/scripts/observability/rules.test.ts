@@ -73,7 +73,7 @@ describe('the runbooks', () => {
     const text = readFileSync(path, 'utf8');
     expect(text).toContain(`# ${name}\n`);
     const headings = [...text.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading);
-    expect(headings).toEqual(['What it means', 'What users see', 'Look', 'Do', 'It is over when']);
+    expect(headings).toEqual(['What it means', 'What users see', 'Diagnose', 'Fix', 'Resolved when']);
   });
 
   it('name panels that there are', async () => {

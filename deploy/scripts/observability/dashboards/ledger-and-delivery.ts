@@ -145,7 +145,7 @@ export const ledgerAndDelivery: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'What failed and is tried again',
+          title: 'What failed and is retried',
           description:
             'Batches that could not be stored, failures to make room for days, and operations of NATS that failed.',
           unit: 'none',
