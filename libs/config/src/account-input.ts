@@ -2,11 +2,11 @@ import type { AccountConfig } from './gateway-config.ts';
 import { accountSchema } from './gateway-schema.ts';
 import { schemaProblems } from './schema-problems.ts';
 
-/** An account that an operator gives, by the names of the file. */
+/** An account as an operator enters it, with the names of the file. */
 export interface AccountInput {
   readonly pool: string;
   readonly name: string;
-  /** Undefined: all of the pool. */
+  /** Undefined: all models of the pool. */
   readonly models?: readonly string[] | undefined;
   /** Undefined: no cap. */
   readonly max_concurrency?: number | undefined;
@@ -14,8 +14,8 @@ export interface AccountInput {
 }
 
 /**
- * An account by the rules of `gateway.yaml`, or what is wrong with it, by the places of the file: `credential.oauth.token_url`.
- * No problem repeats a secret.
+ * Checks an account by the rules of `gateway.yaml`. Problems are given by their paths in the file,
+ * such as `credential.oauth.token_url`, and never repeat a secret.
  */
 export function readAccount(
   input: AccountInput,

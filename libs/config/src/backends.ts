@@ -1,4 +1,4 @@
-/** The settings that name servers which the gateway keeps its state in. */
+/** The settings that name the servers where the gateway keeps its state. */
 export type BackendSetting = keyof typeof backends;
 
 const backends = {
@@ -7,12 +7,12 @@ const backends = {
   NATS_URL: { product: 'NATS', defaultPort: 4222 },
 } as const;
 
-/** The servers of such a setting, to be tried. */
+/** The servers that the setting names, for connection checks. */
 export function backendServers(setting: BackendSetting, url: string): readonly ServerAddress[] {
   return serversOf(url, defaultPortOf(setting, url));
 }
 
-/** What the setting names, without user and password: "Postgres at db:5432". */
+/** The server that the setting names, without user and password: "Postgres at db:5432". */
 export function backendText(setting: BackendSetting, url: string): string {
   const { product } = backends[setting];
   const hosts = hostsOf(url, defaultPortOf(setting, url));
@@ -23,12 +23,15 @@ function defaultPortOf(setting: BackendSetting, url: string): number {
   return /^rediss?-sentinel:/i.test(url) ? 26_379 : backends[setting].defaultPort;
 }
 
-/** For a person: which server is away, and what to do. */
+/** Tells a person which server can't be reached and what to do. */
 export function unreachableText(setting: BackendSetting, url: string, reason: string): string {
   return `${setting}: ${backendText(setting, url)} can not be reached (${reason}). Start it, or set ${setting} to where it runs.`;
 }
 
-/** The servers that a URL names, as people know them: "10.0.0.5:5432, db-2:5432". No user, password or path is among it. */
+/**
+ * The servers in a URL, as people write them: "10.0.0.5:5432, db-2:5432". They contain no user,
+ * password or path.
+ */
 export function hostsOf(url: string, defaultPort: number): string {
   return serversOf(url, defaultPort)
     .map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
@@ -40,11 +43,14 @@ export interface ServerAddress {
   readonly port: number;
 }
 
-/** The servers of a URL that may name several with commas between them, or of several such URLs. Sockets are left out. */
+/**
+ * The servers of one or several URLs, each of which may list several servers separated by commas.
+ * Sockets are left out.
+ */
 function serversOf(urls: string, defaultPort: number): readonly ServerAddress[] {
   return urls.split(/,\s*(?=[a-z][a-z0-9+.-]*:\/\/)/i).flatMap((url) => {
     const [withUser = '', ...query] = url.replace(/^\s*[a-z][a-z0-9+.-]*:\/\//i, '').split(/[?#]/);
-    // Such a character may also be one of a password that is not written as URLs want it: then nothing is shown.
+    // The `@` may also be part of a password that is not percent-encoded, so nothing is shown.
     if (query.some((part) => part.includes('@'))) return [];
     const [servers = ''] = withUser.slice(withUser.lastIndexOf('@') + 1).split('/', 1);
     return servers.split(',').flatMap((server) => toAddress(server.trim(), defaultPort));

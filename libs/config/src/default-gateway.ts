@@ -4,7 +4,10 @@ import type { GatewayConfig, PoolFormat } from './gateway-config.ts';
 import { type GatewayFileInput, gatewayFileSchema } from './gateway-schema.ts';
 import { asWritten } from './written-gateway.ts';
 
-/** What the gateway does without a `gateway.yaml`, with an account for each key that is set. @throws ConfigError for a key that can't be sent. */
+/**
+ * The configuration without a `gateway.yaml`: one account for each API key that is set.
+ * @throws ConfigError for a key that can't be sent in a header.
+ */
 export function defaultGatewayConfig(env: Environment): GatewayConfig {
   const [openaiKey, anthropicKey] = readSettings(env, (reader) =>
     ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY'].map((name) => readKey(reader, name)),
@@ -15,7 +18,10 @@ export function defaultGatewayConfig(env: Environment): GatewayConfig {
   return gatewayOf({ responses: 'https://api.openai.com/v1', messages: 'https://api.anthropic.com/v1' }, accounts);
 }
 
-/** The same gateway in front of simulated providers, with two accounts in each pool so that moving on can be seen. */
+/**
+ * The same configuration with simulated providers. Each pool has two accounts, so that failover can
+ * be observed.
+ */
 export function simulatedGatewayConfig(simulatorUrl: string): GatewayConfig {
   const baseUrl = `${simulatorUrl.replace(/(?<!\/)\/+$/, '')}/v1`;
   return gatewayOf(

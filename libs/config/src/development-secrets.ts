@@ -1,14 +1,17 @@
 import type { EnvReader } from './env-reader.ts';
 
 /**
- * ALLOW_DEVELOPMENT_SECRETS (false): whether the secrets of deploy/docker/.env.example and of the Kubernetes overlay for development
- * are taken, which everybody knows.
+ * ALLOW_DEVELOPMENT_SECRETS (false): whether the published secrets of deploy/docker/.env.example
+ * and of the Kubernetes overlay for development are accepted.
  */
 export function readAllowsDevelopmentSecrets(reader: EnvReader): boolean {
   return reader.boolean('ALLOW_DEVELOPMENT_SECRETS', false);
 }
 
-/** Notes a problem when a setting has one of them and may not. The value is not repeated. @param remedy how to make one's own. */
+/**
+ * Adds a problem when a setting has such a secret and may not. The value is not repeated.
+ * @param remedy how to create a secret.
+ */
 export function checkNotOfDevelopment(reader: EnvReader, name: string, text: string, remedy: string): void {
   if (readAllowsDevelopmentSecrets(reader) || !isDevelopmentSecret(text)) return;
   reader.problem(

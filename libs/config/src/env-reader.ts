@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { noteSetting } from './settings-read.ts';
 
-/** Settings that can't be used: every problem found, each with the setting's name and what to do. */
+/** Settings that are not usable: every problem found, with the setting's name and what to do. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
@@ -20,9 +20,9 @@ interface Bounds {
 }
 
 /**
- * Reads settings from the environment. Problems are collected, so that a person mends all of them at once:
- * read everything, then call `done()`. An empty variable counts as absent. What `NAME` would say may be in a file that
- * `NAME_FILE` names, as platforms give secrets.
+ * Reads settings from the environment. It collects problems so that a person can fix all of them at
+ * once: read everything, then call `done()`. An empty variable counts as absent. The value of
+ * `NAME` may also come from the file that `NAME_FILE` names, which is how platforms mount secrets.
  */
 export class EnvReader {
   readonly #env: Environment;
@@ -32,7 +32,7 @@ export class EnvReader {
     this.#env = env;
   }
 
-  /** A text, or undefined when not set. */
+  /** A string, or undefined when it is not set. */
   optional(name: string): string | undefined {
     try {
       const text = settingOf(this.#env, name);
@@ -49,7 +49,7 @@ export class EnvReader {
     return this.optional(name) ?? this.#default(name, fallback);
   }
 
-  /** A text that the service can't do without. */
+  /** A string without which the service can't start. */
   required(name: string, why: string, example: string): string {
     const text = this.optional(name);
     const isNamed = text !== undefined || Boolean(this.#env[`${name}_FILE`]?.trim());
@@ -57,7 +57,9 @@ export class EnvReader {
     return text ?? '';
   }
 
-  /** The address of another service of the gateway, without which this one can't do. `example`: with `http`. */
+  /**
+   * The address of another service of the gateway that this one requires. `example`: with `http`.
+   */
   peerUrl(name: string, why: string, example: string): string {
     this.required(name, why, example.replace('http', this.#peerScheme));
     return this.optionalPeerUrl(name, example) ?? '';
@@ -80,7 +82,7 @@ export class EnvReader {
     return text && this.#checkedUrls(name, [text], example, schemes)[0];
   }
 
-  /** One or several URLs with commas between them, that the service can't do without. */
+  /** One or several URLs, separated by commas, without which the service can't start. */
   requiredUrls(name: string, why: string, example: string, schemes: readonly string[]): readonly string[] {
     this.required(name, why, example);
     return this.optionalUrls(name, example, schemes) ?? [];
@@ -121,7 +123,7 @@ export class EnvReader {
     return found ?? fallback;
   }
 
-  /** Notes a problem that only the caller can see. */
+  /** Adds a problem that only the caller can detect. */
   problem(text: string): void {
     if (!this.#problems.includes(text)) this.#problems.push(text);
   }
@@ -144,7 +146,7 @@ export class EnvReader {
     const urls = texts.map((text) => text.trim().replace(/(?<!\/)\/+$/, ''));
     const wrong = urls.flatMap((url, index) => (isUrl(url, schemes) ? [] : [index + 1]));
     if (wrong.length > 0) {
-      // The value may hold a password: it is not repeated.
+      // The value may contain a password, so it is not repeated.
       const which = urls.length === 1 ? 'is not a URL' : `has no URL at position ${wrong.join(', ')}: each must be one`;
       const starts = schemes.map((scheme) => `${scheme}://`).join(' or ');
       this.problem(`${name} ${which} that starts with ${starts}. For example: ${name}=${example}`);
@@ -154,8 +156,8 @@ export class EnvReader {
 }
 
 /**
- * What a variable says, or the file that `<name>_FILE` names. Undefined when it says nothing.
- * @throws an Error for a person when both are set, or the file can't be read.
+ * The value of a variable, or of the file that `<name>_FILE` names. Undefined when neither is set.
+ * @throws an Error with a readable message when both are set, or the file can't be read.
  */
 export function settingOf(env: Environment, name: string): string | undefined {
   const text = env[name]?.trim() || undefined;
@@ -174,7 +176,10 @@ function isUrl(text: string, schemes: readonly string[]): boolean {
   return URL.canParse(text) && schemes.includes(new URL(text).protocol.slice(0, -1));
 }
 
-/** The settings that `read` reads, frozen. @throws one ConfigError with every problem found. */
+/**
+ * Reads settings with `read` and freezes the result.
+ * @throws one ConfigError with every problem found.
+ */
 export function readSettings<T>(env: Environment, read: (reader: EnvReader) => T): Readonly<T> {
   const reader = new EnvReader(env);
   const settings = read(reader);
@@ -182,7 +187,11 @@ export function readSettings<T>(env: Environment, read: (reader: EnvReader) => T
   return Object.freeze(settings);
 }
 
-/** Runs all of these checks. @throws one ConfigError with the problems of all, each once, so that a person mends them in one go. */
+/**
+ * Runs all checks.
+ * @throws one ConfigError with the problems of all, each once, so that a person can fix them in one
+ *   go.
+ */
 export async function checkAll(checks: readonly (() => unknown)[]): Promise<void> {
   const problems = new Set<string>();
   const ended = await Promise.allSettled(checks.map(async (check) => check()));
@@ -194,7 +203,11 @@ export async function checkAll(checks: readonly (() => unknown)[]): Promise<void
   if (problems.size > 0) throw new ConfigError([...problems]);
 }
 
-/** Checks that these settings, given with their defaults, name different ports; 0 stands for a free one. @throws ConfigError */
+/**
+ * Checks that these settings, given with their defaults, name different ports; 0 stands for any
+ * free port.
+ * @throws ConfigError
+ */
 export function checkPorts(env: Environment, defaults: Readonly<Record<string, number>>): void {
   readSettings(env, (reader) => {
     const taken = new Map<number, string>();
@@ -207,12 +220,18 @@ export function checkPorts(env: Environment, defaults: Readonly<Record<string, n
   });
 }
 
-/** MAX_STREAM_SECONDS (3600): no answer lasts longer. The same for the edge, which ends it, and for adapters, which stop asking. */
+/**
+ * MAX_STREAM_SECONDS (3600): the longest duration of an answer. The edge, which ends the answer,
+ * and adapters, which stop their requests, must have the same value.
+ */
 export function readMaxStreamSeconds(reader: EnvReader): number {
   return reader.integer('MAX_STREAM_SECONDS', 3_600, { min: 1, max: 86_400 });
 }
 
-/** DRAIN_TIMEOUT_SECONDS: how long running work may take to end after SIGTERM. As long as the longest stream, unless it is set. */
+/**
+ * DRAIN_TIMEOUT_SECONDS: how long running work may take to finish after SIGTERM. Default: the
+ * longest allowed stream.
+ */
 export function readDrainTimeoutSeconds(reader: EnvReader): number {
   return reader.integer('DRAIN_TIMEOUT_SECONDS', readMaxStreamSeconds(reader), { max: 86_400 });
 }

@@ -1,8 +1,9 @@
 import { type Environment, settingOf } from './env-reader.ts';
 
 /**
- * Replaces `${NAME}` in every text of a parsed file: by the variable, or the file that `NAME_FILE` names. An empty one counts as not
- * set. What is wrong is given by the path of the value that it is about, and never repeats a value of the environment.
+ * Replaces `${NAME}` in every string of a parsed file with the variable, or with the content of the
+ * file that `NAME_FILE` names. An empty variable counts as not set. A problem names the path of the
+ * string and never repeats a value of the environment.
  */
 export function resolveEnvReferences(value: unknown, env: Environment) {
   const problems = new Map<string, string>();
@@ -17,10 +18,10 @@ export function resolveEnvReferences(value: unknown, env: Environment) {
   return { value: resolved, problems };
 }
 
-/** The `${NAME}`s in a parsed file as they are written: nothing is looked up. */
+/** Lists the `${NAME}` references in a parsed file without resolving them. */
 export function referencesIn(value: unknown) {
   const names = new Set<string>();
-  /** Paths of the values that hold one. */
+  /** Paths of the strings that contain a reference. */
   const places = new Set<string>();
   const problems = new Map<string, string>();
   withTexts(value, [], (text, path) => {
@@ -35,7 +36,10 @@ export function referencesIn(value: unknown) {
   return { names, places, problems };
 }
 
-/** A place in a file as people write it: `accounts[1].credential.bearer`, `pools.a.models["gpt-5.5*"].efforts`. */
+/**
+ * A path in the file as people write it: `accounts[1].credential.bearer`,
+ * `pools.a.models["gpt-5.5*"].efforts`.
+ */
 export function pathText(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`;
@@ -60,7 +64,7 @@ const reference = /\$\{[^}]*\}?/g;
 
 const notWritten = `a reference is written \${NAME}, with the name of an environment variable`;
 
-/** Undefined: it is not written as a reference is. */
+/** Undefined when the text does not have the syntax of a reference. */
 function nameIn(written: string): string | undefined {
   const name = written.slice(2, -1);
   return written.endsWith('}') && /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : undefined;
@@ -71,7 +75,7 @@ function settingNamed(name: string, env: Environment): { readonly value: string 
     const value = settingOf(env, name);
     return value === undefined ? { problem: `the environment variable ${name} is not set` } : { value };
   } catch (thrown) {
-    // What the system says of the file names its path.
+    // The system's error message contains the path of the file.
     const cause: unknown = thrown instanceof Error ? thrown.cause : undefined;
     if (cause instanceof Error && 'code' in cause) {
       return { problem: `the file that ${name}_FILE names can't be read (${String(cause.code)})` };

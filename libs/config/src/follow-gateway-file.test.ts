@@ -4,7 +4,7 @@ import { ConfigError } from './env-reader.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import { followGatewayFile } from './gateway-file.ts';
 
-/** A file whose text is a digest, or an error, and that is only looked at when asked to. */
+/** A file whose text is a digest, or an error, and that is only read on request. */
 function follow(startsAs: string | Error = 'first') {
   let text: string | Error = startsAs;
   const read = () => {

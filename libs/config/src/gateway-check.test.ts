@@ -80,7 +80,7 @@ describe('a text that somebody sent as a gateway.yaml', () => {
     for (const problem of problemsOfText(`${'k'.repeat(60_000)}: 1`)) expect(problem.length).toBeLessThan(600);
   });
 
-  // What takes a parser seconds or hours shows by the time limit of the test.
+  // A parser that takes seconds or hours on these fails by the test's time limit.
   it.each([
     ['signs of comments', '#'.repeat(65_000)],
     ['slashes in a URL', file.replace('https://api.example/v1', `https://x${'/'.repeat(60_000)}y`)],
@@ -142,7 +142,7 @@ describe('a problem of a gateway.yaml', () => {
   });
 });
 
-/** The paths of all values that hold no others. */
+/** The paths of all leaf values. */
 function placesIn(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return [path];
   return Object.entries(value).flatMap(([key, part]) => placesIn(part, [...path, key]));

@@ -5,19 +5,20 @@ import { gatewayFileSchema } from './gateway-schema.ts';
 import { parseYaml } from './gateway-yaml.ts';
 import { schemaProblems } from './schema-problems.ts';
 
-/** What a text says as a `gateway.yaml`, with its references as they are written. */
+/** The content of a `gateway.yaml` whose references are not resolved. */
 export interface GatewayText {
   readonly value: unknown;
-  /** The names in its references. Whether they are set is not known. */
+  /** The names in its references; whether they are set is unknown. */
   readonly references: ReadonlySet<string>;
-  /** Those that say their format as it is, without a reference. */
+  /** The pools whose format is written out, not a reference. */
   readonly pools: readonly { readonly name: string; readonly format: string }[];
   readonly accounts: readonly { readonly pool?: string | undefined; readonly name?: string | undefined }[];
 }
 
 /**
- * Reads a text that somebody sent. Nothing of this machine goes into it: no variable, no file. What a rule says of a value
- * that holds a reference can't be known and is left out. @throws one ConfigError with the first problems, each with a path.
+ * Checks a text that a client sent. The check uses nothing of this machine: no variable and no
+ * file. Rules about a value that contains a reference can't be checked and are skipped.
+ * @throws one ConfigError with the first problems, each with a path.
  */
 export function checkGatewayText(text: string): GatewayText {
   const { value } = parsed(text);
@@ -45,7 +46,10 @@ function parsed(text: string) {
   }
 }
 
-/** Paths and names come from the text: an answer is not many times as long as that. */
+/**
+ * Paths and names come from the text, so the length of the answer is bounded in proportion to the
+ * text.
+ */
 function shortened(problems: readonly string[]): readonly string[] {
   const first = problems.slice(0, mostProblems).map((text) => {
     return text.length > longestProblem ? `${text.slice(0, longestProblem)}…` : text;

@@ -5,21 +5,21 @@ import type { WrittenGateway } from './written-gateway.ts';
 
 export type { PoolSettings } from './settings-schema.ts';
 
-/** What `gateway.yaml` says, checked, with every default filled in. */
+/** The content of `gateway.yaml`, validated, with every default filled in. */
 export interface GatewayConfig extends DeepReadonly<z.output<typeof gatewayFileSchema>> {
-  /** The file that says all this. Undefined for what is built in, which never changes. */
+  /** The file it was loaded from. Undefined for a built-in configuration, which never changes. */
   readonly source: GatewaySource | undefined;
   readonly written: WrittenGateway;
 }
 
-/** A `gateway.yaml` that was read, and that may say something else by now. */
+/** A `gateway.yaml` that was loaded and may have changed since. */
 export interface GatewaySource {
   readonly path: string;
-  /** Of the text that was read. */
+  /** The digest of the text that was loaded. */
   readonly digest: string;
-  /** The digest of the text that the file has now. Throws ConfigError when it can't be read. */
+  /** The digest of the file's current text. Throws ConfigError when the file can't be read. */
   readonly digestNow: () => string;
-  /** What the file says now, with the environment of now. Throws ConfigError with every problem. */
+  /** Loads the current file with the current environment. Throws ConfigError with every problem. */
   readonly load: () => GatewayConfig;
 }
 
@@ -27,31 +27,36 @@ export interface GatewaySource {
 export type PoolConfig = GatewayConfig['pools'][number];
 /** The wire format of a pool's provider: POST /v1/responses or POST /v1/messages. */
 export type PoolFormat = PoolConfig['format'];
-/** What models take whose ids fit a pattern. Undefined: as the adapter's own tables say. */
+/**
+ * The capabilities of models whose ids match a pattern. Undefined: the adapter's own tables apply.
+ */
 export type ModelTraits = PoolConfig['modelTraits'][number]['traits'];
-/** How a Messages model is asked to think: not at all, with a budget of tokens, or as much as it needs. */
+/** How a Messages model is asked to think: not at all, with a token budget, or adaptively. */
 export type ThinkingMode = NonNullable<ModelTraits['thinking']>;
-/** What comes closest to no thinking, of a model with adaptive thinking. */
+/** The setting of a model with adaptive thinking that comes closest to no thinking. */
 export type LeastThinking = NonNullable<ModelTraits['leastThinking']>;
 
 export type AccountConfig = GatewayConfig['accounts'][number] & {
-  /** What a person should know of it, such as why it is disabled. Never a secret. */
+  /** A remark for people, such as why the account is disabled. Never a secret. */
   readonly note?: string | undefined;
-  /** What people want of it, where its state is another for now. Undefined: its state. */
+  /** The state that operators want, while the effective state differs. Undefined: no difference. */
   readonly use?: GatewayConfig['accounts'][number]['state'] | undefined;
-  /** True: it is in the database, not in the file. */
+  /** True when the account is stored in the database instead of the file. */
   readonly isStored?: boolean | undefined;
 };
 /** What an account authenticates with. */
 export type Credential = AccountConfig['credential'];
 export type OAuthCredential = Extract<Credential, { readonly kind: 'oauth' }>;
 
-/** What tokens cost. Undefined: it is not said. */
+/** Prices of tokens. Undefined: no prices are configured. */
 export type Prices = GatewayConfig['prices'];
 
 /** A model that the gateway defines. */
 export type ClassConfig = GatewayConfig['classes'][number];
-/** Reasoning effort, from none to most. @see spec "POST /v1/chat/completions", reasoning_effort */
+/**
+ * Reasoning effort, from none to the highest.
+ * @see spec "POST /v1/chat/completions", reasoning_effort
+ */
 export type Effort = ClassConfig['effort'];
 
 type DeepReadonly<T> = T extends Secret ? T : T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;

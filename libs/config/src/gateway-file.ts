@@ -11,7 +11,11 @@ import { parseYaml } from './gateway-yaml.ts';
 import { schemaProblems } from './schema-problems.ts';
 import { asWritten } from './written-gateway.ts';
 
-/** Reads `gateway.yaml`. @throws one ConfigError with every problem and its path; none repeats a credential or a line of the file. */
+/**
+ * Reads `gateway.yaml`.
+ * @throws one ConfigError with every problem and its path; no problem repeats a credential or a
+ *   line of the file.
+ */
 export function loadGatewayFile(path: string, env: Environment): GatewayConfig {
   const text = readText(path);
   const source = {
@@ -23,7 +27,7 @@ export function loadGatewayFile(path: string, env: Environment): GatewayConfig {
   return { ...parseGatewayFile(text, path, env), source };
 }
 
-/** What a text would say as the `gateway.yaml` of that path. @throws as `loadGatewayFile`. */
+/** Parses a text as the `gateway.yaml` at that path. @throws as `loadGatewayFile`. */
 export function parseGatewayFile(text: string, path: string, env: Environment): GatewayConfig {
   const { document, value: written } = parseYaml(text, path);
   const { value, problems } = resolveEnvReferences(written, env);
@@ -39,13 +43,16 @@ export function parseGatewayFile(text: string, path: string, env: Environment): 
 
 interface FollowOptions {
   readonly signal: AbortSignal;
-  /** Goes over to what the file says now. Throws ConfigError when that is not possible. */
+  /** Switches to the file's current content. Throws ConfigError when that is not possible. */
   readonly apply: (gateway: GatewayConfig) => Promise<void>;
   readonly onRefused: (problems: readonly string[]) => void;
 }
 
-// The folder is not watched: not every file system reports changes, and a link may lead out of it.
-/** Reads `gateway.yaml` again whenever its text changes, and on SIGHUP, until the signal is aborted. */
+// The file is polled because not every file system reports changes, and a symbolic link may point
+// outside a watched folder.
+/**
+ * Reads `gateway.yaml` again whenever its text changes, and on SIGHUP, until the signal is aborted.
+ */
 export async function followGatewayFile(
   source: GatewaySource,
   { signal, apply, onRefused }: FollowOptions,
@@ -54,13 +61,13 @@ export async function followGatewayFile(
   const onHangUp = () => {
     isRequested = true;
   };
-  // At a terminal the signal means that the terminal is gone, and the process ends with it.
+  // At a terminal, SIGHUP means that the terminal was closed, and the process must end with it.
   if (!isatty(0)) process.on('SIGHUP', onHangUp);
   let read = source.digest;
   let before = read;
   while (!signal.aborted) {
     const digest = digestOrProblem(source);
-    // A text that still changes may be one that is being written.
+    // A text that is still changing may be half written.
     if (digest === before && (isRequested || digest !== read)) {
       isRequested = false;
       read = digest;
@@ -78,7 +85,7 @@ export async function followGatewayFile(
 
 const everyMs = 250;
 
-/** A file that can't be read is recognised by the reason. */
+/** A file that can't be read is identified by the reason. */
 function digestOrProblem(source: GatewaySource): string {
   try {
     return source.digestNow();
@@ -87,7 +94,7 @@ function digestOrProblem(source: GatewaySource): string {
   }
 }
 
-/** The words of other errors may hold what they are about, such as a credential. */
+/** The messages of other errors may contain what they are about, such as a credential. */
 function problemsOf(thrown: unknown): readonly string[] {
   if (thrown instanceof ConfigError) return thrown.problems;
   return [`it could not be taken over: ${thrown instanceof Error ? thrown.name : typeof thrown}`];

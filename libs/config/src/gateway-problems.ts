@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { pathText } from './env-references.ts';
 
 /**
- * What is wrong between the parts of a `gateway.yaml`. It takes the file however broken the rest of it is, to be reported together
- * with problems of shape. Places in `known` have been reported already.
+ * Finds contradictions between the parts of a `gateway.yaml`. It accepts a file that is invalid
+ * elsewhere, so that these problems are reported together with those of the schema. Paths in
+ * `known` already have a reported problem.
  */
 export function problemsBetweenParts(value: unknown, known: Pick<ReadonlySet<string>, 'has'>): string[] {
   const { pools, accounts, classes } = partsOf.parse(value);
@@ -43,7 +44,7 @@ const anyModels = z.record(z.string(), z.record(z.string(), z.unknown()).catch({
 const anyPool = z.object({ format: z.string().catch(''), models: anyModels }).catch({ format: '', models: {} });
 const anyClass = z.object({ candidates: z.array(anyText).catch([]) }).catch({ candidates: [] });
 
-/** What checks need of a file, and nothing where it is not what it should be. */
+/** The parts of a file that the checks need; empty where a part is invalid. */
 export const partsOf = z
   .object({
     pools: z.record(z.string(), anyPool).catch({}),

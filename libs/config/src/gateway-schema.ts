@@ -5,11 +5,12 @@ import { settingsSchema, toSettings } from './settings-schema.ts';
 import { isLoopback } from './transport-settings.ts';
 
 /*
- * The shape of `gateway.yaml`, and with it what services know of it: each part becomes camelCase, with its defaults filled in and
- * its secrets wrapped. What one part says of another (an account's pool) is checked elsewhere.
+ * The schema of `gateway.yaml`, and the types that services use: keys become camelCase, defaults
+ * are filled in and secrets are wrapped. References between parts, such as an account's pool, are
+ * checked elsewhere.
  */
 
-/** A text that travels in a header or a form. */
+/** A string that is sent in a header or a form. */
 const secretText = z
   .string()
   .min(1, 'must not be empty')
@@ -23,7 +24,7 @@ const tokenUrl = z
   );
 
 /**
- * A refresh token, for which the provider's token endpoint gives access tokens that live for a while.
+ * A refresh token. The provider's token endpoint exchanges it for short-lived access tokens.
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-6
  */
 const oauthCredential = z
@@ -45,14 +46,17 @@ const oauthCredential = z
     scopes,
   }));
 
-/** Refresh tokens do not travel in the clear, and no part of the URL is a secret. */
+/** Refresh tokens are only sent encrypted, and no part of the URL is a secret. */
 export function isTokenUrl(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || url.username !== '' || url.password !== '' || url.hash !== '') return false;
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname.replace(/^\[|\]$/g, '')));
 }
 
-/** What models of a pool take, where it is not what the adapter's own tables say. A trait left out is not said. */
+/**
+ * The capabilities of a pool's models where they differ from the adapter's own tables. A trait that
+ * is left out is not overridden.
+ */
 const modelTraits = z
   .strictObject({
     efforts: z
@@ -105,7 +109,7 @@ const httpUrl = z
     'must be a URL that starts with http:// or https://',
   );
 
-/** In the order in which the models of pools are listed. */
+/** The order in which the models of pools are listed. */
 export const poolFormats = ['responses', 'messages'] as const;
 
 const defaultModelPatterns = {
@@ -189,7 +193,7 @@ const modelClass = z.strictObject({
     .describe('Provider models as pool/model, in order of preference.'),
 });
 
-/** The shape of the file. */
+/** The schema of the file. */
 export const gatewayFileSchema = z
   .strictObject({
     pools: z.record(name, pool).refine((pools) => Object.keys(pools).length > 0, 'must hold at least one pool'),
@@ -199,16 +203,16 @@ export const gatewayFileSchema = z
     settings: settingsSchema.prefault({}),
   })
   .transform(({ pools, accounts, classes, prices, settings }) => ({
-    // In the order of the file, which is the order of the public listing.
+    // Keeps the order of the file, which is the order of the public listing.
     pools: Object.entries(pools).map(([name, pool]) => ({ name, ...pool })),
     accounts,
-    // In the order of the file. Clients send the id as `model`: "gateway/sterk".
+    // Keeps the order of the file. Clients send the id as `model`: "gateway/sterk".
     classes: Object.entries(classes).map(([name, modelClass]) => ({ id: `gateway/${name}`, ...modelClass })),
     prices,
     settings: toSettings(settings),
   }));
 
-/** The file as a person writes it, defaults left out. */
+/** The file as a person writes it, without defaults. */
 export type GatewayFileInput = z.input<typeof gatewayFileSchema>;
 
 /** The JSON Schema of `gateway.yaml`, for editors. */
@@ -220,7 +224,7 @@ function flag(text: string) {
   return z.boolean().optional().describe(text);
 }
 
-/** Only the first slash separates: a provider's model id may hold slashes of its own. */
+/** Only the first slash separates: a provider's model id may contain slashes. */
 function toCandidate(text: string) {
   const slash = text.indexOf('/');
   return { pool: text.slice(0, slash), model: text.slice(slash + 1) };

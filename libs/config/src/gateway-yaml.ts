@@ -2,13 +2,14 @@ import { type Document, isScalar, LineCounter, parseDocument, visit, type YAMLMa
 import { ConfigError } from './env-reader.ts';
 
 /**
- * A text as YAML and as data, in a time that grows with its length. @throws one ConfigError with every problem, by line and
- * column; none repeats a line of the text.
+ * Parses a text as a YAML document and as data, in time linear in its length.
+ * @throws one ConfigError with every problem, by line and column; no problem repeats a line of the
+ *   text.
  */
 export function parseYaml(text: string, path: string): { readonly document: Document.Parsed; readonly value: unknown } {
   const lines = new LineCounter();
-  // Pretty errors quote the line they are about, which may hold a credential. The parser's own look for repeated keys compares
-  // each with all others.
+  // Pretty errors quote the line in question, which may contain a credential. The parser's own
+  // check for repeated keys takes quadratic time.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   const refused = document.errors.map(({ pos, message }) => ({ at: pos[0], message: withoutQuotedSource(message) }));
   const problems = refused.length > 0 ? refused : badKeys(document);
@@ -32,7 +33,7 @@ interface Problem {
   readonly message: string;
 }
 
-/** Keys that are no plain values, which take long to become texts where they are nested, and keys that are there twice. */
+/** Finds repeated keys, and keys that are not scalars: nested ones take long to convert to text. */
 function badKeys(document: Document.Parsed): readonly Problem[] {
   const problems: Problem[] = [];
   visit(document, { Map: (_, map) => void problems.push(...badKeysOf(map)) });
@@ -42,7 +43,7 @@ function badKeys(document: Document.Parsed): readonly Problem[] {
 function badKeysOf({ items }: YAMLMap): readonly Problem[] {
   const known = new Set<unknown>();
   return items.flatMap(({ key }): readonly Problem[] => {
-    // What says of a document without problems that a key has no place is one that was left out.
+    // In a document without problems, a key without a position is one that was left out.
     if (key === null) return [];
     if (!isScalar(key)) return [{ at: placeOf(key), message: 'A key must be a plain text' }];
     if (known.has(key.value)) return [{ at: placeOf(key), message: 'Map keys must be unique' }];
@@ -56,7 +57,7 @@ function placeOf(key: unknown): number {
   return Array.isArray(range) && typeof range[0] === 'number' ? range[0] : 0;
 }
 
-/** The parser puts what it read, which may be a credential, behind a colon. */
+/** The parser appends the text in question, which may be a credential, after a colon. */
 function withoutQuotedSource(message: string): string {
   return message.split(':', 1)[0] ?? '';
 }

@@ -41,7 +41,7 @@ describe('the folder that a setting names', () => {
   });
 
   it.runIf(process.platform === 'linux')('is named with its setting when nothing can be written in it', async () => {
-    // Of the kernel's own file system, in which not even root can make a folder.
+    // A file system of the kernel, in which not even root can create a folder.
     expect(await problemWith('/sys/kernel')).toContain('GATEWAY_DATA: nothing can be written in this folder');
     expect(await problemWith('/sys/kernel/data')).toContain('GATEWAY_DATA: nothing can be written in this folder');
   });

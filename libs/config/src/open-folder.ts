@@ -3,15 +3,22 @@ import { mkdir, mkdtemp, rmdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ConfigError } from './env-reader.ts';
 
-/** How long a folder may take to answer: one on a network may be out of reach. */
+/** How long a folder may take to answer: a folder on a network may be unreachable. */
 const defaultTimeoutMs = 5_000;
 
-/** Makes sure that files can be made in the folder that a setting names, which it makes for this process's user alone. @throws ConfigError */
+/**
+ * Ensures that the folder in a setting exists and is writable. A new folder is accessible to this
+ * process's user only.
+ * @throws ConfigError
+ */
 export async function openFolder(setting: string, path: string): Promise<void> {
   await answeringInTime(setting, path, tryToWrite(setting, path));
 }
 
-/** What the disk answers about something in such a folder. @throws ConfigError when it does not in time. */
+/**
+ * The result of a disk operation in such a folder.
+ * @throws ConfigError when the operation takes too long.
+ */
 export async function answeringInTime<T>(
   setting: string,
   path: string,
@@ -30,7 +37,7 @@ async function tryToWrite(setting: string, path: string): Promise<void> {
     await rmdir(await mkdtemp(join(path, '.try-')));
   } catch (thrown) {
     const code = String(codeOf(thrown) ?? '');
-    // A full disk is no mistake in the setting.
+    // A full disk is not an error in the setting.
     if (code === 'ENOSPC' || code === 'EDQUOT') return;
     throw new ConfigError([
       `${setting}: ${problemOf(code)} (${code}): ${resolve(path)}. Give the user of this process a folder that it can write in, for example ./data.`,
@@ -44,7 +51,10 @@ function problemOf(code: string): string {
   return 'it can not be used';
 }
 
-/** Makes a file private, or a new one. One that is there is not opened: closing it would take away the locks that SQLite has on it. */
+/**
+ * Makes a file private, or creates a private one. An existing file is not opened: closing it would
+ * release the locks that SQLite holds on it.
+ */
 export function makePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'ax', 0o600));
@@ -54,20 +64,21 @@ export function makePrivateFile(path: string): void {
   }
 }
 
-/** The same of a SQLite database, and of the files that a process may have left beside it. */
+/** Makes a SQLite database private, with the files that a process may have left beside it. */
 export function makePrivateDatabase(path: string): void {
   makePrivateFile(path);
   for (const end of ['-wal', '-shm']) narrowMode(`${path}${end}`);
 }
 
-/** Takes the rights of others from a file or folder, if it is there. */
+/** Removes the permissions of other users from a file or folder, if it exists. */
 export function narrowMode(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined || (found.mode & rightsOfOthers) === 0) return;
   try {
     chmodSync(path, found.mode & 0o7777 & ~rightsOfOthers);
   } catch (thrown) {
-    // It belongs to another user, who gave this one access on purpose, or another process has just removed it.
+    // The file belongs to another user who deliberately gave this one access, or another process
+    // has just removed it.
     if (codeOf(thrown) !== 'EPERM' && codeOf(thrown) !== 'ENOENT') throw thrown;
   }
 }

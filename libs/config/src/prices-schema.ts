@@ -26,7 +26,7 @@ const modelPrice = z
     outputMicros: toMicros(output),
   }));
 
-/** What tokens cost, for reports. Nothing is refused for its price. */
+/** Prices of tokens, for reports. No request is refused because of its price. */
 export const pricesSchema = z.strictObject({
   currency: z
     .string()

@@ -2,21 +2,28 @@ import type { z } from 'zod';
 import { pathText } from './env-references.ts';
 
 export interface PlacedProblem {
-  /** Empty: the whole. */
+  /** Empty for the whole file. */
   readonly place: string;
   readonly text: string;
-  /** Whether no text at all can stand there, or no such key, whatever a reference stands for. */
+  /**
+   * Whether the problem stands for every text, whatever a reference resolves to: the place takes no
+   * string, or no such key exists.
+   */
   readonly isOfAnyText: boolean;
 }
 
-/** What does not fit a schema, in words for people that never repeat a value. Places in `known` have been reported already. */
+/**
+ * Describes what does not match a schema, in readable messages that never repeat a value. Paths in
+ * `known` already have a reported problem.
+ */
 export function schemaProblems(
   issues: readonly z.core.$ZodIssue[],
   known: ReadonlyMap<string, string>,
 ): readonly PlacedProblem[] {
   return issues.flatMap((issue) => {
     const place = pathText(issue.path);
-    // A value that could not be filled in has been reported already; a union fails for a part of it.
+    // A reference that could not be resolved already has a reported problem; a union fails because
+    // of a part of it.
     if (known.has(place)) return [];
     if (issue.code === 'invalid_union' && [...known.keys()].some((path) => path.startsWith(`${place}.`))) return [];
     if (issue.code === 'invalid_union') {
@@ -35,7 +42,7 @@ export function schemaProblems(
   });
 }
 
-/** The problems of the one option that the value has the keys of, at their places in the file. */
+/** The problems of the one option whose keys the value has, at their paths in the file. */
 function meantOption({ errors, path }: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] | undefined {
   const options = errors.filter((issues) => issues.every((issue) => issue.path.length > 0));
   return options.length === 1 ? options[0]?.map((issue) => ({ ...issue, path: [...path, ...issue.path] })) : undefined;

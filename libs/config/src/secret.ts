@@ -1,6 +1,9 @@
 import { inspect } from 'node:util';
 
-/** A text that must not be seen. Printing, serialising or inspecting it shows "[redacted]"; only `reveal()` gives it. */
+/**
+ * A string that must not be shown. Printing, serialising or inspecting it gives "[redacted]"; only
+ * `reveal()` returns it.
+ */
 export class Secret {
   readonly #text: string;
 
@@ -8,7 +11,7 @@ export class Secret {
     this.#text = text;
   }
 
-  /** The text itself, for the one place that sends it. */
+  /** Returns the string, for the one place that sends it. */
   reveal(): string {
     return this.#text;
   }

@@ -23,7 +23,7 @@ describe('the settings that a process has read', () => {
     expect(noted('SR_MODE')).toEqual({ name: 'SR_MODE', value: 'fast', origin: 'file' });
     expect(noted('SR_FLAG')).toMatchObject({ value: 'false', origin: 'default' });
     expect(noted('SR_NOTHING')).toMatchObject({ value: '', origin: 'default' });
-    // A reader without a default forgets no default.
+    // A reader without a default must not overwrite a known default.
     reader.optional('SR_OTHER_COUNT');
     expect(noted('SR_OTHER_COUNT')?.value).toBe('7');
   });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What pools go by, as `settings` of gateway.yaml: every member has a default that is safe to keep. */
+/** The settings of pools: `settings` in gateway.yaml. Every default is safe to keep. */
 export const settingsSchema = z
   .strictObject({
     rate_limit_cooldown_seconds: seconds(
@@ -82,16 +82,19 @@ export const settingsSchema = z
       for (const [first, value] of Object.entries(values)) {
         const longest = first.replace(/_seconds$/, '_max_seconds');
         const longestValue = values[longest];
-        // A value that is no number is reported by itself, without being repeated.
+        // A value that is not a number is reported separately, without being repeated.
         if (typeof value !== 'number' || typeof longestValue !== 'number' || !(longestValue < value)) continue;
         context.addIssue({ code: 'custom', path: [longest], message: `must be at least ${first}, which is ${value}` });
       }
     },
-    // Also with other problems in the settings, to be reported together with them.
+    // Runs even when the settings have other problems, so that all are reported together.
     { when: ({ value }) => typeof value === 'object' && value !== null },
   );
 
-/** The durations and shares that health and selection go by: `error_cooldown_seconds` is `errorCooldownMs`, `error_threshold` is `errorThreshold`. */
+/**
+ * The durations and shares that health and selection use: `error_cooldown_seconds` is
+ * `errorCooldownMs`, `error_threshold` is `errorThreshold`.
+ */
 export type PoolSettings = { readonly [S in keyof z.output<typeof settingsSchema> as SettingName<S>]: number };
 
 type SettingName<S extends string> = S extends `${infer Name}_seconds` ? `${CamelCase<Name>}Ms` : CamelCase<S>;

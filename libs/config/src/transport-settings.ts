@@ -1,7 +1,10 @@
 import { isIP } from 'node:net';
 import type { EnvReader } from './env-reader.ts';
 
-/** TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE: PEM with which services prove themselves to each other. Undefined: they talk in the clear. */
+/**
+ * TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE: PEM files with which services authenticate each
+ * other. Undefined: they communicate without encryption.
+ */
 export function readTlsFiles(reader: EnvReader) {
   const names = ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CA_FILE'] as const;
   const [certFile, keyFile, caFile] = names.map((name) => reader.optional(name));
@@ -13,10 +16,11 @@ export function readTlsFiles(reader: EnvReader) {
 }
 
 /**
- * Notes a problem when listeners for other services or operators would be reached from other machines in the clear, and
- * ALLOW_PLAINTEXT (false) does not say that a mesh or a private network takes care.
+ * Adds a problem when listeners for other services or operators would be reachable from other
+ * machines without encryption, unless ALLOW_PLAINTEXT (false) states that a mesh or a private
+ * network protects them.
  *
- * @param hosts what they listen on, by the names of the settings.
+ * @param hosts the addresses that they listen on, by the names of the settings.
  */
 export function checkListeners(reader: EnvReader, hosts: Readonly<Record<string, string>>): void {
   const allowed = reader.boolean('ALLOW_PLAINTEXT', false);
@@ -29,12 +33,15 @@ export function checkListeners(reader: EnvReader, hosts: Readonly<Record<string,
   }
 }
 
-/** Whether only this machine reaches an address. */
+/** Whether an address can be reached from this machine only. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or the same in lower case. Empty: none. Addresses of this machine never go through one. */
+/**
+ * HTTPS_PROXY, HTTP_PROXY and NO_PROXY, or the same names in lower case. Empty: no proxy. Addresses
+ * of this machine are never reached through a proxy.
+ */
 export type Proxies = Readonly<ReturnType<typeof readProxies>>;
 
 export function readProxies(reader: EnvReader) {

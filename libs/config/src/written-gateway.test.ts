@@ -58,7 +58,7 @@ describe('a gateway.yaml that is shown', () => {
         const without = parse(stringify(none)).written;
         const lines = [...changesBetween(withSecrets, none), ...changesBetween(without, value)].join('\n');
         for (const text of [withSecrets.text, lines, JSON.stringify(withSecrets)]) {
-          // A secret may be a word of the file itself.
+          // A secret may equal a word of the file.
           for (const each of [bearer, refreshToken].filter((text) => !stringify(value.pools).includes(text))) {
             expect(text).not.toContain(each);
           }

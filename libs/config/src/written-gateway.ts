@@ -2,16 +2,18 @@ import { type Document, type Range, visit } from 'yaml';
 import { pathText, referencesIn } from './env-references.ts';
 import { Secret } from './secret.ts';
 
-/** A `gateway.yaml` as it was written, for looking at: references are not filled in, and secrets are left out. */
+/**
+ * A `gateway.yaml` as written, for display: references are not resolved, and secrets are removed.
+ */
 export interface WrittenGateway {
   readonly text: string;
-  /** The same as data. Its secrets are `Secret`s. */
+  /** The same as data. Secrets are `Secret` objects. */
   readonly value: unknown;
   /** The names in its references. */
   readonly references: ReadonlySet<string>;
 }
 
-/** Of a text that was read without problems: as a document, and the data in it. */
+/** Builds it from a text that was read without problems: the document, and the data in it. */
 export function asWritten(text: string, document: Document.Parsed, value: unknown): WrittenGateway {
   const wrapped = withSecrets(value, []);
   const secrets = leavesOf(wrapped).flatMap(([, leaf]) => (leaf instanceof Secret ? [leaf.reveal()] : []));
@@ -19,8 +21,9 @@ export function asWritten(text: string, document: Document.Parsed, value: unknow
 }
 
 /**
- * What would change, a line each: "+ classes.snel: {…}", "~ settings.lease_ttl_seconds: 60 → 90". Secrets are not compared: a
- * guess must not be confirmed. `after`: the data of a text.
+ * The differences, one per line: "+ classes.snel: {…}", "~ settings.lease_ttl_seconds: 60 → 90".
+ * Secrets are not compared, because a difference would confirm or refute a guess. `after`: the data
+ * of a text.
  */
 export function changesBetween(before: WrittenGateway, after: unknown): readonly string[] {
   const [old, now] = [new Map(partsOf(before.value)), new Map(partsOf(withSecrets(after, [])))];
@@ -47,7 +50,10 @@ const mayBeAnother = 'may be another secret; secrets are not compared';
 
 type Part = readonly [path: string, value: unknown];
 
-/** The parts that come and go as a whole: a pool, an account, a class, the price of a model. */
+/**
+ * The parts that are added and removed as a whole: a pool, an account, a class, the price of a
+ * model.
+ */
 function partsOf(value: unknown): readonly Part[] {
   return Object.entries(Object(value)).flatMap(([section, content]) => {
     const named = Array.isArray(content) ? namedParts(content) : Object.entries(Object(content));
@@ -65,7 +71,7 @@ function namedParts(list: readonly unknown[]): readonly Part[] {
   });
 }
 
-/** Values that hold no others. A list of plain values is one: its order counts. */
+/** The leaf values. A list of scalars is one leaf, because its order matters. */
 function leavesOf(value: unknown, path: readonly PropertyKey[] = []): readonly Part[] {
   if (Array.isArray(value) && isPlainList(value)) return [[pathText(path), JSON.stringify(value)]];
   if (value instanceof Secret || typeof value !== 'object' || value === null) return [[pathText(path), value]];
@@ -77,11 +83,11 @@ function isPlainList(list: readonly unknown[]): boolean {
 }
 
 function shown(value: unknown): string {
-  // A secret shows itself as "[redacted]".
+  // A secret prints as "[redacted]".
   return withoutUser(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));
 }
 
-/** Texts where a credential has its secrets, unless they are references. */
+/** Replaces a credential's secrets with `Secret` objects, unless they are references. */
 function withSecrets(value: unknown, path: readonly PropertyKey[]): unknown {
   if (Array.isArray(value)) return value.map((part, index) => withSecrets(part, [...path, index]));
   if (typeof value === 'object' && value !== null) {
@@ -94,13 +100,16 @@ function withSecrets(value: unknown, path: readonly PropertyKey[]): unknown {
 const secretKeys = ['bearer', 'api_key', 'client_secret', 'refresh_token'];
 const reference = /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/;
 
-/** They are taken out where they stand, however they are written, and wherever else they stand: as an anchor, or in a comment. */
+/**
+ * Removes secrets where they stand, whatever their notation, and wherever else they occur, such as
+ * in an anchor or a comment.
+ */
 function textWithout(secrets: readonly string[], text: string, document: Document.Parsed): string {
   const inPlace = scalarsWith(new Set(secrets), document).reduceRight((rest, [start, end]) => {
     const lineEnd = rest.slice(start, end).endsWith('\n') ? '\n' : '';
     return `${rest.slice(0, start)}"${leftOut}"${lineEnd}${rest.slice(end)}`;
   }, text);
-  // Shorter ones would take out parts of words.
+  // Shorter secrets would remove parts of words.
   const elsewhere = secrets.filter((secret) => secret.length >= 6);
   const cleaned = elsewhere.reduce((rest, secret) => rest.replaceAll(secret, leftOut), inPlace);
   return withoutUser(cleaned.split('\n').map(withoutCommentedSecrets).join('\n'));
@@ -108,7 +117,7 @@ function textWithout(secrets: readonly string[], text: string, document: Documen
 
 const leftOut = '[redacted]';
 
-/** An account may have been made a comment. */
+/** An account may have been commented out. */
 function withoutCommentedSecrets(line: string): string {
   const start = line.indexOf('#');
   return start < 0 ? line : line.slice(0, start) + line.slice(start).replace(commentedSecret, `$1 ${leftOut}`);
@@ -116,12 +125,12 @@ function withoutCommentedSecrets(line: string): string {
 
 const commentedSecret = /(\b(?:bearer|api_key|client_secret|refresh_token)["']?\s*:)\s*(?!["']?\$\{)[^\s,}]+/g;
 
-/** A URL may have a password in it. */
+/** A URL may contain a password. */
 function withoutUser(text: string): string {
   return text.replace(/:\/\/[^/\s"']*@/g, `://${leftOut}@`);
 }
 
-/** Where the values stand, in the order of the text. */
+/** The positions of scalars with these values, in the order of the text. */
 function scalarsWith(values: ReadonlySet<string>, document: Document.Parsed): readonly Range[] {
   const found: Range[] = [];
   visit(document, {

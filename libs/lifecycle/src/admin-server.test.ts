@@ -25,7 +25,7 @@ async function anAdminServer(changes: Partial<AdminServerOptions> = {}) {
   const server = await listenAdmin({
     adminHost: '127.0.0.1',
     adminPort: 0,
-    // All of a logger that the admin server uses.
+    // The parts of a logger that the admin server uses.
     logger: { error: note, warn: note } as unknown as Logger,
     metrics,
     notReady: async () => undefined,

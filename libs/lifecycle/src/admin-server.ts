@@ -17,13 +17,14 @@ export interface AdminServerOptions extends ServiceRuntime, Pick<Service, 'admin
 
 export interface AdminServer extends AsyncDisposable {
   readonly port: number;
-  /** From now on the process is not ready: it stops. */
+  /** Makes `/readyz` fail from now on, because the process is stopping. */
   announceDrain(): void;
 }
 
 /**
- * The port of probes and of Prometheus: `/livez`, `/readyz`, `/metrics`; and what operators use, where a service has it. The others
- * say what they run with, `/settings`, to the admin service.
+ * The port of probes and Prometheus: `/livez`, `/readyz` and `/metrics`, plus the operators'
+ * application where a service has one. Every other service answers `/settings` there, for the admin
+ * service.
  */
 export async function listenAdmin(options: AdminServerOptions): Promise<AdminServer> {
   const { logger } = options;
@@ -57,9 +58,10 @@ export async function listenAdmin(options: AdminServerOptions): Promise<AdminSer
   };
 }
 
-/** With TLS a client need not have a certificate: probes of platforms and browsers have none. */
+/** With TLS a client certificate is optional: probes of platforms and browsers have none. */
 function serverOf({ tls, requestTimeoutMs = 30_000 }: AdminServerOptions, listener: RequestListener) {
-  // What is sent here is short: one that takes longer only holds a connection. Answers, such as streams, may take as long as they need.
+  // Requests to this port are short, so a slow one only occupies a connection. Responses, such as
+  // streams, may take as long as they need.
   const timeouts = {
     requestTimeout: requestTimeoutMs,
     headersTimeout: Math.min(10_000, requestTimeoutMs),
@@ -72,7 +74,10 @@ function serverOf({ tls, requestTimeoutMs = 30_000 }: AdminServerOptions, listen
   return server;
 }
 
-/** What every process says of itself: its build, its clock, until when its certificate is valid. @returns whether it drains. */
+/**
+ * Gauges that every process has: its build, its clock and the expiry of its certificate.
+ * @returns the gauge of draining.
+ */
 function addProcessGauges({ metrics, tls }: ServiceRuntime) {
   const info = { name: 'gateway_build_info', help: 'Always 1; the labels say which build runs.' };
   metrics.gauge({ ...info, labels: ['version', 'revision'] }).set({ ...readBuild() }, 1);
@@ -95,8 +100,8 @@ function addProcessGauges({ metrics, tls }: ServiceRuntime) {
 }
 
 /**
- * What probes and Prometheus ask for has no check of the host name: it changes nothing and has no secret, and a probe that is
- * refused ends a process that is well.
+ * `/livez`, `/readyz` and `/metrics` do not check the host name: they change nothing and reveal no
+ * secret, and a refused probe would end a healthy process.
  */
 function answersOf({ logger, metrics, notReady, adminApp }: AdminServerOptions) {
   const refusals = metrics.counter({
@@ -126,13 +131,16 @@ function answersOf({ logger, metrics, notReady, adminApp }: AdminServerOptions) 
   };
 }
 
-/** No secret is in it, but more than a web page is to see that came by a name which leads here: browsers say an origin with a POST. */
+/**
+ * The settings contain no secret, but they are not for a web page that reaches this port through
+ * DNS rebinding. Browsers send an origin with every POST, so a request with an origin is refused.
+ */
 function settingsRefusal(request: IncomingMessage): string | undefined {
   if (request.method !== 'POST' || request.headers.origin !== undefined) return 'This is for the admin service.';
   return certificateRefusal(request, settingsPath, mayReadSettings);
 }
 
-/** With TLS, only some may read what is here. Undefined: it may be read. */
+/** With TLS, only certain services may read this path. Undefined when the caller may. */
 function certificateRefusal(
   { socket }: IncomingMessage,
   path: string,

@@ -1,17 +1,17 @@
 import { ConfigError } from '@gateway/config';
 
-/** Ends a process that could not start, with what a person needs to know on standard error. */
+/** Ends a process that could not start, and explains the failure on standard error. */
 export function endFailedStart(name: string, thrown: unknown): void {
   process.stderr.write(`${startFailureText(name, thrown)}\n`);
   endFailedProcess();
 }
 
-/** A start that failed in another process, in the words of that process. */
+/** A start that failed in another process, with that process's message. */
 export class StartFailure extends Error {
   override readonly name = 'StartFailure';
 }
 
-/** For the person who started a process that could not start: what is wrong, and what to do. */
+/** Tells the person who started the process what is wrong and what to do. */
 export function startFailureText(name: string, thrown: unknown): string {
   if (thrown instanceof ConfigError) {
     return [`${name} can't start:`, ...thrown.problems.map((problem) => `  - ${problem}`)].join('\n');
@@ -24,7 +24,10 @@ export function startFailureText(name: string, thrown: unknown): string {
   return `${name} can't start: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
 }
 
-/** Ends a process that failed, with exit code 1. A call that hangs in the operating system would keep it even through `process.exit()`. */
+/**
+ * Ends a failed process with exit code 1. It falls back to SIGKILL because a system call that hangs
+ * blocks even `process.exit()`.
+ */
 export function endFailedProcess(): void {
   process.exitCode = 1;
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), graceMs).unref();

@@ -15,11 +15,13 @@ export function readOwnConfig(reader: EnvReader, logLevel: LogLevel) {
     host,
     // ADMIN_HOST (HOST): address of ADMIN_PORT.
     adminHost: reader.string('ADMIN_HOST', host),
-    // ADMIN_PORT (9090): liveness, readiness and metrics; at the admin service and the all-in-one, all that operators use too.
+    // ADMIN_PORT (9090): liveness, readiness and metrics. The admin service and the all-in-one
+    // serve everything for operators there too.
     adminPort: reader.port('ADMIN_PORT', 9090),
     // LOG_LEVEL (info; the all-in-one: warn)
     logLevel: reader.oneOf('LOG_LEVEL', logLevels, logLevel),
-    // DRAIN_TIMEOUT_SECONDS (MAX_STREAM_SECONDS, 3600): how long running work may take to end after SIGTERM.
+    // DRAIN_TIMEOUT_SECONDS (MAX_STREAM_SECONDS, 3600): how long running work may take to finish
+    // after SIGTERM.
     drainTimeoutMs: readDrainTimeoutSeconds(reader) * 1_000,
   };
 }
@@ -30,16 +32,18 @@ export function readProcessConfig(env: Environment) {
     ...readOwnConfig(reader, 'info'),
     // GRPC_PORT (50051)
     grpcPort: reader.port('GRPC_PORT', 50_051),
-    // CREDENTIAL_PORT (50052): secrets of accounts, at the pool-broker.
+    // CREDENTIAL_PORT (50052): the pool-broker serves secrets of accounts there.
     credentialPort: reader.port('CREDENTIAL_PORT', 50_052),
-    // DRAIN_DELAY_SECONDS (0): time between "not ready" and taking nothing new, for load balancers to notice.
+    // DRAIN_DELAY_SECONDS (0): time between "not ready" and refusing new work, for load balancers
+    // to notice.
     drainDelayMs: reader.integer('DRAIN_DELAY_SECONDS', 0, { max: 3_600 }) * 1_000,
   }));
 }
 
 /**
- * Makes sure that only those reach listeners for services and operators who may. The public port of an edge is not one of them.
- * @param hasGrpc the process serves RPCs to others.
+ * Checks that listeners for services and operators are not exposed to others. The public port of an
+ * edge is not among them.
+ * @param hasGrpc whether the process serves RPCs to other processes.
  * @throws ConfigError
  */
 export function checkExposure(env: Environment, hasGrpc: boolean): void {

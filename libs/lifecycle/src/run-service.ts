@@ -11,22 +11,29 @@ import { StopSignal } from './stop-signal.ts';
 import { faultLog, openTls, refusalLog } from './transport.ts';
 import { warnOfUnreachableBackends } from './unreachable-backends.ts';
 
-/** Reads its own settings from `env` (throwing ConfigError) and builds the service with its network peers. */
+/**
+ * Reads its own settings from `env` (throwing ConfigError) and builds the service with its network
+ * peers.
+ */
 export type ServiceFactory = (env: Environment, runtime: ServiceRuntime) => Promise<Service>;
 
-/** What is looked at before a service is built, so that all problems are reported at once. */
+/** Checks that run before a service is built, so that all problems are reported at once. */
 interface ServiceChecks {
-  /** Reads what the factory will read. @throws ConfigError */
+  /** Reads the settings that the factory will read. @throws ConfigError */
   readonly settings: (env: Environment) => unknown;
-  /** Servers that it works with, and does without while they are away. */
+  /** Servers that the service uses but can do without during an outage. */
   readonly backends?: readonly BackendSetting[];
-  /** The setting of the port that it serves on, and its default: GRPC_PORT unless it is another. */
+  /**
+   * The setting of the port that the service listens on, with its default. It is GRPC_PORT if left
+   * out.
+   */
   readonly port?: Readonly<Record<string, number>>;
 }
 
 /**
- * Runs one service as a process: start, serve until SIGTERM, drain, stop. A failed start prints one message and exits 1. With the
- * argument `--version` it only says which build it is.
+ * Runs one service as a process: start, serve until SIGTERM, drain, stop. If the start fails, it
+ * prints one message and exits with status 1. With the argument `--version` it prints the build and
+ * nothing else.
  */
 export async function runService(
   name: string,
@@ -63,7 +70,7 @@ async function serveUntilStopped(
 
   warnOfUnreachableBackends(env, backends, logger);
   await using stack = new AsyncDisposableStack();
-  // Ends last, with the spans of all else.
+  // Disposed last, so that it sends the spans of everything else.
   stack.use(await startTracing({ service: name, logger, metrics }, env));
   const service = stack.use(await createService(env, runtime));
   await service.start();
@@ -85,7 +92,9 @@ async function serveUntilStopped(
   logger.info('stopped');
 }
 
-/** The servers of a service's RPCs: none, one, or another one for secrets. `stack` stops them. */
+/**
+ * Starts the gRPC servers of a service: none, one, or a second one for secrets. `stack` stops them.
+ */
 async function listenGrpc(
   { routes, credentialRoutes = [] }: Service,
   { host, grpcPort, credentialPort }: ReturnType<typeof readProcessConfig>,

@@ -1,13 +1,13 @@
-/** One Ctrl-C arrives twice under npm: from the terminal, and passed on by npm, which gets it as well. */
+/** Under npm one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
 const sameSignalMs = 1_000;
 
 /**
- * Waits for the first SIGTERM or SIGINT; a further one, a second later or more, ends the process at once. Until it is disposed the
- * process lives, even when all of its work is done by its children.
+ * Waits for the first SIGTERM or SIGINT. Another one at least a second later ends the process at
+ * once. Until disposal it keeps the process alive, even when only child processes have work to do.
  */
 export class StopSignal implements Disposable {
   readonly received: Promise<NodeJS.Signals>;
-  /** Aborted by the first of them: for a start that is not to go on. */
+  /** Aborted by the first signal, to cancel a start that is still running. */
   readonly signal: AbortSignal;
   readonly #alive = setInterval(() => undefined, 2 ** 30);
 

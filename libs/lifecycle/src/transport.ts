@@ -5,7 +5,10 @@ import type { Logger } from '@gateway/telemetry';
 import { LRUCache } from 'lru-cache';
 import type { ServiceRuntime } from './service.ts';
 
-/** What TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE name; undefined without them. @throws ConfigError when they can't be used. */
+/**
+ * Loads the files of TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE; undefined if they are not set.
+ * @throws ConfigError when the files are not usable.
+ */
 export async function openTls(env: Environment, logger: Logger): Promise<Tls | undefined> {
   const files = readSettings(env, readTlsFiles);
   if (files === undefined) return undefined;
@@ -19,9 +22,9 @@ export async function openTls(env: Environment, logger: Logger): Promise<Tls | u
   }
 }
 
-/** Opens channels to other services, which `stack` closes: over TLS where this process has it. */
+/** Opens channels to other services, over TLS if this process has it. `stack` closes them. */
 export async function peerChannels({ logger, metrics, tls }: ServiceRuntime, stack: AsyncDisposableStack) {
-  // Loaded here, so that a process without a network never loads gRPC.
+  // Imported lazily, so that a process without a network never loads gRPC.
   const { openChannel } = await import('@gateway/rpc/grpc');
   return (service: string, url: string): Channel => {
     const onUnreachable = (address: string, { message }: Error) =>
@@ -30,13 +33,13 @@ export async function peerChannels({ logger, metrics, tls }: ServiceRuntime, sta
   };
 }
 
-/** Logs calls that fail by a fault of ours. */
+/** Logs calls that fail with an internal error. */
 export function faultLog(logger: Logger): OnFault {
   return (method, fault, requestId) =>
     logger.error({ method, request_id: requestId, err: fault }, 'a call failed by a fault of ours');
 }
 
-/** Logs and counts what a server does not let in. What repeats is logged once a minute. */
+/** Logs and counts refused connections and calls. Repeats are logged once a minute. */
 export function refusalLog({ logger, metrics }: ServiceRuntime): OnRefused {
   const refusals = metrics.counter({
     name: 'gateway_rpc_refusals_total',

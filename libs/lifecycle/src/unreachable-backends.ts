@@ -13,21 +13,22 @@ import type { Logger } from '@gateway/telemetry';
 const timeoutMs = 2_000;
 
 /**
- * Logs which of these settings name servers that no connection can be made to. A process that works on without them says so
- * at its start: their clients try on in silence. The start does not wait for it.
+ * Logs which of these settings name servers that can't be reached. A process that works without
+ * them must say so at its start, because their clients retry silently. The start does not wait for
+ * this check.
  */
 export function warnOfUnreachableBackends(env: Environment, settings: readonly BackendSetting[], logger: Logger): void {
   for (const setting of settings) {
     const url = new EnvReader(env).optional(setting);
     if (url === undefined) continue;
-    // One of several servers is enough.
+    // One reachable server is enough.
     Promise.any(backendServers(setting, url).map(tryToConnect)).catch(({ errors: [reason] }: AggregateError) => {
       if (reason !== undefined) logger.warn(unreachableText(setting, url, reason));
     });
   }
 }
 
-/** @throws the reason, as a text, when no connection can be made. */
+/** @throws the reason, as a string, when no connection can be made. */
 async function tryToConnect({ host, port }: ServerAddress): Promise<void> {
   const socket = connect({ host, port });
   try {

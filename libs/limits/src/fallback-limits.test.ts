@@ -14,7 +14,10 @@ const midnight = Date.parse('2026-11-20T23:00:00Z');
 const alone = { replicas: 1, position: 0 };
 const today = '2026-11-20';
 
-/** A replica whose remote is away from `goAway` on; before, it answers what the test says. */
+/**
+ * A replica whose remote is away from `goAway` on. Until then the remote answers what the test
+ * says.
+ */
 async function setUp(place: ReplicaPlace = alone) {
   const opened = open(place);
   await opened.limits.start();
@@ -75,7 +78,7 @@ function open(place: ReplicaPlace = alone) {
 
 const retryAtMs = ({ refusal }: Decision) => refusal?.retryAt && timestampMs(refusal.retryAt);
 
-/** What the remote answers to a request that it admitted, when so much is left of both limits. */
+/** What the remote answers to a request that it admitted, with this much left of both limits. */
 const admitted = (requests: number, tokens: bigint): Decision => ({
   status: create(LimitStatusSchema, {
     localDay: today,
@@ -147,7 +150,7 @@ describe('a replica whose remote is away', () => {
     await vi.advanceTimersByTimeAsync(0);
     goAway();
     await expect(decide(limits)).rejects.toMatchObject({ status: 'unavailable' });
-    // It names this replica alone: the remote may have forgotten the others.
+    // The place names this replica alone: the remote may have forgotten the others.
     heartbeat.resolve();
     await started;
     await expect(decide(limits)).rejects.toMatchObject({ status: 'unavailable' });
@@ -163,7 +166,7 @@ describe('a replica whose remote is away', () => {
       clock.advanceMs(ms);
       await vi.advanceTimersByTimeAsync(ms);
     };
-    /** Whether it asks the remote for more than its share. */
+    /** Whether this replica asks the remote for more than its share. */
     const asksForMore = async () => {
       const key = `key-${clock.nowMs()}`;
       const asked = [1, 2].map(() => decide({ requestsPerMinute: 2 }, { key }));
@@ -176,14 +179,14 @@ describe('a replica whose remote is away', () => {
       state.place = { replicas: 2, position: 0, ...found };
       await comeBack();
     };
-    // The other one was heard of before this one was back.
+    // The other replica was last heard from before this one returned.
     await losesAndFinds({ longestSilenceMs: 5_000 });
     expect(await asksForMore()).toBe(false);
     await pass(1_900);
     expect(await asksForMore()).toBe(false);
     await pass(100);
     expect(await asksForMore()).toBe(true);
-    // The remote has forgotten the other one.
+    // The remote has forgotten the other replica.
     await losesAndFinds({ replicas: 1 });
     expect(await asksForMore()).toBe(false);
     state.place = { replicas: 2, position: 0, longestSilenceMs: 40 };

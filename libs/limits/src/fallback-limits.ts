@@ -12,17 +12,21 @@ import { PartialReturn } from './partial-return.ts';
 import { type ReplicaPlace, replicaHeartbeatMs, shareOf } from './replica-share.ts';
 
 /**
- * Limits that a remote decides, which may go away. While it is away, each replica decides by its share of a limit from exact windows
- * of its own, and goes on from the day totals that it saw last; settles are kept and replayed, with the same request ids, when the
- * remote answers.
+ * Limits that a remote store decides, and that survive its outages. While the remote is away, each
+ * replica enforces its share of a limit from exact windows of its own and continues from the day
+ * totals that it saw last. Settles are kept, and replayed with the same request ids when the remote
+ * answers.
  *
- * The share follows from the number of replicas that the remote had heard of last. A replica that has not reached the remote since it
- * started knows neither that number nor what it admitted before: it decides nothing.
+ * The share is the limit divided by the number of replicas that the remote last reported. A replica
+ * that has not reached the remote since it started knows neither that number nor what it admitted
+ * before, so it decides nothing.
  *
- * The local windows have all that this replica admitted in the last minute, whether it or the remote decided it, and the remote is
- * given what it may not know before it is asked again. After that, until the others are back too, this replica still keeps to its share:
- * a request needs the word of both. So no replica admits more than the limit in any 60 seconds, whatever happens to
- * the remote: one that comes and goes, or comes back empty, does not open a fresh window.
+ * The local windows hold everything that this replica admitted in the last minute, whether the
+ * replica or the remote decided it. Before the remote is asked again, it receives every admission
+ * that it may lack. Then, until all other replicas have returned too, this replica still keeps to
+ * its share: a request needs the consent of both. So no replica admits more than the limit in any
+ * 60 seconds, whatever happens to the remote: a remote that flaps, or that returns empty, does not
+ * open a fresh window.
  */
 export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implements RemoteLimits, AsyncDisposable {
   protected readonly remote: Remote;
@@ -30,11 +34,14 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   readonly #options: FallbackOptions<Remote>;
   readonly #heartbeats: Heartbeats;
   #outage: { readonly sinceMs: number; readonly over: PromiseWithResolvers<void> } | undefined;
-  /** What was admitted here without the remote, and was not handed over. */
+  /** What this replica admitted without the remote and has not handed over. */
   #own: Admission[] = [];
-  /** The end of the hand-over, at which nothing is decided. Never rejects. */
+  /** Resolves when the hand-over ends; nothing is decided until then. Never rejects. */
   #handingOver: Promise<unknown> | undefined;
-  /** The remote is back for this replica, and may lack what others have not handed over. */
+  /**
+   * Set while the remote is back for this replica but may lack what other replicas have not handed
+   * over.
+   */
   #partialReturn: PartialReturn | undefined;
   readonly #keptSettles: KeptSettles;
   #heartbeatTimer: NodeJS.Timeout | undefined;
@@ -53,7 +60,10 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     this.local = new MemoryLimitStore({ clock, maxKeys, maxRecorded: maxKept, onAdmitted });
   }
 
-  /** Connects. A remote that is not there yet is an outage, not a failure: it is asked again until it answers. */
+  /**
+   * Connects. A remote that is not reachable yet is an outage, not a failure: it is probed until it
+   * answers.
+   */
   async start(): Promise<void> {
     await this.remote.start?.().catch((thrown: unknown) => this.#beginOutage(thrown));
     await this.#sayAlive();
@@ -61,25 +71,27 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     this.#heartbeatTimer = setInterval(() => void this.#sayAlive(), replicaHeartbeatMs).unref();
   }
 
-  /** Whether this replica decides alone now. */
+  /** Whether this replica currently decides alone. */
   get isAway(): boolean {
     return this.#outage !== undefined;
   }
 
-  /** The end of the outage that there is. */
+  /** Resolves when the current outage ends. */
   get whenBack(): Promise<void> | undefined {
     return this.#outage?.over.promise;
   }
 
   notReady(): string | undefined {
     if (!this.isAway) return undefined;
-    // Each of several replicas with a wrong address would admit the whole limit by itself: none may start so.
+    // Several replicas with a wrong address would each admit the whole limit, so none may become
+    // ready.
     if (this.#heartbeats.place === undefined) return 'the shared store has not been reached yet';
     return this.#mayDecideAlone() ? undefined : 'the shared store is away';
   }
 
   /**
-   * @throws RpcError `unavailable` before the remote was reached once: others can decide.
+   * @throws RpcError `unavailable` until the remote is reached for the first time: other replicas
+   *   can decide.
    * @throws GatewayError `internal_error` while the remote is away and this replica may not decide.
    */
   admit(check: Check): Promise<Decision> {
@@ -92,7 +104,10 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return this.ask(alone, () => this.#settleRemotely(settlement));
   }
 
-  /** Without the remote the local windows keep what a caller admitted by itself, and hand it over with their own. */
+  /**
+   * While the remote is away, the local windows keep what a caller admitted by itself, and this
+   * replica hands it over with its own admissions.
+   */
   heartbeat(beat: Heartbeat): Promise<ReplicaPlace | undefined> {
     const alone = async () => {
       this.#requirePlace();
@@ -105,7 +120,10 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return this.ask(alone, () => this.remote.heartbeat(beat));
   }
 
-  /** Gives a remote that may have forgotten, though it was not noticed to be away, what was admitted here in the last minute. */
+  /**
+   * Gives a remote that may have lost data without a noticed outage what was admitted here in the
+   * last minute.
+   */
   async remind(): Promise<void> {
     if (this.isAway || this.#isClosed) return;
     await this.#handOverOwn(true).catch((thrown: unknown) => this.#beginOutage(thrown));
@@ -119,8 +137,9 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   /**
-   * Asks the remote; while it is away, or when it turns out to be, the local store. Nothing happens between the look whether it is
-   * away and the local decision: what is admitted locally is always handed over.
+   * Asks the remote or, while the remote is away or turns out to be, the local store. No `await`
+   * stands between the check whether the remote is away and the local decision, so that every local
+   * admission is handed over.
    */
   protected async ask<T>(alone: () => Promise<T>, remotely: () => Promise<T>): Promise<T> {
     for (;;) {
@@ -152,14 +171,15 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return this.#admitByShare(check, place);
   }
 
-  /** What is beyond this replica's share is refused, and so is what the remote refuses. */
+  /** A request beyond this replica's share is refused, and so is one that the remote refuses. */
   async #admitByBoth(check: Check): Promise<Decision> {
     const { requestId, limits } = check;
     const place = this.#heartbeats.place;
     if (place === undefined || requestId === '' || limits?.requestsPerMinute === undefined) {
       return this.#admitRemotely(check);
     }
-    // It takes its slot of the share first: of many at once no more must ask the remote.
+    // The request takes its slot of the share first, so that a burst does not ask the remote for
+    // more than the share.
     const byShare = await this.#admitByShare(check, place);
     if (byShare.refusal !== undefined) {
       this.#options.events.decidedAlone(check);
@@ -175,7 +195,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     }
   }
 
-  /** Decides by this replica's share of the limit. Callers are answered the whole limit. */
+  /** Decides by this replica's share of the limit. The answer shows callers the whole limit. */
   async #admitByShare(check: Check, place: ReplicaPlace): Promise<Decision> {
     const { leastReplicas } = this.#options;
     const limit = check.limits?.requestsPerMinute;
@@ -216,25 +236,34 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return this.local.settle(settlement);
   }
 
-  /** What an outage goes on from. In an outage the local counter is ahead of the remote. */
+  /**
+   * Keeps the total that an outage continues from. During an outage the local counter is ahead of
+   * the remote.
+   */
   #noteTotal(key: string, day: LocalDay, usedTokens: number): void {
     if (!this.isAway) this.local.setDayTotal(key, day, usedTokens);
   }
 
-  /** Announces that this replica lives, and learns its place. In an outage the recovery does. */
+  /**
+   * Announces that this replica is alive, and learns its place. During an outage the recovery does
+   * this.
+   */
   async #sayAlive(): Promise<void> {
     if (!this.isAway) await this.#beat().catch((thrown: unknown) => this.#beginOutage(thrown));
   }
 
-  /** Only a replica that has handed over everything says so: by that others know that the remote lacks nothing of it. */
+  /**
+   * Only a replica that has handed over everything sends a heartbeat. From heartbeats the others
+   * conclude that the remote lacks nothing of that replica.
+   */
   async #beat(): Promise<void> {
     const [askedAtMs, outage] = [this.#options.clock.nowMs(), this.#outage];
-    // An answer from before an outage says nothing of now.
+    // An answer from before an outage does not describe the present.
     const place = await this.#heartbeats.beat(() => this.#outage === outage);
     if (place !== undefined && this.#partialReturn?.areAllBack(place, askedAtMs)) this.#partialReturn = undefined;
   }
 
-  /** @throws what is no outage. */
+  /** @throws whatever is not an outage. */
   #beginOutage(thrown: unknown): void {
     const { clock, events, isOutage } = this.#options;
     if (!isOutage(thrown)) throw thrown;
@@ -247,7 +276,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   #planRecovery(afterMs: number): void {
     if (this.#recovery !== undefined || this.#isClosed) return;
-    // Not a part of the request that happened to find the remote away.
+    // The recovery is not part of the trace of the request that happened to detect the outage.
     this.#recovery = outsideTraces(() => setTimeout(() => void this.#recover(), afterMs)).unref();
   }
 
@@ -259,10 +288,10 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
       else await this.#sayAlive();
       await this.#replaySettles();
       await this.#handOver();
-      // Those that were settled during the hand-over.
+      // Settles that arrived during the hand-over.
       await this.#replaySettles();
     } catch {
-      // It is away still, or again.
+      // The remote is still away, or away again.
     }
     this.#recovery = undefined;
     if (this.isAway || this.#isReturning()) this.#planRecovery(this.#options.probeEveryMs);
@@ -270,8 +299,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
   }
 
   /**
-   * Gives the remote what it may not know, while this replica still decides alone, and then, while all wait, what was admitted
-   * meanwhile.
+   * Gives the remote what it may lack while this replica still decides alone; then, while all
+   * requests wait, what was admitted in the meantime.
    */
   async #handOver(): Promise<void> {
     const { clock, events, mayForget } = this.#options;
@@ -290,7 +319,10 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     }
   }
 
-  /** The rest, of which the others hear when the remote has it. Answers how many there were. */
+  /**
+   * Hands over the rest; other replicas learn of it once the remote has it. Returns how many
+   * admissions there were.
+   */
   async #handOverRest(): Promise<number> {
     const { clock, failureMode } = this.#options;
     const { replicas = 1 } = this.#heartbeats.place ?? {};
@@ -302,7 +334,10 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return handedOver;
   }
 
-  /** What was admitted without the remote, or with all that the remote admitted in the last minute. Answers how many there were. */
+  /**
+   * Hands over what was admitted without the remote or, with `withAll`, also all that the remote
+   * admitted in the last minute. Returns how many admissions there were.
+   */
   async #handOverOwn(withAll: boolean): Promise<number> {
     const own = this.#own;
     this.#own = [];

@@ -4,25 +4,30 @@ import type { RemoteLimits } from './limit-store.ts';
 
 export interface FallbackOptions<Remote extends RemoteLimits = RemoteLimits> {
   readonly remote: Remote;
-  /** The replicas among which limits are divided while the remote is away. */
+  /** The replicas that share limits while the remote is away. */
   readonly group: string;
   readonly clock: Clock;
   readonly events: FallbackEvents;
   /** What happens while the remote is away: decide alone, or fail. */
   readonly failureMode: 'local' | 'closed';
-  /** How long one outage may be bridged; then it fails as `closed`. */
+  /** How long this replica may decide alone in one outage; after that it fails as `closed`. */
   readonly localMaxMs: number;
-  /** Among how many replicas limits are divided at least. */
+  /** The lowest number of replicas that limits are divided by. */
   readonly leastReplicas: number;
-  /** Keys whose window and day total are kept for an outage. */
+  /** How many keys keep their window and day total for an outage. */
   readonly maxKeys: number;
   /** How many admissions of the last minute, and how many settles, are kept for an outage. */
   readonly maxKept: number;
-  /** How often a remote that is away is asked. */
+  /** How often a remote that is away is probed. */
   readonly probeEveryMs: number;
-  /** Whether a remote may come back without its memory: then it is given all that was admitted through this replica. */
+  /**
+   * Whether a remote may return without its data. If so, it receives everything that was admitted
+   * through this replica.
+   */
   readonly mayForget: boolean;
-  /** Whether a failure means that the remote is away. Others are its answer. */
+  /**
+   * Whether a failure means that the remote is away. Any other failure is an answer of the remote.
+   */
   readonly isOutage: (thrown: unknown) => boolean;
 }
 
@@ -30,7 +35,7 @@ export interface FallbackEvents {
   away(thrown: unknown): void;
   back(awayMs: number, handedOver: number): void;
   decidedAlone(check: Check): void;
-  /** A settle has to wait for the remote. */
+  /** A settle was kept until the remote returns. */
   settleKept?(): void;
   settleDropped?(): void;
   settlesWaiting?(count: number): void;

@@ -3,24 +3,30 @@ import type { FallbackOptions } from './fallback-options.ts';
 import type { OwnAdmission } from './limit-store.ts';
 import { LastKnownPlace, type ReplicaPlace } from './replica-share.ts';
 
-/** What a replica tells the remote of itself, and the place among others that it is given for it. */
+/**
+ * What a replica reports to the remote about itself, and the place among replicas that it gets in
+ * return.
+ */
 export class Heartbeats {
   readonly #options: Pick<FallbackOptions, 'remote' | 'clock' | 'group'>;
   readonly #replicaId = randomUUID();
   readonly #place = new LastKnownPlace();
-  /** By which the remote tells a heartbeat of now from one that was held up during an outage. */
+  /** Lets the remote tell a current heartbeat from one that was delayed by an outage. */
   #lastAnsweredAtMs: number | undefined;
 
   constructor(options: Pick<FallbackOptions, 'remote' | 'clock' | 'group'>) {
     this.#options = options;
   }
 
-  /** Undefined as long as none was given. */
+  /** Undefined until the remote gives one. */
   get place(): ReplicaPlace | undefined {
     return this.#place.current;
   }
 
-  /** Says that this replica lives. Answers its place, unless the answer `isOfNow` no more. */
+  /**
+   * Reports that this replica is alive. Returns its place, unless `isOfNow` says that the answer is
+   * out of date.
+   */
   async beat(isOfNow: () => boolean): Promise<ReplicaPlace | undefined> {
     const { clock, group } = this.#options;
     let place: ReplicaPlace | undefined;
@@ -33,13 +39,16 @@ export class Heartbeats {
     return place;
   }
 
-  /** Gives the remote what it may not know. Whether it takes that, also when it is nothing, shows whether it is there. */
+  /**
+   * Gives the remote what it may lack. Whether the remote accepts it, even an empty list, shows
+   * whether the remote is reachable.
+   */
   async tell(admissions: readonly OwnAdmission[]): Promise<void> {
     const { clock, group } = this.#options;
     try {
       await this.#touch(`${group}:returning`, admissions);
     } finally {
-      // What is known of the others must not grow old meanwhile.
+      // What is known about the other replicas must not expire in the meantime.
       this.#place.note(undefined, clock.nowMs());
     }
   }

@@ -2,12 +2,12 @@ import type { FallbackEvents } from './fallback-options.ts';
 import { type Settlement, slicesOf } from './limit-store.ts';
 
 export interface KeptSettlesOptions {
-  /** Beyond so many the oldest is dropped. */
+  /** Beyond this number the oldest settle is dropped. */
   readonly maxKept: number;
   readonly events: Pick<FallbackEvents, 'settleDropped' | 'settlesWaiting'>;
 }
 
-/** Settles that the remote must be given, each once, the oldest first. */
+/** Settles that are due to the remote: each once, the oldest first. */
 export class KeptSettles {
   readonly #options: KeptSettlesOptions;
   readonly #settles = new Map<string, Settlement>();
@@ -31,7 +31,10 @@ export class KeptSettles {
     events.settlesWaiting?.(this.#settles.size);
   }
 
-  /** A settle that the remote does not take must not keep the others waiting; when it takes none of many, it is away. */
+  /**
+   * A settle that the remote rejects must not hold up the others. A remote that accepts none of
+   * many is away.
+   */
   async replay(settle: (settlement: Settlement) => Promise<unknown>): Promise<void> {
     for (const some of slicesOf([...this.#settles])) {
       const replays = some.map(async ([name, settlement]) => {

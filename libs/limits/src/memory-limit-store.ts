@@ -17,35 +17,44 @@ import { type ReplicaPlace, replicaSilenceMs } from './replica-share.ts';
 
 export interface MemoryLimitStoreOptions {
   readonly clock: Clock;
-  /** Keys whose window is kept, and day counters. Beyond it the least recently used begin anew. */
+  /**
+   * How many windows and how many day counters are kept. Beyond it the least recently used are
+   * reset.
+   */
   readonly maxKeys: number;
-  /** Settled requests that are known again, besides pending ones: one repeated after so many others counts twice. */
+  /**
+   * How many settled requests are remembered besides pending ones. A repeat after that many others
+   * counts twice.
+   */
   readonly maxSettledIds?: number;
-  /** Admissions that windows may have for others to be recorded too. */
+  /** How many admissions windows may hold before admissions of others are no longer recorded. */
   readonly maxRecorded?: number;
-  /** Gets each request that takes a slot here, before it is answered. */
+  /** Called for each request that takes a slot here, before the request is answered. */
   readonly onAdmitted?: (admission: Admission) => void;
   /** For tests only. */
   readonly maxPendingIds?: number;
 }
 
-/** A request that took its slot at that instant. */
+/** A request that took its slot at this instant. */
 export interface Admission {
   readonly key: string;
   readonly requestId: string;
   readonly enteredMs: number;
 }
 
-/** Windows and counters of one process. Exact and bounded. Every verb is done when it returns its promise. */
+/**
+ * Windows and counters of one process: exact, and bounded in memory. Every method has taken effect
+ * when it returns its promise.
+ */
 export class MemoryLimitStore implements port.LimitStore {
   readonly #options: Required<MemoryLimitStoreOptions>;
   readonly #windows: LRUCache<string, MinuteWindow>;
   readonly #days: LRUCache<string, DayCounter>;
-  /** Requests that were settled in the last two minutes. */
+  /** Requests that settled in the last two minutes. */
   readonly #settledIds: LRUCache<string, true>;
-  /** Group → replica → when it was heard of last. */
+  /** Group → replica → when the replica was last heard from. */
   readonly #groups = new LRUCache<string, Map<string, number>>({ max: 1_000 });
-  /** In all windows. */
+  /** The number of entries in all windows. */
   #admissions = 0;
   #purgedAtMs = 0;
 
@@ -53,9 +62,10 @@ export class MemoryLimitStore implements port.LimitStore {
     const defaults = { maxSettledIds: 100_000, maxRecorded: Infinity, onAdmitted: () => undefined };
     this.#options = { ...defaults, maxPendingIds: port.maxPendingIds, ...options };
     const time = { ttlResolution: 0, perf: { now: () => options.clock.nowMs() } };
-    // Bounds by size, not by number: memory is taken as entries come.
+    // Bounded by size instead of `max`, because `max` allocates all memory up front.
     const bounds = { ...time, maxSize: options.maxKeys, sizeCalculation: () => 1 };
-    // The cache still has what is exactly as old as its `ttl`; here, as in Redis, that has gone.
+    // The cache keeps an entry that is exactly as old as its `ttl`; here, as in Redis, that entry
+    // has expired.
     this.#settledIds = new LRUCache({ ...bounds, maxSize: this.#options.maxSettledIds, ttl: settledIdMs - 1 });
     this.#days = new LRUCache(bounds);
     const dispose = ({ size }: MinuteWindow) => {
@@ -64,7 +74,7 @@ export class MemoryLimitStore implements port.LimitStore {
     this.#windows = new LRUCache({ ...bounds, dispose });
   }
 
-  /** Windows and day counters that are kept now. */
+  /** The number of windows and day counters in memory. */
   get size(): number {
     return this.#windows.size + this.#days.size;
   }
@@ -73,7 +83,7 @@ export class MemoryLimitStore implements port.LimitStore {
     return this.decide(check);
   }
 
-  /** What `admit` promises. */
+  /** Decides as `admit` promises. */
   protected decide(check: Check): Decision {
     this.#purge();
     const { key, requestId, limits = {} } = check;
@@ -99,7 +109,7 @@ export class MemoryLimitStore implements port.LimitStore {
 
   async settle({ key, requestId, localDay, tokens, hasLedger = false }: port.Settlement): Promise<port.DayTotal> {
     const name = nameOf(key, localDay);
-    // What adds nothing begins no counter.
+    // A settle without tokens does not create a counter.
     const day = tokens === 0 ? this.#days.get(name) : this.#openDay(key, localDay);
     if (day !== undefined && tokens !== 0 && !day.pending.has(requestId) && this.#isNew(`${name}/${requestId}`)) {
       day.settled = plus(day.settled, tokens);
@@ -136,7 +146,7 @@ export class MemoryLimitStore implements port.LimitStore {
     return { usedTokensBefore, usedTokensAfter: day.base + day.settled, pendingTokens: day.settled, unaskedTokens };
   }
 
-  /** Makes this the day's total, whatever it was. */
+  /** Sets the day's total, whatever it was. */
   setDayTotal(key: string, localDay: LocalDay, tokens: number): void {
     const day = this.#openDay(key, localDay);
     day.base = tokens;
@@ -145,7 +155,7 @@ export class MemoryLimitStore implements port.LimitStore {
     day.pending.clear();
   }
 
-  /** Adds requests that were admitted elsewhere, as far as there is room for them. */
+  /** Adds requests that were admitted elsewhere, as long as there is room. */
   record(admissions: readonly port.OwnAdmission[]): void {
     this.#purge();
     const some = admissions.slice(0, Math.max(0, this.#options.maxRecorded - this.#admissions));
@@ -156,7 +166,7 @@ export class MemoryLimitStore implements port.LimitStore {
     }
   }
 
-  /** Gives a slot back that a request took here. */
+  /** Returns a slot that a request took here. */
   release({ key, requestId }: Pick<Admission, 'key' | 'requestId'>): void {
     const window = this.#windows.get(key);
     if (window !== undefined) this.#change(window, () => window.release(requestId));
@@ -174,7 +184,7 @@ export class MemoryLimitStore implements port.LimitStore {
     const nowMs = this.#options.clock.nowMs();
     const heard = this.#groups.get(group) ?? new Map<string, number>();
     this.#groups.set(group, heard.set(replicaId, heardOfAtMs(nowMs, lastAnsweredAtMs)));
-    // Also those that were heard of before the clock was set back.
+    // Includes replicas that were heard from before the clock was set back.
     for (const [id, atMs] of heard) if (Math.abs(nowMs - atMs) >= replicaSilenceMs) heard.delete(id);
     const position = [...heard.keys()].filter((id) => id < replicaId).length;
     const longestSilenceMs = Math.max(0, nowMs - Math.min(...heard.values()));
@@ -188,7 +198,7 @@ export class MemoryLimitStore implements port.LimitStore {
     return result;
   }
 
-  /** Keeps a window until its newest entry is a minute old: that entry may be ahead of the clock. */
+  /** Keeps a window until its newest entry, which may be ahead of the clock, is a minute old. */
   #keep(key: string, window: MinuteWindow): void {
     const clockMs = this.#options.clock.nowMs();
     const nowMs = this.#change(window, () => window.advance(clockMs));
@@ -204,14 +214,17 @@ export class MemoryLimitStore implements port.LimitStore {
     return day;
   }
 
-  /** Whether a request was not settled in the last two minutes. From now on it was. */
+  /** Whether a request was not settled in the last two minutes. Marks it as settled. */
   #isNew(name: string): boolean {
     if (this.#settledIds.has(name)) return false;
     this.#settledIds.set(name, true);
     return true;
   }
 
-  /** Drops what has expired, now and then: what is not asked for any more would stay. */
+  /**
+   * Drops expired entries from time to time. Entries that are never read again would otherwise
+   * stay.
+   */
   #purge(): void {
     const nowMs = this.#options.clock.nowMs();
     if (Math.abs(nowMs - this.#purgedAtMs) < 10_000) return;
@@ -221,11 +234,17 @@ export class MemoryLimitStore implements port.LimitStore {
   }
 }
 
-/** The exact log of one key's admissions. Entries are request ids, so that the same request never counts twice. */
+/**
+ * The exact log of one key's admissions. Entries are request ids, so a repeated request does not
+ * count twice.
+ */
 export class MinuteWindow {
-  /** In order of time, the oldest first. */
+  /** Ordered by time, the oldest first. */
   #entries: Omit<Admission, 'key'>[] = [];
-  /** Of these so many, at the beginning, have left. To cut them off one by one would move all others each time. */
+  /**
+   * How many entries at the start have left. Removing them one by one would move all others each
+   * time.
+   */
   #left = 0;
   readonly #requestIds = new Set<string>();
 
@@ -233,12 +252,15 @@ export class MinuteWindow {
     return this.#requestIds.size;
   }
 
-  /** When each request entered, in order of time. */
+  /** When each request entered, ordered by time. */
   get entries(): readonly Omit<Admission, 'key'>[] {
     return this.#entries.slice(this.#left);
   }
 
-  /** Drops what is 60 seconds old and answers the window's time: the clock's, but never before the newest entry. */
+  /**
+   * Drops entries that are 60 seconds old and returns the window's time: the clock's time, but
+   * never before the newest entry.
+   */
   advance(clockMs: number): number {
     if (this.#newestMs > clockMs + WINDOW_MS) this.#pullBack(clockMs);
     const nowMs = Math.max(clockMs, this.#newestMs);
@@ -255,13 +277,16 @@ export class MinuteWindow {
     return this.#requestIds.has(requestId);
   }
 
-  /** Adds a request that has no entry. `nowMs` is what `advance` answered. */
+  /** Adds a request that has no entry. `nowMs` is the result of `advance`. */
   take(requestId: string, nowMs: number): void {
     this.#requestIds.add(requestId);
     this.#entries.push({ requestId, enteredMs: nowMs });
   }
 
-  /** Adds requests that were admitted elsewhere, each where it belongs in time. Those that have an entry keep it. */
+  /**
+   * Inserts requests that were admitted elsewhere at their places in time. Existing entries stay as
+   * they are.
+   */
   record(admissions: readonly Pick<port.OwnAdmission, 'requestId' | 'ageMs'>[], clockMs: number): void {
     this.advance(clockMs);
     let isSorted = true;
@@ -277,7 +302,7 @@ export class MinuteWindow {
 
   release(requestId: string): void {
     if (!this.#requestIds.delete(requestId)) return;
-    // It is one of the newest.
+    // The entry is among the newest, so the search starts at the end.
     const index = this.#entries.findLastIndex((entry) => entry.requestId === requestId);
     this.#entries.splice(index, 1);
   }
@@ -287,14 +312,15 @@ export class MinuteWindow {
     return { count: this.size, newestMs: this.#entries.at(-1)?.enteredMs, freeingMs: freeing?.enteredMs };
   }
 
-  /** Minus infinity of an empty window. */
+  /** Minus infinity for an empty window. */
   get #newestMs(): number {
     return this.#entries.at(-1)?.enteredMs ?? Number.NEGATIVE_INFINITY;
   }
 
   /**
-   * The clock was set back by more than any lag of a replica. When the entries ahead of it were made is not known any more,
-   * but not after now: they count as made now, and none of them holds a slot for longer than a minute.
+   * Handles a clock that was set back by more than replicas can lag. When the entries ahead of the
+   * clock were made is unknown, but it was not after now. They count as made now, so that none of
+   * them holds a slot for longer than a minute.
    */
   #pullBack(clockMs: number): void {
     this.#replace(this.entries.map((entry) => ({ ...entry, enteredMs: Math.min(entry.enteredMs, clockMs) })));
@@ -307,29 +333,32 @@ export class MinuteWindow {
 }
 
 interface DayCounter {
-  /** What the ledger has of the tokens that are counted; undefined when its total was not loaded. */
+  /** The counted tokens that the ledger has; undefined until its total is loaded. */
   base: number | undefined;
-  /** The latest total of the ledger. It may have requests that are counted as settled. */
+  /** The latest total of the ledger. It may include requests that are counted as settled. */
   total: number | undefined;
   /** Tokens beyond the base. */
   settled: number;
-  /** Of the settled ones those that the ledger will have: tokens by request. */
+  /** The settled requests that the ledger will record: tokens by request. */
   readonly pending: Map<string, number>;
 }
 
 const settledIdMs = 120_000;
 
-/** When a replica is known to have been in touch. The one that says so now counts, however long ago that was. */
+/**
+ * When a replica was last in touch. A replica that reports now counts even if its last contact was
+ * long ago.
+ */
 function heardOfAtMs(nowMs: number, lastAnsweredAtMs = nowMs): number {
   return Math.max(nowMs - replicaSilenceMs + 1, Math.min(nowMs, lastAnsweredAtMs));
 }
 
-/** A day has no slash, so that no two names are alike. */
+/** A day contains no slash, so names are unique. */
 function nameOf(key: string, day: LocalDay): string {
   return `${day}/${key}`;
 }
 
-/** Stands still at the largest exact number. */
+/** Saturates at the largest safe integer. */
 function plus(counted: number, tokens: number): number {
   return Math.min(Number.MAX_SAFE_INTEGER, counted + tokens);
 }

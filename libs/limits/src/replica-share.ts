@@ -1,32 +1,42 @@
-/** One of several replicas of a process that divide a limit among them while they can't ask the one that counts for all of them. */
+/**
+ * The position of a replica among those that divide a limit while they can't reach the store that
+ * counts for all of them.
+ */
 export interface ReplicaPlace {
   readonly replicas: number;
-  /** From 0. */
+  /** Counts from 0. */
   readonly position: number;
-  /** How long ago the last answer was given that a replica of them had got, of the one for which that is longest. Undefined where the answer lacks it. */
+  /**
+   * Each replica has a last answer that it got; this is the age of the oldest of these. Undefined
+   * when the answer lacks it.
+   */
   readonly longestSilenceMs?: number | undefined;
-  /** On the clock of the store. */
+  /** By the store's clock. */
   readonly answeredAtMs?: number | undefined;
 }
 
-/** The part of a limit that falls to a replica: all parts together are the limit. */
+/** A replica's part of a limit. All parts add up to the limit. */
 export function shareOf(limit: number, { replicas, position }: ReplicaPlace): number {
   return Math.floor(limit / replicas) + (position < limit % replicas ? 1 : 0);
 }
 
 /**
- * The place that a replica was given last. A smaller number of replicas is believed only when it has been answered without a pause
- * for as long as a replica may be silent: a store that came back empty has not heard of all of them yet.
+ * The place that a replica was given last. A smaller number of replicas is accepted only after it
+ * was reported without interruption for as long as a replica may be silent: a store that came back
+ * empty has not heard from all replicas yet.
  */
 export class LastKnownPlace {
   #given: readonly (ReplicaPlace & { readonly atMs: number })[] = [];
 
-  /** Undefined as long as none was given. */
+  /** Undefined until a place is given. */
   get current(): ReplicaPlace | undefined {
     return this.#given.toSorted((one, other) => other.replicas - one.replicas)[0];
   }
 
-  /** Without an answer what is known counts as new: the store may have been lost, and come back empty. */
+  /**
+   * Without an answer, the known place counts as new: the store may have lost its data and come
+   * back empty.
+   */
   note(answered: ReplicaPlace | undefined, atMs: number): void {
     if (answered === undefined) {
       this.#given = this.#given.map((place) => ({ ...place, atMs }));
@@ -38,8 +48,8 @@ export class LastKnownPlace {
   }
 }
 
-/** How often a replica says that it lives. */
+/** How often a replica reports that it is alive. */
 export const replicaHeartbeatMs = 2_000;
 
-/** A replica that was silent for so long is gone. */
+/** A replica that is silent for this long is considered gone. */
 export const replicaSilenceMs = 10_000;

@@ -3,15 +3,15 @@ import { createLogger, type LogLevel, Metrics, type MetricsSnapshot, startTracin
 import { startFailureText } from '../failed-process.ts';
 import type { Service, ServiceRuntime } from '../service.ts';
 
-/** What the supervisor sends to a worker over Node's channel between the two. */
+/** Messages from the supervisor to a worker, over Node's IPC channel. */
 export type ToWorker =
-  /** To ask clients to go elsewhere. */
+  /** Ask clients to use other processes. */
   | { readonly kind: 'announce drain' }
-  /** To take nothing new, let running work end within so many milliseconds, and exit. */
+  /** Take no new work, let running work finish within this many milliseconds, and exit. */
   | { readonly kind: 'drain'; readonly timeoutMs: number }
   | { readonly kind: 'read metrics' };
 
-/** What a worker sends to its supervisor. */
+/** Messages from a worker to its supervisor. */
 export type FromWorker =
   | { readonly kind: 'serving' }
   /** The worker could not start. */
@@ -21,16 +21,17 @@ export type FromWorker =
 interface WorkerOptions {
   /** Names the service in errors. */
   readonly name: string;
-  /** Names it in logs and traces. Default: as in errors. */
+  /** Names the service in logs and traces. Default: `name`. */
   readonly service?: string;
   readonly logLevel: LogLevel;
-  /** How long running work may take to end when this process alone gets SIGTERM. */
+  /** How long running work may take to finish when this process alone gets SIGTERM. */
   readonly drainTimeoutMs: number;
 }
 
 /**
- * Runs a service as one worker of a pool, until the supervisor says to drain. Without a supervisor, Node's cluster ends it at once.
- * What is put on the stack ends after the service.
+ * Runs a service as one worker of a pool until the supervisor asks it to drain. If the supervisor
+ * dies, Node's cluster module ends the worker at once. What is added to the stack is disposed after
+ * the service.
  */
 export async function runWorker(
   { name, service: ofService = name, logLevel, drainTimeoutMs }: WorkerOptions,
@@ -39,7 +40,7 @@ export async function runWorker(
   const runtime = { logger: createLogger(ofService, logLevel), metrics: Metrics.ofProcess() };
   const drain = Promise.withResolvers<number>();
   let announceDrain: (() => void) | undefined;
-  // The terminal's Ctrl-C reaches all processes: the supervisor says what follows from it.
+  // The terminal sends Ctrl-C to all processes: the supervisor decides what to do.
   process.on('SIGINT', () => undefined);
   process.once('SIGTERM', () => drain.resolve(drainTimeoutMs));
   process.on('message', async (message: ToWorker) => {
@@ -50,7 +51,7 @@ export async function runWorker(
   let isServing = false;
   try {
     await using stack = new AsyncDisposableStack();
-    // Ends last, with the spans of all else.
+    // Disposed last, so that it sends the spans of everything else.
     stack.use(await startTracing({ service: ofService, ...runtime }));
     const service = stack.use(await createService(runtime, stack));
     await service.start();
@@ -70,7 +71,10 @@ function send(message: FromWorker): void {
   if (process.connected) process.send?.(message);
 }
 
-/** How the public port is listened on: the kernel spreads connections over workers; where it can't, Node's cluster does. */
+/**
+ * Options to listen on the public port: the kernel distributes connections over workers; where it
+ * can't, Node's cluster module does.
+ */
 export function sharedPortOptions(): { readonly reusePort?: true } {
   return cluster.isWorker && process.platform === 'linux' ? { reusePort: true } : {};
 }

@@ -10,26 +10,27 @@ import type { Service, ServiceRuntime } from '../service.ts';
 import type { FromWorker, ToWorker } from './run-worker.ts';
 
 interface WorkerPoolOptions {
-  /** The module that a worker runs: it calls `runWorker`. It reads the port from PORT. */
+  /** The module that a worker executes: it calls `runWorker` and reads the port from PORT. */
   readonly program: string;
   readonly args?: readonly string[];
   readonly count: number;
   readonly host: string;
-  /** 0: a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
 }
 
 const metricsTimeoutMs = 2_000;
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
-/** A process that served for so long did not fail from its beginning. */
+/** A process that served for this long did not fail at its start. */
 const stableMs = 10_000;
-/** Beyond the time that running work was given: to write down what is left, and to exit. */
+/** Time beyond the drain timeout to write down what is left and to exit. */
 const graceMs = 5_000;
 
 /**
- * A service as several processes that share its port, and this process as their supervisor: one pool in a process at most. A
- * worker that can't start fails the start of all, in its own words.
+ * Runs a service as several processes that share its port, with this process as their supervisor. A
+ * process has at most one pool. If a worker can't start, the start of the whole pool fails with the
+ * worker's message.
  */
 export function createWorkerPool(
   options: WorkerPoolOptions,
@@ -45,11 +46,14 @@ export function createWorkerPool(
   });
   metrics.include(async () => {
     const read = [...serving].map(async ([worker, each]) => ({ worker: `${worker}`, metrics: await metricsOf(each) }));
-    // A worker that hangs must not hide the others.
+    // A worker that hangs must not hide the metrics of the others.
     return (await Promise.allSettled(read)).flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   });
 
-  /** Runs one process of a worker after the other: the second at once, further ones after growing pauses. */
+  /**
+   * Keeps one worker running: the first restart is immediate, later ones follow after growing
+   * pauses.
+   */
   const supervise = async (number: number, firstServes: PromiseWithResolvers<void>) => {
     for (let failures = 0, hasServed = false; !stop.signal.aborted; failures++) {
       const worker = cluster.fork({ PORT: String(port) }).on('error', () => undefined);
@@ -111,14 +115,14 @@ export function createWorkerPool(
   };
 }
 
-/** How its process ended: `was killed by SIGKILL`. */
+/** How the worker's process ended: `was killed by SIGKILL`. */
 function endOf(worker: Worker): Promise<string> {
   return new Promise((resolve) => {
     worker.once('exit', (code, signal) => resolve(signal ? `was killed by ${signal}` : `ended with code ${code}`));
   });
 }
 
-/** @throws StartFailure in its own words when the process could not start. */
+/** @throws StartFailure with the worker's message when the worker can't start. */
 async function untilServing(worker: Worker): Promise<void> {
   for await (const message of messagesOf(worker)) {
     if (message.kind === 'serving') return;
@@ -135,7 +139,7 @@ async function metricsOf(worker: Worker): Promise<MetricsSnapshot> {
   throw new Error('the worker ended');
 }
 
-/** Lets running work end within `timeoutMs`, then ends the process. */
+/** Lets running work finish within `timeoutMs`, then ends the process. */
 async function endWorker(worker: Worker, timeoutMs: number): Promise<void> {
   if (worker.isDead()) return;
   const forced = setTimeout(() => worker.process.kill('SIGKILL'), timeoutMs + graceMs);
@@ -144,12 +148,12 @@ async function endWorker(worker: Worker, timeoutMs: number): Promise<void> {
   clearTimeout(forced);
 }
 
-/** What a worker says from now on, until it ends. */
+/** The messages of a worker from now on, until it exits. */
 async function* messagesOf(worker: Worker, signal?: AbortSignal): AsyncGenerator<FromWorker> {
   for await (const [message] of on(worker, 'message', { signal, close: ['exit'] })) yield message;
 }
 
-/** Without effect on a worker that is gone. */
+/** Does nothing if the worker is gone. */
 function send(worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message);
 }
@@ -158,7 +162,11 @@ function pauseAfter(failures: number): number {
   return failures === 0 ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1));
 }
 
-/** The port, or a free one for 0. A shared port can be shared with any process: one that has it already is noticed here. @throws `EADDRINUSE` */
+/**
+ * Returns the port, or a free one for 0. Workers share the port with any process, so this detects a
+ * process that already listens on it.
+ * @throws `EADDRINUSE`
+ */
 async function portForWorkers(host: string, port: number): Promise<number> {
   const server = createServer().listen(port, host);
   await once(server, 'listening');
@@ -170,7 +178,9 @@ async function portForWorkers(host: string, port: number): Promise<number> {
 
 const mostWorkers = 256;
 
-/** Number of worker processes that a setting asks for: a whole number, or `auto` for as many as there are cores. Default: 1. */
+/**
+ * Number of worker processes in a setting: a whole number, or `auto` for one per core. Default: 1.
+ */
 export function readWorkerCount(reader: EnvReader, setting: string, flag = ''): number {
   const text = reader.string(setting, '1');
   if (text === 'auto') return availableParallelism();

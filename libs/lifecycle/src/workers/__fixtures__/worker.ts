@@ -3,7 +3,10 @@ import { createServer } from 'node:http';
 import { inSpan, SpanKind } from '@gateway/telemetry';
 import { runWorker, sharedPortOptions } from '../run-worker.ts';
 
-/** A worker that answers with its process id, and says `leaving` once its drain was announced. With the argument `broken` it can't start. */
+/**
+ * A worker that answers with its process id, and with `leaving` after its drain is announced. With
+ * the argument `broken` it can't start.
+ */
 await runWorker({ name: 'test', logLevel: 'silent', drainTimeoutMs: 1_000 }, async ({ metrics }) => {
   let isLeaving = false;
   const server = createServer((_request, response) =>
