@@ -17,7 +17,7 @@ const usageObject = {
 const answerWith = (options: Partial<ChatAnswerOptions>) =>
   createChatAnswer({ ...identity, stream: true, includeUsage: false, ...options });
 
-/** What one answer says, given what `write` puts in. */
+/** The output of an answer to which `write` adds content. */
 function streamed(write: (sink: ChatAnswer) => void, includeUsage = false): string[] {
   const answer = answerWith({ includeUsage });
   write(answer);
@@ -254,7 +254,7 @@ interface Chunk {
   readonly usage?: object;
 }
 
-/** Puts a completion together from chunks, as client libraries do. */
+/** Assembles a completion from chunks, as client libraries do. */
 function assembleChunks(lines: readonly string[]): unknown {
   const chunks = lines.slice(0, -1).map((line): Chunk => JSON.parse(line));
   const deltas = chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta));

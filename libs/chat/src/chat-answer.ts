@@ -5,56 +5,65 @@ import { type TokenUsage, toUsageObject } from './token-usage.ts';
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 export interface ToolCallStart {
-  /** Dense, from 0, in the order in which the calls begin. */
+  /** Counts from 0 without gaps, in the order in which the calls start. */
   readonly index: number;
   readonly id: string;
   readonly name: string;
 }
 
 /**
- * A chat answer on its way to the client: deltas go in, the client's bytes come out. Content comes first, then `finish` once.
- * Reasoning has no method: it never leaves the gateway.
+ * A chat answer on its way to the client: deltas go in, the client's bytes come out. Content comes
+ * first, then `finish` once. Reasoning has no method, because it never leaves the gateway.
  */
 export interface ChatAnswer {
   text(delta: string): void;
   refusal(delta: string): void;
   toolCall(start: ToolCallStart): void;
   toolArguments(index: number, delta: string): void;
-  /** Ends the answer, and its calls without arguments. Usage is absent when the provider reported none. */
+  /**
+   * Finishes the answer, including tool calls whose arguments are missing. Usage is absent when the
+   * provider reported none.
+   */
   finish(reason: FinishReason, usage: TokenUsage | undefined): void;
   /** Header names are in lower case. */
   readonly head: { readonly status: 200; readonly headers: Readonly<Record<string, string>> };
-  /** Client bytes finished since the last call; empty when none. A stream's role chunk comes with its first content. */
+  /**
+   * The client's bytes since the last call; empty when there are none. A stream's role chunk
+   * precedes its first content.
+   */
   take(): Uint8Array;
   /**
-   * True once there is something for the client: in a stream at the first content, in a completion object, which is
-   * sent whole, at the end. From then on no other attempt may be made.
+   * True once there is something to send: in a stream at the first content; in a completion object,
+   * which is sent whole, at the end. After that no other attempt may start.
    */
   readonly hasContent: boolean;
   /** True for chunks, false for a completion object. */
   readonly isStreamed: boolean;
-  /** True once a completion object has grown beyond its bound: nothing comes of it any more. */
+  /** True once a completion object has exceeded its bound: it will not be sent. */
   readonly isTooLarge: boolean;
   /** Characters of text, refusal and tool arguments so far. */
   readonly producedCharacters: number;
 }
 
 export interface ChatAnswerOptions {
-  /** What follows `chatcmpl-` in the answer's id. */
+  /** The part of the answer's id after `chatcmpl-`. */
   readonly id: string;
   /** Unix time in seconds. */
   readonly created: number;
-  /** The provider's model that answers. */
+  /** The provider's model that produces the answer. */
   readonly model: string;
   /** True: chunks as server-sent events. False: one completion object. */
   readonly stream: boolean;
-  /** Ends a stream with a chunk of usage, when the provider reported it. */
+  /** Whether a stream ends with a chunk of usage, if the provider reported it. */
   readonly includeUsage: boolean;
-  /** The largest completion object; absent: no bound. Streams have no such bound. */
+  /** The largest size of a completion object; absent: unlimited. Does not apply to streams. */
   readonly maxBytes?: number;
 }
 
-/** Streamed and assembled answers made of the same deltas say the same. @see spec "Chat completion object" */
+/**
+ * A streamed and an assembled answer with the same deltas have the same content.
+ * @see spec "Chat completion object"
+ */
 export function createChatAnswer(options: ChatAnswerOptions): ChatAnswer {
   return options.stream ? new ChunkWriter(options) : new CompletionAssembler(options);
 }
@@ -67,7 +76,7 @@ class ChunkWriter implements ChatAnswer {
   hasContent = false;
   producedCharacters = 0;
   readonly #includeUsage: boolean;
-  /** The members that all chunks of a stream begin with, as JSON. */
+  /** The members that all chunks of a stream start with, as JSON. */
   readonly #chunkStart: string;
   readonly #callsWithoutArguments = new Set<number>();
   #text = '';
@@ -144,10 +153,10 @@ class ChunkWriter implements ChatAnswer {
   }
 }
 
-/** Of every stream of events for a client. */
+/** Headers of every event stream to a client. */
 export const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
-  // Asks reverse proxies to pass events on as they come.
+  // Asks reverse proxies not to buffer events.
   'x-accel-buffering': 'no',
 };

@@ -2,14 +2,15 @@ import type { ChatAnswer, ChatAnswerOptions, FinishReason, ToolCallStart } from 
 import { type TokenUsage, toUsageObject } from './token-usage.ts';
 
 /**
- * The arguments of a tool call for which none came. Clients parse them as JSON: a complete call gets an empty object. Where the answer was
- * cut short, the call may be cut too. It must not look complete then, since a client would run it without its arguments.
+ * The arguments of a tool call that received none. Clients parse arguments as JSON, so a complete
+ * call gets an empty object. If the answer was cut short, the call may be incomplete as well. It
+ * must not look complete then, because a client would run it without its arguments.
  */
 export function argumentsOfNone(reason: FinishReason): '' | '{}' {
   return reason === 'length' || reason === 'content_filter' ? '' : '{}';
 }
 
-/** Gathers a chat answer into one completion object. @see spec "Chat completion object" */
+/** Assembles a chat answer into one completion object. @see spec "Chat completion object" */
 export class CompletionAssembler implements ChatAnswer {
   readonly head = objectHead;
   readonly isStreamed = false;
@@ -21,7 +22,7 @@ export class CompletionAssembler implements ChatAnswer {
   #refusal = '';
   #completion: Uint8Array = nothing;
   readonly #maxBytes: number;
-  /** Of what it is put together from. */
+  /** The size of the deltas so far. */
   #bytes = 0;
 
   constructor({ id, created, model, maxBytes = Number.POSITIVE_INFINITY }: AssemblerOptions) {
@@ -74,7 +75,7 @@ export class CompletionAssembler implements ChatAnswer {
     return bytes;
   }
 
-  /** What is too large is given up at once, so that its memory is free. */
+  /** A completion that exceeds the bound is dropped at once, to free its memory. */
   #hasRoomFor(text: string): boolean {
     this.#bytes += Buffer.byteLength(text);
     if (!this.isTooLarge) return true;

@@ -13,9 +13,9 @@ import {
 } from './read-fields.ts';
 
 /**
- * Parses and checks the body of a chat-completions request. Throws `invalid_json` for what is not JSON in UTF-8,
- * `unsupported_content` for content parts that the endpoint does not take, and `invalid_request` for everything else,
- * with the path of the field.
+ * Parses and validates the body of a chat-completions request. Throws `invalid_json` when it is not
+ * JSON in UTF-8, `unsupported_content` for content parts that the endpoint does not accept, and
+ * `invalid_request` for everything else, with the path of the field.
  * @see spec "POST /v1/chat/completions"
  */
 export function parseChatRequest(body: Uint8Array) {
@@ -30,7 +30,7 @@ export function parseChatRequest(body: Uint8Array) {
     includeUsage: request.optionalObject('stream_options')?.optional('include_usage', aBoolean) ?? false,
     /** `max_completion_tokens`, else `max_tokens`. */
     maxOutputTokens: readMaxOutputTokens(request),
-    /** Empty when none was given. */
+    /** Empty when absent. */
     stop: readStop(request),
     tools: request.optionalEach('tools', readTool) ?? [],
     toolChoice: readToolChoice(request),
@@ -41,7 +41,10 @@ export function parseChatRequest(body: Uint8Array) {
   };
 }
 
-/** A chat-completions request, parsed and checked. Only what the gateway uses is here; other parameters are ignored. */
+/**
+ * A chat-completions request, parsed and validated. It contains only what the gateway uses; other
+ * parameters are ignored.
+ */
 export type ChatRequest = Readonly<ReturnType<typeof parseChatRequest>>;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -54,7 +57,7 @@ function parseBody(body: Uint8Array): unknown {
   }
 }
 
-/** Parameters that have a rule but no effect. */
+/** Validates parameters that have no effect. */
 function checkIgnored(request: Fields): void {
   request.optional('temperature', aNumber);
   request.optional('top_p', aNumber);
@@ -94,8 +97,10 @@ function readMessage(message: Fields) {
 }
 
 /**
- * What a model said before. Its content may be null: it may have called tools, or refused, or said nothing at all. What says
- * nothing has no parts, and is left out of the conversation; a call in the old form says something that is not read here.
+ * An earlier message of the model. Its content may be null, because the model may have called
+ * tools, refused or said nothing at all. A message without any content has no parts and is left out
+ * of the conversation. A call in the deprecated form counts as content, although it is not read
+ * here.
  */
 function readAssistantMessage(message: Fields) {
   const toolCalls = message.optionalEach('tool_calls', readToolCall) ?? [];
@@ -106,7 +111,7 @@ function readAssistantMessage(message: Fields) {
   const parts = content ?? [];
   return {
     role: 'assistant' as const,
-    /** In order; refusals count as text of their own kind. */
+    /** Parts keep their order; a refusal is a part of its own type. */
     parts: refusal === undefined ? parts : [...parts, { type: 'refusal' as const, text: refusal }],
     toolCalls,
   };
@@ -120,12 +125,12 @@ function readToolCall(call: Fields) {
   return {
     id: call.required('id', aNonEmptyString),
     name: called.required('name', aNonEmptyString),
-    /** JSON text as the model wrote it; may be empty or broken. */
+    /** JSON text as the model wrote it; may be empty or malformed. */
     arguments: called.optional('arguments', aString) ?? '',
   };
 }
 
-/** The texts of a message that takes nothing else. */
+/** The texts of a message that accepts no other content. */
 function readTexts(message: Fields): readonly string[] {
   return requiredParts(message, readTextPart).map(({ text }) => text);
 }
@@ -166,12 +171,12 @@ function readTextPart(part: Fields, type: string) {
   throw new GatewayError('unsupported_content', `${path} has the type ${quoted(type)}, which is not supported here`);
 }
 
-/** A client's text as it may appear in an error: in quotes and short. */
+/** A client's text for an error message: quoted and shortened. */
 function quoted(text: string): string {
   return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 }
 
-/** An `image_url` part. The URL is usually in an object; some clients send it as it is. */
+/** An `image_url` part. The URL is usually in an object; some clients send it as a string. */
 function readImagePart(part: Fields) {
   const { image_url: url } = part.members;
   if (typeof url === 'string') return toImagePart(url, undefined, part.pathOf('image_url'));
@@ -207,11 +212,11 @@ export type FunctionTool = Readonly<ReturnType<typeof readTool>>;
 function readTool(tool: Fields) {
   checkFunctionType(tool);
   const definition = tool.requiredObject('function');
-  /** `parameters`: JSON Schema of the arguments. */
+  /** `parameters` is the JSON Schema of the arguments. */
   return { ...readDefinition(definition), parameters: definition.optionalObject('parameters')?.members };
 }
 
-/** What the definitions of a function and of an answer's form have alike. */
+/** Reads what the definitions of a function and of a response format have in common. */
 function readDefinition(definition: Fields) {
   return {
     name: definition.required('name', aNonEmptyString),
@@ -220,7 +225,7 @@ function readDefinition(definition: Fields) {
   };
 }
 
-/** Tools and tool calls are functions, also where the type is left out. */
+/** Tools and tool calls must be functions; an absent type also means a function. */
 function checkFunctionType(object: Fields): void {
   const type = object.optional('type', aString);
   if (type !== undefined && type !== 'function') throw object.invalid('type', 'must be "function"');
@@ -229,7 +234,7 @@ function checkFunctionType(object: Fields): void {
 export type ToolChoice = NonNullable<ChatRequest['toolChoice']>;
 export type ResponseFormat = ChatRequest['responseFormat'];
 
-/** Which tools the model must or may call. */
+/** Reads which tools the model must or may call. */
 function readToolChoice(request: Fields) {
   if (!isObject(request.members.tool_choice)) return request.optional('tool_choice', aChoice);
   const choice = request.requiredObject('tool_choice');
@@ -242,7 +247,7 @@ const aChoice = {
   noun: 'none, auto, required, or an object that names a function',
 };
 
-/** The form that the answer's text is to have; plain text when the field is absent. */
+/** Reads the format that the answer must have; plain text when the field is absent. */
 function readResponseFormat(request: Fields) {
   const format = request.optionalObject('response_format');
   const type = format?.required('type', aFormatType) ?? 'text';
@@ -255,7 +260,7 @@ function readResponseFormat(request: Fields) {
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
 export type ReasoningEffort = (typeof reasoningEfforts)[number];
 
-/** The effort that a lease names for its class; undefined for none and for words that are no effort. */
+/** The effort in a lease for its class; undefined for none and for unknown words. */
 export function readDefaultEffort(text: string): ReasoningEffort | undefined {
   return reasoningEfforts.find((effort) => effort === text);
 }
@@ -263,7 +268,10 @@ export function readDefaultEffort(text: string): ReasoningEffort | undefined {
 const aFormatType = oneOf(['text', 'json_object', 'json_schema']);
 const aReasoningEffort = oneOf(reasoningEfforts);
 
-/** No parameter of this endpoint: what is not a text is ignored, as unknown parameters are. */
+/**
+ * Not a parameter of this endpoint: like any unknown parameter, it is ignored when it is not a
+ * string.
+ */
 function readPromptCacheKey({ members: { prompt_cache_key: key } }: Fields): string | undefined {
   return typeof key === 'string' && key !== '' ? key : undefined;
 }

@@ -1,13 +1,16 @@
 import { GatewayError } from '@gateway/errors';
 import { isObject, type JsonObject } from '@gateway/json';
 
-/** What a field may hold, with the words for it. */
+/** The type that a field may have, with its name for error messages. */
 export interface Kind<T> {
   readonly noun: string;
   holds(value: unknown): value is T;
 }
 
-/** Reads the fields of an object that a client sent. Errors name the field by its path. A field that is null counts as absent. */
+/**
+ * Reads the fields of an object that a client sent. Errors name the path of the field. A null field
+ * counts as absent.
+ */
 export class Fields {
   readonly members: JsonObject;
   /** The object's own path; "" at the top. */
@@ -40,7 +43,7 @@ export class Fields {
     return new Fields(this.required(name, anObject), this.pathOf(name));
   }
 
-  /** What `read` makes of each object of an array; undefined when the field is absent. */
+  /** Applies `read` to each object of an array; undefined when the field is absent. */
   optionalEach<T>(name: string, read: (item: Fields) => T, kind = anArray): readonly T[] | undefined {
     return this.optional(name, kind)?.map((value, index) => {
       const path = `${this.pathOf(name)}[${index}]`;
@@ -49,7 +52,10 @@ export class Fields {
     });
   }
 
-  /** `invalid_request` that names the field. `complaint` goes on the field's path: "is required". */
+  /**
+   * Creates an `invalid_request` error for the field. `complaint` follows the field's path: "is
+   * required".
+   */
   invalid(name: string, complaint: string): GatewayError {
     return invalidField(this.pathOf(name), complaint);
   }

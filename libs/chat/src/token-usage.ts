@@ -8,23 +8,26 @@ export interface TokenUsage {
   readonly reasoningTokens: number;
 }
 
-/** The same as far as a provider has reported it. Undefined: it has not, or not with a number that can be. */
+/** The usage that a provider has reported so far. Undefined: not reported, or not a valid count. */
 export interface ReportedUsage extends Omit<TokenUsage, 'inputTokens' | 'outputTokens'> {
   readonly inputTokens: number | undefined;
   readonly outputTokens: number | undefined;
-  /** Input tokens that the provider put into its cache, where it counts them; among the input. */
+  /**
+   * Input tokens that the provider wrote to its cache, if it reports them; included in the input.
+   */
   readonly cacheCreationTokens?: number | undefined;
 }
 
 /**
- * The most tokens that any count of one request has. Day budgets and the ledger take every count up to it, and sums of
- * thousands of them are exact.
+ * The highest token count of one request. Day budgets and the ledger accept every count up to it,
+ * and sums of thousands of them stay exact.
  */
 export const maxTokenCount = 2 ** 40;
 
 /**
- * A count of tokens in a provider's words; undefined when there is none, or when it can't be one: negative, fractional, above
- * `maxTokenCount`, or no number. The one rule for all that a provider counts: such a count is as good as not reported.
+ * Reads a token count that a provider reported. Undefined when it is missing or invalid: negative,
+ * fractional, above `maxTokenCount`, or not a number. This rule applies to all provider counts: an
+ * invalid count is treated as not reported.
  */
 export function readTokenCount(value: unknown): number | undefined {
   const isCount = typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maxTokenCount;
@@ -34,8 +37,9 @@ export function readTokenCount(value: unknown): number | undefined {
 type ReportedCounts = { readonly [count in keyof TokenUsage]: number | undefined };
 
 /**
- * Usage from a provider's counts, each read by `readTokenCount` or a sum of such. Every request has an input, so that one of no tokens
- * was not counted. Undefined when neither input nor output was reported. A part that is more than its whole is cut to it.
+ * Builds usage from a provider's counts, each read by `readTokenCount` or a sum of such counts.
+ * Every request has input, so an input of zero tokens was not counted. Undefined when neither input
+ * nor output was reported. A part that exceeds its whole is reduced to it.
  */
 export function toReportedUsage(counts: ReportedCounts): ReportedUsage | undefined {
   const inputTokens = readTokenCount(counts.inputTokens) || undefined;
@@ -50,8 +54,10 @@ export function toReportedUsage(counts: ReportedCounts): ReportedUsage | undefin
 }
 
 /**
- * The usage of an answer by the provider alone; undefined unless it reported both input and output.
- * @param producedCharacters how long the answer is: the output of one that says something was not counted when it is of no tokens
+ * The usage of an answer from the provider's report alone; undefined unless it reported both input
+ * and output.
+ * @param producedCharacters the length of the answer: if an answer has text, an output of zero
+ *   tokens was not counted
  */
 export function wholeUsage(reported: ReportedUsage | undefined, producedCharacters: number): TokenUsage | undefined {
   if (reported?.inputTokens === undefined || reported.outputTokens === undefined) return undefined;

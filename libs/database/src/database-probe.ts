@@ -5,12 +5,12 @@ import { pendingMigrations } from './migrate.ts';
 import type { GatewayDatabase } from './schema.ts';
 
 /**
- * Asks whether a database can be worked with: why not, or undefined when it can. The answer comes within
- * `timeoutMs`, whatever the database does.
+ * Checks whether a database is usable. Returns the reason if it is not, or undefined. The result
+ * comes within `timeoutMs`, whatever the database does.
  */
 export function createDatabaseProbe(database: GatewayDatabase, timeoutMs = 2_000): () => Promise<string | undefined> {
   const away = `${isPostgres(database) ? 'DATABASE_URL: ' : ''}the database does not answer`;
-  // Migrations never run backwards, so they are asked for only until none is missing.
+  // Migrations are never reverted, so the probe stops checking once none is missing.
   let migrated = false;
 
   const problem = async (): Promise<string | undefined> => {

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresAdapter, type QueryExecutor } from 'kysely';
 
-/** Whether a database is Postgres, for what SQLite does in another way. */
+/** Whether a database is Postgres, where SQLite needs another statement. */
 export function isPostgres(database: { getExecutor(): QueryExecutor }): boolean {
   return database.getExecutor().adapter instanceof PostgresAdapter;
 }
 
 /**
- * Runs a transaction, and again when Postgres ended it because it met another one (deadlock, serialisation). The work
- * must be the whole transaction: nothing of an ended one stays.
+ * Runs a transaction, and repeats it when Postgres aborts it because of a conflict with another one
+ * (deadlock, serialisation). `transaction` must be the whole transaction: an aborted one leaves
+ * nothing behind.
  */
 export async function withSerializationRetry<T>(transaction: () => Promise<T>, attempts = 5): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -24,8 +25,9 @@ export async function withSerializationRetry<T>(transaction: () => Promise<T>, a
 }
 
 /**
- * True when the database refused the data itself, so that trying again can't help: out of range, not text, against
- * a constraint. False for everything that may pass: no connection, no space, a lock, a missing table.
+ * True when the database rejected the data itself, so that a retry can't help: out of range, not
+ * text, against a constraint. False for everything that may pass: no connection, no space, a lock,
+ * a missing table.
  */
 export function isRefusedData(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
@@ -33,9 +35,10 @@ export function isRefusedData(thrown: unknown): boolean {
   return /^(22|23)[0-9A-Z]{3}$/.test(sqlStateOf(thrown)) && !isMissingPartition(thrown);
 }
 
-/** True when Postgres has no partition for a row. One can be made. */
+/** True when Postgres has no partition for a row; the caller can create one. */
 export function isMissingPartition(thrown: unknown): boolean {
-  // It has the code of a violated check; only the place in the server that said so distinguishes the two.
+  // The error has the code of a violated check constraint; only the server routine that raised it
+  // tells the two apart.
   const routine = thrown instanceof Error && 'routine' in thrown ? thrown.routine : undefined;
   return sqlStateOf(thrown) === '23514' && routine === 'ExecFindPartition';
 }

@@ -5,15 +5,16 @@ import { migrations } from './migrations/index.ts';
 import type { GatewayDatabase } from './schema.ts';
 
 /**
- * Brings the tables up to date and gives the names of the migrations that ran, in order. Safe to call from several
- * processes at once: one runs them, the others wait and find nothing to do. A database that is newer than this code
- * is left as it is, so that a release can be taken back.
+ * Runs the missing migrations and returns their names, in order. Several processes may call it at
+ * once: one runs the migrations; the others wait and find nothing to do. A database that is newer
+ * than this code stays as it is, so that a release can be rolled back.
  */
 export async function migrate(database: GatewayDatabase): Promise<readonly string[]> {
   if ((await pendingMigrations(database)).length === 0) return [];
   const { results = [] } = isPostgres(database)
     ? await database.transaction().execute(async (transaction) => {
-        // Before the migrator looks at its own tables. At most an hour, for Kysely's own lock, which older releases take.
+        // Runs before the migrator reads its own tables. Waits at most an hour for Kysely's own
+        // lock, which older releases take.
         await sql`
           with limited as (select set_config('lock_timeout', '1h', true))
           select pg_advisory_xact_lock(3853314791062309107) from limited`.execute(transaction);
@@ -23,13 +24,13 @@ export async function migrate(database: GatewayDatabase): Promise<readonly strin
   return results.map(({ migrationName }) => migrationName);
 }
 
-/** The migrations that have not run on a database yet, in order. */
+/** The migrations that a database lacks, in order. */
 export async function pendingMigrations(database: GatewayDatabase): Promise<readonly string[]> {
   const known = await migratorOf(database).getMigrations();
   return known.filter(({ executedAt }) => executedAt === undefined).map(({ name }) => name);
 }
 
-/** @throws what went wrong, so that a transaction around it is undone. */
+/** @throws the failure, so that the surrounding transaction is rolled back. */
 async function migrateToLatest(database: GatewayDatabase): Promise<MigrationResultSet> {
   const outcome = await migratorOf(database).migrateToLatest();
   if (outcome.error !== undefined) throw outcome.error;

@@ -31,7 +31,7 @@ describe('statements of a database', () => {
   });
 });
 
-/** How many there were, by their labels. */
+/** The number of measured statements, by their labels. */
 async function counts(metrics: Metrics): Promise<ReadonlyMap<string, number>> {
   const durations = (await metrics.snapshot()).find(({ name }) => name === 'db_client_operation_duration_seconds');
   return new Map(

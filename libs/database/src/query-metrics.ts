@@ -12,7 +12,7 @@ export function measureQueries(metrics: Metrics, system: 'postgresql' | 'sqlite'
   };
 }
 
-/** Undefined for what begins and ends transactions, and for what changes tables. */
+/** Undefined for statements that begin and end transactions or change tables. */
 function operationOf(statement: string): string | undefined {
   const word = /^\s*(select|insert|update|delete|with)\b/i.exec(statement)?.[1]?.toLowerCase();
   return word === 'with' ? 'select' : word;

@@ -168,7 +168,7 @@ describe('a Postgres database', () => {
   });
 });
 
-/** How many statements still sleep in the server. */
+/** How many statements are still sleeping in the server. */
 async function sleepers(database: GatewayDatabase): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from pg_stat_activity

@@ -175,7 +175,7 @@ describe('days of events in Postgres', () => {
   });
 });
 
-/** Interrupts a detach that waits for a reader, as the end of its process would. */
+/** Interrupts a detach that waits for a reader, as if its process had ended. */
 async function leaveHalfDetached(database: GatewayDatabase, partition: string): Promise<void> {
   const reading = Promise.withResolvers<void>();
   const mayEnd = Promise.withResolvers<void>();
@@ -201,7 +201,7 @@ async function openOf(name: string) {
   return await kind.open();
 }
 
-/** One event on each day; what follows a day distinguishes several of one day. */
+/** Adds one event for each day; a suffix after the day distinguishes several events of one day. */
 async function addEvents(database: GatewayDatabase, ...days: readonly string[]): Promise<void> {
   await database
     .insertInto('usage_events')

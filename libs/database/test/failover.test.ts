@@ -85,7 +85,7 @@ describe('a database of several hosts', () => {
     await sql`create table orders (id bigint primary key)`.execute(database);
     await Promise.all([1, 2, 3].map(() => sql`select pg_sleep(0.2)`.execute(database)));
     await pair.promote();
-    // As a demoted server does, which keeps its connections.
+    // Behaves like a demoted server, which keeps its connections.
     await using old = openPostgres(pair.primary.url, { statementTimeoutMs: 0 });
     await sql`alter system set default_transaction_read_only = on`.execute(old);
     await sql`select pg_reload_conf()`.execute(old);

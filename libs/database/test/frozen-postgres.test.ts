@@ -23,7 +23,7 @@ describe('a Postgres that stops answering', () => {
     expect(await probe()).toMatch(/does not answer/);
     expect(await isUp(metrics)).toBe('0');
 
-    // Connections made before the freeze stay dead, as they do behind a firewall that forgot them.
+    // Connections from before the freeze stay dead, as behind a firewall that lost their state.
     path.acceptNew();
     await expect.poll(() => one().then(({ rows }) => rows, String)).toEqual([{ one: 1 }]);
     expect(await isUp(metrics)).toBe('1');
@@ -34,7 +34,7 @@ async function isUp(metrics: Metrics): Promise<string | undefined> {
   return /gateway_backend_up\{backend="postgres"\} (\d)/.exec(await metrics.exposition())?.[1];
 }
 
-/** A way to a server that can swallow everything without closing anything. */
+/** A path to a server that can drop all traffic without closing connections. */
 async function openPath(target: string) {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();

@@ -8,7 +8,7 @@ describe('a database behind PgBouncer in transaction mode', () => {
   let bouncer: TestServer;
   beforeAll(async () => {
     const { postgresUrl } = await testBackends();
-    // Few, so that what belongs to a session meets others' at once.
+    // Few connections, so that state left in a session soon affects others.
     bouncer = await startPgBouncer({ postgresUrl, serverConnections: 4 });
   });
   afterAll(async () => {
@@ -18,7 +18,7 @@ describe('a database behind PgBouncer in transaction mode', () => {
   it('is migrated once by processes that start together, and again after one that failed', async () => {
     await using empty = await openEmpty(bouncer);
     await using direct = openPostgres(empty.direct);
-    // A table of a migration's name is in the way.
+    // A table with the name that a migration needs blocks it.
     await sql`create table sequences (nothing int)`.execute(direct);
     await expect(migratePostgres(empty.url)).rejects.toThrow(/already exists/);
     expect(
@@ -72,7 +72,7 @@ describe('a database behind PgBouncer in transaction mode', () => {
         },
       }),
     );
-    // One at a time: each finds what those before it wrote.
+    // The checks run one at a time: each finds what the earlier ones wrote.
     expect((await Promise.all(checks)).toSorted()).toEqual([0, 1, 2]);
     const { rows } = await sql`select 1 from pg_locks where locktype = 'advisory' and database =
       (select oid from pg_database where datname = current_database())`.execute(direct);
@@ -80,7 +80,7 @@ describe('a database behind PgBouncer in transaction mode', () => {
   });
 });
 
-/** A database by way of PgBouncer, and directly. */
+/** An empty database, both through PgBouncer and directly. */
 async function openEmpty(bouncer: TestServer) {
   const empty = await createTestDatabase();
   const url = new URL(bouncer.url);

@@ -12,11 +12,11 @@ import { migrations } from '../src/migrations/index.ts';
 import { openPostgres } from '../src/postgres/open-postgres.ts';
 import { openSqlite } from '../src/sqlite/open-sqlite.ts';
 
-// Databases of earlier releases, written by deploy/release/schema-fixture.ts when each was cut.
+// Databases of earlier releases, written by deploy/release/schema-fixture.ts at each release.
 const fixtures = join(import.meta.dirname, '__fixtures__');
 const releases = readdirSync(fixtures).toSorted();
 
-/** An empty database, and how a text of several statements is run on it. */
+/** An empty database, and a function that runs several statements on it. */
 interface EmptyDatabase {
   readonly database: GatewayDatabase;
   readonly run: (statements: string) => Promise<void>;
@@ -66,7 +66,7 @@ describe.each(cases)('a database of $release in $engine', ({ release, engine, op
     await using stack = new AsyncDisposableStack();
     const { database, run } = await open(stack);
     await migrate(database);
-    // What it does at the first event of a day.
+    // Creates the partitions, as the release does at the first event of a day.
     if (engine === 'postgres') await run(daysOf(dump).map(partitionStatement).join('\n'));
     const statements = dump.match(/^INSERT INTO (?!kysely_)[\s\S]*?\);$/gm) ?? [];
     await run(statements.join('\n'));
@@ -93,7 +93,7 @@ describe('migrations since the first release', () => {
   });
 });
 
-/** Words of statements by which a process of the release before would fail. */
+/** Statements that would break a process of the previous release. */
 function breaking(source: string): readonly string[] {
   const patterns = [
     /\bdrop\s+(table|column|index|constraint)\b/gi,
@@ -111,7 +111,7 @@ function tablesOf(dump: string): readonly string[] {
   return [...new Set(names)].filter((name) => !name.startsWith('kysely_'));
 }
 
-/** In the order of all that they hold. */
+/** All rows, sorted by all columns. */
 async function rowsOf(database: GatewayDatabase, tables: readonly string[]): Promise<Record<string, object[]>> {
   const entries = tables.map(async (table): Promise<[string, object[]]> => {
     const { rows } = await sql<object>`select * from ${sql.table(table)}`.execute(database);

@@ -55,7 +55,7 @@ function migratorOf(database: GatewayDatabase): Migrator {
   return new Migrator({ db: database, provider: { getMigrations: async () => ({ ...migrations }) } });
 }
 
-/** Rows of all kinds, on eleven days. */
+/** Adds rows of all kinds, on eleven days. */
 async function fill(database: GatewayDatabase, count: number): Promise<void> {
   await sql`
     with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(count)})

@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BufferList } from './buffer-list.ts';
 
-/** Few different bytes, so that they are often found. Some chunks lie side by side in one buffer, others do not. */
+/**
+ * Few distinct bytes, so that searches often find them. Some chunks are adjacent in one buffer,
+ * others are not.
+ */
 const chunks = fc
   .array(fc.tuple(fc.array(fc.nat(3), { maxLength: 5 }), fc.boolean()), { maxLength: 8 })
   .map((drawn) => {

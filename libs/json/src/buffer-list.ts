@@ -1,11 +1,11 @@
 /**
- * Bytes in the chunks in which they came. Large ones are never joined: that takes as much memory again. The chunks must not
- * change.
+ * Bytes in the chunks in which they arrived. Large ones are never joined, because that doubles the
+ * memory. The chunks must not change.
  */
 export class BufferList {
   readonly chunks: readonly Buffer[];
   readonly length: number;
-  /** Where each chunk begins. */
+  /** The offset at which each chunk starts. */
   readonly #starts: readonly number[];
 
   constructor(chunks: readonly Uint8Array[]) {
@@ -18,12 +18,12 @@ export class BufferList {
     this.length = length;
   }
 
-  /** All of them in one buffer: a copy when there are several chunks. */
+  /** All bytes in one buffer; copies when there are several chunks. */
   whole(): Buffer {
     return this.slice(0, this.length);
   }
 
-  /** A range as views of the chunks that it lies in. */
+  /** A range, as views of the chunks that contain it. */
   views(start: number, end: number): readonly Buffer[] {
     const views: Buffer[] = [];
     for (let index = this.#chunkAt(start); index < this.chunks.length; index++) {
@@ -35,13 +35,16 @@ export class BufferList {
     return views;
   }
 
-  /** A range as one buffer: a copy when it lies in several chunks. */
+  /** A range as one buffer; copies when it spans several chunks. */
   slice(start: number, end: number): Buffer {
     const [first = nothing, ...more] = this.views(start, end);
     return more.length === 0 ? first : Buffer.concat([first, ...more]);
   }
 
-  /** All of them with some ranges replaced, which are in order and don't overlap. In chunks, none of which is a copy of these. */
+  /**
+   * All bytes, with some ranges replaced. The ranges must be in order and not overlap. The result
+   * shares the memory of the chunks.
+   */
   spliced(replacements: readonly Replacement[]): readonly Buffer[] {
     let copied = 0;
     const chunks = replacements.flatMap(({ start, end, text }) => {
@@ -63,7 +66,7 @@ export class BufferList {
     return this.chunks[index]?.[offset - (this.#starts[index] ?? 0)];
   }
 
-  /** The offset of a byte, at `from` or after it; -1: not there. */
+  /** The offset of the first such byte at or after `from`; -1 if there is none. */
   indexOf(byte: number, from: number): number {
     for (let index = this.#chunkAt(from); index < this.chunks.length; index++) {
       const start = this.#starts[index] ?? 0;
@@ -73,7 +76,7 @@ export class BufferList {
     return -1;
   }
 
-  /** The offset of a byte, at `from` or before it; -1: not there. */
+  /** The offset of the last such byte at or before `from`; -1 if there is none. */
   lastIndexOf(byte: number, from: number): number {
     for (let index = this.#chunkAt(from); index >= 0; index--) {
       const start = this.#starts[index] ?? 0;
@@ -83,7 +86,7 @@ export class BufferList {
     return -1;
   }
 
-  /** The last chunk that begins at an offset or before it. */
+  /** The index of the last chunk that starts at or before an offset. */
   #chunkAt(offset: number): number {
     let low = 0;
     let high = this.#starts.length - 1;
@@ -102,7 +105,9 @@ export interface Replacement {
   readonly text: string;
 }
 
-/** Views that follow each other in memory become one, as the chunks of a body do that never left the process. */
+/**
+ * Joins views that are adjacent in memory, like the chunks of a body that never left the process.
+ */
 function joinNeighbours(chunks: readonly Uint8Array[]): readonly Buffer[] {
   const joined: Buffer[] = [];
   for (const chunk of chunks) {

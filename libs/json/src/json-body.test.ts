@@ -20,7 +20,7 @@ describe('a member of a JSON body', () => {
   });
 });
 
-/** Few characters, so that keys meet each other; and how the key is written. */
+/** Few distinct characters, so that keys often repeat; with the notation of the key. */
 const key: fc.Arbitrary<readonly [string, string]> = fc
   .array(fc.tuple(fc.constantFrom('a', 'b', 'm'), fc.boolean()), { maxLength: 3 })
   .map((characters) => [

@@ -2,12 +2,12 @@ import { GatewayError } from '@gateway/errors';
 import { BufferList } from './buffer-list.ts';
 import { type JsonMember, JsonScanner, type ScannerOptions } from './json-scanner.ts';
 
-/** A member of the top-level object with its key, as JSON.parse would give it. */
+/** A member of the top-level object with its key decoded, as JSON.parse would return it. */
 export interface NamedJsonMember extends JsonMember {
   readonly key: string;
 }
 
-/** What a scan has found in a text. */
+/** The result of scanning a text. */
 export interface ScannedJson {
   readonly topLevelIsObject: boolean;
   readonly members: readonly JsonMember[];
@@ -16,8 +16,9 @@ export interface ScannedJson {
 }
 
 /**
- * A JSON object with its top-level members: the given ones, which an earlier scan of the same bytes has found, else by a scan.
- * Throws `invalid_json`, or `invalid_request` when the value is no object.
+ * A JSON object with its top-level members: those that an earlier scan of the same bytes found, or
+ * else the result of a new scan. Throws `invalid_json`, or `invalid_request` when the value is not
+ * an object.
  */
 export function readJsonBody(
   body: Uint8Array | BufferList,
@@ -35,10 +36,13 @@ function scan({ chunks }: BufferList, options?: ScannerOptions): JsonScanner {
   return scanner;
 }
 
-/** A JSON object as bytes, known to be well-formed, whose top-level members are found but not parsed. */
+/** A well-formed JSON object as bytes. Its top-level members are located but not parsed. */
 export class JsonBody {
   readonly source: BufferList;
-  /** The top-level members in the order of the text; a repeated key as often as it was written. */
+  /**
+   * The top-level members in the order of the text; a repeated key appears as often as it was
+   * written.
+   */
   readonly members: readonly JsonMember[];
   /** The offsets at which the tracked key ends, at any depth. */
   readonly trackedKeyEnds: readonly number[];
@@ -52,7 +56,7 @@ export class JsonBody {
     this.trackedKeyEnds = trackedKeyEnds;
   }
 
-  /** All of the text; a copy when it came in several chunks. */
+  /** The whole text; copies when it arrived in several chunks. */
   get bytes(): Buffer {
     return this.source.whole();
   }
@@ -66,24 +70,27 @@ export class JsonBody {
     return this.#namedMembers;
   }
 
-  /** A top-level member; of a repeated key the last one, as in JSON.parse. */
+  /** Finds a top-level member; for a repeated key the last one, as in JSON.parse. */
   member(key: string): NamedJsonMember | undefined {
     return this.namedMembers.findLast((member) => member.key === key);
   }
 
-  /** A top-level value, parsed. Undefined when absent. For small values only. */
+  /** Parses a top-level value. Undefined when absent. For small values only. */
   value(key: string): unknown {
     const member = this.member(key);
     return member === undefined ? undefined : JSON.parse(this.source.text(member.valueStart, member.valueEnd));
   }
 }
 
-/** What a string of JSON says. */
+/** Decodes a JSON string. */
 function textOf(quoted: string): string {
   return quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
 }
 
-/** The elements of an array, each as a view of the array's bytes; of any other value none. Throws `invalid_json`. */
+/**
+ * The elements of an array, each as a view of the array's bytes; empty for any other value. Throws
+ * `invalid_json`.
+ */
 export function jsonElements(array: Buffer): readonly Buffer[] {
   const unbounded = Number.POSITIVE_INFINITY;
   const bounds = { maxDepth: unbounded, maxTokens: unbounded, maxMembers: unbounded };

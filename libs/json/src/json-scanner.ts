@@ -12,31 +12,40 @@ import {
 import { TrackedKeys } from './tracked-keys.ts';
 
 export interface ScannerOptions {
-  /** Deepest nesting of arrays and objects; default 256. */
+  /** The maximum depth of nested arrays and objects; default 256. */
   readonly maxDepth?: number;
-  /** Most values and keys in the whole text; default 250 000. The cost of parsing follows this number, not the bytes. */
+  /**
+   * The maximum number of values and keys in the whole text; default 250,000. The cost of parsing
+   * depends on this number, not on the bytes.
+   */
   readonly maxTokens?: number;
-  /** Most members of the top-level object; default 10 000. The position of each is kept. */
+  /**
+   * The maximum number of members of the top-level object; default 10,000. The position of each is
+   * kept.
+   */
   readonly maxMembers?: number;
-  /** A key whose positions are kept, see `trackedKeyEnds`. Of ASCII characters, and found where it is written without escapes. */
+  /**
+   * A key whose positions are kept, see `trackedKeyEnds`. It consists of ASCII characters, and is
+   * found where it is written without escapes.
+   */
   readonly trackedKey?: string | undefined;
-  /** Keeps the elements of a top-level array in place of the members of an object. */
+  /** Keeps the elements of a top-level array instead of the members of an object. */
   readonly ofArray?: boolean;
 }
 
 /**
- * One member of the top-level object as byte offsets: `[keyStart, keyEnd)` and `[valueStart, valueEnd)`. Of an array it is an
- * element, and the key says nothing.
+ * One member of the top-level object as byte offsets: `[keyStart, keyEnd)` and
+ * `[valueStart, valueEnd)`. For an array it is an element, whose key offsets have no meaning.
  */
 export interface JsonMember {
-  /** Of the key with its quotes. */
+  /** Includes the quotes of the key. */
   readonly keyStart: number;
   readonly keyEnd: number;
   readonly valueStart: number;
   readonly valueEnd: number;
 }
 
-/** What the scanner expects next, or is within. */
+/** What the scanner expects next, or is inside of. */
 const State = {
   value: 0,
   firstElementOrEnd: 1,
@@ -53,22 +62,22 @@ const State = {
 type State = (typeof State)[keyof typeof State];
 
 /**
- * Checks the grammar of a JSON text while its bytes arrive, and keeps the positions of the members of its top-level object.
- * Memory does not grow with the text: no value is built.
+ * Validates the grammar of a JSON text while its bytes arrive, and keeps the positions of its
+ * top-level members. Memory does not grow with the text, because no value is built.
  *
- * Throws `invalid_json` as soon as the text can't be JSON in UTF-8, `invalid_request` when it is too deep or has too many
- * values.
+ * Throws `invalid_json` as soon as the text can't be JSON in UTF-8, and `invalid_request` when it
+ * is nested too deeply or has too many values.
  */
 export class JsonScanner {
   readonly members: JsonMember[] = [];
-  /** Whether the text's value is an object; certain once it has begun. */
+  /** Whether the text's value is an object; reliable once the value has started. */
   topLevelIsObject = false;
   readonly #maxDepth: number;
   readonly #maxTokens: number;
   readonly #maxMembers: number;
   readonly #tracked: TrackedKeys | undefined;
   readonly #ofArray: boolean;
-  /** By depth: whether the open container is an object, else an array. */
+  /** By depth: true if the open container is an object, false for an array. */
   readonly #isObject: boolean[] = [];
   #depth = 0;
   #tokens = 0;
@@ -77,10 +86,13 @@ export class JsonScanner {
   #base = 0;
   #stringIsKey = false;
   #unicodeLeft = 0;
-  /** A number, true, false or null as it has come so far. Of each run of digits only the first two: more change nothing. */
+  /**
+   * The part of a number, true, false or null seen so far. Of each run of digits it keeps the first
+   * two, because more do not change the result.
+   */
   #scalar = '';
   #digitsInRow = 0;
-  /** Of the last key at any depth. */
+  /** The start of the last key at any depth. */
   #latestKeyStart = 0;
   #keyStart = 0;
   #keyEnd = 0;
@@ -96,7 +108,10 @@ export class JsonScanner {
     this.#maxMembers = maxMembers;
   }
 
-  /** The offsets at which the tracked key ends, at any depth: the last ones, in the order of the text. */
+  /**
+   * The offsets at which the tracked key ends, at any depth: only the last ones, in the order of
+   * the text.
+   */
   get trackedKeyEnds(): readonly number[] {
     return this.#tracked?.ends ?? [];
   }
@@ -116,23 +131,30 @@ export class JsonScanner {
     if (!this.#utf8.push(bytes)) throw noUtf8();
   }
 
-  /** The text has ended. Throws when it is incomplete. */
+  /** Ends the text. Throws when it is incomplete. */
   end(): void {
     if (!this.#utf8.isWhole) throw noUtf8();
     if (this.#state === State.scalar) this.#endScalar(this.#base);
     if (this.#state !== State.done) throw invalidJson(this.#base);
   }
 
-  /** Moves over bytes that change nothing, of which a text may have any number: blanks, and further digits of a number. */
+  /**
+   * Skips bytes that do not change the state and of which a text may have many: whitespace, and
+   * further digits of a number.
+   */
   #endOfRun(text: DataView, from: number): number {
     if (this.#state <= State.commaOrEnd || this.#state === State.done) return endOfWhitespace(text, from);
     return this.#state === State.scalar && this.#digitsInRow > 2 ? endOfDigits(text, from) : from;
   }
 
-  /** Moves over characters of a string to the byte after its end, a longer escape, or the end of the chunk. */
+  /**
+   * Skips characters of a string, up to the byte after its closing quote, a longer escape, or the
+   * end of the chunk.
+   */
   #skipString(bytes: Uint8Array, text: DataView, from: number): number {
     let at = endOfPlain(text, from);
-    // Texts are full of escapes. One that is none, or that the end of the chunk cuts, is taken byte by byte.
+    // Texts are full of escapes. An invalid escape, or one that the end of the chunk cuts, is
+    // processed byte by byte.
     for (let length = escapeLength(bytes, at); length > 0; length = escapeLength(bytes, at)) {
       at = endOfPlain(text, at + length);
     }
@@ -318,7 +340,7 @@ function noUtf8(): GatewayError {
   return new GatewayError('invalid_json', 'The body is not valid UTF-8.');
 }
 
-/** How long the escape is that begins there; 0 where none does, or not all of one. */
+/** The length of the escape that starts at this offset; 0 if none does, or if it is incomplete. */
 function escapeLength(bytes: Uint8Array, at: number): number {
   if (bytes[at] !== backslash) return 0;
   if (isShortEscape[bytes[at + 1] ?? 0] === 1) return 2;

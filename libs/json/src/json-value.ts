@@ -1,7 +1,9 @@
-/** A parsed JSON object whose members are not known yet. */
+/** A parsed JSON object whose members are still unknown. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The value of a JSON text; undefined when it is not JSON. No JSON text has that value. */
+/**
+ * The value of a JSON text; undefined when it is not JSON. No JSON text has the value undefined.
+ */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -24,12 +26,12 @@ export function asArray(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The objects of an array; everything else in it is left out. */
+/** The objects in an array; other elements are left out. */
 export function objectsIn(value: unknown): readonly JsonObject[] {
   return asArray(value).filter(isObject);
 }
 
-/** The value if it is a text. */
+/** The value if it is a string. */
 export function asString(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
@@ -39,21 +41,25 @@ export function asNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** The value if it is a whole number that is not negative. */
+/** The value if it is a non-negative integer. */
 export function asCount(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
 /**
- * A value as JSON text that every parser takes. Half of a surrogate pair, which a truncated text ends in, is no
- * character, and providers refuse a body that has one: it becomes U+FFFD.
+ * Serialises a value as JSON that every parser accepts. A truncated text may end in half a
+ * surrogate pair, which is not a character, and providers refuse a body that contains one. It
+ * becomes U+FFFD.
  */
 export function toWellFormedJson(value: object): string {
   const text = JSON.stringify(value);
   return loneSurrogate.test(text) ? JSON.stringify(value, replaceLoneSurrogates) : text;
 }
 
-/** JSON.stringify escapes surrogates only when they stand alone. A text that spells such an escape is left as it is. */
+/**
+ * JSON.stringify escapes only surrogates that stand alone. A text that spells out such an escape is
+ * left unchanged.
+ */
 const loneSurrogate = /\\ud[89a-f][\da-f]{2}/;
 
 function replaceLoneSurrogates(_key: string, value: unknown): unknown {

@@ -14,7 +14,7 @@ it('stops where a byte is a quote, a backslash or a control character, as lookin
       fc.array(anyByte, { maxLength: 12 }),
       fc.nat(3),
       (plain, rest, from) => {
-        // Within a buffer that holds more, as what comes from a network does.
+        // A view into a larger buffer, like data from a network.
         const bytes = Buffer.from([0x22, ...plain, ...rest, 0x22, 0x22]).subarray(1, -2);
         const first = bytes.findIndex((byte, at) => at >= from && (byte < 0x20 || byte === 0x22 || byte === 0x5c));
         const expected = first >= 0 ? first : Math.max(from, bytes.length);
@@ -41,7 +41,7 @@ it.each([
   ['digits', endOfDigits, '0123456789'],
 ] as const)('finds the end of %s, as looking at each byte would', (_what, endOf, characters) => {
   const inRun = fc.constantFrom(...Buffer.from(characters));
-  // Those that differ from one of them in a single bit, and any.
+  // Bytes that differ from one of the special bytes in a single bit, and arbitrary ones.
   const other = fc.oneof(
     fc.tuple(inRun, fc.nat(7)).map(([byte, bit]) => byte ^ (1 << bit)),
     fc.nat(255),

@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 
 /**
- * The offset of the first byte that is not plain, which is a quote, a backslash or a control character; the end when there is
- * none. Nearly all bytes of a body pass here. Four are looked at together, which makes the whole scan two to three times faster.
+ * The offset of the first quote, backslash or control character; the end of the text if there is
+ * none. Nearly all bytes of a body pass through here. It tests four bytes at once, which makes the
+ * whole scan two to three times faster.
  */
 export function endOfPlain(text: DataView, from: number): number {
   let at = from;
@@ -14,7 +15,9 @@ export function endOfPlain(text: DataView, from: number): number {
   return at;
 }
 
-/** The offset of the first byte that is no whitespace of JSON; the end when there is none. */
+/**
+ * The offset of the first byte that is not JSON whitespace; the end of the text if there is none.
+ */
 export function endOfWhitespace(text: DataView, from: number): number {
   let at = from;
   for (const last = text.byteLength - 4; at <= last; at += 4) {
@@ -25,7 +28,7 @@ export function endOfWhitespace(text: DataView, from: number): number {
   return at;
 }
 
-/** The offset of the first byte that is no digit; the end when there is none. */
+/** The offset of the first byte that is not a digit; the end of the text if there is none. */
 export function endOfDigits(text: DataView, from: number): number {
   let at = from;
   for (const last = text.byteLength - 4; at <= last; at += 4) {
@@ -39,7 +42,7 @@ export function endOfDigits(text: DataView, from: number): number {
 const fourBlanks = 0x20_20_20_20;
 const lowBitsOfEach = 0x7f_7f_7f_7f;
 
-/** The highest bit of each byte that is whitespace, of four. */
+/** Marks each of four bytes that is whitespace by its highest bit. */
 function marksOfWhitespace(four: number): number {
   return (
     marksOfZero(four ^ fourBlanks) |
@@ -49,12 +52,15 @@ function marksOfWhitespace(four: number): number {
   );
 }
 
-/** The highest bit of each byte that is zero, of four; no other, unlike in `marksOfSpecial`. */
+/**
+ * Marks each of four bytes that is zero by its highest bit. Unlike `marksOfSpecial`, it marks no
+ * other byte.
+ */
 function marksOfZero(four: number): number {
   return ~(((four & lowBitsOfEach) + lowBitsOfEach) | four | lowBitsOfEach);
 }
 
-/** Lookup tables: 1 for the bytes that are. Here those that complete a two-character escape (`\n`, `\"`, …). */
+/** Lookup table: 1 for bytes that complete a two-character escape (`\n`, `\"`, …), 0 for others. */
 export const isShortEscape = tableOf('"\\/bfnrt');
 export const isWhitespace = tableOf(' \n\r\t');
 export const isDigit = tableOf('0123456789');
@@ -67,11 +73,12 @@ function tableOf(characters: string): Uint8Array {
 }
 
 /**
- * The highest bit of each byte that is not plain, of four. A byte above one that is not plain may be marked too, by the borrow
- * from it: only the lowest mark is certain.
+ * Marks each of four bytes that is not plain by its highest bit. The borrow may also mark a byte
+ * above one that is not plain, so only the lowest mark is reliable.
  */
 function marksOfSpecial(four: number): number {
-  // Maps a quote (0x22) to the byte after the control characters, and these to each other.
+  // Maps a quote (0x22) to the byte after the control characters, and permutes the control
+  // characters.
   const turned = four ^ 0x02_02_02_02;
   const besideBackslash = four ^ 0x5c_5c_5c_5c;
   return (
@@ -81,34 +88,34 @@ function marksOfSpecial(four: number): number {
 
 const highestBitOfEach = 0x80_80_80_80 | 0;
 
-/** Plain bytes in place of the three that are missing at the end. */
+/** Plain bytes that stand for the three missing ones at the end. */
 const spaces = 0x20_20_20_00;
 
 function placeOfLowest(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >> 3;
 }
 
-/** Checks while the bytes of a text arrive that they are UTF-8. A character may be cut anywhere. */
+/** Checks that a text is UTF-8 while its bytes arrive. Chunks may split characters. */
 export class Utf8Check {
-  /** The beginning of a character whose rest has not come yet. */
+  /** The start of a character whose remaining bytes have not arrived yet. */
   #cut: Uint8Array = nothing;
 
-  /** False when what has come so far can't be UTF-8. */
+  /** False when the bytes so far can't be UTF-8. */
   push(bytes: Uint8Array): boolean {
     const text = this.isWhole ? bytes : Buffer.concat([this.#cut, bytes]);
     const end = text.length - cutAtEnd(text);
-    // Of its own: the memory of these bytes is not ours.
+    // A copy, because the memory of these bytes belongs to the caller.
     this.#cut = end === text.length ? nothing : Uint8Array.from(text.subarray(end));
     return isUtf8(text.subarray(0, end));
   }
 
-  /** Whether no character is cut. */
+  /** Whether the text ends at the end of a character. */
   get isWhole(): boolean {
     return this.#cut.length === 0;
   }
 }
 
-/** How many bytes at the end begin a character without ending it. */
+/** How many bytes at the end start a character without completing it. */
 function cutAtEnd(text: Uint8Array): number {
   const last = text.subarray(-3);
   const first = last.findLastIndex((byte) => byte < 0x80 || byte >= 0xc0);

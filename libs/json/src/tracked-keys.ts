@@ -1,10 +1,10 @@
-/** Notes where one key of a JSON text ends, at any depth, while the text arrives in chunks. */
+/** Records where one key of a JSON text ends, at any depth, while the text arrives in chunks. */
 export class TrackedKeys {
   /** The offsets of the last ends, in the order of the text. */
   readonly ends: number[] = [];
-  /** As it is written, with its quotes. */
+  /** The key with its quotes. */
   readonly #key: Buffer;
-  /** The last bytes before the current chunk: a key may begin there. */
+  /** The last bytes before the current chunk, because a key may start there. */
   #before = Buffer.alloc(0);
   #chunk: Uint8Array = this.#before;
   #chunkStart = 0;
@@ -13,14 +13,14 @@ export class TrackedKeys {
     this.#key = Buffer.from(`"${key}"`);
   }
 
-  /** Bytes follow. */
+  /** Called before the bytes of a chunk are scanned. */
   onChunk(chunk: Uint8Array, start: number): void {
     this.#before = Buffer.concat([this.#before, this.#chunk.subarray(-this.#key.length)]).subarray(-this.#key.length);
     this.#chunk = chunk;
     this.#chunkStart = start;
   }
 
-  /** A key has ended. */
+  /** Called at the end of every key. */
   onKey(start: number, end: number): void {
     if (end - start !== this.#key.length) return;
     if (this.#key.some((byte, index) => this.#byteAt(start + index) !== byte)) return;
@@ -34,5 +34,5 @@ export class TrackedKeys {
   }
 }
 
-/** A text may be full of them. */
+/** A text may contain the key any number of times. */
 const maxTracked = 100;

@@ -13,24 +13,24 @@ import type { RedisSettings, RedisTlsFiles } from './redis-settings.ts';
 
 export interface RedisOptions {
   readonly settings: RedisSettings;
-  /** How long Redis may take to answer. */
+  /** How long Redis may take to answer a command. */
   readonly timeoutMs: number;
   /**
-   * Whether every command may be done twice. Then commands wait a while for a connection, and are sent again when it breaks; callers
-   * bound their calls by `within`. Else a command fails at once without a connection, or when it is not answered in time, and is
-   * never sent twice.
+   * Whether every command may run twice. If so, commands wait for a connection and are sent again
+   * when it breaks; callers limit their time by `within`. Otherwise a command fails at once without
+   * a connection or without an answer in time, and is never sent twice.
    */
   readonly isRepeatable: boolean;
-  /** Receives the reason why connections fail, each once a minute at most. */
+  /** Called with the reason why connections fail, at most once a minute for each reason. */
   readonly onFault?: ((reason: string) => void) | undefined;
 }
 
-/** How long a connection may take to be made. */
+/** How long connecting may take. */
 export const connectTimeoutMs = 2_000;
 
 /**
- * A connection that is made by `connect`, and made again for ever: to one server, to the master that Sentinels name, or to the
- * masters of a Redis Cluster.
+ * A connection that `connect` opens and that reconnects forever: to one server, to the master that
+ * Sentinels name, or to the masters of a Redis Cluster.
  */
 export function openRedis(options: RedisOptions): Redis | Cluster {
   const redis = options.settings.place.kind === 'cluster' ? openCluster(options) : openServer(options);
@@ -40,7 +40,7 @@ export function openRedis(options: RedisOptions): Redis | Cluster {
   return redis;
 }
 
-/** The driver reports each attempt, of which there are many. */
+/** The driver reports every connection attempt, and there are many. */
 function reporterOf(onFault: RedisOptions['onFault']) {
   const reportedMs = new Map<string, number>();
   return ({ message, code = '' }: NodeJS.ErrnoException) => {
@@ -53,8 +53,8 @@ function reporterOf(onFault: RedisOptions['onFault']) {
 }
 
 /**
- * Calls back whenever a server may have taken the place of another, and lack what that one got last: after a connection broke.
- * Commands that came before and after may have noticed nothing.
+ * Calls the listener whenever another server may have taken over and lack the latest writes: after
+ * a connection broke. The commands before and after need not show any sign of it.
  */
 export function onReconnected(redis: Redis | Cluster, listener: () => void): void {
   if (redis instanceof Cluster) {
@@ -64,7 +64,7 @@ export function onReconnected(redis: Redis | Cluster, listener: () => void): voi
   } else redis.once('ready', () => redis.on('ready', listener));
 }
 
-/** What is called in one turn of the event loop is sent together. */
+/** Commands of one turn of the event loop are sent together. */
 function openServer({ settings, timeoutMs, isRepeatable }: RedisOptions): Redis {
   const { place, tls } = settings;
   const options: DriverOptions = {
@@ -75,8 +75,8 @@ function openServer({ settings, timeoutMs, isRepeatable }: RedisOptions): Redis 
     maxRetriesPerRequest: isRepeatable ? 1 : 0,
     enableOfflineQueue: isRepeatable,
     autoResendUnfulfilledCommands: isRepeatable,
-    // After a failover the old master answers as a read-only replica, or has no replicas any more: the address, or a Sentinel, leads
-    // to the new one.
+    // After a failover the old master answers as a read-only replica, or has lost its replicas.
+    // Reconnecting by the address, or by a Sentinel, leads to the new master.
     reconnectOnError: ({ message }) => /^(READONLY|NOREPLICAS) /.test(message),
     ...(place.kind !== 'cluster' && { db: place.database }),
   };
@@ -87,7 +87,7 @@ function openServer({ settings, timeoutMs, isRepeatable }: RedisOptions): Redis 
       name,
       ...(sentinelPassword && { sentinelPassword: sentinelPassword.reveal() }),
       ...(tls && { sentinelTLS: options.tls, enableTLSForSentinelMode: true }),
-      // Without it, commands would wait for as long as no Sentinel answers.
+      // Otherwise commands would wait until a Sentinel answers.
       sentinelRetryStrategy: () => null,
       sentinelCommandTimeout: 1_000,
     } satisfies DriverOptions);
@@ -96,9 +96,9 @@ function openServer({ settings, timeoutMs, isRepeatable }: RedisOptions): Redis 
 }
 
 /**
- * Commands are sent one by one: the driver's pipelines would not follow a slot that has moved when they hold commands for several.
- * One that was not done, or may be repeated, is tried again for a moment only: until a master that is gone is replaced, callers go
- * on without it.
+ * Commands are sent one by one, because the driver's pipelines can't follow a moved slot when they
+ * hold commands for several slots. A command that did not run, or that is repeatable, is retried
+ * only briefly: callers work without Redis until a lost master is replaced.
  */
 function openCluster({ settings, timeoutMs, isRepeatable }: RedisOptions): Cluster {
   const options: DriverClusterOptions = {
@@ -109,19 +109,20 @@ function openCluster({ settings, timeoutMs, isRepeatable }: RedisOptions): Clust
     retryDelayOnClusterDown: 20,
     slotsRefreshTimeout: 1_000,
     slotsRefreshInterval: 5_000,
-    // Certificates are of names: they must not be replaced by addresses.
+    // Certificates contain names, so names must not be replaced by addresses.
     dnsLookup: (hostname, callback) => callback(null, hostname),
     redisOptions: connectionOptions(settings, timeoutMs),
   };
   const cluster = new TimedCluster([...settings.place.servers], options, isRepeatable ? undefined : timeoutMs);
-  // Else the first command to a node would wait for its connection, and others would fail meanwhile.
+  // Otherwise the first command to a node would wait for its connection, and others would fail in
+  // the meantime.
   cluster.on('+node', (node: Redis) => {
     if (node.status === 'wait') node.connect().catch(() => undefined);
   });
   return cluster;
 }
 
-/** Replies in the form that is the driver's default. */
+/** Replies have the driver's default format. */
 type DriverOptions = Omit<ServerOptions, 'replyMapping'>;
 type DriverClusterOptions = Omit<ClusterOptions, 'redisOptions'> & {
   redisOptions: ReturnType<typeof connectionOptions>;
@@ -131,18 +132,20 @@ function retryAfterMs(attempt: number): number {
   return Math.min(20 * attempt, 500);
 }
 
-/** Of each server that holds data. */
+/** Options for each server that holds data. */
 function connectionOptions({ username, password, tls }: RedisSettings, timeoutMs: number) {
   return {
     connectTimeout: connectTimeoutMs,
-    // A connection that went silent is dropped: the network may have lost it without a word.
+    // A silent connection is closed, because the network may have dropped it without notice.
     socketTimeout: Math.max(1_000, 5 * timeoutMs),
     ...(password && { username, password: password.reveal() }),
     ...(tls && { tls: tlsOptions(tls) }),
   } satisfies DriverOptions;
 }
 
-/** The driver reads these for every connection: files that were replaced count from the next one on. */
+/**
+ * The driver calls this for every connection, so that replaced files take effect with the next one.
+ */
 function tlsOptions({ caFile, certFile, keyFile }: RedisTlsFiles) {
   const [ca, cert, key] = [caFile, certFile, keyFile].map(latestTextOf);
   return {
@@ -165,13 +168,16 @@ function latestTextOf(path: string | undefined): (() => string) | undefined {
     try {
       text = readFileSync(path, 'utf8');
     } catch {
-      // It is being replaced.
+      // The file is being replaced.
     }
     return text;
   };
 }
 
-/** Gives commands up that Redis has not answered in time, and connects again when no Sentinel could tell where to. */
+/**
+ * Fails commands that Redis does not answer in time, and reconnects when no Sentinel named a
+ * server.
+ */
 class PersistentRedis extends Redis {
   readonly #timeoutMs: number | undefined;
   #isClosed = false;
@@ -209,7 +215,8 @@ class TimedCluster extends Cluster {
   }
 
   override sendCommand(...[command, ...rest]: Parameters<Cluster['sendCommand']>): unknown {
-    // What callers ask must not wait for as long as there is no cluster; the driver's own question makes it one.
+    // Callers' commands must not wait while there is no cluster; the driver's own `cluster` command
+    // establishes it.
     if (this.status !== 'ready' && command.name !== 'cluster') {
       command.reject(new Error('No Redis Cluster is connected.'));
       return command.promise;

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { activeSpan, backendUp, databaseOperations, inSpan, type Metrics, SpanKind } from '@gateway/telemetry';
 import type { Cluster, Redis } from 'ioredis';
 
-/** Does one thing in Redis, by the name of its script or command, as operators see it. */
+/** Runs one operation in Redis, under the name of its script or command that operators see. */
 export type RedisOperation = <T>(name: string, call: () => Promise<T>) => Promise<T>;
 
-/** Measures what is done in Redis, and shows it as a span of each request that is traced. */
+/** Measures Redis operations, and adds a span for each to requests that are traced. */
 export function redisOperations(metrics: Metrics): RedisOperation {
   const measure = databaseOperations(metrics, 'redis');
   const isUp = backendUp(metrics, 'redis');
@@ -25,14 +25,14 @@ export function redisOperations(metrics: Metrics): RedisOperation {
   }
 
   return (name, call) => {
-    // What no traced request waits for would be traces of its own.
+    // Without a traced request, each operation would be a trace of its own.
     if (!activeSpan()?.isRecording()) return measured(name, call);
     const attributes = { 'db.system.name': 'redis', 'db.operation.name': name };
     return inSpan(name, { kind: SpanKind.CLIENT, attributes }, () => measured(name, call));
   };
 }
 
-/** A code of Redis, such as "OOM", or why there was no answer: few values. */
+/** An error code of Redis, such as "OOM", or why there was no answer: few values. */
 function errorTypeOf(thrown: unknown): string {
   if (thrown instanceof RedisTimeoutError) return timedOut;
   if (!(thrown instanceof Error && thrown.name === 'ReplyError')) return unreachable;
@@ -48,7 +48,10 @@ export function scriptOf(lua: string) {
   return { lua, sha: createHash('sha1').update(lua).digest('hex') };
 }
 
-/** Runs a script that Redis, or any node of a cluster, may have forgotten at any time. In a cluster its keys have one hash tag. */
+/**
+ * Runs a script that Redis, or any node of a cluster, may have forgotten. In a cluster its keys
+ * must share a hash tag.
+ */
 export async function runScript(
   redis: Redis | Cluster,
   { lua, sha }: Script,
@@ -59,19 +62,20 @@ export async function runScript(
     return await redis.evalsha(sha, keys.length, ...keys, ...terms);
   } catch (thrown) {
     if (!(thrown instanceof Error && thrown.message.startsWith('NOSCRIPT'))) throw thrown;
-    // Nothing was done. With its text it runs, and is known from then on.
+    // The script did not run. EVAL sends its text, after which the server knows it.
     return redis.eval(lua, keys.length, ...keys, ...terms);
   }
 }
 
 /**
- * Fails when something is not done in time. The driver's own `commandTimeout` would also give up an answer that arrived while this
- * process was stopped or busy, as timers run before the network is read: it would report an outage that there was none of.
+ * Fails when `work` takes too long. The driver's own `commandTimeout` would also fail a command
+ * whose answer arrived while this process was paused or busy, because timers run before the network
+ * is read. It would report an outage that did not happen.
  */
 export function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(new RedisTimeoutError());
-    // The network is read between a timer and the "immediate" that it leaves.
+    // The network is read between a timer and the `setImmediate` that it schedules.
     const timer = setTimeout(() => setImmediate(giveUp), timeoutMs);
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });

@@ -2,13 +2,13 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { backendServers, type EnvReader, Secret } from '@gateway/config';
 
-/** Where Redis is and how it is reached, from REDIS_URL and the settings beside it. */
+/** The location of Redis and how to connect to it, from REDIS_URL and related settings. */
 export type RedisSettings = ReturnType<typeof required>;
 export type RedisTlsFiles = NonNullable<RedisSettings['tls']>;
 
 /**
- * REDIS_URL: one server, Sentinels or nodes of a Redis Cluster, with user and password of the servers that hold the data.
- * REDIS_SENTINEL_PASSWORD (none): the Sentinels' own.
+ * REDIS_URL: one server, Sentinels, or nodes of a Redis Cluster, with user and password of the
+ * servers that hold data. REDIS_SENTINEL_PASSWORD (none): the password of the Sentinels.
  * REDIS_CA_FILE (the CAs that Node trusts), REDIS_CERT_FILE and REDIS_KEY_FILE (none): TLS.
  */
 export const redisSettings = { required, optional };
@@ -32,7 +32,7 @@ function optional(reader: EnvReader) {
     reader.problem('REDIS_CERT_FILE and REDIS_KEY_FILE belong together: set both, or neither.');
   const parts = partsOf(url);
   if (typeof parts === 'string') {
-    // The value may hold a password: it is not repeated.
+    // The value may contain a password, so it is not repeated.
     reader.problem(`REDIS_URL ${parts} ${formsOfUrl}`);
     return nowhere;
   }
@@ -45,7 +45,7 @@ function optional(reader: EnvReader) {
     place: place.kind === 'sentinel' ? { ...place, sentinelPassword } : place,
     username,
     password: secretOf(password),
-    /** Undefined: without TLS. */
+    /** Undefined: no TLS. */
     tls: hasTls ? tls : undefined,
   };
 }
@@ -60,7 +60,7 @@ const nowhere = {
 const formsOfUrl =
   'It must be one of redis://[user:password@]host:6379[/database], redis-sentinel://[user:password@]host:26379,host:26379[/database]#master-name and redis-cluster://[user:password@]host:6379,host:6379; with TLS they begin with rediss. For example: REDIS_URL=redis://127.0.0.1:6379';
 
-/** What is wrong with the URL, or its parts. */
+/** The URL's parts, or what is wrong with it. */
 function partsOf(url: string) {
   const [whole = '', scheme, kind, user = '', hosts = '', path = ''] =
     /^(rediss?)(-sentinel|-cluster)?:\/\/(?:([^/]*)@)?([^/?#@]*)\/?(\d*)\/?/i.exec(url) ?? [];

@@ -6,7 +6,7 @@ import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { onReconnected, openRedis, redisSettings, within } from '../src/index.ts';
 
-/** A connection to a group, and why connections failed so far. */
+/** A connection to a group, with the reasons why connections have failed so far. */
 function open({ url, env }: { readonly url: string; readonly env: Environment }, isRepeatable = false) {
   const settings = redisSettings.required(new EnvReader({ ...env, REDIS_URL: url }), '');
   const faults: string[] = [];
@@ -65,7 +65,7 @@ describe.each([
       expect(await redis.set('a', '1')).toBe('OK');
       const all = [...group.sentinels, ...group.servers];
       await Promise.all(all.map((server) => server.kill()));
-      // Nothing is kept for later: an outage of a day must not fill the memory.
+      // Nothing is queued: an outage of a day must not fill the memory.
       await expect
         .poll(() => within(50, redis.ping()).catch((thrown: Error) => thrown.message))
         .toMatch(/closed|connected|writeable|unreachable|retries/);

@@ -38,7 +38,7 @@ describe('a connection to Redis', () => {
   });
 });
 
-/** As a process does that is stopped, or gets no time of a processor. */
+/** Blocks the process, as if it were paused or got no CPU time. */
 function standStill(durationMs: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs);
 }

@@ -17,8 +17,8 @@ const limiter = LimiterService.method;
 const adapterCalls = [CredentialService.method.getCredential, broker.listPools, broker.reportModels];
 
 /**
- * Who may call what between services. Servers with TLS enforce it by the name in the caller's certificate; the network policies
- * in deploy/kubernetes are made from it.
+ * Who may call what between services. Servers with TLS enforce this table by the name in the
+ * caller's certificate; the network policies in deploy/kubernetes are generated from it.
  */
 export const callTable: Readonly<Record<string, readonly DescMethod[]>> = {
   'edge-router': [
@@ -43,7 +43,8 @@ export const callTable: Readonly<Record<string, readonly DescMethod[]>> = {
   identity: [],
   'usage-ingest': [],
   'usage-query': [],
-  // For operators, who have signed in there. Secrets of accounts are for adapters alone.
+  // For operators, who have signed in at the admin service. Only adapters receive secrets of
+  // accounts.
   admin: methodsOf(
     IdentityService,
     LimiterService,
@@ -56,19 +57,20 @@ export const callTable: Readonly<Record<string, readonly DescMethod[]>> = {
   ),
 };
 
-/** What every other service may call whose certificate is of the same authority. */
+/** Methods that every other service with a certificate of the same authority may call. */
 export const openToAll: readonly DescMethod[] = LimiterService.methods;
 
 /**
- * Those whose keys and replica groups the limiter takes as they are, with those that are the gateway's own: `token:` and `group:` keys,
- * the group `edge`. What other services name is prefixed by who they are.
+ * Services that may use the limiter's keys and replica groups without a prefix, including the
+ * gateway's own: keys that start with `token:` or `group:`, and the group `edge`. Names that other
+ * services choose are prefixed with the service's name.
  */
 export const limiterKeyOwners: readonly string[] = ['edge-router', 'admin'];
 
-/** Those who may read `/metrics`, besides services in the table. */
+/** Callers that may read `/metrics`, besides the services in the table. */
 export const metricsReaders: readonly string[] = ['prometheus'];
 
-/** Those who may read `/settings`: for operators, who have signed in there. */
+/** Callers that may read `/settings`, on behalf of operators who have signed in there. */
 export const settingsReaders: readonly string[] = ['admin'];
 
 /**
@@ -91,11 +93,11 @@ export function mayReadSettings(names: readonly string[]): boolean {
 }
 
 /**
- * The services that a certificate speaks for, by its subjectAltName as Node writes it: the last segment of each SPIFFE id,
- * and the first label of each name of DNS.
+ * The services that a certificate stands for, by its subjectAltName in Node's notation: the last
+ * segment of each SPIFFE id, and the first label of each DNS name.
  */
 export function serviceNamesIn(subjectAltName = ''): readonly string[] {
-  // Node writes what could be taken for several entries in quotes.
+  // Node quotes a name that could be read as several entries.
   const entries = subjectAltName.match(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/g) ?? [];
   return entries.flatMap((entry) => {
     const [, ofDns, ofSpiffe] = /^ ?(?:DNS:([\w-]+)(?:\.[\w-]+)*|URI:spiffe:\/\/[\w./-]+\/([\w-]+))$/.exec(entry) ?? [];
@@ -104,7 +106,10 @@ export function serviceNamesIn(subjectAltName = ''): readonly string[] {
   });
 }
 
-/** A check of a server's certificate: it must speak for `service`, or for any service, by whatever name or address it is reached. */
+/**
+ * A check of a server's certificate: it must stand for `service`, or for any service if undefined.
+ * The address that the server is reached by does not matter.
+ */
 export function identityCheck(service: string | undefined) {
   return (_host: string, { subjectaltname }: Pick<PeerCertificate, 'subjectaltname'>): Error | undefined => {
     const names = serviceNamesIn(subjectaltname);

@@ -5,7 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { Call } from './call.ts';
 import type { CallOptions } from './service-types.ts';
 
-/** Answers every byte, whatever the thread of the test does. */
+/**
+ * Echoes every byte from another thread, so that it works while the thread of the test is blocked.
+ */
 const echo = `
   const { createServer } = require('node:net');
   const server = createServer((socket) => socket.pipe(socket));

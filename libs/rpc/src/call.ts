@@ -2,24 +2,25 @@ import { callEnded, type RpcError } from './errors.ts';
 import { RunningCall } from './running-call.ts';
 import type { CallContext, ServedCallOptions } from './service-types.ts';
 
-/** How a call comes by its responses. */
+/** How a call obtains its responses. */
 export interface CallSource<T, S> {
   begin(context: CallContext): AsyncIterable<S>;
-  /** What the caller gets of a response of the source. */
+  /** Converts a response of the source to what the caller receives. */
   toResponse(response: S): T;
-  /** The source, or `toResponse`, has thrown. */
+  /** Called when the source, or `toResponse`, throws. */
   onThrown?(thrown: unknown, context: CallContext): void;
 }
 
 /**
- * One call, and its responses as they are read, one `next()` at a time. It begins with the first. It ends at once when it is
- * left, cancelled or late, also while a `next()` waits and whatever its source does then.
+ * One call and its responses, read one `next()` at a time. The first `next()` starts the call. It
+ * ends at once when its caller leaves the loop or cancels, or when its deadline passes, even while
+ * a `next()` is pending and whatever its source does.
  */
 export class Call<T, S = unknown> extends RunningCall implements AsyncIterableIterator<T, undefined> {
   readonly #responses: CallSource<T, S>;
   #source: AsyncIterator<S> | undefined;
   #rejectNext: ((reason: unknown) => void) | undefined;
-  /** The caller has read its end, or has left it. */
+  /** The caller has read to the end or has left the loop. */
   #isRead = false;
 
   constructor(options: ServedCallOptions, responses: CallSource<T, S>) {
@@ -50,7 +51,7 @@ export class Call<T, S = unknown> extends RunningCall implements AsyncIterableIt
     this.#isRead = true;
     this.end(callEnded);
     this.#rejectNext?.(callEnded);
-    // Not awaited: a source that is still busy ends by its signal, and the caller has what it wanted.
+    // Not awaited: a busy source ends by its signal, and the caller already has what it wanted.
     this.#source?.return?.().catch(() => undefined);
     return done;
   }
@@ -64,7 +65,10 @@ export class Call<T, S = unknown> extends RunningCall implements AsyncIterableIt
     return this.#responses.begin(this)[Symbol.asyncIterator]();
   }
 
-  /** What comes of `work`. When the call fails first, that is thrown, and the outcome of the work is ignored. */
+  /**
+   * The result of `work`, unless the call fails first: then this throws the failure and ignores the
+   * work.
+   */
   #unlessFailed<R>(work: Promise<R>): Promise<R> {
     return new Promise((resolve, reject) => {
       work.then(resolve, reject);

@@ -13,15 +13,18 @@ import {
 import type { CallOptions, Client, ServiceRoute } from './service-types.ts';
 import { UnaryCall } from './unary-call.ts';
 
-/** The calls of one method. A request is a message, or an iterable of messages, as the method takes them. */
+/**
+ * Makes the calls of one method. A request is a message or an iterable of messages, depending on
+ * the method.
+ */
 export interface MethodCalls {
   /** A call with one request and one answer. */
   once(request: object, options: CallOptions): Promise<Message>;
-  /** A call of any other kind, which begins with the first `next()`. */
+  /** A call of any other kind, which starts with the first `next()`. */
   stream(request: object, options: CallOptions): AsyncIterable<Message>;
 }
 
-/** A client that makes its calls as `callsOf` says for each method. */
+/** A client that makes the calls of each method with `callsOf`. */
 export function clientBy<S extends DescService>(service: S, callsOf: (method: DescMethod) => MethodCalls): Client<S> {
   const methods = service.methods.map((method) => {
     const { once, stream } = callsOf(method);
@@ -35,13 +38,14 @@ export function clientBy<S extends DescService>(service: S, callsOf: (method: De
     if (!answersOnce(method)) return [method.localName, all];
     return [method.localName, asksOnce(method) ? unary : only];
   });
-  // Each entry follows the descriptor's kind, which is what Client<S> is derived from.
+  // Each entry matches its descriptor's kind, from which Client<S> is derived.
   return Object.fromEntries(methods) as Client<S>;
 }
 
 /**
- * A client that calls a service's handlers as plain functions: nothing is serialised or copied, so neither side may
- * change a message after handing it over. Deadlines, cancellation and errors behave as over a network.
+ * A client that calls a service's handlers as plain functions. Nothing is serialised or copied, so
+ * neither side may change a message after passing it on. Deadlines, cancellation and errors behave
+ * as over a network.
  */
 export function directClient<S extends DescService>(route: ServiceRoute<S>): Client<S> {
   return clientBy(route.service, (method) => {
@@ -61,7 +65,10 @@ export function directClient<S extends DescService>(route: ServiceRoute<S>): Cli
   });
 }
 
-/** A direct client of one service among the routes of a process. Throws when none of them serves it. */
+/**
+ * A direct client for one of the services that a process serves. Throws when none of the routes
+ * serves it.
+ */
 export function directClientOf<S extends DescService>(routes: readonly ServiceRoute[], service: S): Client<S> {
   const route = routes.find((each) => each.service.typeName === service.typeName);
   if (route === undefined) throw new Error(`no route serves ${service.typeName}`);

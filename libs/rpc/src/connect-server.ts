@@ -5,19 +5,25 @@ import type { Metrics } from '@gateway/telemetry';
 import { codeOf, isFault, type OnFault, RpcError } from './errors.ts';
 import { CallObserver } from './observed-calls.ts';
 
-/** What a server of the Connect protocol does with every call: it is measured, and what a handler throws is put in Connect's words. */
+/**
+ * Interceptors of a Connect server: they measure every call and convert what a handler throws to a
+ * Connect error.
+ */
 export function serverInterceptors(metrics: Metrics, onFault: OnFault): Interceptor[] {
   return [measured(new CallObserver('server', metrics, 'connectrpc')), withConnectErrors(onFault)];
 }
 
-/** What a failed call is answered with. Errors of services behind are passed on; of a fault of ours nothing is shown. */
+/**
+ * The error that answers a failed call. Errors of other services are passed on; an internal error
+ * reveals nothing.
+ */
 export function connectErrorOf(
   thrown: unknown,
   { method, signal }: { readonly method: { toString(): string }; readonly signal: AbortSignal },
   onFault: OnFault,
 ): ConnectError {
   if (thrown instanceof ConnectError) return thrown;
-  // Connect's own reason says whether the caller went away or its deadline passed.
+  // The signal's reason shows whether the caller disconnected or its deadline passed.
   if (signal.aborted) return ConnectError.from(signal.reason);
   if (isFault(thrown)) onFault(method.toString(), thrown, undefined);
   const error = thrown instanceof RpcError ? thrown : toGatewayError(thrown);

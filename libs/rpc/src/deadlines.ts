@@ -1,17 +1,19 @@
-// Not the globals: tests put others in their place for a while, and what they leave behind would never sweep again.
+// Imported instead of global: tests replace the globals for a while, and a sweep that uses a
+// replaced timer never runs again.
 import { clearInterval, setImmediate, setInterval } from 'node:timers';
 
-/** A call that must end in time. */
+/** A call that has a deadline. */
 export interface Expiring {
-  /** By `performance.now()`. */
+  /** In the time of `performance.now()`. */
   readonly deadlineMs: number;
-  /** The call ends now, if it has not ended. */
+  /** Ends the call now, unless it has ended. */
   expire(): void;
 }
 
 /**
- * Ends calls whose deadline has passed. One timer looks at all that run, ten times a second, so that a call that ends in time costs
- * no timer of its own; a late one ends at most that much later.
+ * Ends calls whose deadline has passed. One timer checks all running calls ten times a second, so
+ * that a call needs no timer of its own. A late call ends at most a tenth of a second after its
+ * deadline.
  */
 class Deadlines {
   readonly #calls = new Set<Expiring>();
@@ -19,7 +21,8 @@ class Deadlines {
 
   add(call: Expiring): void {
     this.#calls.add(call);
-    // Timers run before the network is read: an answer that came while this process stood still is in time.
+    // Timers run before the network is read. The sweep waits for that, so that an answer that
+    // arrived while the process was blocked is in time.
     this.#sweeps ??= setInterval(() => setImmediate(() => this.#sweep()), sweepMs);
   }
 
@@ -38,5 +41,5 @@ class Deadlines {
 
 const sweepMs = 100;
 
-/** Those of all calls in this process. */
+/** Holds the deadlines of all calls in this process. */
 export const deadlines = new Deadlines();

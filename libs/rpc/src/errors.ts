@@ -7,9 +7,8 @@ import type { Failure } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 export type RpcStatus = keyof typeof codes;
 
 /**
- * A call that failed on its way, with no answer from the service: not reachable, too late, cancelled by the caller, or
- * refused to it.
- * What a service answers as an error arrives as GatewayError instead.
+ * A call that failed without an answer from the service: unreachable, too late, cancelled by the
+ * caller, or refused. An error that the service answers with is a GatewayError instead.
  */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
@@ -29,10 +28,13 @@ export function deadlineExceeded(timeoutMs: number | undefined): RpcError {
   return new RpcError('deadline_exceeded', `The call took longer than ${timeoutMs} ms.`);
 }
 
-/** What the signal of a call's handler is aborted with once the call is over. */
+/** The reason of a handler's signal when the call is over. */
 export const callEnded = new RpcError('cancelled', 'The call has ended.');
 
-/** Anything that a handler throws, as it travels over plain gRPC and on a shared stream. */
+/**
+ * Converts anything that a handler throws to a failure that plain gRPC and shared streams can
+ * carry.
+ */
 export function toCallFailure(thrown: unknown): Failure {
   if (thrown instanceof RpcError) return { $typeName, status: codeOf(thrown), message: thrown.message };
   const error = toGatewayError(thrown);
@@ -40,22 +42,31 @@ export function toCallFailure(thrown: unknown): Failure {
   return { $typeName, status: codeOf(error), message: error.message, detail };
 }
 
-/** What a failure means to the caller: the service's own error, or RpcError when it did not answer. */
+/**
+ * Converts a failure for the caller: the service's own error, or RpcError when the service did not
+ * answer.
+ */
 export function fromCallFailure({ status, message, detail }: Failure): GatewayError | RpcError {
   if (detail !== undefined) return fromErrorDetail(fromBinary(ErrorDetailSchema, detail));
   const statuses = Object.keys(codes) as RpcStatus[];
   return new RpcError(statuses.find((known) => codes[known] === status) ?? 'internal', message);
 }
 
-/** The number of a failure in gRPC's table of statuses, which Connect's codes share. */
+/** The status code of a failure in gRPC's table, which Connect's codes share. */
 export function codeOf(error: GatewayError | RpcError): Code {
   return error instanceof RpcError ? codes[error.status] : codesOfErrors[error.code];
 }
 
-/** Receives every failure of a handler that is a fault of ours, with the request's id where the call's one request has it. */
+/**
+ * Receives every internal error of a handler, with the request's id where the call's single request
+ * contains it.
+ */
 export type OnFault = (method: string, fault: unknown, requestId: string | undefined) => void;
 
-/** Whether a failure is our own: neither an answer of the public table nor something that happened on the way. */
+/**
+ * Whether a failure is an internal error: neither in the public table of errors nor a failure of
+ * transport.
+ */
 export function isFault(thrown: unknown): boolean {
   if (thrown instanceof RpcError) return false;
   return !(thrown instanceof GatewayError) || thrown.code === 'internal_error';

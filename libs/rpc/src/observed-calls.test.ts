@@ -64,7 +64,7 @@ function clients() {
   return { limiter: channel.client(LimiterService), adapter: channel.client(AdapterService) };
 }
 
-/** How many calls ended so, as one side counts them. */
+/** How many calls ended with this code, as counted on one side. */
 async function counted(side: 'client' | 'server', method: string, code: string) {
   const text = await metrics[side].exposition();
   const error = code === 'OK' ? '' : code;
@@ -185,14 +185,14 @@ function plainAdmit(key: string, metadata = new Metadata(), path?: string): Prom
 describe('the trace of a call', () => {
   const request = { kind: SpanKind.SERVER };
 
-  /** What comes of `work` within a request, as spans by their parents. */
+  /** The spans that `work` creates within a request, as a tree. */
   async function treeOf(work: (span: Span) => Promise<unknown>) {
     const receiver = stack.use(await OtlpReceiver.listen());
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', receiver.url);
     const logger = { warn: () => undefined } as unknown as Logger;
     const tracing = await startTracing({ service: 'test', logger, metrics: new Metrics() });
     await inSpan('request', request, work);
-    // What the server notices after its client.
+    // The server notices the end later than its client.
     await sleep(50);
     await tracing?.[Symbol.asyncDispose]();
     const { spans } = receiver;

@@ -18,14 +18,15 @@ import { codeOf, RpcError } from './errors.ts';
 import { pathOf } from './served-methods.ts';
 
 /**
- * Measures the calls that one side sees go over the network, each by itself and on shared streams alike, and gives a span to those
- * that are part of a trace. Direct calls are plain functions: they are not measured, and their trace goes on by itself.
+ * Measures the calls that one side makes or serves over the network, on streams of their own and on
+ * shared streams, and creates spans for calls that are part of a trace. Direct calls are plain
+ * functions: they are not measured, and their trace continues without a span.
  *
  * @see https://opentelemetry.io/docs/specs/semconv/rpc/
  */
 export class CallObserver {
   readonly side: 'client' | 'server';
-  /** As OpenTelemetry names the protocol. */
+  /** The protocol's name in OpenTelemetry. */
   readonly system: 'grpc' | 'connectrpc';
   readonly durations: Histogram<DurationLabel> | undefined;
   readonly inFlight: Gauge<'rpc_method'> | undefined;
@@ -48,12 +49,12 @@ export class CallObserver {
     });
   }
 
-  /** The same call. @param traceparent what a server was sent with it */
+  /** Wraps a call to measure it. @param traceparent the one that a server received with the call */
   observe<T>(method: DescMethod, call: Responses<T>, traceparent?: string): ObservedCall<T> {
     return new ObservedCall(new CallRecord(this, method, traceparent), call);
   }
 
-  /** A call with one answer, which begins now. */
+  /** Makes a call with a single answer and measures it. */
   async observeOnce<T>(method: DescMethod, call: () => Promise<T>, traceparent?: string): Promise<T> {
     const record = new CallRecord(this, method, traceparent);
     record.begin();
@@ -71,7 +72,7 @@ export class CallObserver {
 type DurationLabel = 'rpc_system_name' | 'rpc_method' | 'rpc_response_status_code' | 'error_type';
 type Responses<T> = AsyncIterableIterator<T, undefined>;
 
-/** Begins with the first `next()` and ends with the call, or when it is left. */
+/** Starts with the first `next()` and ends with the call, or when its caller leaves the loop. */
 class ObservedCall<T> implements AsyncIterableIterator<T, undefined> {
   readonly #record: CallRecord;
   readonly #call: Responses<T>;
@@ -103,13 +104,13 @@ class ObservedCall<T> implements AsyncIterableIterator<T, undefined> {
     return { done: true, value: undefined };
   }
 
-  /** The first to say how the call ended is right. */
+  /** The first reported end counts. */
   end(code: string): void {
     this.#record.end(code);
   }
 }
 
-/** What is measured of one call. */
+/** The measurements of one call. */
 class CallRecord {
   readonly #observer: CallObserver;
   readonly #method: DescMethod;
@@ -126,7 +127,7 @@ class CallRecord {
     this.#traceparent = traceparent;
   }
 
-  /** Once: later calls change nothing. */
+  /** Only the first call has an effect. */
   begin(): void {
     if (this.#startMs !== undefined) return;
     this.#startMs = performance.now();
@@ -134,7 +135,7 @@ class CallRecord {
     this.#span = this.#startSpan();
   }
 
-  /** The first to say how the call ended is right. */
+  /** The first reported end counts. */
   end(code: string): void {
     if (this.#hasEnded || this.#startMs === undefined) return;
     this.#hasEnded = true;
@@ -149,16 +150,16 @@ class CallRecord {
     this.#span?.end();
   }
 
-  /** Does something as part of the call's trace. */
+  /** Runs `work` as part of the call's trace. */
   within<R>(work: () => R): R {
     return this.#span === undefined ? work() : withSpan(this.#span, work);
   }
 
   #startSpan(): Span | undefined {
     const { side } = this.#observer;
-    // Calls go on with a trace, and begin none.
+    // Calls continue a trace but never start one.
     if (side === 'server' ? !this.#traceparent : activeSpan() === undefined) return undefined;
-    // It lasts as long as its client.
+    // This stream lasts as long as its client.
     if (this.#method === LimiterService.method.admitStream) return undefined;
     return startSpan(this.#name, {
       kind: side === 'client' ? SpanKind.CLIENT : SpanKind.SERVER,
@@ -173,7 +174,7 @@ function statusOf(thrown: unknown): string {
   return status[codeOf(thrown instanceof RpcError ? thrown : toGatewayError(thrown))] ?? 'UNKNOWN';
 }
 
-/** What a server answers to a caller's mistake, or after the caller left, is no failure of the server. */
+/** A caller's mistake, or a caller that left, is not a failure of the server. */
 function isFailure(code: string, side: 'client' | 'server'): boolean {
   return side === 'client' ? code !== 'OK' : failuresOfServers.has(code);
 }

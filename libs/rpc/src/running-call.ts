@@ -2,7 +2,7 @@ import { deadlines, type Expiring } from './deadlines.ts';
 import { callCancelled, deadlineExceeded, type RpcError } from './errors.ts';
 import type { CallContext, Caller, ServedCallOptions } from './service-types.ts';
 
-/** What calls of every kind are to their handlers, and to those who end them. */
+/** What calls of every kind offer to their handlers and to the code that ends them. */
 export abstract class RunningCall implements CallContext, Expiring {
   readonly #options: ServedCallOptions;
   #controller: AbortController | undefined;
@@ -13,7 +13,7 @@ export abstract class RunningCall implements CallContext, Expiring {
     this.#options = options;
   }
 
-  /** Made when it is asked for: few handlers do. */
+  /** Created on demand: few handlers use it. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#reason !== undefined) this.#controller.abort(this.#reason);
@@ -24,19 +24,19 @@ export abstract class RunningCall implements CallContext, Expiring {
     return this.#options.caller;
   }
 
-  /** The caller gives the call up. */
+  /** Cancels the call on behalf of its caller. */
   readonly cancel = (): void => this.#fail(callCancelled());
 
   expire(): void {
     this.#fail(deadlineExceeded(this.#options.timeoutMs));
   }
 
-  /** Why it is over: `callEnded`, or its failure. */
+  /** Why the call is over: `callEnded`, or its failure. */
   protected get reason(): RpcError | undefined {
     return this.#reason;
   }
 
-  /** Once only. @throws when the call has been given up before. */
+  /** May run only once. @throws when the call has already been cancelled. */
   protected begin(): void {
     const { signal, timeoutMs } = this.#options;
     if (signal?.aborted) this.cancel();
@@ -47,7 +47,7 @@ export abstract class RunningCall implements CallContext, Expiring {
     deadlines.add(this);
   }
 
-  /** The first reason is right. False: the call was over already. */
+  /** The first reason counts. False when the call was already over. */
   protected end(reason: RpcError): boolean {
     if (this.#reason !== undefined) return false;
     this.#reason = reason;
@@ -57,7 +57,7 @@ export abstract class RunningCall implements CallContext, Expiring {
     return true;
   }
 
-  /** It was cancelled, or its deadline has passed, and it has ended with that. */
+  /** Called when the call has ended by cancellation or by its deadline. */
   protected abstract onFailed(reason: RpcError): void;
 
   #fail(reason: RpcError): void {

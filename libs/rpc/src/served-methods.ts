@@ -5,7 +5,10 @@ import type { CallContext, ServedCallOptions, ServiceRoute, UntypedHandler, Unty
 
 export interface ServedMethod {
   readonly method: DescMethod;
-  /** Takes a message, or an iterable of messages, as its method's kind says, and gives a promise or an iterable. */
+  /**
+   * Takes a message or an iterable of messages, depending on the method's kind, and returns a
+   * promise or an iterable.
+   */
   readonly handle: UntypedHandler;
 }
 
@@ -16,7 +19,7 @@ export function servedMethod(method: DescMethod, handlers: UntypedHandlers): Ser
   return { method, handle };
 }
 
-/** The methods of routes, by their paths. */
+/** The methods of all routes, by path. */
 export function servedMethods(routes: readonly ServiceRoute[]): ReadonlyMap<string, ServedMethod> {
   const methods = routes.flatMap(({ service, handlers }) =>
     service.methods.map((method) => servedMethod(method, handlers)),
@@ -24,7 +27,7 @@ export function servedMethods(routes: readonly ServiceRoute[]): ReadonlyMap<stri
   return new Map(methods.map((served) => [pathOf(served.method), served]));
 }
 
-/** The answer of a unary method, whatever carries the call. */
+/** The answer of a unary method, over any transport. */
 export async function answerOnce<T = Message>(
   { method, handle }: ServedMethod,
   request: object,
@@ -39,7 +42,7 @@ export async function answerOnce<T = Message>(
   }
 }
 
-/** A call and all of its answers, whatever carries it: here it begins and ends. */
+/** A call with all its answers, over any transport. Its start and end are measured here. */
 export function answerAll<T = Message>(
   { method, handle }: ServedMethod,
   request: object,
@@ -58,13 +61,16 @@ export function answerAll<T = Message>(
 
 export interface AnswerOptions<T> {
   readonly onFault?: OnFault | undefined;
-  /** Makes what the carrier sends of the fields that the handler gives. Default: a whole message. */
+  /**
+   * Converts the fields that the handler returns to what the transport sends. Default: a whole
+   * message.
+   */
   readonly toResponse?: ToResponse<T>;
 }
 
 type ToResponse<T> = (schema: DescMessage, fields: object) => T;
 
-/** What becomes of a call that is over does not matter any more. */
+/** The failure of a call that is already over does not matter. */
 function reportFault(
   method: DescMethod,
   request: object,
@@ -77,12 +83,12 @@ function reportFault(
   }
 }
 
-/** Whether a method answers with one message. */
+/** Whether a method has a single answer. */
 export function answersOnce({ methodKind }: DescMethod): boolean {
   return methodKind === 'unary' || methodKind === 'client_streaming';
 }
 
-/** Whether a method takes one message. */
+/** Whether a method has a single request. */
 export function asksOnce({ methodKind }: DescMethod): boolean {
   return methodKind === 'unary' || methodKind === 'server_streaming';
 }
@@ -92,23 +98,26 @@ export function pathOf(method: DescMethod): string {
   return `/${method.parent.typeName}/${method.name}`;
 }
 
-/** A message with all its fields. One that is whole already is returned as it is. */
+/** Completes fields to a message. A complete message is returned unchanged. */
 export function toMessage(schema: DescMessage, fields: object): Message {
-  // Client<S> and Handlers<S> made the compiler check the fields against the schema.
+  // The types Client<S> and Handlers<S> made the compiler check the fields against the schema.
   return isMessage(fields, schema) ? fields : create(schema, fields as Record<string, unknown>);
 }
 
-/** A message for a shared stream. Throws when it is too long for one: it would break all calls on it. */
+/**
+ * Serialises a message for a shared stream. Throws when the message is too long, because it would
+ * break all calls on the stream.
+ */
 export function encoded(schema: DescMessage, fields: object): Uint8Array {
   const bytes = toBinary(schema, toMessage(schema, fields));
   if (bytes.length <= maxMessageBytes) return bytes;
   throw new RpcError('internal', `A message of ${bytes.length} bytes is longer than ${maxMessageBytes}.`);
 }
 
-/** Largest message between services. Bodies travel in messages far below it. */
+/** The largest message between services. Bodies are sent in much smaller messages. */
 export const maxMessageBytes = 8 * 1024 * 1024;
 
-/** One message, or each of several, as `map` makes it. */
+/** Applies `map` to one message, or to each of several. */
 export function mapped<S extends object, T>(
   source: S | AsyncIterable<S>,
   map: (message: S) => T,

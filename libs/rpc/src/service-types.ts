@@ -1,12 +1,16 @@
 import type { DescMethod, DescService, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 
-/** What a handler learns of its call. */
+/** What a handler knows about its call. */
 export interface CallContext {
-  /** Aborted when the caller gives up, goes away, or its deadline passes, and when the call has ended. */
+  /**
+   * Aborted when the caller cancels or disconnects, when the deadline passes, and when the call has
+   * ended.
+   */
   readonly signal: AbortSignal;
   /**
-   * The services that the caller's certificate speaks for; none when it has no certificate, or one without such names. Undefined for
-   * calls of the gateway's own processes that need no certificate: those within this process, and, without TLS, those on a shared stream.
+   * The services that the caller's certificate stands for; empty without a certificate, or when it
+   * has no such names. Undefined for calls from the gateway's own processes that need no
+   * certificate: calls within this process, and, without TLS, calls on a shared stream.
    */
   readonly caller?: Caller | undefined;
 }
@@ -14,14 +18,17 @@ export interface CallContext {
 /** Names of services, as `serviceNamesIn` gives them. */
 export type Caller = readonly string[];
 
-/** What a server knows of a call that it answers. */
+/** What a server knows about a call that it answers. */
 export interface ServedCallOptions extends CallOptions, Pick<CallContext, 'caller'> {}
 
-/** What a caller may say of its call. */
+/** Options that a caller may set. */
 export interface CallOptions {
-  /** Aborting it cancels the call and the handler's signal. */
+  /** Aborting it cancels the call and aborts the handler's signal. */
   readonly signal?: AbortSignal | undefined;
-  /** The call fails with `deadline_exceeded` after so long. Streams without it run until they end. */
+  /**
+   * After this time the call fails with `deadline_exceeded`. A stream without it runs until it
+   * ends.
+   */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -50,8 +57,8 @@ type Call<M extends DescMethod> = M['methodKind'] extends 'unary'
 export type Handlers<S extends DescService> = { readonly [K in keyof S['method']]: Handler<S['method'][K]> };
 
 /**
- * A typed client of a service, in process or over a network alike. A stream begins with the first
- * `next()`. Leaving the loop, or `return()` while a `next()` waits, ends it at once.
+ * A typed client of a service, in process or over a network. A stream starts with the first
+ * `next()`. Leaving the loop ends it at once, and so does `return()` while a `next()` is pending.
  */
 export type Client<S extends DescService> = { readonly [K in keyof S['method']]: Call<S['method'][K]> };
 
@@ -61,10 +68,13 @@ export interface ServiceRoute<S extends DescService = DescService> {
   readonly handlers: UntypedHandlers;
 }
 
-/** Handlers once their service is known only at run time. The descriptor says which kind each one is. */
+/** Handlers whose service is known only at run time. The descriptor gives the kind of each one. */
 export type UntypedHandlers = Readonly<Record<string, UntypedHandler>>;
 
-/** Written as a method: its caller has the request from the descriptor, which no type can follow any more. */
+/**
+ * Written as a method, because its caller takes the request's type from the descriptor, which
+ * TypeScript can't follow.
+ */
 export type UntypedHandler = { handle(request: object, context: CallContext): object }['handle'];
 
 /** Pairs a service with its handlers, which the compiler checks against the contract. */

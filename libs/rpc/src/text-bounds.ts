@@ -4,10 +4,10 @@ import { type ReflectMessage, reflect } from '@bufbuild/protobuf/reflect';
 import { GatewayError } from '@gateway/errors';
 import type { ServiceRoute } from './service-types.ts';
 
-/** What the texts of one message of an operator may hold together. */
+/** The total length of the texts that one message of an operator may contain. */
 export const mostTextBytes = 65_536;
 
-/** A route whose messages are refused, before a handler sees them, when their texts are longer than `mostTextBytes`. */
+/** A route that refuses messages whose texts exceed `mostTextBytes`, before a handler sees them. */
 export function withBoundedTexts<S extends DescService>({ service, handlers }: ServiceRoute<S>): ServiceRoute<S> {
   const bounded = service.methods.map(({ localName, input }) => {
     const handle = handlers[localName];
@@ -24,7 +24,10 @@ export function withBoundedTexts<S extends DescService>({ service, handlers }: S
 
 export const tooLongText = 'must be shorter: the texts of a request may have 64 KiB together';
 
-/** The field with the longest text where all together are longer than `mostTextBytes`: "account.name". Undefined: they are not. */
+/**
+ * The field with the longest text if all texts together exceed `mostTextBytes`: "account.name".
+ * Undefined if they do not.
+ */
 export function tooLongField(schema: DescMessage, message: Message): string | undefined {
   let total = 0;
   let longest = { field: '', bytes: -1 };

@@ -3,14 +3,14 @@ import { RunningCall } from './running-call.ts';
 import type { CallContext } from './service-types.ts';
 
 /**
- * A call with one answer: the promise of its work, unless the call is cancelled or its deadline passes before. Then it fails at
- * once, whatever the work does, and the work's signal is aborted.
+ * A call with a single answer: the promise of its work. If the call is cancelled or its deadline
+ * passes first, it fails at once, whatever the work does, and aborts the work's signal.
  */
 export class UnaryCall<T> extends RunningCall {
   #actOnFailure: ((reason: RpcError) => void) | undefined;
   #reject: ((reason: RpcError) => void) | undefined;
 
-  /** Once only. */
+  /** May run only once. */
   run(work: (context: CallContext) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.begin();
@@ -28,7 +28,7 @@ export class UnaryCall<T> extends RunningCall {
     });
   }
 
-  /** Acts when the call fails before its work is done: at once if it has failed already. */
+  /** Calls `act` when the call fails before its work is done: at once if it has already failed. */
   whenFailed(act: (reason: RpcError) => void): void {
     if (this.reason === undefined) this.#actOnFailure = act;
     else if (this.reason !== callEnded) act(this.reason);

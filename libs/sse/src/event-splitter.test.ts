@@ -71,7 +71,7 @@ function split(chunks: Iterable<string | Uint8Array>, maxEventBytes = 1_000): re
   return rest === '' ? events : [...events, rest];
 }
 
-/** Lines first, then events of lines up to an empty one. */
+/** Splits lines first, then groups them into events up to an empty line. */
 function splitByTheBook(text: string): readonly string[] {
   const events: string[] = [];
   let event = '';

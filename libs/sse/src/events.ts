@@ -1,11 +1,14 @@
 export interface EventSplitterOptions {
-  /** The largest event taken, in bytes. */
+  /** The largest accepted event, in bytes. */
   readonly maxEventBytes: number;
-  /** Called for each whole event in order, before `push` or `end` returns. What it throws, they throw. */
+  /**
+   * Called for each whole event in order, before `push` or `end` returns. They rethrow what it
+   * throws.
+   */
   onEvent(event: Buffer): void;
 }
 
-/** An event grew over the limit. The splitter is of no use afterwards. */
+/** An event exceeded the limit. The splitter can't be used afterwards. */
 export class SseOverflowError extends Error {
   override readonly name = 'SseOverflowError';
 
@@ -15,16 +18,17 @@ export class SseOverflowError extends Error {
 }
 
 /**
- * Cuts a text/event-stream that arrives in any chunks into its events, each with the blank line that ends it. Put
- * together, they are the bytes that came. A blank line alone, or with comments, is given like an event.
+ * Splits a text/event-stream that arrives in arbitrary chunks into events, each including its final
+ * blank line. Joined, the events equal the input. A blank line alone, or with comments, counts as
+ * an event.
  *
- * Lines end in LF, CRLF or CR. Whether a CR is all of a line's end shows in the byte after it.
+ * Lines end in LF, CRLF or CR. Only the byte after a CR shows whether the line ending is complete.
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
 export class EventSplitter {
   readonly #maxEventBytes: number;
   readonly #onEvent: EventSplitterOptions['onEvent'];
-  /** The chunks of an event that has not ended. They are joined once, when it ends. */
+  /** The chunks of an incomplete event. They are joined once, when it ends. */
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #lineIsEmpty = true;
@@ -35,12 +39,12 @@ export class EventSplitter {
     this.#onEvent = onEvent;
   }
 
-  /** Bytes of an event that has not ended. */
+  /** The bytes of an incomplete event. */
   get pendingBytes(): number {
     return this.#pendingBytes;
   }
 
-  /** Takes the next bytes, which must stay as they are. Throws SseOverflowError. */
+  /** Takes the next bytes, which must not change afterwards. Throws SseOverflowError. */
   push(bytes: Uint8Array): void {
     const chunk = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     let eventStart = 0;
@@ -69,7 +73,10 @@ export class EventSplitter {
     this.#keep(chunk.subarray(eventStart));
   }
 
-  /** The stream has ended. Returns what came of an event that no blank line ended; empty when there is none. */
+  /**
+   * Ends the stream. Returns the bytes of an event without a final blank line; empty when there is
+   * none.
+   */
   end(): Buffer {
     if (this.#afterCarriageReturn && this.#lineIsEmpty) this.#emit(nothing);
     return Buffer.concat(this.#pending);
@@ -100,17 +107,20 @@ function indexOrEnd(bytes: Buffer, byte: number, from: number): number {
   return index < 0 ? bytes.length : index;
 }
 
-/** What one event of a text/event-stream says. */
+/** The content of one event of a text/event-stream. */
 export interface SseEvent {
-  /** The `event:` line; empty when there was none. */
+  /** The value of the `event:` line; empty when there is none. */
   readonly name: string;
-  /** The `data:` lines joined with "\n". Undefined when there was none: browsers take such a block for no event. */
+  /**
+   * The `data:` lines joined with "\n". Undefined when there are none: browsers ignore such a
+   * block.
+   */
   readonly data: string | undefined;
 }
 
 /**
- * Reads the lines of one event, as EventSplitter gives it. A byte order mark before them is skipped, and so are comments and
- * other fields.
+ * Reads the lines of one event from EventSplitter. It skips a byte order mark before them, comments
+ * and other fields.
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
 export function readEvent(bytes: Buffer): SseEvent {
@@ -134,7 +144,7 @@ function isField(line: string, name: string): boolean {
   return line.startsWith(name) && (line.length === name.length || line[name.length] === ':');
 }
 
-/** What follows the colon and one space. A field without a colon has an empty value. */
+/** The text after the colon and one optional space. A field without a colon has an empty value. */
 function valueAfter(line: string, nameLength: number): string {
   return line.slice(nameLength + (line[nameLength + 1] === ' ' ? 2 : 1));
 }

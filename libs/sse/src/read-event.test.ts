@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EventSplitter, readEvent, type SseEvent } from './events.ts';
 
-/** The events of a stream that have data, also the one that the stream ends in. */
+/** The events of a stream that have data, including an unterminated last one. */
 function parse(chunks: Iterable<Uint8Array>): SseEvent[] {
   const events: SseEvent[] = [];
   const splitter = new EventSplitter({ maxEventBytes: 1_000_000, onEvent: (event) => events.push(readEvent(event)) });
@@ -87,7 +87,10 @@ const streamText = fc
   )
   .map((parts) => parts.join(''));
 
-/** The algorithm of the HTML standard, line by line, with the unfinished last event given, and a mark before any event skipped. */
+/**
+ * The algorithm of the HTML standard, line by line, except that it also returns the unfinished last
+ * event and skips a mark before any event.
+ */
 function parseByTheBook(text: string): SseEvent[] {
   const events: SseEvent[] = [];
   let event = '';

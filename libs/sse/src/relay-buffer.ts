@@ -1,9 +1,9 @@
-/** Events on their way to the client: some held back, some ready to be taken. Their order never changes. */
+/** Events on their way to the client: some held back, some ready. Their order never changes. */
 export class RelayBuffer {
   #held: Buffer[] = [];
   #ready: Buffer[] = [];
 
-  /** What was held back since the last release. */
+  /** The events held back since the last release. */
   get held(): readonly Buffer[] {
     return this.#held;
   }
@@ -12,7 +12,7 @@ export class RelayBuffer {
     this.#held.push(event);
   }
 
-  /** This event is for the client, and all that was held back before it. */
+  /** Makes this event and all events held back before it ready. */
   release(event: Buffer): void {
     this.releaseHeld();
     this.#ready.push(event);

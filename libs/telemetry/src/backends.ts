@@ -2,7 +2,10 @@ import type { Metrics } from './metrics.ts';
 
 export type Backend = 'redis' | 'postgres' | 'nats';
 
-/** How a store says whether its servers answered the last time that they were asked or used: `const isUp = backendUp(metrics, 'redis')`. */
+/**
+ * Lets a store report whether its servers answered when last used:
+ * `const isUp = backendUp(metrics, 'redis')`.
+ */
 export function backendUp(metrics: Metrics, backend: Backend): (isUp: boolean) => void {
   const gauge = metrics.gauge({
     name: 'gateway_backend_up',
@@ -16,12 +19,12 @@ interface DatabaseOperation {
   /** The statement's first word, or the name of the script or command. */
   readonly name: string;
   readonly seconds: number;
-  /** Empty when it was done. */
+  /** Empty on success. */
   readonly errorType: string;
 }
 
 /**
- * How a store says what it does in a database.
+ * Lets a store report its database operations.
  * @see https://opentelemetry.io/docs/specs/semconv/db/database-metrics/
  */
 export function databaseOperations(

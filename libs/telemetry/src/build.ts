@@ -1,14 +1,14 @@
-// All packages have the version of the whole.
+// All packages share one version.
 import manifest from '../package.json' with { type: 'json' };
 
-/** Which build of the gateway this is: of which release, or the one that comes before it, and made of which commit. */
+/** The build of the gateway: its release, or the release that it precedes, and its commit. */
 export function readBuild() {
-  // Images set it. Elsewhere sources run as they are.
+  // Set in images. Elsewhere the sources run directly.
   const { GATEWAY_REVISION: revision = 'unknown' } = process.env;
   return { version: manifest.version, revision };
 }
 
-/** What `--version` prints. */
+/** The output of `--version`. */
 export function versionText(program: string): string {
   const { version, revision } = readBuild();
   return `${program} ${version} (revision ${revision})\n`;

@@ -8,8 +8,8 @@ export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 's
 export type LogLevel = (typeof logLevels)[number];
 
 /**
- * A structured logger, on standard error, so that commands keep standard output to themselves: one JSON object a line, for programs;
- * on a terminal a line for the person who watches.
+ * A structured logger on standard error, which leaves standard output to commands. It writes one
+ * JSON object per line; on a terminal it writes readable lines.
  */
 export function createLogger(service: string, level = 'info'): Logger {
   return pino(
@@ -30,8 +30,9 @@ const terminal = {
 };
 
 /**
- * An error as the log shows it, with its causes. Libraries hang more on their errors, such as the parameters of a failed
- * statement or the words of a failed command: those may hold secrets and are left out.
+ * An error as the log shows it, with its causes. Libraries attach more to their errors, such as the
+ * parameters of a failed statement or the arguments of a failed command. These may contain secrets
+ * and are left out.
  */
 export function errorRecord(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) return typeof thrown === 'object' ? 'not an Error' : thrown;
@@ -45,7 +46,7 @@ function errorsOf(thrown: Error): readonly unknown[] {
   return thrown instanceof AggregateError ? thrown.errors : [];
 }
 
-/** The fields of an error that say what went wrong, and hold no data. */
+/** The fields of an error that describe the failure and contain no data. */
 const keptFields = ['type', 'message', 'stack', 'code', 'status', 'syscall', 'address', 'port'] as const;
 
 const redactedPaths = [

@@ -53,7 +53,7 @@ describe('metrics', () => {
     expect(await metrics.exposition(openMetrics)).toBe(
       '# HELP a A.\n# TYPE a counter\na_total 1\n# HELP b B.\n# TYPE b gauge\nb 1\n# EOF\n',
     );
-    // Not changed by it.
+    // The exposition with exemplars did not change it.
     expect(await metrics.exposition()).toBe(inText);
   });
 
@@ -148,6 +148,6 @@ async function snapshotOf(count: number) {
   metrics.counter({ name: 'a_total', help: 'A # of {things}.', labels: ['kind'] }).inc({ kind: 'x y' }, count);
   metrics.gauge({ name: 'b', help: 'B.' }).set(count);
   metrics.histogram({ name: 'c', help: 'C.', buckets: [1] }).observe({}, count);
-  // As it arrives from another process.
+  // The snapshot as another process receives it.
   return structuredClone(await metrics.snapshot());
 }

@@ -13,37 +13,46 @@ import {
 } from 'prom-client';
 import { activeSpan, exemplarOf, type Span } from './tracing.ts';
 
-/** The metrics of one process as data, which another process can show. */
+/** The metrics of one process as data, which another process can expose. */
 export type MetricsSnapshot = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 export interface WorkerMetrics {
-  /** The value of the label `worker` of all its samples. */
+  /** The value of the label `worker` in all its samples. */
   readonly worker: string;
   readonly metrics: MetricsSnapshot;
 }
 
 interface MetricOptions<L extends string> {
-  /** Prometheus name with its unit: `gateway_refusals_total`, `http_server_request_duration_seconds`. */
+  /**
+   * A Prometheus name with its unit: `gateway_refusals_total`,
+   * `http_server_request_duration_seconds`.
+   */
   readonly name: string;
   readonly help: string;
-  /** Names of few possible values each: no ids, no models that clients make up. */
+  /** Names of labels with few possible values: no ids, and no model names that clients make up. */
   readonly labels?: readonly L[];
 }
 
-/** Observations name the sampled trace in which they are made: an exemplar, of which each bucket of a series takes one a second at most. */
+/**
+ * A histogram whose observations carry an exemplar: the sampled trace in which they are made. Each
+ * bucket of a series takes at most one exemplar per second.
+ */
 export interface Histogram<L extends string = never> {
-  /** @param traceparent of what was measured, if that is not the trace in which it is observed */
+  /** @param traceparent the trace of the measured work, if it is not the active one */
   observe(labels: LabelValues<L>, value: number, traceparent?: string): void;
 }
 
-/** The metrics of one process. Asking twice for a name gives the same metric, so that services can share a process. */
+/**
+ * The metrics of one process. Requesting a name twice returns the same metric, so that services can
+ * share a process.
+ */
 export class Metrics {
   readonly registry = registryOf(Registry.OPENMETRICS_CONTENT_TYPE);
   readonly #workers: (() => Promise<readonly WorkerMetrics[]>)[] = [];
   readonly #readings: (() => Promise<void>)[] = [];
   readonly #histograms = new Map<string, Histogram<string>>();
 
-  /** With what Node says of the process: `process_*`, `nodejs_*`. Once in a process. */
+  /** Includes Node's metrics of the process: `process_*`, `nodejs_*`. Call it once per process. */
   static ofProcess(): Metrics {
     const metrics = new Metrics();
     collectDefaultMetrics({ register: metrics.registry });
@@ -54,7 +63,7 @@ export class Metrics {
     return this.#once(name, () => new Counter({ name, help, labelNames: [...labels], registers: [this.registry] }));
   }
 
-  /** @param read gives the value of a gauge without labels, each time that it is shown. */
+  /** @param read returns the value of a gauge without labels at each exposition. */
   gauge<L extends string = never>({
     name,
     help,
@@ -79,7 +88,7 @@ export class Metrics {
     return this.#histograms.getOrInsertComputed(name, () => exemplary(new PromHistogram<string>(options), options));
   }
 
-  /** The text that Prometheus reads: of this process, and of the workers that are included. */
+  /** The text that Prometheus reads: of this process and of its workers. */
   async exposition(contentType: ExpositionType = Registry.PROMETHEUS_CONTENT_TYPE): Promise<string> {
     const workers = (await Promise.all(this.#workers.map((read) => read()))).flat();
     const page = registryOf(contentType);
@@ -92,25 +101,31 @@ export class Metrics {
     return this.registry.getMetricsAsJSON();
   }
 
-  /** Has gauges set before they are shown, and only then. A reading that fails leaves them as they are. */
+  /**
+   * Registers a function that sets gauges before each exposition. When it fails, they keep their
+   * values.
+   */
   beforeSnapshot(read: () => Promise<void>): void {
     this.#readings.push(read);
   }
 
-  /** Shows the metrics of worker processes too. They are read at each exposition. */
+  /** Exposes the metrics of worker processes too. They are read at each exposition. */
   include(read: () => Promise<readonly WorkerMetrics[]>): void {
     this.#workers.push(read);
   }
 
   #once<M extends Metric>(name: string, make: () => M): M {
-    // A name is registered with one kind only; a second kind under it would be a mistake of ours.
+    // A name has only one kind of metric; a second kind would be a programming error.
     return (this.registry.getSingleMetric(name) as M | undefined) ?? make();
   }
 }
 
 export type ExpositionType = PrometheusContentType | OpenMetricsContentType;
 
-/** The format that a reader asks for by its Accept header: OpenMetrics, which alone has exemplars, or the older one. */
+/**
+ * The format that the Accept header asks for: OpenMetrics, which alone supports exemplars, or the
+ * older text format.
+ */
 export function expositionType(accept = ''): ExpositionType {
   return accept.includes('application/openmetrics-text')
     ? Registry.OPENMETRICS_CONTENT_TYPE
@@ -123,12 +138,15 @@ function registryOf(contentType: ExpositionType): Registry<ExpositionType> {
   return registry;
 }
 
-/** Only the latest exemplar of a bucket is ever shown. More than one a second would cost more than the observations. */
+/**
+ * Only the latest exemplar of a bucket is exposed. Storing more than one a second would cost more
+ * than the observations.
+ */
 function exemplary(
   histogram: PromHistogram<string>,
   { labelNames, buckets }: { readonly labelNames: readonly string[]; readonly buckets: readonly number[] },
 ): Histogram<string> {
-  /** When the next exemplar of a bucket is due, by its bound and the values of its labels. */
+  /** When the next exemplar of a bucket is due, by its bound and label values. */
   const dueMs = new Map<string, number>();
   const exemplarFor = (labels: LabelValues<string>, value: number, measured: Span | string | undefined) => {
     if (measured === undefined) return undefined;
@@ -147,12 +165,15 @@ function exemplary(
   };
 }
 
-/** One metric for each name, as a registry takes it. prom-client's own aggregation drops exemplars, and some metrics. */
+/**
+ * Merges snapshots into one metric per name, in the registry's format. prom-client's own
+ * aggregation drops exemplars and some metrics.
+ */
 function merged(snapshots: readonly MetricsSnapshot[]): readonly Metric[] {
   const byName = Map.groupBy(snapshots.flat(), ({ name }) => name);
   return [...byName.values()].map((same) => {
     const values = same.flatMap((each) => each.values);
-    // A registry reads a metric by `get()`, and takes `_total` from the name of a counter before that.
+    // A registry reads a metric by `get()`, after removing `_total` from the name of a counter.
     const metric = { ...same[0], values, get: () => metric };
     return metric as unknown as Metric;
   });

@@ -1,4 +1,4 @@
-/** Fields that say nothing to a person who watches one process. */
+/** Fields that do not help a person who watches one process. */
 const leftOut: ReadonlySet<string> = new Set(['level', 'time', 'service', 'msg', 'err']);
 
 const words: Readonly<Record<number, string>> = {
@@ -11,8 +11,8 @@ const words: Readonly<Record<number, string>> = {
 };
 
 /**
- * A line of the log as a person reads it on a terminal: `12:30:05 warn  gateway.yaml was not read again  path=gateway.yaml`. What is no
- * line of the log stays as it is.
+ * Formats a log line for a person at a terminal:
+ * `12:30:05 warn  gateway.yaml was not read again  path=gateway.yaml`. Other text stays as it is.
  */
 export function readableLine(line: string): string {
   const record = recordIn(line);
@@ -44,7 +44,7 @@ function messageOf(err: unknown): unknown {
   return isObject(err) && 'message' in err ? err.message : err;
 }
 
-/** What came from outside may hold sequences that a terminal obeys. */
+/** External input may contain terminal control sequences. */
 function stripControls(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (character) => (character === '\n' ? character : ' '));
 }

@@ -20,7 +20,10 @@ import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import { decidesSamplingKey, type Environment, type TracingOptions } from './tracing.ts';
 
-/** OpenTelemetry's SDK as its variables set it up: a module of its own, so that a gateway without an endpoint does not load it. */
+/**
+ * OpenTelemetry's SDK, configured by its environment variables. A module of its own, so that a
+ * gateway without an endpoint does not load it.
+ */
 export function startSdk({ service, logger, metrics }: TracingOptions, env: Environment): AsyncDisposable {
   checkExporter(env, logger);
   const spans = countersOf(metrics);
@@ -57,10 +60,10 @@ export function startSdk({ service, logger, metrics }: TracingOptions, env: Envi
   };
 }
 
-/** A stop waits no longer for an endpoint, whatever its timeout is. */
+/** How long a stop waits for the endpoint, whatever its own timeout is. */
 const stopMs = 4_000;
 
-/** The exporter would fall back to its defaults without a word. @throws when the endpoint can't be one */
+/** The exporter would silently fall back to its defaults. @throws when the endpoint is not valid */
 function checkExporter(env: Environment, logger: Logger): void {
   const names = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'] as const;
   for (const name of names) {
@@ -90,7 +93,10 @@ function countersOf(metrics: Metrics) {
   return { exported, dropped };
 }
 
-/** The exporter, with what becomes of its spans. The log has the first of failures in a row. */
+/**
+ * Wraps the exporter to count what happens to its spans. Of consecutive failures, the first is
+ * logged.
+ */
 function counted(exporter: SpanExporter, { exported, dropped }: SpanCounters, logger: Logger): SpanExporter {
   let isFailing = false;
   return {
@@ -104,13 +110,14 @@ function counted(exporter: SpanExporter, { exported, dropped }: SpanCounters, lo
         if (hasFailed && !isFailing)
           logger.warn({ reason: result.error?.message }, 'spans could not be sent: they are dropped');
         isFailing = hasFailed;
-        // A failure is no news to the SDK, which would write it to standard error on every batch.
+        // The failure is already reported. Otherwise the SDK would write it to standard error for
+        // every batch.
         done({ code: ExportResultCode.SUCCESS });
       }),
   };
 }
 
-/** The SDK says what its queue had no room for as a metric of its own. */
+/** The SDK reports spans that did not fit in its queue as a metric of its own. */
 function queueObserver(onDropped: () => void): MeterProvider {
   const counter = {
     add(_spans: number, attributes?: object): void {
@@ -121,8 +128,9 @@ function queueObserver(onDropped: () => void): MeterProvider {
 }
 
 /**
- * OTEL_TRACES_SAMPLER and its argument. What a caller has decided holds, unless the name lacks `parentbased_`, or the caller is not
- * trusted with it. Such a caller chose the id of the trace too: the share is then taken of numbers that it does not know.
+ * The sampler of OTEL_TRACES_SAMPLER and its argument. A caller's decision applies unless the name
+ * lacks `parentbased_` or the caller is not trusted. An untrusted caller also chose the trace's id,
+ * so the ratio then applies to numbers that the caller does not know.
  */
 function samplerOf(env: Environment): Sampler {
   const name = env.OTEL_TRACES_SAMPLER || 'parentbased_always_on';

@@ -34,14 +34,14 @@ afterEach(async () => {
   vi.unstubAllEnvs();
 });
 
-/** Tracing to an endpoint that answers so, set up by the variables. */
+/** Starts tracing to an endpoint that gives this answer, configured by the variables. */
 async function tracingTo(answer: OtlpAnswer, variables: Readonly<Record<string, string>> = {}) {
   const receiver = stack.use(await OtlpReceiver.listen(answer));
   return { receiver, ...(await tracingWith({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, ...variables })) };
 }
 
 async function tracingWith(variables: Readonly<Record<string, string>>) {
-  // The exporter reads them itself.
+  // The exporter reads the environment itself.
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
   const warnings: unknown[] = [];
   const logger = { warn: (about: object, text: string) => void warnings.push({ ...about, text }) } as unknown as Logger;
@@ -52,7 +52,7 @@ async function tracingWith(variables: Readonly<Record<string, string>>) {
     stopped ??= Promise.resolve(tracing?.[Symbol.asyncDispose]());
     await stopped;
   };
-  // A test that fails leaves no provider behind.
+  // A failed test must not leave a provider behind.
   stack.defer(stop);
   return { metrics, warnings, isOn: tracing !== undefined, stop };
 }
@@ -212,7 +212,10 @@ describe('histograms', () => {
     expect(await named()).toEqual(['bb', 'cc', 'dd', 'ee']);
   });
 
-  /** The metrics of a traced process whose clock stands still, and the traces that they name, by their first letters. */
+  /**
+   * The metrics of a traced process whose clock stands still, and the traces in their exemplars, by
+   * first letters.
+   */
   async function withExemplars() {
     vi.useFakeTimers({ toFake: ['performance'] });
     stack.defer(() => void vi.useRealTimers());
@@ -265,7 +268,7 @@ describe('which traces are sent', () => {
       startSpan('root', untrusting).end();
       startSpan('sampled', { ...untrusting, traceparent: sampled }).end();
       startSpan('notSampled', { ...untrusting, traceparent: notSampled }).end();
-      // Its ids go on, and what is called from there follows what was decided here.
+      // The trace's id is kept, and calls from there follow the decision made here.
       await inSpan('outer', { ...untrusting, traceparent: sampled }, async () => {
         expect(activeTraceparent()).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-0${sent.sampled ? 1 : 0}$`));
       });
@@ -283,14 +286,14 @@ describe('which traces are sent', () => {
     async (name) => {
       const variables = { OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: '0.5' };
       const { receiver, stop } = await tracingTo('success', variables);
-      // By its id, this one would be sampled at any ratio.
+      // This id would be sampled at any ratio.
       const traceparent = `00-${'0'.repeat(31)}1-b7ad6b7169203331-01`;
       const spans = Array.from({ length: 200 }, () =>
         startSpan('a', { ...server, traceparent, decidesSampling: true }),
       );
       for (const span of spans) span.end();
       await stop();
-      // All or none of them has a chance of 2^-199.
+      // The probability that all or none are sampled is 2^-199.
       expect(receiver.spans.length).toBeGreaterThan(0);
       expect(receiver.spans.length).toBeLessThan(200);
     },
@@ -389,7 +392,7 @@ describe('the endpoint', () => {
       OTEL_EXPORTER_OTLP_TIMEOUT: '500',
     });
     for (let each = 0; each < 100; each++) startSpan('a', server).end();
-    // Five are on their way, ten wait.
+    // Five spans are in flight, ten wait.
     expect(await metrics.exposition()).toContain('gateway_trace_spans_dropped_total{reason="queue_full"} 85\n');
     await stop();
     expect(await metrics.exposition()).toContain('gateway_trace_spans_dropped_total{reason="export_failed"} 15\n');

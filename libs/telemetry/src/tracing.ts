@@ -24,16 +24,19 @@ export interface SpanSettings {
   /** Default: internal. */
   readonly kind?: SpanKind;
   readonly attributes?: Attributes;
-  /** The W3C `traceparent` that it continues, in place of the span that is active here. */
+  /** The W3C `traceparent` that the span continues, instead of the active span. */
   readonly traceparent?: string | undefined;
-  /** Its ids go on, but whether the trace is sampled is decided here: who sent it is not trusted with that. */
+  /**
+   * Keeps the trace's ids but decides here whether it is sampled, because the sender is not trusted
+   * with that decision.
+   */
   readonly decidesSampling?: boolean;
-  /** Other traces that it belongs to, by their `traceparent`. */
+  /** The `traceparent` of other traces that the span belongs to. */
   readonly links?: readonly string[];
 }
 
 export interface TracingOptions {
-  /** `service.name`, unless OTEL_SERVICE_NAME says otherwise. */
+  /** `service.name`, unless OTEL_SERVICE_NAME overrides it. */
   readonly service: string;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -42,8 +45,9 @@ export interface TracingOptions {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Sends spans over OTLP when an endpoint is set; the SDK is loaded only then. An endpoint that is away costs requests nothing: a
- * bounded queue of spans waits for it, and what does not fit is dropped and counted. Disposing it sends what is left.
+ * Sends spans over OTLP when an endpoint is set; only then does it load the SDK. An unreachable
+ * endpoint does not delay requests: a bounded queue holds spans, and those that do not fit are
+ * dropped and counted. Disposal sends the remaining spans.
  *
  * @see https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
  */
@@ -57,7 +61,10 @@ export async function startTracing(
   return startSdk(options, env);
 }
 
-/** Runs `work` within a span, which is the parent of all spans that begin in it, and ends with it. A failure is recorded by its name. */
+/**
+ * Runs `work` within a span, which is the parent of all spans that start in it, and ends when
+ * `work` does. A failure is recorded by its name.
+ */
 export async function inSpan<T>(name: string, settings: SpanSettings, work: (span: Span) => Promise<T>): Promise<T> {
   const span = startSpan(name, settings);
   try {
@@ -71,8 +78,9 @@ export async function inSpan<T>(name: string, settings: SpanSettings, work: (spa
 }
 
 /**
- * A span that its caller ends. Traces begin where a request or message comes in, whatever is active there: an internal or client span
- * outside of a trace, such as one of background work, is not recorded.
+ * Starts a span that the caller must end. Traces start where a request or message arrives, whatever
+ * is active there. An internal or client span outside of a trace, such as one of background work,
+ * is not recorded.
  */
 export function startSpan(
   name: string,
@@ -81,55 +89,70 @@ export function startSpan(
   const isPart = kind === SpanKind.INTERNAL || kind === SpanKind.CLIENT;
   const given = traceparent !== undefined ? contextOf(traceparent) : isPart ? context.active() : ROOT_CONTEXT;
   const parent = decidesSampling && traceparent !== undefined ? given.setValue(decidesSamplingKey, true) : given;
-  // What is not sampled is not from here on: calls carry the span that was not.
+  // A span that is not sampled stops the trace here: calls continue with the parent, which was not
+  // sampled.
   if (isPart && !isSampled(trace.getSpanContext(parent))) return noSpan;
   const options = { kind, ...(attributes && { attributes }), ...(links && { links: links.flatMap(linkOf) }) };
   return trace.getTracer('gateway').startSpan(name, options, parent);
 }
 
-/** Runs `work` with the span as the parent of what begins in it, also after it has waited. */
+/**
+ * Runs `work` with the span as the parent of everything that starts in it, also after an `await`.
+ */
 export function withSpan<T>(span: Span, work: () => T): T {
   return span === noSpan ? work() : context.with(trace.setSpan(context.active(), span), work);
 }
 
-/** A failure says its code or its name: texts may hold what clients sent. @param thrown an error, or what it is called */
+/**
+ * Records a failure by its code or name, because messages may contain clients' data.
+ * @param thrown an error, or its name
+ */
 export function failSpan(span: Span, thrown: unknown): void {
   if (!span.isRecording()) return;
   const type = errorTypeOf(thrown);
   span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR, message: type });
 }
 
-/** Runs `work` outside of the trace that is active here: for what goes on after the request that happened to begin it. */
+/**
+ * Runs `work` outside of the active trace: for work that outlives the request that happened to
+ * start it.
+ */
 export function outsideTraces<T>(work: () => T): T {
   return context.with(ROOT_CONTEXT, work);
 }
 
-/** The span that is active here, for attributes and events. One that is not recorded takes them and keeps nothing. */
+/**
+ * The active span, for attributes and events. A span that is not recorded accepts them and keeps
+ * nothing.
+ */
 export function activeSpan(): Span | undefined {
   return trace.getActiveSpan();
 }
 
-/** What a message or call to another process carries; undefined without tracing. */
+/** The `traceparent` for a message or call to another process; undefined without tracing. */
 export function activeTraceparent(): string | undefined {
   const span = trace.getActiveSpan();
   return span && traceparentOf(span);
 }
 
-/** W3C's header of a span; undefined without tracing. @see https://www.w3.org/TR/trace-context/ */
+/**
+ * The W3C header of a span; undefined without tracing.
+ * @see https://www.w3.org/TR/trace-context/
+ */
 export function traceparentOf(span: Span): string | undefined {
   const carrier: { traceparent?: string } = {};
   propagation.inject(trace.setSpan(ROOT_CONTEXT, span), carrier);
   return carrier.traceparent;
 }
 
-/** What log lines say of the span that is active here. */
+/** The fields that identify the active span in log lines. */
 export function traceFields(): { readonly trace_id: string; readonly span_id: string } | undefined {
   const active = trace.getSpanContext(context.active());
   return active && isSpanContextValid(active) ? { trace_id: active.traceId, span_id: active.spanId } : undefined;
 }
 
 /**
- * The label of an exemplar: the trace of what was measured. Undefined when that is not sampled.
+ * The label of an exemplar: the trace of the measured work. Undefined when it is not sampled.
  * @param measured its span or its `traceparent`
  */
 export function exemplarOf(measured: Span | string | undefined): { readonly trace_id: string } | undefined {
@@ -137,7 +160,7 @@ export function exemplarOf(measured: Span | string | undefined): { readonly trac
   return isSampled(traced) ? { trace_id: traced.traceId } : undefined;
 }
 
-/** In the context of a span's parent whose decision on sampling does not count. */
+/** Set in the context of a span whose parent's sampling decision is ignored. */
 export const decidesSamplingKey = createContextKey('gateway.decides-sampling');
 
 const noSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
@@ -155,7 +178,7 @@ function linkOf(traceparent: string): readonly Link[] {
   return linked === undefined ? [] : [{ context: linked }];
 }
 
-/** `error.type` of a span or a metric. @param thrown an error, or what it is called */
+/** `error.type` of a span or a metric. @param thrown an error, or its name */
 export function errorTypeOf(thrown: unknown): string {
   if (typeof thrown === 'string') return thrown;
   if (!(thrown instanceof Error)) return typeof thrown;

@@ -15,17 +15,18 @@ import type { NatsServers } from './nats-servers.ts';
 
 const retryDelayMs = 1_000;
 
-/** Where a connection says how it is. */
+/** Where a connection reports its state. */
 export interface NatsWatchers {
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
 
 /**
- * A connection to one of several NATS servers that never gives up: it waits for a server that is not there yet, and reconnects,
- * to another one if need be, for as long as it is open. A server that stopped answering is given up within six seconds.
+ * A connection to one of several NATS servers that never gives up: it waits for a server that is
+ * not up yet and reconnects, possibly to another one, for as long as it is open. It abandons a
+ * server that stops answering within six seconds.
  *
- * @throws the signal's reason, when it is aborted before there is a connection.
+ * @throws the signal's reason when it is aborted before there is a connection.
  */
 export async function connectNats(
   servers: NatsServers,
@@ -44,7 +45,7 @@ export async function connectNats(
       return connection;
     } catch (thrown) {
       isUp(false);
-      // Once is enough: an outage of hours would fill the log.
+      // Logged once: an outage of hours would otherwise fill the log.
       if (attempt === 1) logger.warn({ err: thrown }, 'NATS can not be reached yet; trying on');
     }
     await sleep(retryDelayMs, undefined, { signal }).catch(() => undefined);
@@ -53,7 +54,7 @@ export async function connectNats(
 
 function toConnectionOptions({ urls: texts, caFile, ...files }: NatsServers, logger: Logger): ConnectionOptions {
   const urls = texts.map((text) => new URL(text));
-  // `user:password@` or `token@`, as NATS URLs carry them.
+  // `user:password@` or `token@` in NATS URLs.
   const named = urls.find(({ username }) => username !== '');
   const [user, pass] = [named?.username ?? '', named?.password ?? ''].map(decodeURIComponent);
   const authenticator = fileAuthenticator(files, logger);
@@ -67,14 +68,17 @@ function toConnectionOptions({ urls: texts, caFile, ...files }: NatsServers, log
     maxReconnectAttempts: -1,
     reconnectTimeWait: retryDelayMs,
     reconnectJitterTLS: 100,
-    // What was refused may be taken once a file, or the server's settings, are replaced.
+    // Refused credentials may be accepted after a file or the server's configuration is replaced.
     ignoreAuthErrorAbort: true,
     pingInterval: 2_000,
     maxPingOut: 2,
   };
 }
 
-/** A file that can't be used counts as no credentials: the server refuses, and the next try reads it again. An error would close the connection for good. */
+/**
+ * An unusable file counts as no credentials: the server refuses the connection, and the next
+ * attempt reads the file again. An error would close the connection permanently.
+ */
 function fileAuthenticator(
   { credsFile, nkeyFile }: Pick<NatsServers, 'credsFile' | 'nkeyFile'>,
   logger: Logger,
@@ -92,7 +96,7 @@ function fileAuthenticator(
   };
 }
 
-/** The seed of a user's nkey, on a line of its own or among others. */
+/** Finds the seed of a user's nkey, alone on a line or among others. */
 function seedIn(content: Buffer): Buffer {
   const seed = /\bSU[A-Z2-7]{56}\b/.exec(content.toString('latin1'))?.[0];
   if (seed === undefined)
@@ -110,7 +114,7 @@ async function watchStatus(connection: NatsConnection, logger: Logger, isUp: (is
   }
 }
 
-/** The value, or the signal's reason, whichever comes first. */
+/** The value or the signal's reason, whichever comes first. */
 export function orAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

@@ -4,10 +4,13 @@ import { connectNats, type NatsWatchers } from './connect-nats.ts';
 import type { NatsServers } from './nats-servers.ts';
 import { type UsageStreamNames, usageStreamNames } from './usage-stream.ts';
 
-/** Pause between two looks at the consumer. */
+/** Pause between two reads of the consumer's state. */
 const pollMs = 15;
 
-/** How far the ledger has come with the stream: the consumer acknowledges a message when it is committed. */
+/**
+ * How far the ledger has caught up with the stream: the consumer acknowledges a message when it is
+ * committed.
+ */
 export class LedgerProgress implements AsyncDisposable {
   readonly #names: UsageStreamNames;
   readonly #closing = new AbortController();
@@ -26,8 +29,8 @@ export class LedgerProgress implements AsyncDisposable {
   }
 
   /**
-   * Resolves when everything that the stream had taken before the call is in the ledger.
-   * @throws when NATS does not say so in `timeoutMs`.
+   * Resolves when everything that the stream accepted before the call is in the ledger.
+   * @throws when NATS does not confirm it within `timeoutMs`.
    */
   async untilRecorded(timeoutMs: number): Promise<void> {
     if (this.#connection === undefined || this.#connection.isClosed())
@@ -35,7 +38,7 @@ export class LedgerProgress implements AsyncDisposable {
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]);
     const manager = await this.#connection.jetstreamManager({ timeout: timeoutMs, checkAPI: false });
     const { stream, consumer } = this.#names;
-    // Both at once: what was taken before the call is counted by both.
+    // Both run at once: messages accepted before the call are included in both numbers.
     const lastTaken = manager.streams.info(stream).then(({ state }) => state.last_seq);
     for (;;) {
       const [target, progress] = await Promise.all([lastTaken, manager.consumers.info(stream, consumer)]);

@@ -1,17 +1,17 @@
 import { accessSync, constants } from 'node:fs';
 import type { EnvReader } from '@gateway/config';
 
-/** How the servers of NATS are reached. */
+/** How to reach the NATS servers. */
 export interface NatsServers {
-  /** One server, or several of a cluster, of which any that answers will do. */
+  /** One server, or several of a cluster; any that answers is used. */
   readonly urls: readonly string[];
-  /** Files are read at each connection, so that they may be replaced. */
+  /** Files are read for each connection, so that they may be replaced. */
   readonly credsFile?: string | undefined;
   readonly nkeyFile?: string | undefined;
   readonly caFile?: string | undefined;
 }
 
-/** NATS_URL, and the files that go with it. */
+/** Reads NATS_URL and the files that belong to it. */
 export const natsServers = {
   required: (reader: EnvReader, why: string): NatsServers =>
     read(reader, reader.requiredUrls(name, why, example, schemes)),
@@ -28,11 +28,11 @@ const schemes = ['nats', 'tls'];
 function read(reader: EnvReader, urls: readonly string[]): NatsServers {
   const servers = {
     urls,
-    // NATS_CREDS_FILE: a file of `nsc`: the user's JWT and its key.
+    // NATS_CREDS_FILE: a file of `nsc` with the user's JWT and key.
     credsFile: readableFile(reader, 'NATS_CREDS_FILE'),
     // NATS_NKEY_FILE: a file with the seed of a user's nkey.
     nkeyFile: readableFile(reader, 'NATS_NKEY_FILE'),
-    // NATS_CA_FILE (the system's): who vouches for the servers of tls:// URLs (PEM).
+    // NATS_CA_FILE (the system's): PEM file with the authorities for the servers of tls:// URLs.
     caFile: readableFile(reader, 'NATS_CA_FILE'),
   };
   const parsed = urls.filter((url) => URL.canParse(url)).map((url) => new URL(url));

@@ -1,12 +1,13 @@
 import { type Attributes, errorTypeOf, inSpan, type Metrics, SpanKind } from '@gateway/telemetry';
 import type { UsageBatch } from './usage-message.ts';
 
-/** Traces that a span of many messages is linked with at most. */
+/** The maximum number of traces that a span of many messages links to. */
 const maxLinks = 100;
 
 /**
- * Durations and spans of what is done with a stream's messages, by OpenTelemetry's conventions. There is a span only where a trace of a
- * request in the messages is sampled. It belongs to the first such trace, and is linked with all.
+ * Measures the processing of a stream's messages and creates spans, by OpenTelemetry's conventions.
+ * A span exists only if a trace of a request in the messages is sampled. It belongs to the first
+ * such trace and links to all of them.
  *
  * @see https://opentelemetry.io/docs/specs/semconv/messaging/
  */
@@ -29,7 +30,7 @@ export class StreamTelemetry {
     );
   }
 
-  /** A call to NATS that is about no message yet, or no longer. */
+  /** Measures a call to NATS that does not belong to a particular message. */
   call<T>(operation: 'fetch' | 'ack', work: () => Promise<T>): Promise<T> {
     return this.#measured(this.#clientDurations, operation, work);
   }
@@ -85,7 +86,7 @@ const spanKinds = {
   process: { kind: SpanKind.CONSUMER, type: 'process' },
 } as const;
 
-/** Each once: edges note the trace of a request only when it is sampled. */
+/** Each trace once: edges record the trace of a request only when it is sampled. */
 function tracesOf({ events }: UsageBatch): readonly string[] {
   return [...new Set(events.map(({ traceparent }) => traceparent).filter((traceparent) => traceparent !== ''))];
 }

@@ -4,24 +4,28 @@ import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { RecordRequestSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 
-/** What goes to the ledger together: the usage of requests, and what became of requests. */
+/** What is sent to the ledger together: the usage of requests and their log entries. */
 export interface UsageBatch {
   readonly events: readonly UsageRecorded[];
   readonly logs: readonly RequestLogged[];
 }
 
-/** One message, and the id that JetStream drops repetitions by. */
+/** One message, and the id by which JetStream drops duplicates. */
 export interface UsageMessage {
   readonly id: string;
   readonly data: Uint8Array;
 }
 
-/** So many of each are a message of at most a few hundred KiB, under the 1 MiB that NATS takes by default. */
+/**
+ * A message with this many of each has at most a few hundred KiB, below NATS's default limit of 1
+ * MiB.
+ */
 export const maxPerMessage = 200;
 
 /**
- * A batch as messages on the stream: the bytes of a `gateway.usage.v1.RecordRequest` each.
- * The same batch gives the same messages, so that a repetition is recognised.
+ * Splits a batch into messages for the stream, each the bytes of a
+ * `gateway.usage.v1.RecordRequest`. The same batch always gives the same messages, so that
+ * duplicates are detected.
  */
 export function toUsageMessages({ events, logs }: UsageBatch): readonly UsageMessage[] {
   const messages: UsageMessage[] = [];
@@ -37,12 +41,12 @@ export function toUsageMessages({ events, logs }: UsageBatch): readonly UsageMes
 /** @throws Error when the bytes are not such a message. */
 export function fromUsageMessage(data: Uint8Array): UsageBatch {
   const { events, logs } = fromBinary(RecordRequestSchema, data);
-  // Bytes of something else can pass as a message whose fields are all unknown.
+  // Unrelated bytes can parse as a message whose fields are all unknown.
   if (events.length + logs.length === 0) throw new Error('the message holds no events');
   return { events, logs };
 }
 
-/** The request's id for a single event; else a digest of all ids. */
+/** The request's id for a single event; otherwise a digest of all ids. */
 function messageIdOf({ events, logs }: UsageBatch): string {
   const ids = [...events.map(({ requestId }) => requestId), ...logs.map(({ requestId }) => `log ${requestId}`)];
   return ids.length === 1 ? String(ids[0]) : createHash('sha256').update(ids.join('\n')).digest('base64url');

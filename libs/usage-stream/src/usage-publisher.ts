@@ -8,19 +8,23 @@ import { toUsageMessages, type UsageBatch, type UsageMessage } from './usage-mes
 import { directSubject, type UsageStreamNames, usageStreamNames } from './usage-stream.ts';
 
 export interface UsagePublisherOptions {
-  /** How long an acknowledgement is waited for, a connection included. */
+  /** How long to wait for an acknowledgement, including connecting. */
   readonly timeoutMs?: number;
   readonly names?: UsageStreamNames;
 }
 
-/** An acknowledgement that takes longer may never come: its server died. */
+/** An acknowledgement that takes longer may never arrive, because its server died. */
 const directAfterMs = 1_000;
-/** Messages that an ingest has stored and the stream does not have yet. What comes on top of them waits for the stream. */
+/**
+ * Messages that an ingest has stored and the stream lacks. Beyond this number a publish waits for
+ * the stream.
+ */
 const maxOwed = 1_000;
 
 /**
- * Sends usage to the stream, and what that does not take to an ingest: when a server dies, a stream has no leader for up to nine
- * seconds. A publish that fails may still have arrived: the caller repeats it until one succeeds, and repetitions are harmless.
+ * Sends usage to the stream, and what the stream does not accept directly to an ingest: when a
+ * server dies, a stream has no leader for up to nine seconds. A failed publish may have arrived
+ * after all. The caller repeats it until it succeeds; repeats are harmless.
  */
 export class UsagePublisher implements AsyncDisposable {
   readonly #names: UsageStreamNames;
@@ -30,7 +34,9 @@ export class UsagePublisher implements AsyncDisposable {
   readonly #connection: Promise<NatsConnection>;
   readonly #owed = new Set<UsageMessage>();
 
-  /** Connects in the background: while NATS can't be reached, publishing fails after its timeout. */
+  /**
+   * Connects in the background. While NATS can't be reached, publishing fails after its timeout.
+   */
   constructor(servers: NatsServers, watchers: NatsWatchers, options: UsagePublisherOptions = {}) {
     this.#names = options.names ?? usageStreamNames;
     this.#timeoutMs = options.timeoutMs ?? 5_000;
@@ -39,7 +45,9 @@ export class UsagePublisher implements AsyncDisposable {
     this.#connection.catch(() => undefined);
   }
 
-  /** Resolves when the stream or the ledger has the whole batch; what they already had counts as well. */
+  /**
+   * Resolves when the stream or the ledger has the whole batch, including what they already had.
+   */
   async publish(batch: UsageBatch, signal?: AbortSignal): Promise<void> {
     const late = AbortSignal.timeout(this.#timeoutMs);
     const limit = AbortSignal.any([this.#closing.signal, late, ...(signal === undefined ? [] : [signal])]);
@@ -56,12 +64,15 @@ export class UsagePublisher implements AsyncDisposable {
     const patienceMs = this.#owed.size > 0 ? 0 : directAfterMs;
     if (await Promise.race([isTaken, sleep(patienceMs, false, { ref: false })])) return;
     if (this.#owed.size >= maxOwed) return void (await published);
-    // The ledger knows what comes to it in both ways.
+    // The ledger recognises a message that arrives both ways.
     const stored = this.#store(connection, message).then(() => true);
     if (await Promise.any([published, stored]).catch(() => published)) void this.#publishLater(connection, message);
   }
 
-  /** Asks any ingest, and after a while once more: the question may have been on its way to one whose server died. */
+  /**
+   * Asks any ingest, and once more after a while: the first request may have been lost with its
+   * server.
+   */
   async #store(connection: NatsConnection, { data }: UsageMessage): Promise<void> {
     const options = { timeout: this.#timeoutMs / 2, ...traceHeader() };
     const ask = () => connection.request(directSubject(this.#names), data, options);
@@ -71,7 +82,10 @@ export class UsagePublisher implements AsyncDisposable {
     });
   }
 
-  /** The stream gets what is stored as well: a ledger that lost rows is filled again from it. */
+  /**
+   * The stream also receives what is stored directly, because a ledger that lost rows is restored
+   * from the stream.
+   */
   async #publishLater(connection: NatsConnection, message: UsageMessage): Promise<void> {
     const { signal } = this.#closing;
     this.#owed.add(message);
@@ -98,7 +112,7 @@ export class UsagePublisher implements AsyncDisposable {
   }
 }
 
-/** The span that publishes, for the consumer to go on with, when it is sampled. */
+/** The publishing span, for the consumer to continue, when it is sampled. */
 function traceHeader() {
   const span = activeSpan();
   const traceparent = span?.isRecording() ? traceparentOf(span) : undefined;

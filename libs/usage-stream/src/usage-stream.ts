@@ -8,7 +8,7 @@ import {
   type StreamConfig,
 } from 'nats';
 
-/** What the stream, its subject and its consumer are called. */
+/** The names of the stream, its subject and its consumer. */
 export interface UsageStreamNames {
   readonly stream: string;
   readonly subject: string;
@@ -21,23 +21,28 @@ export const usageStreamNames: UsageStreamNames = {
   consumer: 'usage-ingest',
 };
 
-/** Where a message is asked to be stored straight away, without the stream. Not a subject of the stream. */
+/**
+ * The subject of requests to store a message directly, without the stream. It is not a subject of
+ * the stream.
+ */
 export function directSubject({ subject }: UsageStreamNames): string {
   return `${subject}.direct`;
 }
 
 export interface UsageStreamSettings {
-  /** Copies that NATS keeps: 1, or 3 in a cluster. */
+  /** The number of copies in NATS: 1, or 3 in a cluster. */
   readonly replicas: number;
   /** How long messages are kept. */
   readonly maxAgeMs: number;
-  /** What the stream may hold; beyond it nothing new is taken, and the edges keep it. */
+  /**
+   * The maximum size of the stream. Beyond it new messages are rejected, and the edges keep them.
+   */
   readonly maxBytes: number;
-  /** How long NATS recognises a repeated message. The ledger recognises it for ever. */
+  /** How long NATS detects duplicates. The ledger detects them forever. */
   readonly duplicateWindowMs: number;
 }
 
-/** Makes the stream, or brings its settings up to date. Any number of processes may do so at once. */
+/** Creates the stream or updates its settings. Any number of processes may do so at once. */
 export async function ensureUsageStream(
   manager: JetStreamManager,
   settings: UsageStreamSettings,
@@ -47,7 +52,7 @@ export async function ensureUsageStream(
     name: names.stream,
     subjects: [names.subject],
     storage: StorageType.File,
-    // Not a work queue: that forgets the ids of consumed messages when the server restarts.
+    // Not a work queue, because that forgets the ids of consumed messages when the server restarts.
     retention: RetentionPolicy.Limits,
     // Old messages may not be consumed yet; a publisher that is refused keeps the new ones.
     discard: DiscardPolicy.New,
@@ -55,11 +60,11 @@ export async function ensureUsageStream(
     max_age: nanos(settings.maxAgeMs),
     max_bytes: settings.maxBytes,
     duplicate_window: nanos(settings.duplicateWindowMs),
-    // Any server that has a copy gives single messages, also while the consumer has no leader.
+    // Lets any server with a copy return single messages, even while the consumer has no leader.
     allow_direct: true,
   };
   await manager.streams.add(config).catch(async (thrown: unknown) => {
-    // JSStreamNameExistErr: there is a stream of the name, with other settings.
+    // JSStreamNameExistErr: a stream of this name exists with other settings.
     if (!(thrown instanceof NatsError) || thrown.api_error?.err_code !== 10_058) throw thrown;
     await manager.streams.update(names.stream, config);
   });

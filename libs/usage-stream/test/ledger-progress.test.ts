@@ -21,7 +21,8 @@ describe('the progress of the ledger', () => {
     const waiting = world.progress.untilRecorded(10_000).then(() => {
       isOver = true;
     });
-    // Answered after the look above, on the same connection: what is published from here on came later.
+    // NATS answers this after the read above, on the same connection, so everything published from
+    // here on is later.
     await expect(world.progress.untilRecorded(100)).rejects.toThrow();
     const first = await world.next();
     await world.publisher.publish(batch('after'));

@@ -36,7 +36,7 @@ describe('NATS over TLS', () => {
     await expect.poll(() => ensure(1), { interval: 200 }).toBe('made');
     const { consumers } = await manager();
     await consumers.add(names.stream, { durable_name: names.consumer, ack_policy: AckPolicy.Explicit });
-    // One that is there with fewer copies gets more, and so does its consumer.
+    // An existing stream with fewer copies gets more, and so does its consumer.
     await expect.poll(() => ensure(3), { interval: 200 }).toBe('made');
     const copies = async () => {
       const { streams, consumers } = await manager();
@@ -72,7 +72,7 @@ describe('NATS over TLS', () => {
       resolver_preload: { ${account.getPublicKey()}: ${accountJwt}, ${system.getPublicKey()}: ${systemJwt} }`;
     await using server = await startNats({ configuration });
     const credsFile = join(folder, 'user.creds');
-    // It is refused as soon as its second is over.
+    // The token is refused as soon as its second has passed.
     const soon = { exp: Math.floor(Date.now() / 1_000) + 2 };
     await writeFile(credsFile, fmtCreds(await encodeUser('edge', user, account, {}, soon), user));
     const connection = await connectNats({ urls: [server.url], credsFile }, watchers);

@@ -117,7 +117,7 @@ function usage(traceparent: string) {
   return create(UsageRecordedSchema, { requestId: randomUUID(), traceparent });
 }
 
-/** Of a trace that is sampled. */
+/** The `traceparent` of a sampled trace. */
 function traceparent(): string {
   return `00-${randomUUID().replaceAll('-', '')}-${randomUUID().replaceAll('-', '').slice(16)}-01`;
 }

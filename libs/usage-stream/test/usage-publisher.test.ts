@@ -79,7 +79,7 @@ describe('a publisher', () => {
     isStoring = true;
     await publisher.publish(events('a', 'b'));
     expect(stored).toEqual(['a', 'b']);
-    // What is stored goes to the stream too, once there is one that takes it.
+    // What is stored directly also reaches the stream once one accepts it.
     await using stream = await openStream({}, natsUrl, names);
     await expect.poll(() => stream.messages()).toBe(1);
     await ingest.close();

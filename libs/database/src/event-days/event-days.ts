@@ -2,56 +2,71 @@ import { setImmediate as otherWork } from 'node:timers/promises';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Database, GatewayDatabase } from '../schema.ts';
 
-/** Tables whose rows are kept by day, under the key (local_day, request_id). */
+/** Tables that are organised by day, with the key (local_day, request_id). */
 export type TableByDay = 'usage_events' | 'request_log';
 
-/** What a removal of old days took away. */
+/** The result of removing old days. */
 export interface RemovedDays {
   readonly days: number;
-  /** How many events they had; in Postgres an estimate. */
+  /** How many events the days had; an estimate in Postgres. */
   readonly events: number;
 }
 
 export interface ReadThenChange<T> {
-  /** Reads in one snapshot of all tables. */
+  /** Reads one snapshot of all tables. */
   read(snapshot: Transaction<Database>): Promise<T>;
-  /** Changes by what was read. Others may have added events in between. */
+  /**
+   * Applies changes based on what `read` found. Other processes may have added events in between.
+   */
   change(transaction: Transaction<Database>, found: T): Promise<void>;
 }
 
 /**
- * The local days of a table that is kept by day: each one's room is made before its first event, and removed with all of its events
- * when they are no longer kept. A day that was removed never comes back, so that no event of it can be counted anew.
+ * The local days of a table that is organised by day. The storage of a day is created before its
+ * first event, and removed with all its events when the retention period ends. A removed day never
+ * returns, so that none of its events can be counted again.
  */
 export interface EventDays {
-  /** Makes room for events of these days, except for days that were removed. Any number of processes may do so at once. */
+  /**
+   * Creates storage for events of these days, except for removed days. Any number of processes may
+   * do so concurrently.
+   */
   open(days: readonly string[]): Promise<void>;
   /**
-   * Runs a transaction that adds events of these days, with room for them. It must leave out days before
-   * `firstKeptDay`, and it runs again when another process has removed a day meanwhile.
+   * Runs a transaction that adds events of these days, after creating their storage. The
+   * transaction must leave out days before `firstKeptDay`. It runs again when another process
+   * removes a day in the meantime.
    */
   insertInto<T>(days: readonly string[], transaction: () => Promise<T>): Promise<T>;
   /**
-   * Removes every day before `first`, for good. Does nothing when another process is at it. Stops between two steps
-   * when the signal is aborted; the next call goes on.
+   * Removes every day before `first`, permanently. Does nothing when another process is removing
+   * days. Stops between two steps when the signal is aborted; the next call continues.
    */
   removeBefore(first: string, signal: AbortSignal): Promise<RemovedDays>;
-  /** Reads, then changes, while no day is removed and no other work of this kind runs. @throws EventDaysBusyError */
+  /**
+   * Reads, then changes, while no day is removed and no other such work runs.
+   * @throws EventDaysBusyError
+   */
   withLock<T>(work: ReadThenChange<T>): Promise<T>;
 }
 
-/** Other work on the days goes on for too long. */
+/** Other work on the days holds the lock for too long. */
 export class EventDaysBusyError extends Error {
   override readonly name = 'EventDaysBusyError';
 }
 
-/** The first day of which events are kept; empty, and so before every day, when none was ever removed. */
+/**
+ * The first day whose events are kept. Empty, and so before every day, when none was ever removed.
+ */
 export async function firstKeptDay(database: Kysely<Database>, table: TableByDay = 'usage_events'): Promise<string> {
   const query = database.selectFrom('usage_retention').select('first_day').where('table_name', '=', table);
   return (await query.executeTakeFirst())?.first_day ?? '';
 }
 
-/** Says that days before `first` are removed. It never goes back: what is removed can't be kept by a later setting. */
+/**
+ * Records that days before `first` are removed. The day never moves back: a later setting can't
+ * restore what is removed.
+ */
 export async function raiseFirstKeptDay(database: Kysely<Database>, table: TableByDay, first: string): Promise<void> {
   await database
     .insertInto('usage_retention')
@@ -62,10 +77,10 @@ export async function raiseFirstKeptDay(database: Kysely<Database>, table: Table
     .execute();
 }
 
-/** Deleted at a time: SQLite runs in the thread that serves requests. */
+/** How many events are deleted at a time: SQLite runs in the thread that serves requests. */
 const batchEvents = 500;
 
-/** In SQLite the days share one table, in the order of days. */
+/** In SQLite the days share one table, sorted by day. */
 export class SqliteEventDays implements EventDays {
   readonly #database: GatewayDatabase;
   readonly #table: TableByDay;
@@ -99,7 +114,7 @@ export class SqliteEventDays implements EventDays {
     return { days: days.size, events };
   }
 
-  /** One transaction, which keeps all other writers out. */
+  /** A single transaction, which locks out all other writers. */
   async withLock<T>({ read, change }: ReadThenChange<T>): Promise<T> {
     return await this.#database.transaction().execute(async (transaction) => {
       const found = await read(transaction);

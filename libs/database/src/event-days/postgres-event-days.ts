@@ -5,16 +5,18 @@ import type { Database, GatewayDatabase } from '../schema.ts';
 import type { EventDays, ReadThenChange, RemovedDays, TableByDay } from './event-days.ts';
 import { EventDaysBusyError, firstKeptDay, raiseFirstKeptDay } from './event-days.ts';
 
-/** Pause between two looks whether other work has ended. */
+/** Pause between two checks whether other work has finished. */
 const pollMs = 50;
 
-/** In Postgres every day is a partition of its own: removing one costs the same whatever is in it. */
+/**
+ * In Postgres every day is a partition of its own: removing one costs the same whatever its size.
+ */
 export class PostgresEventDays implements EventDays {
   readonly #database: GatewayDatabase;
   readonly #table: TableByDay;
   readonly #patienceMs: number;
 
-  /** @param patienceMs how long other work on the days is waited for. */
+  /** @param patienceMs how long to wait for other work on the days. */
   constructor(database: GatewayDatabase, table: TableByDay = 'usage_events', patienceMs = 30_000) {
     this.#database = database;
     this.#table = table;
@@ -46,7 +48,8 @@ export class PostgresEventDays implements EventDays {
   async removeBefore(first: string, signal: AbortSignal): Promise<RemovedDays> {
     const database = this.#database;
     const removed = await this.#withCareLock(async () => {
-      // Making a partition looks at the first day under the same lock: none is made again once this is said.
+      // Creating a partition reads the first day under the same lock: after this, no removed
+      // partition is created again.
       await this.#withLayoutLock((transaction) => raiseFirstKeptDay(transaction, this.#table, first));
       const done: DayPartition[] = [];
       for (const partition of await dayPartitions(database, this.#table)) {
@@ -76,8 +79,10 @@ export class PostgresEventDays implements EventDays {
   }
 
   /**
-   * Does work that must not run twice at once, nor while days are removed: under a lock of a transaction. Gives undefined at once when
-   * another one has it. Fails when the lock is lost meanwhile. A lock of a session would be left behind in a pooler that shares sessions.
+   * Runs work that must not run twice at once, nor while days are removed. It holds a lock of a
+   * transaction, because a lock of a session would be left behind in a pooler that shares sessions.
+   * Returns undefined at once when another process holds the lock. Fails when the lock is lost in
+   * the meantime.
    */
   async #withCareLock<T>(work: (transaction: Transaction<Database>) => Promise<T>): Promise<T | undefined> {
     return await this.#database.transaction().execute(async (transaction) => {
@@ -89,7 +94,10 @@ export class PostgresEventDays implements EventDays {
     });
   }
 
-  /** Takes a day's table out, so that readers and writers of other days are not kept waiting: not inside a transaction. */
+  /**
+   * Detaches a day's table concurrently, so that readers and writers of other days do not wait.
+   * This can't run inside a transaction.
+   */
   async #detach({ name, state }: DayPartition): Promise<void> {
     if (state === 'detached') return;
     const how = state === 'detaching' ? sql`finalize` : sql`concurrently`;
@@ -100,7 +108,9 @@ export class PostgresEventDays implements EventDays {
     });
   }
 
-  /** Does work that changes which partitions there are. Adding rows to those that are there needs no lock. */
+  /**
+   * Runs work that changes the set of partitions. Adding rows to existing partitions needs no lock.
+   */
   async #withLayoutLock<T>(work: (transaction: Transaction<Database>) => Promise<T>): Promise<T> {
     return await this.#database.transaction().execute(async (transaction) => {
       await sql`select pg_advisory_xact_lock(${lockKey(this.#table, 'layout')})`.execute(transaction);
@@ -109,24 +119,24 @@ export class PostgresEventDays implements EventDays {
   }
 }
 
-/** Those of the days that have no partition yet, each once. */
+/** The days that have no partition yet, each once. */
 async function missingDays(database: GatewayDatabase, table: TableByDay, days: readonly string[]) {
   const partitions = await dayPartitions(database, table);
   const attached = partitions.filter(({ state }) => state === 'attached').map(({ day }) => day);
   return [...new Set(days).difference(new Set(attached))];
 }
 
-/** The table that has one day of another. */
+/** The table that holds one day of a partitioned table. */
 interface DayPartition {
   readonly day: string;
   readonly name: string;
-  /** Detaching takes two steps, and either of them may be the last one that a process lived to make. */
+  /** Detaching takes two steps, and a process may end after either. */
   readonly state: 'attached' | 'detaching' | 'detached';
-  /** As the planner estimates. */
+  /** The planner's estimate. */
   readonly events: number;
 }
 
-/** Every day's table, oldest first. */
+/** The tables of all days, oldest first. */
 async function dayPartitions(database: GatewayDatabase, table: TableByDay): Promise<readonly DayPartition[]> {
   const { rows } = await sql<Omit<DayPartition, 'day'>>`
     select part.relname as name,
@@ -144,8 +154,8 @@ async function dayPartitions(database: GatewayDatabase, table: TableByDay): Prom
 }
 
 /**
- * Makes the table of one day. It is made empty and then attached, since making it as a partition would keep readers and
- * writers of all days out until the end of the transaction.
+ * Creates the table of one day. It is created on its own and then attached: creating it as a
+ * partition would lock out readers and writers of all days until the transaction ends.
  */
 async function createDayPartition(transaction: Transaction<Database>, table: TableByDay, day: string): Promise<void> {
   const [whole, part] = [sql.table(table), sql.table(`${table}_${day.replaceAll('-', '_')}`)];
@@ -154,14 +164,15 @@ async function createDayPartition(transaction: Transaction<Database>, table: Tab
 }
 
 /**
- * What runs under a lock may take longer than a transaction is else idle; one whose process is gone gives the lock up after an hour.
- * This statement also ends the one before it, whose snapshot a detaching would wait for.
+ * Work under a lock may take longer than a transaction may otherwise be idle; a transaction whose
+ * process is gone releases the lock after an hour. This statement also ends the previous one, whose
+ * snapshot a concurrent detach would wait for.
  */
 async function mayBeIdle(transaction: Transaction<Database>): Promise<void> {
   await sql`set local idle_in_transaction_session_timeout = '1h'`.execute(transaction);
 }
 
-/** Advisory locks have numbers, and belong to one database. */
+/** Advisory locks are identified by numbers, and belong to one database. */
 function lockKey(table: TableByDay, name: 'care' | 'layout') {
   return sql`hashtextextended(${`gateway ${table} ${name}`}, 0)`;
 }

@@ -24,7 +24,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
     )`.execute(database);
 }
 
-/** @param ofKey what the columns of the key by day have besides. */
+/** @param ofKey the additional constraints on the columns of the key by day. */
 export function eventColumns(ofKey: string) {
   return sql.raw(`
     request_id text ${ofKey} not null,

@@ -3,8 +3,9 @@ import { isPostgres } from '../dialect.ts';
 import { eventColumns } from './20261120090100-usage.ts';
 
 /**
- * Keeps events by day: as partitions in Postgres, in the order of days in SQLite. All rows are copied. An ingest of the
- * release before can't write to the new table: it gives its messages back until it is replaced, and loses none.
+ * Organises events by day: as partitions in Postgres, sorted by day in SQLite. It copies all rows.
+ * An ingest of the previous release can't write to the new table: it returns its messages to the
+ * stream until it is replaced, and loses none.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`
@@ -19,7 +20,8 @@ export async function up(database: Kysely<unknown>): Promise<void> {
 
 async function createPartitions(database: Kysely<unknown>): Promise<void> {
   await sql`alter index usage_events_pkey rename to usage_events_of_all_days_pkey`.execute(database);
-  // Keys are compared as bytes, which is quicker than by the rules of a language, and means the same everywhere.
+  // Keys are compared as bytes, which is faster than a language's collation, and the same
+  // everywhere.
   await sql`
     create table usage_events (${eventColumns('collate "C"')}, primary key (local_day, request_id))
     partition by list (local_day)`.execute(database);

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Provider accounts that operators manage, and the tokens of accounts that have to be refreshed. */
+/** Provider accounts that operators manage, and the tokens of accounts that need refreshing. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`
     create table accounts (

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { isPostgres } from '../dialect.ts';
 
-/** The log of requests by day: as partitions in Postgres, in the order of days in SQLite. */
+/** The log of requests by day: as partitions in Postgres, sorted by day in SQLite. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const [key, ending] = isPostgres(database) ? ['collate "C"', 'partition by list (local_day)'] : ['', 'without rowid'];
   await sql`

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Those who may sign in to the admin service, their sessions, and who did what. */
+/** The operators who may sign in to the admin service, their sessions, and the audit log. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`
     create table operators (

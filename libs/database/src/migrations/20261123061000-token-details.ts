@@ -1,6 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 
-/** When tokens end, what operators note of them, how often they changed, and the text that a token had before its last rotation. */
+/**
+ * When tokens expire, operators' notes, the number of changes, and the text of a token before its
+ * last rotation.
+ */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`alter table tokens add column note text not null default ''`.execute(database);
   await sql`alter table tokens add column expires_at_ms bigint`.execute(database);

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** What operators want of accounts of gateway.yaml, where that is something else than the file says. */
+/** The state that operators want for accounts of gateway.yaml, where it differs from the file. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`
     create table account_uses (

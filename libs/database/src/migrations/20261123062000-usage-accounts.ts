@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * Says of usage which account it was of. The sums of accounts have a table of their own: an ingest of the release before goes on
- * adding to `usage_daily` by its key, and what it adds is of no known account.
+ * Records which account usage belongs to. The sums per account have a table of their own: an ingest
+ * of the previous release still adds to `usage_daily` by its key, and those sums belong to no known
+ * account.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`alter table usage_events add column account_id text not null default ''`.execute(database);

@@ -2,8 +2,8 @@ import { type Kysely, sql } from 'kysely';
 import { isPostgres } from '../dialect.ts';
 
 /**
- * What requests are searched by, and when they were logged. Rows of the release before have none of it: a search looks into those
- * themselves.
+ * The columns by which requests are searched, and the time when they were logged. Rows of the
+ * previous release lack them: a search reads the entries of those rows.
  */
 export async function up(database: Kysely<unknown>): Promise<void> {
   for (const column of [
@@ -26,14 +26,14 @@ export async function up(database: Kysely<unknown>): Promise<void> {
 
 const indexes = [
   ['request_log_by_token', '(token_id, local_day, request_id)'],
-  // Those that did not end well, or not at once: as a rule few.
+  // Covers requests that failed, failed over or were slow: usually few.
   ['request_log_unusual', '(local_day, request_id) where ending <> 2 or moved = 1 or slow = 1'],
   ['request_log_by_arrival', '(logged_at_ms, request_id)'],
 ] as const;
 
 /**
- * Days to come have the indexes from the start. Of those that are there the large ones do without until they are removed: nothing can be
- * written while an index is made.
+ * Future days have the indexes from the start. Of the existing days, large ones do without until
+ * they are removed, because nothing can be written while an index is built.
  */
 async function indexSmallDays(database: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ readonly name: string }>`
@@ -50,5 +50,5 @@ async function indexSmallDays(database: Kysely<unknown>): Promise<void> {
   }
 }
 
-/** Some half a million requests, which take a second. */
+/** About half a million requests, which take a second. */
 const largeBytes = 512 * 1_048_576;

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Keys that all replicas of the admin service share, by what they are for. */
+/** Keys that all replicas of the admin service share, by purpose. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`
     create table admin_keys (

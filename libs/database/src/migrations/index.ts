@@ -12,8 +12,9 @@ import * as requestSearch from './20261123063000-request-search.ts';
 import * as adminKeys from './20261124060000-admin-keys.ts';
 
 /**
- * All migrations by name; the timestamp in front is their order. One that has run anywhere is never changed: a new
- * one follows it. Each keeps working for the release before it, which runs beside it during an upgrade.
+ * All migrations by name; the leading timestamp determines their order. A migration that has run
+ * anywhere never changes: a new one follows it. Each migration must keep the previous release
+ * working, because both releases run side by side during an upgrade.
  */
 export const migrations: Readonly<Record<string, Migration>> = {
   '20261120090000-tokens': tokens,

@@ -2,7 +2,7 @@ import type { EnvReader } from '@gateway/config';
 import type { ClientConfig } from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
 
-/** DATABASE_URL, as libpq reads it: several hosts with commas between them, and its parameters for TLS. */
+/** DATABASE_URL in libpq's format: several hosts separated by commas, and parameters for TLS. */
 export const databaseUrl = {
   required: (reader: EnvReader, why: string): string => checked(reader, reader.required(name, why, example)),
   optional(reader: EnvReader): string | undefined {
@@ -13,7 +13,10 @@ export const databaseUrl = {
 
 export type PostgresAddress = Readonly<ReturnType<typeof parseDatabaseUrl>>;
 
-/** How the servers of a URL are reached, in its order, and whether only one that takes writes will do. @throws Error that says what is wrong, without user and password. */
+/**
+ * How to reach the servers of a URL, in its order, and whether the server must accept writes.
+ * @throws Error that says what is wrong, without user and password.
+ */
 export function parseDatabaseUrl(url: string) {
   const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)/.exec(url);
   if (parts === null) throw new Error('is not a URL that starts with postgres:// or postgresql://');
@@ -29,7 +32,7 @@ export function parseDatabaseUrl(url: string) {
       throw new Error(`has the ${parameter} "${value}": it must be one of ${values.join(', ')}`);
     }
   }
-  // With several hosts, one that only reads is never meant.
+  // With several hosts, a read-only server is never intended.
   const attributes = parameters.get('target_session_attrs') ?? (each.length > 1 ? 'read-write' : 'any');
   return { hosts: each.map(toConfig), mustWrite: attributes !== 'any' };
 }
@@ -37,7 +40,10 @@ export function parseDatabaseUrl(url: string) {
 const name = 'DATABASE_URL';
 const example = 'postgres://user:password@127.0.0.1:5432/gateway';
 
-/** Of libpq's values, those that may be meant here: the gateway writes, and never sends a password over TLS that is merely preferred. */
+/**
+ * The subset of libpq's values that make sense here: the gateway writes, and never sends a password
+ * over TLS that is merely preferred.
+ */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   sslmode: ['disable', 'require', 'verify-ca', 'verify-full'],
   target_session_attrs: ['any', 'read-write', 'primary'],

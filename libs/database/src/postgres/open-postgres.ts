@@ -12,18 +12,22 @@ import { answerGraceMs, PostgresConnections } from './postgres-connections.ts';
 export interface PostgresOptions {
   /** Shown in pg_stat_activity. */
   readonly applicationName?: string;
-  /** Connections to a server at most. */
+  /** The maximum number of connections to a server. */
   readonly maxConnections?: number;
-  /** After so long a statement is ended. 0: never. */
+  /** Statements that take longer are cancelled. 0: no limit. */
   readonly statementTimeoutMs?: number;
-  /** Where statements are measured, and whether the servers answer. Default: nowhere. */
+  /**
+   * Where statements are measured, and where it is reported whether the servers answer. Default:
+   * nowhere.
+   */
   readonly metrics?: Metrics | undefined;
 }
 
 /**
- * The database behind a postgres:// URL. It may name several servers, of which one takes writes, and PgBouncers in transaction mode:
- * nothing here belongs to a session. Connections are made when needed; no call on it waits for ever.
- * @throws Error when the URL can't be used.
+ * The database behind a postgres:// URL. The URL may name several servers, one of which accepts
+ * writes, and PgBouncers in transaction mode: nothing here depends on a session. Connections are
+ * opened on demand; no call waits forever.
+ * @throws Error when the URL is not usable.
  */
 export function openPostgres(
   url: string,
@@ -43,14 +47,20 @@ export function openPostgres(
   return new Kysely<Database>({ dialect: new PooledPostgresDialect({ pool }), ...(log && { log }) });
 }
 
-/** Migrates the database behind a URL, over a connection without time limits: a migration may take its time. */
+/**
+ * Migrates the database behind a URL, over a connection without time limits, because a migration
+ * may take long.
+ */
 export async function migratePostgres(url: string): Promise<readonly string[]> {
   await using database = openPostgres(url, { applicationName: 'gateway-migrate', statementTimeoutMs: 0 });
   await reachPostgres(database, url);
   return await migrate(database);
 }
 
-/** Waits until another process has migrated the database behind a URL; for a server that is away, too. Says what it waits for. */
+/**
+ * Waits until another process has migrated the database behind a URL, and while the server can't be
+ * reached. `note` receives what it waits for.
+ */
 export async function waitForPostgresMigration(url: string, note: (text: string) => void): Promise<void> {
   await using database = openPostgres(url, { applicationName: 'gateway-migrate', maxConnections: 1 });
   const reasonToWait = async () => {
@@ -68,7 +78,10 @@ export async function waitForPostgresMigration(url: string, note: (text: string)
   }
 }
 
-/** Makes sure that the Postgres of DATABASE_URL can be worked with. @throws an error that names it, and says what to do. */
+/**
+ * Checks that the Postgres of DATABASE_URL is usable.
+ * @throws an error that names the server and says what to do.
+ */
 export async function reachPostgres(database: GatewayDatabase, url: string): Promise<void> {
   await sql`select 1`.execute(database).catch((thrown: unknown) => {
     throw new Error(problemText(url, thrown), { cause: thrown });
@@ -78,27 +91,33 @@ export async function reachPostgres(database: GatewayDatabase, url: string): Pro
 function problemText(url: string, thrown: unknown): string {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : undefined;
-  // What the server itself says has a code of five characters, none with an E in front. @see https://www.postgresql.org/docs/current/errcodes-appendix.html
+  // An error that the server itself raised has a code of five characters that does not start with
+  // E. @see https://www.postgresql.org/docs/current/errcodes-appendix.html
   if (code !== undefined && /^(?!E)[0-9A-Z]{5}$/.test(code)) {
     return `DATABASE_URL: ${backendText('DATABASE_URL', url)} refuses (${message}). Correct DATABASE_URL, or the server's settings.`;
   }
   return unreachableText('DATABASE_URL', url, code ?? message);
 }
 
-/** Kysely's Postgres, for connections whose next transaction may be another server connection's. */
+/**
+ * Kysely's Postgres dialect for a pooler, where each transaction may use another server connection.
+ */
 class PooledPostgresDialect extends PostgresDialect {
   override createAdapter(): PostgresAdapter {
     return new PooledPostgresAdapter();
   }
 }
 
-/** `migrate` takes a lock that ends with its transaction. One of a session would be left behind in the pooler. */
+/**
+ * `migrate` takes a lock that ends with its transaction. A lock of a session would be left behind
+ * in the pooler.
+ */
 class PooledPostgresAdapter extends PostgresAdapter {
   override async acquireMigrationLock(): Promise<void> {}
   override async releaseMigrationLock(): Promise<void> {}
 }
 
-/** How values of Postgres become values of ours: int8 as a number, as SQLite gives it. */
+/** Converts Postgres values to ours: int8 becomes a number, as SQLite returns it. */
 const numberTypes: CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? toSafeInteger : types.getTypeParser(oid, format)),
 };

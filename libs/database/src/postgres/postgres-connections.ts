@@ -2,19 +2,23 @@ import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryRes
 import { type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { PostgresAddress } from './database-url.ts';
 
-/** How much longer than a statement may take its answer is waited for, before the connection counts as dead. */
+/**
+ * How long to wait for an answer beyond the statement's time limit before the connection counts as
+ * dead.
+ */
 export const answerGraceMs = 2_000;
 
 interface ConnectionRules {
   /** 0: no limit. */
   readonly statementTimeoutMs: number;
-  /** Called whenever servers were asked something: whether one answered that can be worked with. */
+  /** Called after every use of the servers: whether a usable one answered. */
   readonly onUsed?: ((isUp: boolean) => void) | undefined;
 }
 
 /**
- * Connections to the servers of one database, of which one takes writes: to that one, whichever it is by now. They are made when
- * needed; the server that took writes last is asked first. Their statements end in time.
+ * Connections to the servers of one database, of which the current primary accepts writes. They are
+ * opened on demand, starting with the server that last accepted writes. Their statements have a
+ * time limit.
  */
 export class PostgresConnections implements PostgresPool {
   readonly options = {};
@@ -31,7 +35,10 @@ export class PostgresConnections implements PostgresPool {
     this.#rules = rules;
   }
 
-  /** @throws when no server can be reached that may be worked with: the reason of the only one, or those of all. */
+  /**
+   * @throws when no usable server can be reached: the reason of the only one, or the reasons of
+   *   all.
+   */
   async connect(): Promise<PostgresPoolClient> {
     const problems: unknown[] = [];
     const inOrder = [...this.#pools.slice(this.#current), ...this.#pools.slice(0, this.#current)];
@@ -57,14 +64,15 @@ export class PostgresConnections implements PostgresPool {
     await Promise.all(this.#pools.map((pool) => pool.end()));
   }
 
-  /** Connections that exist are given up: their server ends, or takes no writes any more. */
+  /** Discards existing connections: their server is shutting down or no longer accepts writes. */
   #distrustConnections(): void {
     this.#distrustedMs = performance.now();
   }
 
   #openPool(config: PoolConfig): Pool {
     const pool = new Pool(config);
-    // A connection that breaks while idle is replaced by the pool; the next query sees whether that works.
+    // The pool replaces a connection that breaks while idle; the next query shows whether that
+    // works.
     pool.on('error', ignore).on('connect', (client) => {
       this.#madeMs.set(client, performance.now());
       client.on('error', ignore);
@@ -82,11 +90,12 @@ export class PostgresConnections implements PostgresPool {
 }
 
 /**
- * A connection that is given up when it can't be trusted any more: one whose answer is overdue would make the next query wait behind
- * that answer.
+ * A connection that is discarded once it can't be trusted: the next query would wait behind an
+ * overdue answer.
  *
- * Limits can't be settings of a session: behind PgBouncer a session is shared with others. They are settings of each transaction,
- * so that the server ends one whose client is gone too, and a statement on its own gets a transaction.
+ * Time limits can't be settings of a session, because PgBouncer shares sessions. They are settings
+ * of each transaction, so that the server also cancels a transaction whose client is gone. A single
+ * statement gets a transaction of its own.
  */
 class PostgresConnection implements PostgresPoolClient {
   readonly #client: PoolClient;
@@ -113,18 +122,20 @@ class PostgresConnection implements PostgresPoolClient {
   }
 
   async #query(sql: string, parameters: readonly unknown[]): Promise<unknown> {
-    // What is sent now would wait behind the overdue answer, or go to a server that ends.
+    // A statement sent now would wait behind the overdue answer, or reach a server that is shutting
+    // down.
     if (this.#isGivenUp)
       throw new Error('The connection was given up after a statement timeout, or when its server ended.');
-    // As Kysely begins and ends transactions.
+    // The statements with which Kysely begins and ends transactions.
     if (sql === 'begin' || sql.startsWith('start transaction')) return await this.#begin(sql);
-    // Postgres takes what is done concurrently only outside transactions.
+    // Postgres accepts concurrent operations, such as CREATE INDEX CONCURRENTLY, only outside
+    // transactions.
     const isAlone = !this.#inTransaction && this.#rules.statementTimeoutMs > 0 && !sql.endsWith(' concurrently');
     if (sql === 'commit' || sql === 'rollback') this.#inTransaction = false;
     return isAlone ? await this.#sendInTransaction(sql, parameters) : await this.#send(sql, parameters);
   }
 
-  /** Together with the limits of the transaction, which go by one message with its beginning. */
+  /** Begins a transaction and sets its time limits in the same message. */
   async #begin(sql: string): Promise<unknown> {
     const limitMs = this.#rules.statementTimeoutMs;
     const idleLimitMs = limitMs === 0 ? 0 : limitMs + answerGraceMs;
@@ -133,7 +144,7 @@ class PostgresConnection implements PostgresPoolClient {
       [],
     );
     this.#inTransaction = true;
-    // One result for each of the three statements.
+    // There is one result for each of the three statements.
     return Array.isArray(begun) ? begun[0] : begun;
   }
 
@@ -167,19 +178,28 @@ class PostgresConnection implements PostgresPoolClient {
   }
 }
 
-/** True when the server does not answer, ends, or takes no writes any more: read_only_sql_transaction, admin_shutdown, crash_shutdown. */
+/**
+ * True when the server does not answer, is shutting down, or no longer accepts writes:
+ * read_only_sql_transaction, admin_shutdown, crash_shutdown.
+ */
 function isServerGone(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;
   if (thrown.message === 'Query read timeout') return true;
   return 'code' in thrown && ['25006', '57P01', '57P02'].includes(String(thrown.code));
 }
 
-/** True when the server itself said that a statement failed. What fails on the way has no severity. */
+/**
+ * True when the server itself reported the failure of a statement. A connection error has no
+ * severity.
+ */
 function isAnswer(thrown: unknown): boolean {
   return thrown instanceof Error && 'severity' in thrown && thrown.severity !== undefined;
 }
 
-/** Asks a new connection, as libpq does for `target_session_attrs=read-write`: a standby says no, until it is promoted. */
+/**
+ * Checks a new connection, as libpq does for `target_session_attrs=read-write`: a standby is
+ * refused until it is promoted.
+ */
 function checkWritable(client: PoolClient, done: (problem?: Error) => void): void {
   const question = { text: 'show transaction_read_only', query_timeout: 3_000 };
   client.query<{ transaction_read_only: string }>(question).then(

@@ -9,7 +9,7 @@ export interface CheckpointWork {
 const { path, intervalMs }: CheckpointWork = workerData;
 const database = new DatabaseSync(path);
 
-// Passive: it never keeps a commit waiting. With nothing to copy it does not touch the disk.
+// A passive checkpoint never blocks a commit. Without new data it does not access the disk.
 const timer = setInterval(() => database.exec('PRAGMA wal_checkpoint(PASSIVE)'), intervalMs);
 
 parentPort?.once('message', () => {

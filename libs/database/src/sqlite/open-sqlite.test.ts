@@ -103,7 +103,7 @@ describe('a SQLite file', () => {
   });
 });
 
-/** Increments from another thread, which has a connection of its own as another process would. */
+/** Increments in another thread, with a connection of its own, as another process would. */
 function increment(path: string, times: number): Promise<void> {
   const program = `
     const { openSqlite } = await import(${JSON.stringify(new URL('./open-sqlite.ts', import.meta.url).href)});

@@ -21,15 +21,19 @@ import type { Database, GatewayDatabase } from '../schema.ts';
 import type { CheckpointWork } from './checkpoint-thread.ts';
 
 export interface SqliteOptions {
-  /** A thread does the checkpoints, so often; without it commits do them. For a process whose loop must not wait for the disk. */
+  /**
+   * The interval at which a thread makes checkpoints; if undefined, commits make them. For a
+   * process whose event loop must not wait for the disk.
+   */
   readonly checkpointMs?: number | undefined;
   /** Where statements are measured. Default: nowhere. */
   readonly metrics?: Metrics | undefined;
 }
 
 /**
- * The database in a file, made with its folder when absent; ":memory:" for one that ends with the process. The file
- * is opened by the first query. A commit survives the end of the process; the last ones may not survive a power cut.
+ * The database in a file, which is created with its folder if it does not exist; ":memory:" for a
+ * database that ends with the process. The first query opens the file. Commits survive the end of
+ * the process; the last ones may not survive a power failure.
  */
 export function openSqlite(path: string, { checkpointMs, metrics }: SqliteOptions = {}): GatewayDatabase {
   const driver = new WriteFirstDriver(path, checkpointMs, metrics);
@@ -47,26 +51,30 @@ export function openSqlite(path: string, { checkpointMs, metrics }: SqliteOption
 }
 
 /**
- * Writes to a database of `openSqlite` in one transaction of prepared statements, which nothing comes between: for what every
- * request writes. Building such statements each time costs more than running them.
+ * Writes to a database of `openSqlite` in one transaction of prepared statements that nothing
+ * interleaves with, for data that every request writes. Building such statements with Kysely each
+ * time costs more than running them.
  */
 export async function writeToSqlite<T>(database: GatewayDatabase, write: (sql: SQLTagStore) => T): Promise<T> {
   const driver = drivers.get(database);
   if (driver === undefined) throw new Error('The database was not opened as one of SQLite.');
-  // Nothing comes between the statements of one turn.
+  // Nothing can interleave with the statements of one turn of the event loop.
   if (!driver.isInTransaction) return driver.write(write);
-  // There is one connection: having it keeps other transactions out.
+  // There is only one connection: holding it locks out other transactions.
   return await database.connection().execute(async () => driver.write(write));
 }
 
 const drivers = new WeakMap<GatewayDatabase, WriteFirstDriver>();
 
-/** 64 MiB: from here on commits do checkpoints all the same, should the thread not keep up, or have ended. */
+/**
+ * 64 MiB: at this size commits make checkpoints after all, in case the thread can't keep up or has
+ * ended.
+ */
 const maxLogPages = 16_384;
 
 /**
- * Takes the write lock when a transaction begins. A transaction that first read and then wanted to write would fail
- * at once when another process had written in between; this one waits instead.
+ * Takes the write lock when a transaction begins. A transaction that reads first and writes later
+ * would fail at once if another process wrote in between; this one waits instead.
  */
 class WriteFirstDriver extends SqliteDriver {
   readonly #checkpoints = new AsyncDisposableStack();
@@ -85,12 +93,17 @@ class WriteFirstDriver extends SqliteDriver {
     this.#measure = metrics && databaseOperations(metrics, 'sqlite');
   }
 
-  /** Whether somebody who has the connection is amid a transaction. Also true until there is a connection. */
+  /**
+   * Whether the connection's holder is inside a transaction. Also true until there is a connection.
+   */
   get isInTransaction(): boolean {
     return this.#file?.isTransaction ?? true;
   }
 
-  /** One transaction, of which nothing stays when `write` throws. Not amid another one. */
+  /**
+   * One transaction, which is rolled back when `write` throws. Must not be called inside another
+   * one.
+   */
   write<T>(write: (sql: SQLTagStore) => T): T {
     const file = this.#file;
     if (file === undefined) throw new Error('The database is not open.');
@@ -122,7 +135,7 @@ class WriteFirstDriver extends SqliteDriver {
   }
 }
 
-/** Migrations run in one transaction, whose write lock keeps other processes out. */
+/** Migrations run in one transaction, whose write lock locks out other processes. */
 class TransactionalDdlAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
@@ -130,17 +143,18 @@ class TransactionalDdlAdapter extends SqliteAdapter {
 }
 
 /**
- * Copies what was committed from the write-ahead log into the database file, in a thread of its own: a checkpoint waits
- * for the disk, some ten milliseconds and more, in which the thread that commits would answer no request.
+ * Copies commits from the write-ahead log into the database file in a thread of its own. A
+ * checkpoint waits for the disk for ten milliseconds or more; in the thread that commits, this
+ * would block all requests.
  */
 function startCheckpoints(path: string, intervalMs: number): () => Promise<void> {
   const workerData: CheckpointWork = { path, intervalMs };
   const worker = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), { workerData });
   worker.unref();
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-  // Commits do checkpoints again when the log has grown too far: see `maxLogPages`.
+  // Commits make checkpoints again when the log grows too far: see `maxLogPages`.
   worker.on('error', () => undefined);
-  // The thread has closed the file when this resolves.
+  // When this resolves, the thread has closed the file.
   return () => {
     worker.ref();
     worker.postMessage('end');
@@ -150,12 +164,12 @@ function startCheckpoints(path: string, intervalMs: number): () => Promise<void>
 
 /** How long a statement waits for another process to release the file. */
 const busyTimeoutMs = 2_000;
-/** Statements kept in prepared form; beyond it all are dropped. */
+/** How many prepared statements are cached; beyond it all are dropped. */
 const maxPreparedStatements = 256;
-/** The log that commits leave before one of them does a checkpoint; SQLite's own default. */
+/** The log size at which a commit makes a checkpoint: SQLite's default. */
 const defaultLogPages = 1_000;
 
-/** Opens a database file, with its folder. Only its user can read it. */
+/** Opens a database file and creates its folder. Only the process's user can read it. */
 function openDatabaseFile(path: string, logPages: number): DatabaseSync {
   if (path !== ':memory:') {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -166,7 +180,7 @@ function openDatabaseFile(path: string, logPages: number): DatabaseSync {
   return database;
 }
 
-/** In the form that Kysely's SQLite driver works with. */
+/** Adapts the database to Kysely's SQLite driver. */
 function toSqliteDatabase(database: DatabaseSync): SqliteDatabase {
   const prepared = new Map<string, SqliteStatement>();
   const prepare = (text: string): SqliteStatement => {
@@ -177,7 +191,7 @@ function toSqliteDatabase(database: DatabaseSync): SqliteDatabase {
 }
 
 function toSqliteStatement(statement: StatementSync): SqliteStatement {
-  // SQLite itself refuses what it can't bind.
+  // SQLite itself rejects values that it can't bind.
   const inputs = (parameters: readonly unknown[]) => parameters as readonly SQLInputValue[];
   return {
     reader: statement.columns().length > 0,

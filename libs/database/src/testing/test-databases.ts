@@ -4,14 +4,15 @@ import { openPostgres } from '../postgres/open-postgres.ts';
 import type { GatewayDatabase } from '../schema.ts';
 import { openSqlite } from '../sqlite/open-sqlite.ts';
 
-/** A fresh database with all tables. Disposing it removes it. */
+/** A fresh database with all tables. Disposal removes it. */
 export interface MigratedTestDatabase extends AsyncDisposable {
   readonly database: GatewayDatabase;
 }
 
 /**
- * The kinds of database, for suites that test the same behaviours on each: `describe.each(testDatabases)`. In the long form of the
- * tests also a Postgres by way of PgBouncer in transaction mode.
+ * The kinds of database, for suites that test the same behaviours on each:
+ * `describe.each(testDatabases)`. The long form of the tests adds a Postgres behind PgBouncer in
+ * transaction mode.
  */
 export const testDatabases: readonly { readonly name: string; open(): Promise<MigratedTestDatabase> }[] = [
   { name: 'SQLite', open: openTestSqlite },
@@ -28,7 +29,10 @@ export async function openTestSqlite(): Promise<MigratedTestDatabase> {
 
 let bouncer: Promise<TestServer> | undefined;
 
-/** One for all tests of a process, with which it ends. Few connections, so that what belongs to a session meets others' at once. */
+/**
+ * One PgBouncer for all tests of a process, which ends with the process. It has few connections, so
+ * that state left in a session soon affects others.
+ */
 async function openBehindPgBouncer(): Promise<MigratedTestDatabase> {
   bouncer ??= startPgBouncer({ ...(await testBackends()), serverConnections: 4 });
   return openTestPostgres((await bouncer).port);

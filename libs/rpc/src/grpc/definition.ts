@@ -2,12 +2,12 @@ import { type DescMessage, type DescMethod, type DescService, fromBinary, toBina
 import type { ChannelOptions, MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
 import { maxMessageBytes, pathOf, toMessage } from '../served-methods.ts';
 
-/** A service of proto/ in the form that grpc-js takes. */
+/** A service of proto/ in grpc-js's format. */
 export function grpcDefinition(service: DescService): ServiceDefinition {
   return Object.fromEntries(service.methods.map((method) => [method.localName, grpcMethod(method)]));
 }
 
-/** One RPC in the form that grpc-js takes. Plain objects are completed to messages before they are written. */
+/** One RPC in grpc-js's format. Plain objects are completed to messages before they are written. */
 export function grpcMethod(method: DescMethod): MethodDefinition<object, object> {
   const { input, output, methodKind } = method;
   return {
@@ -30,23 +30,29 @@ function encode(schema: DescMessage, fields: object): Buffer {
 const MiB = 1024 * 1024;
 
 const channelOptions: ChannelOptions = {
-  // A batch of frames is somewhat longer than the message in it.
+  // A batch of frames is slightly longer than the message in it.
   'grpc.max_receive_message_length': maxMessageBytes + MiB,
   'grpc.max_send_message_length': maxMessageBytes + MiB,
-  // A paused or vanished peer is noticed within a quarter of a minute instead of never.
+  // Detects a paused or vanished peer within a quarter of a minute.
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 5_000,
   'grpc.keepalive_permit_without_calls': 1,
 };
 
-/** A server receives request bodies of up to 64 MiB, which must not wait for a round trip every 64 KiB. */
+/**
+ * A server receives request bodies of up to 64 MiB, which must not wait for a round trip every 64
+ * KiB.
+ */
 export const serverOptions: ChannelOptions = { ...channelOptions, 'grpc-node.flow_control_window': 16 * MiB };
 
-/** Each connection to a replica is one of its own, so that one that failed never delays the next attempt. */
+/**
+ * Each connection to a replica has a subchannel of its own, so that a failed one never delays the
+ * next attempt.
+ */
 export const clientOptions: ChannelOptions = {
   ...channelOptions,
   'grpc-node.flow_control_window': 4 * MiB,
   'grpc.use_local_subchannel_pool': 1,
-  // The proxy of the environment is for providers, not for our own services.
+  // The proxy of the environment is for providers, not for calls between services.
   'grpc.enable_http_proxy': 0,
 };

@@ -1,4 +1,4 @@
-// Apart from the package's index, so that one process without a network never loads gRPC.
+// Separate from the package's index, so that a process without a network never loads gRPC.
 export type { Channel, ChannelOptions } from '../multiplex/channel.ts';
 export { openChannel } from '../multiplex/channel.ts';
 export { grpcDefinition } from './definition.ts';

@@ -9,7 +9,10 @@ export function addReflection(server: Server, services: readonly DescService[]):
   new ReflectionService(definition as ConstructorParameters<typeof ReflectionService>[0]).addToServer(server);
 }
 
-/** What the reflection service reads of a package definition: the descriptor files of the service. */
+/**
+ * The part of a package definition that the reflection service reads: the descriptor files of the
+ * service.
+ */
 function reflected(service: DescService) {
   return {
     format: 'Protocol Buffer 3 DescriptorProto',

@@ -56,7 +56,7 @@ async function listen(host = '127.0.0.1', port = 0) {
 
 type Done = (error: ServiceError | null, response?: Value) => void;
 
-/** What any other gRPC client is like: grpc-js as its documentation shows it. */
+/** An ordinary gRPC client: grpc-js as its documentation shows it. */
 function plainClient(address: string) {
   const Client = makeGenericClientConstructor(grpcDefinition(PlayService), 'PlayService');
   const client = new Client(address, credentials.createInsecure());

@@ -24,46 +24,51 @@ import { addReflection } from './reflection.ts';
 import type { OnRefusedConnection, Tls } from './tls.ts';
 
 export interface GrpcServerOptions {
-  /** A host; or `unix:/path` of a socket, which only those reach who may enter its folder. */
+  /** A host, or `unix:/path` of a socket: only users with access to its folder can connect. */
   readonly host: string;
-  /** 0 picks a free port. A socket has none. */
+  /** 0 picks a free port. Ignored for a socket. */
   readonly port: number;
   readonly routes: readonly ServiceRoute[];
   readonly onFault?: OnFault | undefined;
-  /** Where calls are counted. */
+  /** Where calls are measured. */
   readonly metrics?: Metrics | undefined;
-  /** Takes encrypted connections of peers with a certificate, and calls that the call table gives them. Default: any, in the clear. */
+  /**
+   * Requires peers to have a certificate, and enforces the call table. Default: any caller, without
+   * encryption.
+   */
   readonly tls?: Tls | undefined;
-  /** Receives what is not let in, with TLS: connections, and calls that the table does not give their caller. */
+  /**
+   * Called, with TLS, for connections that are refused and for calls that the table does not allow.
+   */
   readonly onRefused?: OnRefused | undefined;
 }
 
-/** What was not let in. */
+/** A connection or call that was refused. */
 export type Refusal =
-  /** A call. `caller`: the names in its certificate. */
+  /** A refused call. `caller`: the names in its certificate. */
   { readonly path: string; readonly caller: readonly string[] } | Parameters<OnRefusedConnection>[0];
 
 export type OnRefused = (refusal: Refusal) => void;
 
-/** Trailer that carries a gateway.error.v1.ErrorDetail in binary form. */
+/** The trailer that contains a gateway.error.v1.ErrorDetail in binary form. */
 const errorDetailTrailer = 'gateway-error-bin';
 
 /**
- * Serves routes over gRPC, with the standard health and reflection services. The gateway's own processes send many calls
- * over one long-lived stream instead; the handlers see no difference.
+ * Serves routes over gRPC, with the standard health and reflection services. Other processes of the
+ * gateway send many calls over one long-lived stream; handlers see no difference.
  */
 export class GrpcServer {
   readonly #options: GrpcServerOptions;
   readonly #observer: CallObserver;
   readonly #server: Server;
   readonly #health = new HealthImplementation({ '': 'NOT_SERVING' });
-  /** The streams of calls, and when each has ended. */
+  /** Sessions of shared streams, each with a promise of its end. */
   readonly #sessions = new Map<ServerSession, Promise<void>>();
   readonly #listener: Listener;
   readonly #connections = new Set<Socket>();
   #isStopping = false;
 
-  /** @throws an error with `code: 'EADDRINUSE'` and the like, as Node's servers do. */
+  /** @throws an error with a `code`, such as `EADDRINUSE`, as Node's servers do. */
   static async listen(options: GrpcServerOptions): Promise<GrpcServer> {
     const server = new GrpcServer(options);
     const { host, port } = options;
@@ -101,20 +106,21 @@ export class GrpcServer {
     });
   }
 
-  /** The port that it listens on; 0 for a socket. */
+  /** The port that the server listens on; 0 for a socket. */
   get port(): number {
     const address = this.#listener.address();
     return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
-  /** What the health service answers from now on. */
+  /** Sets the answer of the health service. */
   setServing(serving: boolean): void {
     this.#health.setStatus('', serving ? 'SERVING' : 'NOT_SERVING');
   }
 
   /**
-   * Takes no new calls, lets running ones end, and cuts what is left after `graceMs`. Connections are closed after the streams on
-   * them: grpc-js can't ask for a sign of life on a connection that is closing, takes it for dead, and cuts what runs there.
+   * Takes no new calls, lets running ones finish, and cancels what is left after `graceMs`.
+   * Connections are closed after their streams: grpc-js can't send keep-alive pings on a closing
+   * connection, so it would consider the connection dead and cut the calls on it.
    */
   async stop(graceMs: number): Promise<void> {
     this.setServing(false);
@@ -130,35 +136,42 @@ export class GrpcServer {
     clearTimeout(force);
   }
 
-  /** Listening is not left to grpc-js, which does not say why a handshake failed, and can't end it without closing connections. */
+  /**
+   * The listener is our own: grpc-js does not report why a handshake failed, and can't stop
+   * listening without closing connections.
+   */
   #createListener(): Listener {
     const { tls, onRefused } = this.#options;
     const injector = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
     const accept = (socket: Socket): void => {
-      // A connection whose handshake ends after the listener was closed would be cut off with its first calls.
+      // A connection whose handshake finishes after the listener has closed would be cut off with
+      // its first calls.
       if (this.#isStopping) socket.destroy();
       else injector.injectConnection(socket);
     };
     return tls === undefined ? createServer(accept) : tls.createServer(accept, onRefused);
   }
 
-  /** To a server, a method of any kind takes a stream of requests and gives one of responses. */
+  /**
+   * On the server side, a method of any kind takes a stream of requests and gives a stream of
+   * responses.
+   */
   #register<I extends object, O extends object>(method: DescMethod, handle: handleBidiStreamingCall<I, O>): void {
     const { path, requestDeserialize, responseSerialize } = grpcMethod(method);
-    // The descriptor says which message it is.
+    // The descriptor determines the message type.
     const deserialize = requestDeserialize as (bytes: Buffer) => I;
     this.#server.register(path, handle, responseSerialize, deserialize, 'bidi');
   }
 
-  /** A call that has a stream of its own, as other gRPC clients make it. */
+  /** Answers a call that has a stream of its own, as other gRPC clients make it. */
   async #answerCall(stream: ServerDuplexStream<object, object>, served: ServedMethod): Promise<void> {
     const cancelled = new AbortController();
-    // grpc-js reports a call's deadline and cancellation as one event.
+    // grpc-js reports a passed deadline and a cancellation by the same event.
     if (stream.cancelled) cancelled.abort();
     else stream.once('cancelled', () => cancelled.abort());
     const { signal } = cancelled;
     try {
-      // Having read the last one must not close the side on which answers go out.
+      // Reading the last request must not close the side that sends responses.
       const requests: AsyncIterable<object> = stream.iterator({ destroyOnReturn: false });
       const request = asksOnce(served.method) ? await firstOf(requests) : requests;
       if (request === undefined) throw new RpcError('internal', 'The call came without a message.');
@@ -178,7 +191,10 @@ export class GrpcServer {
     }
   }
 
-  /** For calls that have a stream of their own, also of methods that are not served. Those on a shared stream are checked one by one. */
+  /**
+   * Checks calls that have a stream of their own, including calls of unknown methods. Calls on a
+   * shared stream are checked one by one.
+   */
   readonly #checkCaller: ServerInterceptor = ({ path }, call) =>
     new ServerInterceptingCall(call, {
       start: (next) => {
@@ -192,7 +208,10 @@ export class GrpcServer {
       },
     });
 
-  /** Throws when the call table does not give the path to the caller. Without TLS callers are not authenticated. */
+  /**
+   * Throws when the call table does not allow the caller to call the path. Without TLS, callers are
+   * not authenticated.
+   */
   #check(caller: Caller | undefined, path: string): void {
     if (caller === undefined || mayCall(caller, path)) return;
     this.#options.onRefused?.({ path, caller });
@@ -200,28 +219,31 @@ export class GrpcServer {
   }
 }
 
-/** The names in the certificate of a connection; none without TLS. */
+/** The names in a connection's certificate; empty without TLS. */
 function callerOf(stream: Pick<ServerDuplexStream<object, object>, 'getAuthContext'>): Caller {
   return serviceNamesIn(stream.getAuthContext()?.sslPeerCertificate?.subjectaltname);
 }
 
 type MultiplexedStream = ServerDuplexStream<OpenRequest, OpenResponse>;
 
-/** The calls of another process of the gateway, which share one stream. */
+/** Serves the calls of another process of the gateway, which share one stream. */
 async function serveCalls(stream: MultiplexedStream, session: ServerSession): Promise<void> {
-  // The stream may look as if its client had ended it.
+  // A cancelled stream may look as if its client had ended it.
   stream.once('cancelled', () => session.cancel());
-  // The client waits for it: from now on calls can be made.
+  // The client waits for the metadata before it makes calls.
   stream.sendMetadata(new Metadata());
   try {
     await session.serve(stream.iterator({ destroyOnReturn: false }));
   } catch (thrown) {
-    // Where the stream is lost this has no effect. The calls on it have been cancelled.
+    // Has no effect on a lost stream, whose calls are already cancelled.
     if (!stream.cancelled) stream.emit('error', toServiceError(thrown));
   }
 }
 
-/** A failure of a handler as gRPC knows it: a status, a text for people, and the detail in a trailer. */
+/**
+ * Converts a handler's failure to gRPC: a status, a message for people, and the detail in a
+ * trailer.
+ */
 function toServiceError(thrown: unknown) {
   const { status, message, detail } = toCallFailure(thrown);
   const metadata = new Metadata();

@@ -4,31 +4,33 @@ import { createSecureContext, createServer, type Server, type TLSSocket } from '
 import { type ChannelCredentials, credentials } from '@grpc/grpc-js';
 import { identityCheck } from '../call-table.ts';
 
-/** Paths of files in PEM. */
+/** Paths of PEM files. */
 export interface TlsFiles {
-  /** This process' certificate, followed by those that lead from it to the authority. */
+  /** This process's certificate, followed by its chain up to the authority. */
   readonly certFile: string;
   readonly keyFile: string;
-  /** The authorities that peers' certificates may come from. */
+  /** The authorities that may issue peers' certificates. */
   readonly caFile: string;
 }
 
 export interface TlsOptions extends TlsFiles {
-  /** The files have changed to what can't be used. What they held before stays in use. */
+  /**
+   * Called when the files have changed and are not usable. The previous certificates stay in use.
+   */
   readonly onUnusable?: (problem: Error) => void;
   /** How often the files are read. Default: 10 s. */
   readonly rereadMs?: number;
 }
 
-/** What the files hold. */
+/** The content of the files. */
 type Certificates = Readonly<ReturnType<typeof readCertificates>>;
 
-/** Receives a connection that is not taken, as its handshake failed. */
+/** Called when a connection is refused because its handshake failed. */
 export type OnRefusedConnection = (refusal: { readonly address: string | undefined; readonly problem: string }) => void;
 
 /**
- * What a process proves itself with, and knows its peers by. Files that change are used for new connections; open ones
- * go on as they are.
+ * The certificates with which a process authenticates itself and verifies its peers. Changed files
+ * apply to new connections; open connections stay as they are.
  */
 export class Tls implements Disposable {
   readonly #options: TlsOptions;
@@ -36,7 +38,7 @@ export class Tls implements Disposable {
   readonly #timer: NodeJS.Timeout;
   #certificates: Certificates;
 
-  /** @throws when the files can't be used; the message says which, and why. */
+  /** @throws when the files are not usable; the message says which file, and why. */
   constructor(options: TlsOptions) {
     this.#options = options;
     this.#certificates = readCertificates(options);
@@ -47,18 +49,24 @@ export class Tls implements Disposable {
     return this.#certificates;
   }
 
-  /** When this process' certificate ends. */
+  /** When this process's certificate expires. */
   get notAfter(): Date {
     return new X509Certificate(this.#certificates.cert).validToDate;
   }
 
-  /** For one connection. The peer must have a certificate that speaks for `service`, by whatever name or address it is reached. */
+  /**
+   * Credentials for one connection. The peer must have a certificate that stands for `service`,
+   * whatever the address it is reached by.
+   */
   channelCredentials(service: string): ChannelCredentials {
     const verification = { checkServerIdentity: identityCheck(service) };
     return credentials.createFromSecureContext(createSecureContext(this.#certificates), verification);
   }
 
-  /** A server of HTTP/2 connections from peers with a valid certificate. Nothing is read of other connections. */
+  /**
+   * A server for HTTP/2 connections from peers with a valid certificate. It reads nothing from
+   * other connections.
+   */
   createServer(accept: (socket: TLSSocket) => void, onRefused?: OnRefusedConnection): Server {
     const refuse = (socket: TLSSocket, problem: string) => {
       const { remoteAddress, remotePort } = socket;
@@ -68,13 +76,13 @@ export class Tls implements Disposable {
     const server = createServer({
       ...this.#certificates,
       requestCert: true,
-      // Otherwise Node would not say why a certificate is not taken.
+      // With `true`, Node would not report why it rejects a certificate.
       rejectUnauthorized: false,
       ALPNProtocols: ['h2'],
       handshakeTimeout: 10_000,
     });
     server.on('secureConnection', (socket) => {
-      // A connection that breaks ends its session, which says so to its calls.
+      // A broken connection ends its session, which reports the failure to its calls.
       socket.on('error', () => undefined);
       if (socket.authorized) accept(socket);
       else refuse(socket, problemOf(socket));
@@ -84,7 +92,7 @@ export class Tls implements Disposable {
     return server;
   }
 
-  /** Keeps a server's certificates as the files have them. */
+  /** Updates a server's certificates when the files change. */
   renew(server: Pick<Server, 'setSecureContext'>): void {
     this.#servers.add(server);
   }
@@ -101,13 +109,13 @@ export class Tls implements Disposable {
       this.#certificates = read;
       for (const server of this.#servers) server.setSecureContext(read);
     } catch (thrown) {
-      // Files that are being replaced may not fit together for a moment.
+      // Files that are being replaced may be inconsistent for a moment.
       this.#options.onUnusable?.(thrown as Error);
     }
   }
 }
 
-/** Why a peer's certificate is not taken. */
+/** Why a peer's certificate is rejected. */
 function problemOf(socket: TLSSocket): string {
   const isMissing = socket.getPeerX509Certificate() === undefined;
   return isMissing ? 'it has no certificate' : `its certificate is not valid: ${socket.authorizationError}`;

@@ -1,18 +1,18 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Frame } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 
-/** Where batches go: a stream of grpc-js, from either side. */
+/** The destination of batches: a stream of grpc-js, from either side. */
 export interface BatchStream {
-  /** False: the network is slow, and 'drain' follows. */
+  /** False when the network is slow; a 'drain' event follows. */
   write(batch: { readonly frames: readonly Frame[] }): boolean;
   once(event: 'drain', act: () => void): unknown;
-  /** No batch follows. */
+  /** Ends the stream: no batch follows. */
   end(): unknown;
 }
 
 /**
- * Writes frames to a stream, those of one turn of the event loop as one batch. While the network is slow, frames wait here;
- * what calls may add is bounded by their credit.
+ * Writes frames to a stream: the frames of one turn of the event loop form one batch. While the
+ * network is slow, frames wait here. Credit bounds how many frames calls may add.
  */
 export class BatchWriter {
   readonly #stream: BatchStream;
@@ -29,7 +29,7 @@ export class BatchWriter {
     this.#flushing ??= this.#flush();
   }
 
-  /** Ends the stream after what was sent so far. */
+  /** Ends the stream after the frames sent so far. */
   end(): void {
     this.#isEnding = true;
     this.#flushing ??= this.#flush();
@@ -45,11 +45,11 @@ export class BatchWriter {
     if (this.#isEnding) this.#stream.end();
   }
 
-  /** As many frames as make a batch, which one long message may exceed. */
+  /** Takes as many frames as fit in a batch. A single long message may exceed its size. */
   #nextBatch(): readonly Frame[] {
     let bytes = 0;
     const last = this.#waiting.findIndex(({ content }) => {
-      // Frames have more in them than messages.
+      // The overhead of a frame beyond its message.
       bytes += 32;
       if (content.case === 'message') bytes += content.value.length;
       if (content.case === 'start') bytes += content.value.request?.length ?? 0;

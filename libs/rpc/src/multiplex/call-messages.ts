@@ -1,20 +1,24 @@
 import type { Frame } from '@gateway/proto/rpc/v1/multiplex_service_pb.js';
 import type { BatchWriter } from './batch-writer.ts';
 
-/** How many bytes of messages may wait at the receiver of a call, per direction, before its sender pauses. */
+/**
+ * How many bytes of messages may wait at the receiver of a call, in each direction, before the
+ * sender pauses.
+ */
 export const windowBytes = 1024 * 1024;
 
-/** What a frame has in it. */
+/** The content of a frame. */
 export type Content = Frame['content'];
 
-/** One frame of a call. `isLast`: no message follows from this side. */
+/** One frame of a call. `isLast`: this side sends no further message. */
 export function frameOf(callId: number, content: Content, isLast = false): Frame {
   return { $typeName: 'gateway.rpc.v1.Frame', callId, isLast, content };
 }
 
 /**
- * The messages of one call, both ways. They are sent as fast as the peer takes them; one message may go beyond the credit. The
- * pace at which the received ones are read, by iterating, gives the peer its credit.
+ * The messages of one call in both directions. They are sent as fast as the peer accepts them; one
+ * message may exceed the credit. Reading the received messages, by iteration, grants the peer
+ * further credit.
  */
 export class CallMessages implements AsyncIterable<Uint8Array> {
   readonly #callId: number;
@@ -26,7 +30,7 @@ export class CallMessages implements AsyncIterable<Uint8Array> {
   #isClosed = false;
   #hasReceivedAll = false;
   #failure: unknown;
-  /** Resolves with the next change of what is above. */
+  /** Resolves when any of the fields above changes. */
   #change = Promise.withResolvers<void>();
 
   constructor(callId: number, writer: BatchWriter) {
@@ -38,7 +42,7 @@ export class CallMessages implements AsyncIterable<Uint8Array> {
     this.#writer.send(frameOf(this.#callId, content, isLast));
   }
 
-  /** Resolves when the next message may follow, and when the call is closed. */
+  /** Resolves when the next message may be sent, and when the call is closed. */
   async sendMessage(message: Uint8Array, isLast = false): Promise<void> {
     this.#creditBytes -= costOf(message);
     this.send({ case: 'message', value: message }, isLast);
@@ -49,7 +53,9 @@ export class CallMessages implements AsyncIterable<Uint8Array> {
     this.send({ case: undefined }, true);
   }
 
-  /** Takes a frame of the peer. False when the peer goes beyond its credit by more than one message. */
+  /**
+   * Takes a frame from the peer. False when the peer exceeds its credit by more than one message.
+   */
   onFrame({ content, isLast }: Frame): boolean {
     if (content.case === 'creditBytes') this.#creditBytes += content.value;
     if (content.case === 'message' && !this.#hasReceivedAll) {
@@ -62,7 +68,7 @@ export class CallMessages implements AsyncIterable<Uint8Array> {
     return true;
   }
 
-  /** The call is over. A failure is thrown to the reader, after the messages before it. */
+  /** Closes the call. The reader receives all earlier messages before a failure is thrown. */
   close(failure?: unknown): void {
     this.#isClosed = true;
     if (!this.#hasReceivedAll) this.#failure = failure;
@@ -82,7 +88,7 @@ export class CallMessages implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** In large steps: a grant is a frame. */
+  /** Grants credit in large steps, because each grant is a frame. */
   #grantCredit(message: Uint8Array): void {
     this.#waitingBytes -= costOf(message);
     this.#takenBytes += costOf(message);
@@ -97,7 +103,7 @@ export class CallMessages implements AsyncIterable<Uint8Array> {
   }
 }
 
-/** A message counts its length, and something for itself, so that empty messages are bounded too. */
+/** A message costs its length plus a constant, so that empty messages are bounded too. */
 function costOf(message: Uint8Array): number {
   return message.length + 16;
 }

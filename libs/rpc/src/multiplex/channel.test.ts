@@ -14,14 +14,14 @@ interface Value {
   readonly value: Uint8Array;
 }
 
-/** What tests opened, ended after each. */
+/** Everything that a test opens; closed after each test. */
 let opened: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const close of opened.reverse()) await close();
   opened = [];
 });
 
-/** A replica that answers with its own name, and how many calls it has had. */
+/** A replica that answers with its own name and the number of its calls so far. */
 async function replica(name: string, port = 0) {
   const state = { calls: 0, address: '', signal: undefined as AbortSignal | undefined };
   const route = serviceRoute(PlayService, {
@@ -51,7 +51,10 @@ function channelTo(addresses: () => readonly string[], grpc?: ChannelOptions['gr
   return channel.client(PlayService);
 }
 
-/** One address before a replica, and the connections of clients that it leads there now. The first ones are cut at once. */
+/**
+ * One address in front of a replica, and its current client connections. The first `refuses`
+ * connections are closed at once.
+ */
 async function proxyTo(port: number, { refuses = 0 } = {}) {
   const connections = new Set<Socket>();
   let toRefuse = refuses;

@@ -22,32 +22,39 @@ import { UnaryCall } from '../unary-call.ts';
 import { ClientSession, type NewCall } from './client-session.ts';
 import { Replicas } from './replicas.ts';
 
-/** A service at an address: one connection per replica behind the name, calls spread over them. */
+/**
+ * A service at an address: one connection for each replica behind the name, with calls spread over
+ * them.
+ */
 export interface Channel extends Disposable {
   client<S extends DescService>(service: S): Client<S>;
 }
 
 export interface ChannelOptions {
-  /** How often the name is looked up. Default: 5 s. */
+  /** How often the name is resolved. Default: 5 s. */
   readonly resolveIntervalMs?: number | undefined;
-  /** The addresses, `ip:port`, that the URL stands for. Default: all that its name resolves to, with its port. */
+  /**
+   * Returns the addresses, `ip:port`, that the URL stands for. Default: all addresses of its host
+   * name, with its port.
+   */
   readonly resolve?: (() => Promise<readonly string[]>) | undefined;
-  /** The service that is called: with TLS, replicas must have a certificate of it. */
+  /** The service to call: with TLS, replicas must have a certificate for it. */
   readonly service?: string | undefined;
-  /** What this process proves itself with. Needed for an `https:` URL, and used for no other. */
+  /** The certificate of this process. Required for an `https:` URL, and not used for others. */
   readonly tls?: Tls | undefined;
-  /** A replica can't be reached, for this reason since now. It is tried again. */
+  /** Called when a replica becomes unreachable, with the reason. The channel keeps trying. */
   readonly onUnreachable?: ((address: string, problem: Error) => void) | undefined;
-  /** Where calls are counted. */
+  /** Where calls are measured. */
   readonly metrics?: Metrics | undefined;
-  /** In place of our own settings of grpc-js. */
+  /** Replaces our settings of grpc-js. */
   readonly grpc?: GrpcOptions | undefined;
 }
 
 /**
- * Opens a channel on which all calls to a replica share one long-lived stream. `url` is `http://host:port` or `https://host:port`,
- * whose name is looked up at the first call, or `unix:/path` of a socket. Connections are made again when they break. Disposing
- * lets running calls end.
+ * Opens a channel on which all calls to a replica share one long-lived stream. `url` is
+ * `http://host:port` or `https://host:port`, whose name is resolved at the first call, or
+ * `unix:/path` of a socket. Lost connections are reestablished. After disposal, running calls still
+ * finish.
  */
 export function openChannel(url: string, options: ChannelOptions = {}): Channel {
   const { protocol, hostname, port, host } = new URL(url);
@@ -73,7 +80,7 @@ export function openChannel(url: string, options: ChannelOptions = {}): Channel 
 
 type ReadyReplicas = Pick<Replicas, 'pick' | 'untilReady'>;
 
-/** A client whose calls go to sessions of `replicas`. */
+/** A client that makes its calls on sessions of `replicas`. */
 export function clientOf<S extends DescService>(
   service: S,
   replicas: ReadyReplicas,
@@ -96,7 +103,7 @@ export function clientOf<S extends DescService>(
   }));
 }
 
-/** The answer to a unary call, which its caller or its deadline may end before. */
+/** The answer to a unary call, which its caller or its deadline may end early. */
 async function answerOf(
   replicas: ReadyReplicas,
   method: DescMethod,
@@ -129,7 +136,7 @@ async function* responses(
   yield* session.start({ path: pathOf(method), timeoutMs, traceparent, request: bytes, signal, onAnswered });
 }
 
-/** The first session to a replica that is there. */
+/** A session to the first replica that becomes ready. */
 async function readySession(replicas: ReadyReplicas, signal: AbortSignal): Promise<ClientSession> {
   for (;;) {
     await replicas.untilReady();
@@ -139,7 +146,10 @@ async function readySession(replicas: ReadyReplicas, signal: AbortSignal): Promi
   }
 }
 
-/** Those for the next connection: with TLS, what proves this process may have changed. */
+/**
+ * Returns the credentials for the next connection: with TLS, this process's certificate may have
+ * changed.
+ */
 function credentialsFor(protocol: string, { service, tls }: ChannelOptions): () => ChannelCredentials {
   if (protocol !== 'https:') return () => credentials.createInsecure();
   if (tls === undefined || service === undefined) {
@@ -159,7 +169,7 @@ async function connect(
 ): Promise<ClientSession> {
   const client = new GrpcClient(grpcTarget(address), endedWithTheirClient(channelCredentials), {
     ...clientOptions,
-    // The name that is asked for in TLS, where an address may not stand.
+    // The server name for TLS, which must not be an address.
     'grpc.ssl_target_name_override': options.service,
     ...options.grpc,
   });
@@ -167,17 +177,17 @@ async function connect(
   const stream = client.makeBidiStreamRequest<object, OpenResponse>(
     path,
     requestSerialize,
-    // The descriptor says which message it is.
+    // The descriptor determines the message type.
     responseDeserialize as (bytes: Buffer) => OpenResponse,
     new Metadata(),
   );
-  // Also after all else has left the stream.
+  // Errors after the end of the stream need a listener too.
   stream.on('error', () => undefined).on('close', () => client.close());
   try {
     await once(stream, 'metadata', { signal });
   } catch (thrown) {
     stream.cancel();
-    // A stream that nobody has read is never closed, and a client left open goes on connecting.
+    // A stream that is never read never closes, and a client that is left open keeps connecting.
     client.close();
     throw thrown;
   }
@@ -185,8 +195,8 @@ async function connect(
 }
 
 /**
- * A client of grpc-js that is closed while it pauses before its next attempt to connect makes that one still, and keeps the
- * connection for good. With these credentials the attempt fails.
+ * A grpc-js client that is closed during the pause before its next connection attempt still makes
+ * that attempt, and keeps the connection forever. These credentials make the attempt fail.
  */
 function endedWithTheirClient(channelCredentials: ChannelCredentials): ChannelCredentials {
   const create = channelCredentials._createSecureConnector.bind(channelCredentials);
@@ -209,13 +219,13 @@ function endedWithTheirClient(channelCredentials: ChannelCredentials): ChannelCr
   return channelCredentials;
 }
 
-/** Every address of a name, IPv6 in brackets. */
+/** All addresses of a host name, IPv6 in brackets. */
 async function addressesOf(hostname: string, port: string): Promise<readonly string[]> {
   const found = await lookup(hostname.replace(/^\[|\]$/g, ''), { all: true });
   return found.map(({ address }) => (isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`));
 }
 
-/** An address as grpc-js names it. */
+/** An address in the notation of grpc-js. */
 function grpcTarget(address: string): string {
   if (address.startsWith('unix:')) return address;
   return address.startsWith('[') ? `ipv6:${address}` : `ipv4:${address}`;

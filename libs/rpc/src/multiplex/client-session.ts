@@ -3,7 +3,7 @@ import { fromCallFailure, RpcError } from '../errors.ts';
 import { type BatchStream, BatchWriter } from './batch-writer.ts';
 import { CallMessages, frameOf } from './call-messages.ts';
 
-/** A stream of calls as grpc-js has it on the side of the client. */
+/** A grpc-js stream of calls, on the client's side. */
 export interface ClientBatchStream extends BatchStream, AsyncIterable<Pick<OpenResponse, 'frames'>> {
   /** Ends the stream in both directions at once. */
   cancel(): void;
@@ -13,7 +13,7 @@ interface AnyCall {
   /** `/package.Service/Method` */
   readonly path: string;
   readonly timeoutMs?: number | undefined;
-  /** The trace that it is part of. */
+  /** The trace that the call is part of. */
   readonly traceparent?: string | undefined;
 }
 
@@ -24,23 +24,31 @@ export interface UnaryRequest extends AnyCall {
 
 /** A call of any other kind. */
 export interface NewCall extends AnyCall {
-  /** Ends the call, and must be aborted when its caller has left it. */
+  /** Ends the call. It must be aborted when the caller leaves the call. */
   readonly signal: AbortSignal;
-  /** The only request, or those of a method that takes many. A source that throws cancels the call. */
+  /**
+   * The single request, or the requests of a streaming method. A source that throws cancels the
+   * call.
+   */
   readonly request: Uint8Array | AsyncIterable<Uint8Array>;
-  /** The server has ended the call with success, whatever of its answer is read later. */
+  /**
+   * Called when the server ends the call with success, even if the caller does not read the answer.
+   */
   readonly onAnswered?: (() => void) | undefined;
 }
 
-/** What becomes of the frames of one call. */
+/** Receives the frames of one call. */
 interface Receiver {
-  /** False: the server sent more than it may. */
+  /** False when the server sends more than it may. */
   onFrame(frame: Frame): boolean;
-  /** No frame follows. */
+  /** Called when no frame follows. */
   close(failure?: Error): void;
 }
 
-/** The calls to one replica, all on one stream. Each ends once: answered, failed, cancelled, or with the stream. */
+/**
+ * The calls to one replica, all on one stream. Each call ends once: answered, failed, cancelled, or
+ * with the stream.
+ */
 export class ClientSession {
   readonly #stream: ClientBatchStream;
   readonly #writer: BatchWriter;
@@ -59,19 +67,21 @@ export class ClientSession {
     return this.#calls.size;
   }
 
-  /** Resolves when no more calls may be started here: the server stops, or the stream is lost. */
+  /**
+   * Resolves when no further calls may start here: the server is stopping, or the stream is lost.
+   */
   get closing(): Promise<void> {
     return this.#closing.promise;
   }
 
-  /** Makes a unary call. Its answer rejects when it fails, also when it is cancelled. */
+  /** Makes a unary call. Its answer rejects when the call fails or is cancelled. */
   ask(call: UnaryRequest): { readonly answer: Promise<Uint8Array>; cancel(reason: Error): void } {
     const answer = new UnaryAnswer();
     const id = this.#open(call, call.request, answer);
     return { answer: answer.bytes, cancel: (reason) => this.#cancel(id, reason) };
   }
 
-  /** Starts a call, and gives its responses. */
+  /** Starts a call and returns its responses. */
   start(call: NewCall): AsyncIterable<Uint8Array> {
     const { request, signal, onAnswered } = call;
     const messages = new CallMessages(this.#lastCallId + 1, this.#writer);
@@ -88,7 +98,7 @@ export class ClientSession {
     return messages;
   }
 
-  /** Starts no more calls, and ends the stream with the last one. */
+  /** Starts no further calls, and ends the stream when the last one ends. */
   close(): void {
     this.#isClosing = true;
     this.#closing.resolve();
@@ -108,7 +118,7 @@ export class ClientSession {
     for (const id of [...this.#calls.keys()]) this.#end(id, lost);
   }
 
-  /** Stops when the call has ended. */
+  /** Sends the requests until the call ends. */
   async #sendAll(id: number, messages: CallMessages, requests: AsyncIterable<Uint8Array>): Promise<void> {
     try {
       for await (const message of requests) {
@@ -131,7 +141,7 @@ export class ClientSession {
     if (isLast) this.#end(id);
   }
 
-  /** Sends the start of a call, with its only request if it has one. */
+  /** Sends the start of a call, with its request if there is a single one. */
   #open({ path, timeoutMs, traceparent = '' }: AnyCall, request: Uint8Array | undefined, receiver: Receiver): number {
     const id = ++this.#lastCallId;
     this.#calls.set(id, receiver);
@@ -155,7 +165,7 @@ export class ClientSession {
   }
 }
 
-/** The one answer of a unary call. */
+/** The answer of a unary call. */
 class UnaryAnswer implements Receiver {
   readonly #answer = Promise.withResolvers<Uint8Array>();
   #bytes: Uint8Array | undefined;
@@ -178,7 +188,7 @@ class UnaryAnswer implements Receiver {
   }
 }
 
-/** The wire has 0 for none, and 32 bits are more than enough. */
+/** On the wire 0 means no deadline, and 32 bits are more than enough. */
 function wireMs(timeoutMs: number | undefined): number {
   return timeoutMs === undefined ? 0 : Math.min(Math.max(1, Math.ceil(timeoutMs)), 2 ** 31 - 1);
 }

@@ -57,14 +57,16 @@ describe('calls on one stream', () => {
   });
 });
 
-/** An abort that comes when everything has been sent may be too late for a stream, but never for a direct call. */
+/**
+ * An abort after everything is sent may come too late for a stream, but never for a direct call.
+ */
 function expectSameEnd(plan: Plan, outcome: Outcome | undefined, expected: Outcome): void {
   const tooLate = plan.stop?.by === 'abort' && expected.end === 'cancelled' && outcome?.end !== 'cancelled';
   if (!tooLate) return expect(outcome).toEqual(expected);
   expect(outcome?.answers.slice(0, expected.answers.length)).toEqual(expected.answers);
 }
 
-/** A server and a client whose streams are in memory. A stream that is cut is replaced by a new one. */
+/** A server and a client connected by streams in memory. A lost stream is replaced by a new one. */
 class World {
   readonly #plans: readonly Plan[];
   readonly #replicas: Replicas;

@@ -11,7 +11,7 @@ import { ServerSession } from './server-session.ts';
 
 const firstBackoffMs = 5;
 
-/** Replicas that answer with their address. Addresses in `away` cannot be reached. */
+/** Replicas that answer with their address. Addresses in `away` can't be reached. */
 class World {
   addresses: readonly string[] = ['one'];
   readonly away = new Set<string>();
@@ -70,7 +70,7 @@ describe('the replicas of a service', () => {
     const world = new World();
     expect(world.lookups).toBe(0);
     const calls = [world.ask(), world.ask()];
-    // Later they are looked up again and again.
+    // Later lookups repeat.
     expect(world.lookups).toBe(1);
     expect(await Promise.all(calls)).toEqual(['one', 'one']);
   });
@@ -111,7 +111,7 @@ describe('the replicas of a service', () => {
     world.away.add('one');
     await expect(world.ask()).rejects.toThrow();
     await new Promise((resolve) => setTimeout(resolve, 200));
-    // Pauses double from 5 ms to 100 ms, give or take half.
+    // Pauses double from 5 ms to 100 ms, with 50 % jitter.
     expect(world.attempts).toBeGreaterThan(2);
     expect(world.attempts).toBeLessThan(18);
     world.replicas[Symbol.dispose]();

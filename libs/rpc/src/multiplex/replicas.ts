@@ -6,27 +6,31 @@ import type { ClientSession } from './client-session.ts';
 export interface ReplicasOptions {
   /** For error messages: `limiter:50051`. */
   readonly name: string;
-  /** The addresses that the name stands for now. */
+  /** Returns the current addresses of the name. */
   readonly resolve: () => Promise<readonly string[]>;
   /** Opens a session. Rejects when the address can't be reached. */
   readonly connect: (address: string, signal: AbortSignal) => Promise<ClientSession>;
-  /** An address can't be reached, for this reason since now. */
+  /** Called when an address becomes unreachable, with the reason. */
   readonly onUnreachable?: ((address: string, problem: Error) => void) | undefined;
-  /** How often the name is looked up; also when a connection is lost. */
+  /** How often the name is resolved. A lost connection also triggers it. */
   readonly resolveIntervalMs: number;
-  /** How long the first pause after a failed connection is; each further one is twice as long, up to 20 times the first. */
+  /**
+   * The pause after the first failed connection. Each further pause is twice as long, up to 20
+   * times the first.
+   */
   readonly firstBackoffMs: number;
 }
 
 /**
- * The replicas of a service: all addresses that its name stands for, each with a session that is made again when it is lost.
+ * The replicas of a service: all addresses of its name, each with a session that is reestablished
+ * when lost.
  */
 export class Replicas implements Disposable {
   readonly #options: ReplicasOptions;
   readonly #replicas = new Map<string, Replica>();
-  /** Those that are ready, as of the last change. */
+  /** The sessions that are ready, updated with every change. */
   #sessions: readonly ClientSession[] = [];
-  /** Resolves with the next change of any replica. */
+  /** Resolves when any replica changes. */
   #change = Promise.withResolvers<void>();
   #firstLookup: Promise<void> | undefined;
   #lookups: NodeJS.Timeout | undefined;
@@ -36,20 +40,26 @@ export class Replicas implements Disposable {
     this.#options = options;
   }
 
-  /** The session for a call that is made now: the less busy of two at random. Undefined when none is ready. */
+  /**
+   * Picks the session for a new call: the less busy of two random ones. Undefined when none is
+   * ready.
+   */
   pick(): ClientSession | undefined {
     const sessions = this.#sessions;
     const at = Math.floor(Math.random() * sessions.length);
     const first = sessions[at];
-    // Any other one.
+    // Any session other than the first.
     const second = sessions[(at + 1 + Math.floor(Math.random() * (sessions.length - 1))) % sessions.length];
     if (first === undefined || second === undefined) return first;
     return second.inFlight < first.inFlight ? second : first;
   }
 
-  /** Resolves when a session may be ready. Rejects with `unavailable` when no replica can be reached. */
+  /**
+   * Resolves when a session may be ready. Rejects with `unavailable` when no replica can be
+   * reached.
+   */
   async untilReady(): Promise<void> {
-    // They go on after the call that happens to begin them.
+    // Connections outlive the call that happens to start them.
     outsideTraces(() => {
       this.#lookups ??= setInterval(() => this.#lookUp(), this.#options.resolveIntervalMs).unref();
       this.#firstLookup ??= this.#lookUp();
@@ -65,7 +75,7 @@ export class Replicas implements Disposable {
     }
   }
 
-  /** Running calls end; no new ones are made. */
+  /** Lets running calls finish; starts no new ones. */
   [Symbol.dispose](): void {
     this.#isClosed = true;
     clearInterval(this.#lookups);
@@ -73,7 +83,7 @@ export class Replicas implements Disposable {
   }
 
   async #lookUp(): Promise<void> {
-    // A name service that is away changes nothing.
+    // A failed name resolution changes nothing.
     const addresses = await this.#options.resolve().catch(() => undefined);
     if (addresses !== undefined && !this.#isClosed) this.#follow(addresses);
   }
@@ -114,11 +124,11 @@ export class Replicas implements Disposable {
         this.#announce();
         await session.closing;
         replica.session = undefined;
-        // A replica that has just been lost is waited for.
+        // Calls wait for a replica that has just been lost.
         replica.isConnecting = true;
       }
       this.#announce();
-      // With jitter, so that a restarted service is not met by all its clients at once.
+      // Jitter keeps clients from reconnecting to a restarted service all at once.
       await sleep(backoffMs * (0.5 + Math.random()), undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
@@ -130,7 +140,7 @@ export class Replicas implements Disposable {
   }
 }
 
-/** One address, and the session to it. */
+/** One address and the session to it. */
 interface Replica {
   readonly removed: AbortController;
   session: ClientSession | undefined;

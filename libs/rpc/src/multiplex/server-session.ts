@@ -11,16 +11,16 @@ import { CallMessages, type Content, frameOf } from './call-messages.ts';
 
 export interface ServerSessionOptions {
   readonly methods: ReadonlyMap<string, ServedMethod>;
-  /** Throws when the caller may not call a path. */
+  /** Throws when the caller may not call the path. */
   readonly check?: ((path: string) => void) | undefined;
-  /** Who makes the calls of this stream, for handlers. */
+  /** Identifies to handlers who makes the calls on this stream. */
   readonly caller?: Caller | undefined;
   readonly onFault?: OnFault | undefined;
   readonly observer?: CallObserver;
 }
 
 interface ServerCall {
-  /** Undefined for a unary call, which takes no more of them. */
+  /** Undefined for a unary call, which takes no further messages. */
   readonly messages?: CallMessages;
   readonly call: { cancel(): void };
   /** Never rejects. */
@@ -42,8 +42,8 @@ export class ServerSession {
   }
 
   /**
-   * Serves calls until the client ends the stream and its calls have ended. Rejects when the stream is lost, or the client
-   * does what it may not.
+   * Serves calls until the client ends the stream and its calls have ended. Rejects when the stream
+   * is lost or the client violates the protocol.
    */
   async serve(batches: AsyncIterable<Pick<OpenRequest, 'frames'>>): Promise<void> {
     try {
@@ -55,12 +55,15 @@ export class ServerSession {
     }
   }
 
-  /** The client is gone: the handlers of its calls end by their signals. */
+  /** Called when the client is gone: aborts the signals of its calls' handlers. */
   cancel(): void {
     for (const { call } of this.#calls.values()) call.cancel();
   }
 
-  /** Asks the client to start no more calls here, and to end the stream with the calls that run. */
+  /**
+   * Asks the client to start no further calls here, and to end the stream when its running calls
+   * end.
+   */
   goAway(): void {
     this.#writer.send(frameOf(0, { case: 'goAway', value: { $typeName: 'gateway.rpc.v1.GoAway' } }));
   }
@@ -118,12 +121,12 @@ export class ServerSession {
     return { messages, call, ended };
   }
 
-  /** The wire has 0 for no deadline. */
+  /** On the wire 0 means no deadline. */
   #optionsOf(timeoutMs: number): ServedCallOptions {
     return { timeoutMs: timeoutMs === 0 ? undefined : timeoutMs, caller: this.#options.caller };
   }
 
-  /** The last frame of a call. */
+  /** Sends the last frame of a call. */
   #end(id: number, content: Content): void {
     this.#calls.delete(id);
     this.#send(id, content);
@@ -134,7 +137,7 @@ export class ServerSession {
   }
 }
 
-/** A message without a field that is set. */
+/** The serialised form of a message without fields. */
 const nothing = new Uint8Array();
 
 /** Never rejects. */

@@ -175,7 +175,7 @@ describe('a stream of calls', () => {
     [
       'sends beyond its credit',
       [
-        // Its handler waits for the first one to be sent back.
+        // The handler waits until the first answer is sent.
         frameOf(1, { case: 'start', value: start }),
         ...Array.from({ length: 6 }, () => frameOf(1, { case: 'message', value: new Uint8Array(windowBytes) })),
       ],

@@ -1,6 +1,7 @@
 import { registerHooks } from 'node:module';
 
-// A process that starts tracing as its environment says, logs within a span, and says on standard output what it has loaded.
+// A process that starts tracing according to its environment, logs within a span, and prints which
+// modules it has loaded.
 const loaded: string[] = [];
 registerHooks({
   load(url, context, nextLoad) {

@@ -5,14 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 
-/** A span as it arrived, with ids in hexadecimal. */
+/** A received span, with ids in hexadecimal. */
 export interface ReceivedSpan {
-  /** `service.name` of its resource. */
+  /** `service.name` of the span's resource. */
   readonly service: string;
   readonly resource: Readonly<Record<string, unknown>>;
   readonly traceId: string;
   readonly spanId: string;
-  /** Absent: the first of its trace. */
+  /** Absent for the first span of a trace. */
   readonly parentSpanId: string | undefined;
   readonly name: string;
   readonly kind: 'internal' | 'server' | 'client' | 'producer' | 'consumer';
@@ -21,17 +21,20 @@ export interface ReceivedSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly events: readonly { readonly name: string; readonly attributes: Readonly<Record<string, unknown>> }[];
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
-  /** What a failed span says of its failure. */
+  /** The status message of a failed span. */
   readonly error: string | undefined;
 }
 
-/** How the endpoint answers: as it should, with a status, with bytes that mean nothing, or never. */
+/** How the endpoint answers: correctly, with a status, with meaningless bytes, or never. */
 export type OtlpAnswer = 'success' | 'nonsense' | 'never' | number;
 
-/** An endpoint of OTLP over HTTP, in protobuf, that keeps the spans it was sent: `OTEL_EXPORTER_OTLP_ENDPOINT=${receiver.url}`. */
+/**
+ * An OTLP endpoint over HTTP, in protobuf, that keeps the spans it receives:
+ * `OTEL_EXPORTER_OTLP_ENDPOINT=${receiver.url}`.
+ */
 export class OtlpReceiver implements AsyncDisposable {
   readonly spans: ReceivedSpan[] = [];
-  /** The headers of all that came. */
+  /** The headers of all requests. */
   readonly requests: IncomingMessage['headers'][] = [];
   answer: OtlpAnswer = 'success';
   readonly #server = createServer((request, response) => void this.#take(request, response));
@@ -48,7 +51,10 @@ export class OtlpReceiver implements AsyncDisposable {
     return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
   }
 
-  /** The spans, once there are such among them. @throws after `timeoutMs`, with the names of those that came. */
+  /**
+   * Waits for spans with these names and returns them.
+   * @throws after `timeoutMs`, with the names of the received spans.
+   */
   async until(
     isThere: (spans: readonly ReceivedSpan[]) => boolean,
     timeoutMs = 10_000,
@@ -78,7 +84,10 @@ export class OtlpReceiver implements AsyncDisposable {
   }
 }
 
-/** @see https://github.com/open-telemetry/opentelemetry-proto: the numbers of ExportTraceServiceRequest and the messages in it */
+/**
+ * @see https://github.com/open-telemetry/opentelemetry-proto: the numbers of
+ *   ExportTraceServiceRequest and the messages in it
+ */
 function spansIn(body: Uint8Array): readonly ReceivedSpan[] {
   return messagesIn(fieldsOf(body), 1).flatMap((ofResource) => {
     const resource = attributesIn(messagesIn(ofResource, 1)[0], 1);
@@ -118,7 +127,7 @@ function attributesIn(fields: Fields | undefined, number: number): Readonly<Reco
   );
 }
 
-/** An AnyValue: text, truth, whole number, number, or a list of them. */
+/** An AnyValue: string, boolean, integer, double, or an array of them. */
 function anyValue(value: Fields): unknown {
   if (value.has(1)) return textIn(value, 1);
   if (value.has(2)) return numberIn(value, 2) === 1;
@@ -127,7 +136,7 @@ function anyValue(value: Fields): unknown {
   return messagesIn(value, 5).flatMap((list) => messagesIn(list, 1).map(anyValue));
 }
 
-/** The values of a message by the numbers of its fields. */
+/** The values in a message, by field number. */
 type Fields = ReadonlyMap<number, readonly (Uint8Array | bigint)[]>;
 
 function fieldsOf(bytes: Uint8Array): Fields {

@@ -6,12 +6,14 @@ interface Batch {
   readonly frames: readonly Frame[];
 }
 
-/** A stream of batches within this process, whose network is as slow and unreliable as one likes. */
+/**
+ * A stream of batches within this process, over a network with configurable delays and failures.
+ */
 export class MemoryStream {
   readonly #toServer: Direction;
   readonly #toClient: Direction;
 
-  /** `delay` gives how many turns of the event loop the next batch takes. */
+  /** `delay` returns how many turns of the event loop the next batch takes. */
   constructor(delay: () => number = () => 0) {
     this.#toServer = new Direction(delay);
     this.#toClient = new Direction(delay);
@@ -32,12 +34,12 @@ export class MemoryStream {
     };
   }
 
-  /** How many batches were sent to the server so far. */
+  /** How many batches have been sent to the server. */
   get batchesToServer(): number {
     return this.#toServer.written;
   }
 
-  /** The connection is lost; what is under way never arrives. */
+  /** Loses the connection; batches in flight never arrive. */
   cut(): void {
     this.#toServer.cut();
     this.#toClient.cut();
@@ -56,7 +58,7 @@ class Direction {
     this.#delay = delay;
   }
 
-  /** Each batch fills the network for a turn. */
+  /** Each batch occupies the network for one turn. */
   readonly writable: BatchStream = {
     write: (batch) => {
       this.written++;

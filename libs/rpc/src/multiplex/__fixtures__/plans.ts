@@ -5,18 +5,24 @@ import { PlayService } from './play-service.ts';
 
 type Kind = 'unary' | 'serverStream' | 'clientStream' | 'bidiStream';
 
-/** What happens in one call, on both sides. Streams have all messages, single requests and answers the first one. */
+/**
+ * What happens on both sides of one call. Streams use all messages; single requests and answers use
+ * the first.
+ */
 export interface Plan {
   readonly kind: Kind;
   readonly requests: readonly number[];
   readonly answers: readonly number[];
   /** How the handler ends. */
   readonly end: 'well' | 'refused' | 'faulty';
-  /** The handler leaves its requests after so many. */
+  /** After this many requests the handler stops reading. */
   readonly readsOnly: number;
-  /** The caller aborts, or leaves the loop, after so many answers. */
+  /** After this many answers the caller aborts or leaves the loop. */
   readonly stop: { readonly by: 'abort' | 'leave'; readonly after: number } | undefined;
-  /** Turns of the event loop between two messages, of the caller's reading and of the handler's. */
+  /**
+   * Turns of the event loop between two steps: sending a message, the caller's reading, the
+   * handler's reading.
+   */
   readonly pace: number;
   readonly usesSignal: boolean;
 }
@@ -43,7 +49,7 @@ export interface Outcome {
   readonly end: string;
 }
 
-/** Handlers that do as the plan says whose number each request begins with. */
+/** Handlers that follow the plan whose number each request starts with. */
 export function playRoute(
   plans: readonly Plan[],
   onEnd: (number: number, signal: AbortSignal | undefined) => void = () => undefined,
@@ -110,7 +116,7 @@ function finish(end: Plan['end']): void {
   if (end === 'faulty') throw new Error('secret');
 }
 
-/** Runs a call of the plan's, and gives how it ended. */
+/** Makes a call of the plan's method and returns how it ended. */
 export async function run(client: Client<typeof PlayService>, plan: Plan, number: number): Promise<Outcome> {
   const answers: string[] = [];
   const controller = new AbortController();
@@ -146,7 +152,10 @@ async function* requestsOf({ requests, pace }: Plan, number: number) {
   }
 }
 
-/** The code or status of a failure. A fault is known by its own text in process, by its code over a network. */
+/**
+ * The code or status of a failure. An internal error is recognised by its text in process, and by
+ * its code over a network.
+ */
 function nameOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return 'no error';
   if (thrown.message === 'secret') return 'internal_error';
@@ -157,7 +166,7 @@ function nameOf(thrown: unknown): string {
   return 'status' in thrown ? String(thrown.status) : thrown.message;
 }
 
-/** Bytes that begin with the number of their plan and depend on the seed. */
+/** Bytes that start with the number of their plan and depend on the seed. */
 function bytesOf(number: number, length: number, seed: string): Uint8Array {
   const bytes = new Uint8Array(length + 1);
   for (let index = 1; index <= length; index++) bytes[index] = (index * 31 + seed.length + number) & 0xff;

@@ -13,7 +13,7 @@ interface Play<Kind extends DescMethod['methodKind']> {
   output: typeof BytesValueSchema;
 }
 
-/** A service with an RPC of each kind, all of which take and give bytes. */
+/** A service with an RPC of each kind. All of them take and return bytes. */
 export const PlayService = playService();
 
 function playService() {
@@ -43,7 +43,7 @@ function playService() {
     ],
   });
   const service = createFileRegistry(file, () => file_google_protobuf_wrappers.proto).getService('play.PlayService');
-  // The descriptor above says so, method by method.
+  // The descriptor above defines each of these methods.
   return service as GenService<{
     unary: Play<'unary'>;
     serverStream: Play<'server_streaming'>;

@@ -2,7 +2,10 @@ import { GrpcServer } from '../../grpc/server.ts';
 import { serviceRoute } from '../../service-types.ts';
 import { PlayService } from './play-service.ts';
 
-/** A replica as a process of its own, which can be paused and killed. Sends its port, and holds each call of `hold`. */
+/**
+ * A replica in a process of its own, which can be paused and killed. It sends its port, and never
+ * answers a call of `hold`.
+ */
 const route = serviceRoute(PlayService, {
   unary: async ({ value }, { signal }) => {
     if (String(value) === 'hold') await new Promise((resolve) => signal.addEventListener('abort', resolve));
