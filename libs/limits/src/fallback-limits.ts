@@ -7,7 +7,8 @@ import type { FallbackOptions } from './fallback-options.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { KeptSettles } from './kept-settles.ts';
 import { type DayTotal, type Heartbeat, type RemoteLimits, type Settlement, slicesOf } from './limit-store.ts';
-import { type Admission, MemoryLimitStore } from './memory-limit-store.ts';
+import { MemoryLimitStore } from './memory-limit-store.ts';
+import type { Admission } from './minute-window.ts';
 import { PartialReturn } from './partial-return.ts';
 import { type ReplicaPlace, replicaHeartbeatMs, shareOf } from './replica-share.ts';
 
@@ -60,10 +61,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     this.local = new MemoryLimitStore({ clock, maxKeys, maxRecorded: maxKept, onAdmitted });
   }
 
-  /**
-   * Connects. A remote that is not reachable yet is an outage, not a failure: it is probed until it
-   * answers.
-   */
+  /** Connects. A remote that is not reachable yet is an outage: it is probed until it answers. */
   async start(): Promise<void> {
     await this.remote.start?.().catch((thrown: unknown) => this.#beginOutage(thrown));
     await this.#sayAlive();
@@ -120,10 +118,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return this.ask(alone, () => this.remote.heartbeat(beat));
   }
 
-  /**
-   * Gives a remote that may have lost data without a noticed outage what was admitted here in the
-   * last minute.
-   */
+  /** Hands over the last minute to a remote that may have lost data without a noticed outage. */
   async remind(): Promise<void> {
     if (this.isAway || this.#isClosed) return;
     await this.#handOverOwn(true).catch((thrown: unknown) => this.#beginOutage(thrown));
@@ -236,18 +231,12 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     return this.local.settle(settlement);
   }
 
-  /**
-   * Keeps the total that an outage continues from. During an outage the local counter is ahead of
-   * the remote.
-   */
+  /** Keeps the total that an outage continues from. During one, the local counter is ahead. */
   #noteTotal(key: string, day: LocalDay, usedTokens: number): void {
     if (!this.isAway) this.local.setDayTotal(key, day, usedTokens);
   }
 
-  /**
-   * Announces that this replica is alive, and learns its place. During an outage the recovery does
-   * this.
-   */
+  /** Announces that this replica is alive, and learns its place. In an outage the recovery does. */
   async #sayAlive(): Promise<void> {
     if (!this.isAway) await this.#beat().catch((thrown: unknown) => this.#beginOutage(thrown));
   }
@@ -319,10 +308,7 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
     }
   }
 
-  /**
-   * Hands over the rest; other replicas learn of it once the remote has it. Returns how many
-   * admissions there were.
-   */
+  /** Hands over the rest, then tells the other replicas. Returns how many admissions there were. */
   async #handOverRest(): Promise<number> {
     const { clock, failureMode } = this.#options;
     const { replicas = 1 } = this.#heartbeats.place ?? {};

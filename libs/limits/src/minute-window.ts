@@ -1,0 +1,107 @@
+import { WINDOW_MS, type WindowFacts } from './decide.ts';
+import type * as port from './limit-store.ts';
+
+/** A request that took its slot at this instant. */
+export interface Admission {
+  readonly key: string;
+  readonly requestId: string;
+  readonly enteredMs: number;
+}
+
+/**
+ * The exact log of one key's admissions. Entries are request ids, so a repeated request does not
+ * count twice.
+ */
+export class MinuteWindow {
+  /** Ordered by time, the oldest first. */
+  #entries: Omit<Admission, 'key'>[] = [];
+  /**
+   * How many entries at the start have left. Removing them one by one would move all others each
+   * time.
+   */
+  #left = 0;
+  readonly #requestIds = new Set<string>();
+
+  get size(): number {
+    return this.#requestIds.size;
+  }
+
+  /** When each request entered, ordered by time. */
+  get entries(): readonly Omit<Admission, 'key'>[] {
+    return this.#entries.slice(this.#left);
+  }
+
+  /**
+   * Drops entries that are 60 seconds old and returns the window's time: the clock's time, but
+   * never before the newest entry.
+   */
+  advance(clockMs: number): number {
+    if (this.#newestMs > clockMs + WINDOW_MS) this.#pullBack(clockMs);
+    const nowMs = Math.max(clockMs, this.#newestMs);
+    for (let oldest = this.#entries[this.#left]; oldest !== undefined && oldest.enteredMs <= nowMs - WINDOW_MS; ) {
+      this.#requestIds.delete(oldest.requestId);
+      this.#left += 1;
+      oldest = this.#entries[this.#left];
+    }
+    if (this.#left * 2 > this.#entries.length) this.#replace(this.entries);
+    return nowMs;
+  }
+
+  has(requestId: string): boolean {
+    return this.#requestIds.has(requestId);
+  }
+
+  /** Adds a request that has no entry. `nowMs` is the result of `advance`. */
+  take(requestId: string, nowMs: number): void {
+    this.#requestIds.add(requestId);
+    this.#entries.push({ requestId, enteredMs: nowMs });
+  }
+
+  /**
+   * Inserts requests that were admitted elsewhere at their places in time. Existing entries stay as
+   * they are.
+   */
+  record(admissions: readonly Pick<port.OwnAdmission, 'requestId' | 'ageMs'>[], clockMs: number): void {
+    this.advance(clockMs);
+    let isSorted = true;
+    for (const { requestId, ageMs } of admissions) {
+      if (ageMs >= WINDOW_MS || this.has(requestId)) continue;
+      const enteredMs = clockMs - ageMs;
+      isSorted &&= enteredMs >= this.#newestMs;
+      this.take(requestId, enteredMs);
+    }
+    if (!isSorted) this.#replace(this.entries.toSorted((one, other) => one.enteredMs - other.enteredMs));
+    this.advance(clockMs);
+  }
+
+  release(requestId: string): void {
+    if (!this.#requestIds.delete(requestId)) return;
+    // The entry is among the newest, so the search starts at the end.
+    const index = this.#entries.findLastIndex((entry) => entry.requestId === requestId);
+    this.#entries.splice(index, 1);
+  }
+
+  facts(limit: number): WindowFacts {
+    const freeing = this.#entries[this.#left + Math.max(0, this.size - limit)];
+    return { count: this.size, newestMs: this.#entries.at(-1)?.enteredMs, freeingMs: freeing?.enteredMs };
+  }
+
+  /** Minus infinity for an empty window. */
+  get #newestMs(): number {
+    return this.#entries.at(-1)?.enteredMs ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /**
+   * Handles a clock that was set back by more than replicas can lag. When the entries ahead of the
+   * clock were made is unknown, but it was not after now. They count as made now, so that none of
+   * them holds a slot for longer than a minute.
+   */
+  #pullBack(clockMs: number): void {
+    this.#replace(this.entries.map((entry) => ({ ...entry, enteredMs: Math.min(entry.enteredMs, clockMs) })));
+  }
+
+  #replace(entries: readonly Omit<Admission, 'key'>[]): void {
+    this.#entries = [...entries];
+    this.#left = 0;
+  }
+}
