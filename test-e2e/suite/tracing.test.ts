@@ -93,7 +93,7 @@ describe('an endpoint for spans that is no good', () => {
   const allDropped = async () => (await dropped('export_failed')) + (await dropped('queue_full'));
   const warnings = () => {
     const lines = of().gateway.command.stderr().split('\n');
-    return lines.filter((line) => line.includes('spans could not be sent')).length;
+    return lines.filter((line) => line.includes('spans could not be exported')).length;
   };
   const many = () => Promise.all(Array.from({ length: 40 }, () => of().ask()));
 

@@ -125,8 +125,8 @@ settings:
   limit_probe_quiet_seconds: 3.5
   pool_pause_seconds: 4
   pool_pause_max_seconds: 5
-  pool_trouble_window_seconds: 6
-  pool_trouble_accounts: 7
+  pool_failure_window_seconds: 6
+  pool_failure_accounts: 7
   overload_confirm_seconds: 8
   network_confirm_seconds: 9
   pool_probe_quiet_seconds: 10
@@ -141,8 +141,8 @@ settings:
       limitProbeQuietMs: 3_500,
       poolPauseMs: 4_000,
       poolPauseMaxMs: 5_000,
-      poolTroubleWindowMs: 6_000,
-      poolTroubleAccounts: 7,
+      poolFailureWindowMs: 6_000,
+      poolFailureAccounts: 7,
       overloadConfirmMs: 8_000,
       networkConfirmMs: 9_000,
       poolProbeQuietMs: 10_000,
@@ -153,10 +153,10 @@ settings:
   });
 
   it('refuses settings that contradict each other or make no sense, by their paths', () => {
-    const settings = `{ pool_pause_seconds: 60, unauthorized_cooldown_max_seconds: 5, pool_trouble_accounts: 1.5, callers: 1 }`;
+    const settings = `{ pool_pause_seconds: 60, unauthorized_cooldown_max_seconds: 5, pool_failure_accounts: 1.5, callers: 1 }`;
     const pools = 'pools: { p: { format: responses, owned_by: o, base_url: "http://x" } }';
     expect(problemsOf(`${pools}\nsettings: ${settings}`)).toEqual([
-      'settings.pool_trouble_accounts: must be a value of type int',
+      'settings.pool_failure_accounts: must be a value of type int',
       'settings.callers: there is no such key',
     ]);
     expect(problemsOf(`${pools}\nsettings: { pool_pause_seconds: 60, unauthorized_cooldown_max_seconds: 5 }`)).toEqual([

@@ -45,13 +45,16 @@ export const settingsSchema = z
     ),
     pool_pause_max_seconds: seconds(30, 'The longest such pause.'),
     pool_probe_quiet_seconds: seconds(5, 'A probe of a paused pool that did not fail for so long has passed.'),
-    pool_trouble_window_seconds: seconds(10, 'Failures further apart than this are not one trouble of the pool.'),
-    pool_trouble_accounts: z
+    pool_failure_window_seconds: seconds(
+      10,
+      'Failures further apart than this do not count together as a failure of the pool.',
+    ),
+    pool_failure_accounts: z
       .int()
       .min(1)
       .max(1_000)
       .default(10)
-      .describe('How many accounts must meet a trouble for it to be one of the pool. All of them, in a smaller pool.'),
+      .describe('How many accounts must fail for it to be a failure of the pool. All of them, in a smaller pool.'),
     overload_confirm_seconds: seconds(1, 'How long an overload must last, with nothing served, to pause the pool.'),
     network_confirm_seconds: seconds(15, 'How long the provider must be out of reach to pause the pool.'),
     quota_reserve_share: share(0.02, 'Accounts with no more than this share of a quota left serve when no other can.'),

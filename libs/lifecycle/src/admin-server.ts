@@ -37,13 +37,13 @@ export async function listenAdmin(options: AdminServerOptions): Promise<AdminSer
     try {
       await answer(path, request, response);
     } catch (thrown) {
-      logger.error({ path, err: thrown }, 'the admin port could not answer');
+      logger.error({ path, err: thrown }, 'internal error on the admin port');
       if (response.headersSent) response.destroy();
       else send(response, path === '/readyz' ? 503 : 500, 'This failed; the log says why.\n');
     }
   });
   await once(server.listen(options.adminPort, options.adminHost), 'listening');
-  server.on('error', (fault) => logger.error({ err: fault }, 'the admin port could not take a connection'));
+  server.on('error', (fault) => logger.error({ err: fault }, 'the admin port failed to accept a connection'));
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
@@ -122,7 +122,7 @@ function answersOf({ logger, metrics, notReady, adminApp }: AdminServerOptions) 
     const refusal = isSettings ? settingsRefusal(request) : certificateRefusal(request, path, mayReadMetrics);
     if (refusal !== undefined) {
       refusals.inc({ reason: 'certificate' });
-      logger.warn({ reason: refusal, path }, 'a request to the admin port was refused');
+      logger.warn({ reason: refusal, path }, 'request to the admin port refused');
       return send(response, 403, `${refusal}\n`);
     }
     if (isSettings) return send(response, 200, JSON.stringify(settingsRead()), 'application/json');

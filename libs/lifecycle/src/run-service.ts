@@ -79,7 +79,7 @@ async function serveUntilStopped(
   const admin = stack.use(await listenAdmin({ ...runtime, ...config, adminApp, notReady: () => service.notReady() }));
   using stop = new StopSignal();
   for (const server of grpc) server.setServing(true);
-  logger.info({ grpcPorts: grpc.map(({ port }) => port), adminPort: admin.port, tls: tls !== undefined }, 'started');
+  logger.info({ grpc_ports: grpc.map(({ port }) => port), admin_port: admin.port, tls: tls !== undefined }, 'started');
 
   const signal = await stop.received;
   admin.announceDrain();

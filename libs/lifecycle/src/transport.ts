@@ -14,7 +14,7 @@ export async function openTls(env: Environment, logger: Logger): Promise<Tls | u
   if (files === undefined) return undefined;
   const { Tls } = await import('@gateway/rpc/grpc');
   const onUnusable = (err: Error) =>
-    logger.error({ err }, 'certificates can not be read again; the last ones stay in use');
+    logger.error({ err }, 'certificates could not be reloaded; the previous ones stay in use');
   try {
     return new Tls({ ...files, onUnusable });
   } catch (thrown) {
@@ -28,7 +28,7 @@ export async function peerChannels({ logger, metrics, tls }: ServiceRuntime, sta
   const { openChannel } = await import('@gateway/rpc/grpc');
   return (service: string, url: string): Channel => {
     const onUnreachable = (address: string, { message }: Error) =>
-      logger.warn({ peer: service, address, reason: message }, 'a service can not be reached');
+      logger.warn({ peer: service, address, reason: message }, 'a service cannot be reached');
     return stack.use(openChannel(url, { service, tls, metrics, onUnreachable }));
   };
 }
@@ -36,7 +36,7 @@ export async function peerChannels({ logger, metrics, tls }: ServiceRuntime, sta
 /** Logs calls that fail with an internal error. */
 export function faultLog(logger: Logger): OnFault {
   return (method, fault, requestId) =>
-    logger.error({ method, request_id: requestId, err: fault }, 'a call failed by a fault of ours');
+    logger.error({ method, request_id: requestId, err: fault }, 'internal error in a call');
 }
 
 /** Logs and counts refused connections and calls. Repeats are logged once a minute. */
@@ -56,6 +56,7 @@ export function refusalLog({ logger, metrics }: ServiceRuntime): OnRefused {
       : `${refusal.address?.replace(/:\d+$/, '')} ${refusal.problem}`;
     if (logged.has(key)) return;
     logged.set(key, true);
-    logger.warn(refusal, isCall ? 'a call was refused: the call table does not have it' : 'a connection was refused');
+    if (isCall) logger.warn({ ...refusal }, 'call refused: the call table does not allow it');
+    else logger.warn({ ...refusal }, 'connection refused');
   };
 }

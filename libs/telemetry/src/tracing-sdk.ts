@@ -53,7 +53,7 @@ export function startSdk({ service, logger, metrics }: TracingOptions, env: Envi
     async [Symbol.asyncDispose]() {
       const tooLate = sleep(stopMs, undefined, { ref: false });
       await Promise.race([provider.shutdown(), tooLate]).catch(({ message }: Error) =>
-        logger.warn({ reason: message }, 'the last spans were not sent'),
+        logger.warn({ reason: message }, 'the last spans could not be exported'),
       );
       for (const api of [context, propagation, trace]) api.disable();
     },
@@ -73,7 +73,7 @@ function checkExporter(env: Environment, logger: Logger): void {
   }
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL || env.OTEL_EXPORTER_OTLP_PROTOCOL;
   if (protocol && protocol !== 'http/protobuf') {
-    logger.warn({ protocol }, 'OTEL_EXPORTER_OTLP_PROTOCOL is not followed: spans are sent as http/protobuf');
+    logger.warn({ protocol }, 'OTEL_EXPORTER_OTLP_PROTOCOL is ignored: spans are exported as http/protobuf');
   }
 }
 
@@ -108,7 +108,7 @@ function counted(exporter: SpanExporter, { exported, dropped }: SpanCounters, lo
         if (hasFailed) dropped.inc({ reason: 'export_failed' }, spans.length);
         else exported.inc(spans.length);
         if (hasFailed && !isFailing)
-          logger.warn({ reason: result.error?.message }, 'spans could not be sent: they are dropped');
+          logger.warn({ reason: result.error?.message }, 'spans could not be exported and are dropped');
         isFailing = hasFailed;
         // The failure is already reported. Otherwise the SDK would write it to standard error for
         // every batch.

@@ -358,7 +358,7 @@ describe('the endpoint', () => {
       for (let each = 0; each < 3; each++) await inSpan('a', server, async () => 1);
       await stop();
       expect(await metrics.exposition()).toContain('gateway_trace_spans_dropped_total{reason="export_failed"} 3\n');
-      expect(warnings).toMatchObject([{ text: 'spans could not be sent: they are dropped' }]);
+      expect(warnings).toMatchObject([{ text: 'spans could not be exported and are dropped' }]);
     },
   );
 

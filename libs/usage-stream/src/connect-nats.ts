@@ -46,7 +46,7 @@ export async function connectNats(
     } catch (thrown) {
       isUp(false);
       // Logged once: an outage of hours would otherwise fill the log.
-      if (attempt === 1) logger.warn({ err: thrown }, 'NATS can not be reached yet; trying on');
+      if (attempt === 1) logger.warn({ err: thrown }, 'NATS cannot be reached; retrying');
     }
     await sleep(retryDelayMs, undefined, { signal }).catch(() => undefined);
   }
@@ -91,7 +91,7 @@ function fileAuthenticator(
     try {
       return authenticate(nonce);
     } catch (thrown) {
-      logger.warn({ file, err: thrown }, 'the credentials for NATS can not be used; trying on');
+      logger.warn({ file, err: thrown }, 'the NATS credentials cannot be read; retrying');
     }
   };
 }
@@ -110,7 +110,7 @@ async function watchStatus(connection: NatsConnection, logger: Logger, isUp: (is
     if (type === Events.Disconnect || type === Events.Reconnect) isUp(type === Events.Reconnect);
     if (type === Events.Disconnect) logger.warn('lost the connection to NATS; reconnecting');
     if (type === Events.Reconnect) logger.info('reconnected to NATS');
-    if (type === DebugEvents.StaleConnection) logger.warn('NATS stopped answering');
+    if (type === DebugEvents.StaleConnection) logger.warn('NATS does not answer');
   }
 }
 

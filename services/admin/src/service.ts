@@ -102,7 +102,7 @@ export function createAdminService(
       figures.start();
       const { auditRetentionDays: retentionDays } = config;
       tending = tendAuditLog({ database, clock, logger, retentionDays, signal: stopping.signal });
-      await ensureFirst().catch((err) => logger.warn({ err }, 'the first operator could not be made yet'));
+      await ensureFirst().catch((err) => logger.warn({ err }, 'the first operator could not be created yet'));
     },
     notReady: createDatabaseProbe(database),
     // Streams last as long as a page is open.

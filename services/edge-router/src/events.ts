@@ -54,7 +54,7 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
     refused: ({ code, limit }: GatewayError) => counted.refusals.inc({ code, limit: limit ?? 'none' }),
     requestFaulted(requestId: string, endpoint: string, error: GatewayError): void {
       const fields = { request_id: requestId, endpoint, err: error.cause ?? error };
-      logger.error(fields, 'a request failed by a fault of ours');
+      logger.error(fields, 'internal error');
     },
     failedOver: (reason: string) => counted.failovers.inc({ reason }),
     /** The first content of a streamed answer goes out. */
@@ -68,22 +68,22 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
     admittedLocally: () => counted.localAdmissions.inc(),
     limiterAway(fault: unknown): void {
       const reason = fault instanceof Error ? fault.message : String(fault);
-      logger.warn({ reason }, 'the limiter does not answer; this edge decides alone');
+      logger.warn({ reason }, 'the limiter does not answer; using local limits');
     },
     limiterBack(awayMs: number): void {
-      logger.info({ awayMs }, 'the limiter answers again, and has what was admitted without it');
+      logger.info({ outage_ms: awayMs }, 'the limiter answers again');
     },
     /** The tokens of a request are charged when the limiter answers again. */
     chargeKept: () => counted.faults.inc({ part: 'charge' }),
     reportGivenUp(err: unknown, requestId: string): void {
       counted.reportsGivenUp.inc();
       const fields = { request_id: requestId, err };
-      warn('reports', fields, 'no broker took the end of an attempt: its place is free when its lease ends');
+      warn('reports', fields, 'the result of an attempt could not be reported: its lease stays until it expires');
     },
     /** `requestId` where the fault is about one request. */
     faulted(part: Part, err: unknown, requestId?: string): void {
       counted.faults.inc({ part });
-      warn(part, { part, request_id: requestId, err }, 'a part behind the edge failed; it is tried again');
+      warn(part, { part, request_id: requestId, err }, 'a background task failed; retrying');
     },
     /** Shows from now on how full the memory of request bodies is. */
     showBodyMemory(bodies: BodyMemory): void {

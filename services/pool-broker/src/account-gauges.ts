@@ -23,7 +23,7 @@ export function showAccounts(broker: Broker, { logger, metrics }: ServiceRuntime
   let reading: Promise<void> | undefined;
   metrics.beforeSnapshot(() => {
     reading ??= show()
-      .catch((thrown: unknown) => logger.warn({ err: thrown }, 'metrics do not show how accounts stand'))
+      .catch((thrown: unknown) => logger.warn({ err: thrown }, 'account metrics could not be updated'))
       .finally(() => {
         reading = undefined;
       });

@@ -42,7 +42,7 @@ export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
     },
     accountDisabled(pool: string, problem: ProblemKind): void {
       disabled.inc({ pool, problem });
-      logger.error({ pool, problem }, 'a provider took an account out of service: see gatewayctl pool status');
+      logger.error({ pool, problem }, 'account out of service: the provider disabled it; see gatewayctl pool status');
     },
   };
 }
@@ -73,13 +73,15 @@ export function reloadMetrics({ logger, metrics }: ServiceRuntime, path: string)
       isCurrent.set(1);
       const { added, removed, changed } = accounts;
       const counts = { added: added.length, removed: removed.length, changed: changed.length };
-      const changes = { pools, classes, accounts: counts, newCredentials: newCredentials.length };
-      logger.info({ path, ...changes }, 'gateway.yaml was read again and is in use');
+      logger.info(
+        { path, pools, classes, accounts: counts, new_credentials: newCredentials.length },
+        'gateway.yaml reloaded',
+      );
     },
     refused(problems: readonly string[]): void {
       reloads.inc({ result: 'refused' });
       isCurrent.set(0);
-      logger.error({ path, problems }, 'gateway.yaml was read again and can not be used: nothing has changed');
+      logger.error({ path, problems }, 'gateway.yaml could not be reloaded: the previous configuration stays in use');
     },
   };
 }
@@ -125,19 +127,22 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime) {
       refreshes.inc({ pool, result });
       if (result === 'failed') logger.warn({ pool, reason }, 'an access token could not be refreshed');
       if (result === 'revoked') {
-        logger.error({ pool, reason }, 'an account needs a person: see gatewayctl account list');
+        logger.error(
+          { pool, reason },
+          'refresh token revoked: replace the credential of the account; see gatewayctl account list',
+        );
       }
     },
     notPersisted(pool: string, thrown: unknown): void {
       unsaved.inc({ pool });
-      logger.error({ pool, err: thrown }, 'new tokens could not be stored and are not used until they are');
+      logger.error({ pool, err: thrown }, 'refreshed tokens could not be stored; they are not used until then');
     },
     unreadable(pool: string, thrown: unknown): void {
       refusals.inc({ pool });
       if (performance.now() < nextUnreadableLogMs) return;
       // It may happen with every request.
       nextUnreadableLogMs = performance.now() + 60_000;
-      logger.error({ pool, err: thrown }, 'the stored tokens of an account can not be decrypted');
+      logger.error({ pool, err: thrown }, 'stored tokens of an account cannot be decrypted');
     },
     /** Called whenever the accounts were read; logs once for each change. */
     accountsRefused(reasons: readonly RefusalReason[]): void {
@@ -147,7 +152,7 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime) {
       for (const reason of reasons) counts[reason]++;
       for (const reason of refusalReasons) notUsed.set({ reason }, counts[reason]);
       if (reasons.length > 0) {
-        logger.error({ counts }, 'accounts in the database are not used: see gatewayctl account list');
+        logger.error({ counts }, 'accounts in the database are ignored: see gatewayctl account list');
       }
     },
     tokensKeptInMemory: (): void => logger.warn(keptInMemory),

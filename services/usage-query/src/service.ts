@@ -23,7 +23,7 @@ export function createUsageQueryService(
   });
   const onLate = (fault: unknown) => {
     late.inc();
-    logger.debug({ err: fault }, 'the ledger lags behind what is published');
+    logger.debug({ err: fault }, 'the ledger lags behind the usage stream');
   };
   const feed = new RequestFeed(database, logger, watchPollMs);
   return {

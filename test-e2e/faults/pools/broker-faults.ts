@@ -59,7 +59,7 @@ export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly roun
       });
       const accounts = accountsOf('capped');
       const most = accounts.map((account) => mostAtOnce(scene().simulator.requests({ account })));
-      const alone = scene().logs.filter((line) => line.includes('Redis does not answer')).length;
+      const alone = scene().logs.filter((line) => line.includes('using in-memory account state')).length;
       process.stdout.write(
         `caps of 3: at most ${most.join(', ')} at once, ${asked.length} requests, ${alone} times a broker went on without Redis\n`,
       );

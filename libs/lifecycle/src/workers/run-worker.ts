@@ -60,7 +60,7 @@ export async function runWorker(
     send({ kind: 'serving' });
     await service.drain?.(await drain.promise);
   } catch (thrown) {
-    if (isServing) runtime.logger.error({ err: thrown }, 'a worker could not end in an orderly way');
+    if (isServing) runtime.logger.error({ err: thrown }, 'a worker did not shut down cleanly');
     else send({ kind: 'failed', reason: startFailureText(name, thrown) });
     process.exitCode = 1;
   }

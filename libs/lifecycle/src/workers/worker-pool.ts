@@ -70,8 +70,8 @@ export function createWorkerPool(
         if (stop.signal.aborted) return;
         if (performance.now() - sinceMs > stableMs) failures = 0;
         losses.inc();
-        const log = { worker: number, pid: worker.process.pid, pauseMs: pauseAfter(failures) };
-        logger.error(log, `a worker ${how}; another one takes its place`);
+        const [{ pid }, pauseMs] = [worker.process, pauseAfter(failures)];
+        logger.error({ worker: number, pid, pause_ms: pauseMs }, `a worker ${how}; restarting it`);
       } catch (thrown) {
         if (!hasServed) return firstServes.reject(thrown);
         if (!stop.signal.aborted) logger.error({ worker: number, err: thrown }, 'a worker could not start');

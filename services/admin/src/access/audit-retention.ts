@@ -19,10 +19,10 @@ export async function tendAuditLog(parts: AuditRetention): Promise<void> {
   while (!signal.aborted) {
     try {
       const rows = await removeOldAudit(parts);
-      if (rows > 0) logger.info({ rows }, 'removed rows of the audit log that are no longer kept');
+      if (rows > 0) logger.info({ rows }, 'removed expired rows of the audit log');
     } catch (thrown) {
       if (signal.aborted) return;
-      logger.warn({ err: thrown }, 'old rows of the audit log could not be removed; retrying');
+      logger.warn({ err: thrown }, 'expired rows of the audit log could not be removed; retrying');
     }
     await sleep(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
   }

@@ -73,8 +73,8 @@ export class AuditTrail {
       await this.#database.updateTable('audit_log').set(set).where('audit_id', '=', auditId).execute();
     } catch (thrown) {
       this.#logger?.error(
-        { err: thrown, auditId, outcome },
-        'the end of a change could not be written to the audit log',
+        { err: thrown, audit_id: auditId, outcome },
+        'the outcome of a change could not be written to the audit log',
       );
     }
   }

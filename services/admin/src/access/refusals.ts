@@ -48,7 +48,7 @@ export class Refusals {
 
   async #audit({ reason, actor, address, subject }: Refusal): Promise<void> {
     const key = JSON.stringify([reason, actor, this.#isCrowded() ? '' : networkOf(address)]);
-    if (!this.#rows.has(key)) this.#logger.warn({ reason, actor, address, subject }, 'refused');
+    if (!this.#rows.has(key)) this.#logger.warn({ reason, actor, address, subject }, 'request refused');
     const entry = { atMs: this.#clock.nowMs(), actor, address, action: `${actions[reason]}.refuse`, subject };
     await this.#rows.note(key, { ...entry, outcome: 'refused' }, (times) => /^10+$/.test(String(times)));
   }

@@ -13,7 +13,7 @@ import { type ExportFormat, exportTexts, requestJson } from './export-texts.ts';
 /** Everything that a report or a search has, as a file, however many rows it has: GET /export/usage and GET /export/requests. For viewers. */
 export function exportRoutes({ peers, logger }: Pick<AdminParts, 'peers' | 'logger'>): Router {
   const parts = { peers, names: new TokenNames(peers.identity) };
-  const onBroken = (err: unknown) => logger.warn({ err }, 'an export broke off');
+  const onBroken = (err: unknown) => logger.warn({ err }, 'an export was interrupted');
   const router = Router();
   router.get(
     '/export/usage',

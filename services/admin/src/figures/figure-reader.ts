@@ -89,7 +89,8 @@ export class FigureReader {
       this.#sleeping = new AbortController();
       const begunAtMs = performance.now();
       await this.#readOnce().catch((thrown: unknown) => {
-        if (!this.#stop.signal.aborted) this.#options.logger.warn({ err: thrown }, 'figures could not be read');
+        if (!this.#stop.signal.aborted)
+          this.#options.logger.warn({ err: thrown }, 'metrics of a replica could not be read');
       });
       const intervalMs = this.#watchers > 0 ? watched : otherwise;
       const signal = AbortSignal.any([this.#stop.signal, this.#sleeping.signal]);

@@ -58,7 +58,7 @@ export function createApp(parts: AppParts): Express {
   app.use((_request, response) => response.status(404).type('text').send('There is nothing here.\n'));
   app.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) => {
     const isTheirs = thrown instanceof Error && 'status' in thrown && Number(thrown.status) < 500;
-    if (!isTheirs) parts.logger.error({ path: request.path, err: thrown }, 'the admin port could not answer');
+    if (!isTheirs) parts.logger.error({ path: request.path, err: thrown }, 'internal error on the admin port');
     if (response.headersSent) return void response.destroy();
     response
       .status(isTheirs ? 400 : 500)

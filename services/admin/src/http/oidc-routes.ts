@@ -38,7 +38,7 @@ export function oidcRoutes(parts: OidcRoutesParts): Router {
       response.append('set-cookie', cookieText('oidc', value, connectionOf(request), rules));
       response.redirect(303, url.href);
     } catch (thrown) {
-      logger.warn({ err: thrown }, 'the provider of OpenID Connect can not be used');
+      logger.warn({ err: thrown }, 'the OpenID Connect provider cannot be used');
       signIns.count('oidc', 'failed');
       sendPage(response, 502, 'The sign-in provider does not answer', tryAgain);
     }
@@ -63,7 +63,7 @@ export function oidcRoutes(parts: OidcRoutesParts): Router {
         const isTooMuch = thrown.code === Code.ResourceExhausted;
         return sendPage(response, isTooMuch ? 429 : 403, thrown.rawMessage, isTooMuch ? tryLater : tryAgain);
       }
-      logger.warn({ err: thrown }, 'a sign-in by OpenID Connect failed');
+      logger.warn({ err: thrown }, 'an OpenID Connect sign-in failed');
       signIns.count('oidc', 'failed');
       sendPage(response, 400, 'The sign-in did not work', tryAgain);
     }

@@ -34,7 +34,7 @@ export async function tokenListings(
     listings[index] = { token, limits, tokensByDay };
   });
   if (faults.length > 0) {
-    logger.warn({ err: faults[0], count: faults.length }, 'tokens are listed without all that is known of them');
+    logger.warn({ err: faults[0], count: faults.length }, 'tokens are listed without some of their details');
   }
   return listings;
 }

@@ -57,11 +57,11 @@ describe("a request's line in the process' own log", () => {
       endpoint: '/v1/messages',
       status: 429,
       ending: 'failed',
-      tokenId: 't',
+      token_id: 't',
       model: 'gateway/sterk',
       code: 'pool_exhausted',
-      attempts: [{ pool: 'pool', model: 'gpt-5.5', result: 'rate_limited', upstreamStatus: 429, seconds: 0.1 }],
-      noAccount: 'exhausted',
+      attempts: [{ pool: 'pool', model: 'gpt-5.5', result: 'rate_limited', upstream_status: 429, seconds: 0.1 }],
+      no_account: 'exhausted',
       seconds: 0.1005,
     });
     expect(JSON.stringify(fields)).not.toContain('secret-account');

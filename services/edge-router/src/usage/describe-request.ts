@@ -18,18 +18,18 @@ export function toLogFields(message: RequestLogged): object {
   const { requestId, endpoint, status, ending, attempts, noAccount, times, usage } = message;
   return {
     request_id: requestId,
-    clientRequestId: message.clientRequestId || undefined,
+    client_request_id: message.clientRequestId || undefined,
     endpoint,
     status,
     ending: wordOf(RequestEnding, ending),
-    tokenId: message.tokenId || undefined,
+    token_id: message.tokenId || undefined,
     model: message.model || undefined,
     code: message.errorCode || undefined,
     attempts: attempts.length === 0 ? undefined : attempts.map(attemptFields),
-    noAccount: noAccount && wordOf(NoAccountCause, noAccount.cause),
-    firstByteSeconds: seconds(times?.firstByte),
-    inputTokens: usage && Number(usage.inputTokens),
-    outputTokens: usage && Number(usage.outputTokens),
+    no_account: noAccount && wordOf(NoAccountCause, noAccount.cause),
+    first_byte_seconds: seconds(times?.firstByte),
+    input_tokens: usage && Number(usage.inputTokens),
+    output_tokens: usage && Number(usage.outputTokens),
     seconds: seconds(times?.ended),
   };
 }
@@ -56,7 +56,7 @@ function attemptFields({ pool, model, result, upstreamStatus, amended, cancelRea
     pool,
     model,
     result: wordOf(AttemptResult, result),
-    upstreamStatus: upstreamStatus || undefined,
+    upstream_status: upstreamStatus || undefined,
     amended: amended || undefined,
     cancel_reason: cancelReason === CancelReason.UNSPECIFIED ? undefined : wordOf(CancelReason, cancelReason),
     seconds: seconds(ended && ended - acquired),

@@ -46,7 +46,7 @@ export class ChangeFeed {
       return await this.#source.changesAfter(sequence);
     } catch (thrown) {
       // What changes meanwhile is found by the look that succeeds.
-      this.#logger.warn({ err: thrown }, 'could not look for changed tokens; trying on');
+      this.#logger.warn({ err: thrown }, 'could not read changed tokens; retrying');
       return { tokenIds: [], lastSequence: sequence };
     }
   }

@@ -113,7 +113,7 @@ export class DayTotals implements Disposable {
     const { metrics, logger } = this.#parts;
     metrics.corrections.inc();
     const tokens = usedTokensAfter - usedTokensBefore;
-    logger.info({ tokens }, 'a day counter differed from the usage ledger and was put right');
+    logger.info({ tokens }, 'a day counter differed from the usage ledger and was corrected');
     // More of what was missing may be on its way.
     this.noteUse(key, day);
     return reloaded;
@@ -196,8 +196,7 @@ export class DayTotals implements Disposable {
     } catch (thrown) {
       this.#retryAtMs = clock.nowMs() + 1_000;
       metrics.loadFailures.inc();
-      const reason = { reason: reasonOf(thrown) };
-      logger.warn(reason, 'a day total could not be loaded: its budget counts from zero for now');
+      logger.warn({ reason: reasonOf(thrown) }, 'a day total could not be loaded; counting from zero');
       return undefined;
     }
   }

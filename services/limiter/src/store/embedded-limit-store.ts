@@ -98,8 +98,8 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   /** A disk that is full fails with every request: the log says it once, the metric each time. */
   #noteFailure(thrown: unknown, admissions: number): void {
     this.#notKept.inc(admissions);
-    const reason = { reason: reasonOf(thrown) };
-    if (!this.#hasFailed) this.#logger.warn(reason, 'admissions can not be kept: a restart would forget them');
+    const message = 'admissions cannot be stored; a restart would lose them';
+    if (!this.#hasFailed) this.#logger.warn({ reason: reasonOf(thrown) }, message);
     this.#hasFailed = true;
   }
 

@@ -45,12 +45,12 @@ export class FallbackLimitStore extends FallbackLimits<LimitStore> implements Li
         away(thrown) {
           metrics.outages.inc();
           metrics.storeAway.set(1);
-          logger.warn({ reason: reasonOf(thrown) }, 'the shared store does not answer');
+          logger.warn({ reason: reasonOf(thrown) }, 'Redis does not answer; using in-memory limits');
         },
         back(durationMs, handedOver) {
           metrics.storeAway.set(0);
           metrics.handedOver.inc(handedOver);
-          logger.info({ durationMs }, 'the shared store answers again');
+          logger.info({ outage_ms: durationMs }, 'Redis answers again');
         },
         decidedAlone: () => metrics.degraded.inc(),
         settlesWaiting: (count) => metrics.pendingSettles.set(count),

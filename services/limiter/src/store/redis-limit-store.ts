@@ -79,7 +79,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
   constructor(options: RedisLimitStoreOptions) {
     this.#options = options;
     this.#maxPendingIds = options.maxPendingIds ?? maxPendingIds;
-    const onFault = (reason: string) => options.logger.warn({ reason }, 'the connection to Redis failed');
+    const onFault = (reason: string) => options.logger.warn({ reason }, 'connection to Redis failed');
     this.#redis = openRedis({ ...options, isRepeatable: true, onFault });
     this.#operation = redisOperations(options.metrics);
   }
@@ -96,7 +96,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1];
     // Evicted keys are limits forgotten without a trace.
     if (policy !== undefined && policy !== 'noeviction') {
-      const advice = 'Redis may evict limits when its memory is full: set maxmemory-policy noeviction';
+      const advice = 'Redis may evict limits when its memory is full; set maxmemory-policy noeviction';
       this.#options.logger.warn({ policy }, advice);
     }
   }

@@ -233,7 +233,7 @@ export async function followReports(catalog: Catalog, signal: AbortSignal, logge
     await sleep(5_000, undefined, { signal, ref: false }).catch(() => undefined);
     if (signal.aborted) return;
     await catalog.refresh().catch((thrown: unknown) => {
-      logger.warn({ err: thrown }, 'what other replicas know of models could not be read');
+      logger.warn({ err: thrown }, 'model lists of other replicas could not be read');
     });
   }
 }

@@ -14,10 +14,10 @@ export interface AccountView {
 
 export interface Eligibility {
   /** Why it can't take a request now. */
-  readonly obstacle?: Obstacle;
+  readonly skipReason?: SkipReason;
   /** The request would find out whether a cooldown is over, and must be the only one to do so. */
   readonly probe?: boolean;
-  /** Set when it may find out ahead of the end of the cooldown, which is the obstacle. */
+  /** Set when it may find out ahead of the end of the cooldown, which is why it is skipped. */
   readonly early?: EarlyProbe;
   /** Nothing keeps it but that it lacks what the request wants: where all do, it may be asked all the same. */
   readonly lacksOnly?: boolean;
@@ -27,7 +27,7 @@ export interface Eligibility {
  * Why an account can't take a request. `retryAtMs`: when it can, where limits alone keep it from it. `lack`: what it
  * lacks of what the request wants, whatever else keeps it.
  */
-export type Obstacle = { readonly retryAtMs?: number | undefined; readonly lack?: Lack | undefined } & (
+export type SkipReason = { readonly retryAtMs?: number | undefined; readonly lack?: Lack | undefined } & (
   | { readonly kind: 'disabled'; readonly note: string }
   | { readonly kind: 'draining' | 'model_not_served' | 'busy' | 'share_used_up' }
   | { readonly kind: 'cooling' | 'probing'; readonly cooldown: Cooldown }
@@ -52,9 +52,9 @@ export function eligibilityOf(
   { nowMs, rules, attempts = [], overtakenAt = [] }: Asked,
 ): Eligibility {
   const { model } = wanted;
-  if (account.state === 'disabled') return { obstacle: { kind: 'disabled', note: account.note } };
-  if (account.state === 'draining') return { obstacle: { kind: 'draining' } };
-  if (model !== '' && !servesModel(account, model)) return { obstacle: { kind: 'model_not_served' } };
+  if (account.state === 'disabled') return { skipReason: { kind: 'disabled', note: account.note } };
+  if (account.state === 'draining') return { skipReason: { kind: 'draining' } };
+  if (model !== '' && !servesModel(account, model)) return { skipReason: { kind: 'model_not_served' } };
   const tried = attempts.findLast((attempt) => attempt.accountId === account.id && attempt.model === model);
   const isBusy = inFlight >= account.maxConcurrency || overtakenAt.includes(account.id);
   const availability = availabilityOf(health, wanted, nowMs);
@@ -62,23 +62,23 @@ export function eligibilityOf(
     const { cooldown, limitOnly, early, lack, lackOnly } = availability;
     // After a guessed cooldown a single request finds out first, and it takes a while to know.
     const backAtMs = cooldown.untilMs + (cooldown.givenByProvider ? 0 : rules.limitProbeQuietMs);
-    const obstacle: Obstacle = { kind: 'cooling', cooldown, lack, retryAtMs: limitOnly ? backAtMs : undefined };
-    if (isBusy || tried !== undefined) return { obstacle };
-    return early === 'not_yet' ? { obstacle, lacksOnly: lackOnly } : { obstacle, early, probe: true };
+    const skipReason: SkipReason = { kind: 'cooling', cooldown, lack, retryAtMs: limitOnly ? backAtMs : undefined };
+    if (isBusy || tried !== undefined) return { skipReason };
+    return early === 'not_yet' ? { skipReason, lacksOnly: lackOnly } : { skipReason, early, probe: true };
   }
   if (availability.kind === 'probing') {
     const { cooldown, limitOnly, freeAtMs } = availability;
     const lack = isLack(cooldown.reason) ? cooldown.reason : undefined;
-    const obstacle: Obstacle = { kind: 'probing', cooldown, lack, retryAtMs: limitOnly ? freeAtMs : undefined };
-    return { obstacle, lacksOnly: lack !== undefined && !isBusy && tried === undefined };
+    const skipReason: SkipReason = { kind: 'probing', cooldown, lack, retryAtMs: limitOnly ? freeAtMs : undefined };
+    return { skipReason, lacksOnly: lack !== undefined && !isBusy && tried === undefined };
   }
   if (tried !== undefined) {
     const { result } = tried.report;
     // An account that was limited when it was tried does not cool any more.
     const retryAtMs = result === 'rate_limited' ? nowMs : undefined;
-    return { obstacle: { kind: 'tried', result, retryAtMs, lack: isLack(result) ? result : undefined } };
+    return { skipReason: { kind: 'tried', result, retryAtMs, lack: isLack(result) ? result : undefined } };
   }
-  if (isBusy) return { obstacle: { kind: 'busy', retryAtMs: anyTime } };
+  if (isBusy) return { skipReason: { kind: 'busy', retryAtMs: anyTime } };
   return { probe: availability.kind === 'probe_due' };
 }
 
@@ -90,8 +90,8 @@ const asAWhole: Wanted = { model: '' };
 
 /** Cooldowns of single models do not count. */
 export function stateOf(view: AccountView, asked: Pick<Asked, 'nowMs' | 'rules'>): AccountStateName {
-  const { obstacle } = eligibilityOf(view, asAWhole, asked);
-  return accountStates.find((state) => state === obstacle?.kind) ?? 'available';
+  const { skipReason } = eligibilityOf(view, asAWhole, asked);
+  return accountStates.find((state) => state === skipReason?.kind) ?? 'available';
 }
 
 /** An account as it stands now: disabled, with the reason, when its provider takes nothing of its credential any more. */

@@ -72,7 +72,7 @@ describe('an overloaded provider', () => {
 
   it('is taken for a new one after a while without failures', () => {
     const health = failing('overloaded', confirmMs - 100);
-    const laterMs = startMs + confirmMs + settings.poolTroubleWindowMs;
+    const laterMs = startMs + confirmMs + settings.poolFailureWindowMs;
     expect(stateAt(after(health, 'overloaded', { nowMs: laterMs }), laterMs)).toBe('available');
   });
 

@@ -46,7 +46,7 @@ export function incidentSinceMs(
   const last = known?.failures.at(-1);
   if (known === undefined || last === undefined) return nowMs;
   const quietMs = nowMs - Math.max(last.atMs, known.pause?.untilMs ?? 0);
-  return quietMs < settings.poolTroubleWindowMs ? known.sinceMs : nowMs;
+  return quietMs < settings.poolFailureWindowMs ? known.sinceMs : nowMs;
 }
 
 /** A pool's health after one more attempt; the same value when the attempt says nothing new. Pure but for `random`. */
@@ -121,12 +121,12 @@ function withPause(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRu
 /** True when so many accounts have met the incident, or so many requests, that it is none of theirs, and nothing gets through. */
 function isOfPool(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRules): boolean {
   const { cause, sinceMs, failures } = incident;
-  const { poolTroubleAccounts, overloadConfirmMs, networkConfirmMs } = rules.settings;
+  const { poolFailureAccounts, overloadConfirmMs, networkConfirmMs } = rules.settings;
   const confirmedMs = attempt.nowMs - (cause === 'overloaded' ? overloadConfirmMs : networkConfirmMs);
   if (sinceMs > confirmedMs || (attempt.oldestUnderWayMs ?? attempt.nowMs) <= confirmedMs) return false;
   const distinct = new Set(failures.map(({ accountId }) => accountId)).size;
   if (failures.length >= manyFailures) return true;
-  return failures.length >= fewestFailures && distinct >= Math.min(poolTroubleAccounts, attempt.accounts);
+  return failures.length >= fewestFailures && distinct >= Math.min(poolFailureAccounts, attempt.accounts);
 }
 
 /** Fewer in a row may be bad luck with a provider that refuses some requests and takes others. */

@@ -7,7 +7,7 @@ import { type Candidate, providerFormats } from '../catalog/catalog.ts';
 import { endProbe, startProbe } from '../health/cooldown.ts';
 import { startPoolProbe } from '../health/pool-health.ts';
 import type { Broker } from './broker.ts';
-import { obstacleText } from './explain-model.ts';
+import { skipReasonText } from './explain-model.ts';
 import { type Asking, affinityIdOf, readCandidate } from './read-candidates.ts';
 import type { CandidateView, Chosen, Examination, Selection, SelectionRequest } from './select-account.ts';
 import { askAllTheSame, mostOfCaller, selectAccount } from './select-account.ts';
@@ -97,8 +97,8 @@ function skippedAccounts(examinations: readonly Examination[]) {
   return examinations.flatMap(({ candidate: { candidate }, examined }) => {
     const { pool, model } = candidate;
     const counts = new Map<string, number>();
-    for (const { obstacle } of examined) {
-      const reason = obstacle && obstacleText(obstacle, false);
+    for (const { skipReason } of examined) {
+      const reason = skipReason && skipReasonText(skipReason, false);
       if (reason !== undefined) counts.set(reason, (counts.get(reason) ?? 0) + 1);
     }
     return [...counts].map(([reason, count]) => ({ pool: pool.name, model, reason, count }));

@@ -1,7 +1,7 @@
 import { type FailureResult, isFailure, isLack } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import type { Cooldown } from '../health/account-health.ts';
-import { errorAverageAt, type Obstacle } from '../health/eligibility.ts';
+import { errorAverageAt, type SkipReason } from '../health/eligibility.ts';
 import type { Broker } from './broker.ts';
 import { readCandidate } from './read-candidates.ts';
 import { askAllTheSame, type Selection, selectAccount } from './select-account.ts';
@@ -21,9 +21,9 @@ export async function explainModel(broker: Broker, model: string, affinityKey: s
     const examinations = selectAccount({ ...first, candidates: [candidate] })?.examinations ?? [];
     const accounts = examinations
       .flatMap(({ examined }) => examined)
-      .map(({ view, obstacle }) => {
+      .map(({ view, skipReason }) => {
         const chosen = selection?.kind === 'chosen' && selection.view === view && selection.candidate === candidate;
-        if (obstacle !== undefined) return { view, chosen, reason: chosen ? '' : obstacleText(obstacle, true) };
+        if (skipReason !== undefined) return { view, chosen, reason: chosen ? '' : skipReasonText(skipReason, true) };
         const failsTooOften = errorAverageAt(view.health, first.nowMs) >= rules.errorThreshold;
         return { view, chosen, reason: chosen ? '' : passedOverText(selection, candidate.candidate, failsTooOften) };
       });
@@ -42,26 +42,26 @@ function passedOverText(selection: Selection | undefined, candidate: Candidate, 
   return 'another account has as much to spare, or more';
 }
 
-/** An obstacle in words for operators: "cooling until 2026-11-21T09:00:00.000Z after 429". Many accounts share one without times. */
-export function obstacleText(obstacle: Obstacle, withTimes: boolean): string {
+/** Why an account is skipped, in words for operators: "cooling until 2026-11-21T09:00:00.000Z after 429". Many accounts share one without times. */
+export function skipReasonText(skipReason: SkipReason, withTimes: boolean): string {
   const until = (epochMs: number) => (withTimes ? ` until ${new Date(epochMs).toISOString()}` : '');
-  switch (obstacle.kind) {
+  switch (skipReason.kind) {
     case 'cooling':
-      return `cooling${until(obstacle.cooldown.untilMs)} ${afterText(obstacle.cooldown)}`;
+      return `cooling${until(skipReason.cooldown.untilMs)} ${afterText(skipReason.cooldown)}`;
     case 'probing':
-      return `probing${withTimes ? ': one request is finding out whether it is back' : ''} ${afterText(obstacle.cooldown)}`;
+      return `probing${withTimes ? ': one request is finding out whether it is back' : ''} ${afterText(skipReason.cooldown)}`;
     case 'pool_paused':
-      return `the whole pool pauses${until(obstacle.untilMs)} after ${failureWords[obstacle.cooldown.reason]}`;
+      return `the whole pool pauses${until(skipReason.untilMs)} after ${failureWords[skipReason.cooldown.reason]}`;
     case 'tried':
-      return `tried already in this request: ${isFailure(obstacle.result) ? failureWords[obstacle.result] : obstacle.result}`;
+      return `tried already in this request: ${isFailure(skipReason.result) ? failureWords[skipReason.result] : skipReason.result}`;
     case 'disabled':
-      return obstacle.note === '' ? 'disabled in the configuration' : `disabled: ${obstacle.note}`;
+      return skipReason.note === '' ? 'disabled in the configuration' : `disabled: ${skipReason.note}`;
     default:
-      return obstacleWords[obstacle.kind];
+      return skipReasonWords[skipReason.kind];
   }
 }
 
-const obstacleWords = {
+const skipReasonWords = {
   share_used_up: 'the pool runs short, and the caller has its share of it',
   busy: 'busy: it has as many requests under way as it may',
   draining: 'draining: it takes nothing new',

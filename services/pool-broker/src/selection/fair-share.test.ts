@@ -28,7 +28,7 @@ function selected(callerShare: CallerShare, accounts: readonly AccountView[], re
 
 const kept = (share: CallerShare, ...views: AccountView[]) =>
   selected(share, views)?.examinations.some(({ examined }) =>
-    examined.some(({ obstacle }) => obstacle?.kind === 'share_used_up'),
+    examined.some(({ skipReason }) => skipReason?.kind === 'share_used_up'),
   );
 
 describe('a caller of a pool that it shares', () => {

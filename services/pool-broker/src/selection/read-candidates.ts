@@ -36,8 +36,9 @@ export async function readCandidate(
   if (sample === undefined) return { ...known, accounts: views };
   const nowMs = clock.nowMs();
   views.forEach((view, at) => {
-    const { obstacle } = eligibilityOf(view, { model: candidate.model }, { nowMs, rules });
-    const isLimited = obstacle?.kind === 'disabled' || obstacle?.kind === 'cooling' || obstacle?.kind === 'probing';
+    const { skipReason } = eligibilityOf(view, { model: candidate.model }, { nowMs, rules });
+    const isLimited =
+      skipReason?.kind === 'disabled' || skipReason?.kind === 'cooling' || skipReason?.kind === 'probing';
     sample.note(drawn[at] ?? view.account, isLimited, nowMs);
   });
   const bound = boundAccountId === undefined ? undefined : accounts.configured.get(boundAccountId);

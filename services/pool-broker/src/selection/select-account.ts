@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { servesModel } from '../accounts/account.ts';
 import { isLack, type Lack } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
-import type { AccountView, Asked, Availability, EarlyProbe, Eligibility, Obstacle } from '../health/eligibility.ts';
+import type { AccountView, Asked, Availability, EarlyProbe, Eligibility, SkipReason } from '../health/eligibility.ts';
 import {
   anyTime,
   availabilityOf,
@@ -66,7 +66,7 @@ export function selectAccount(request: SelectionRequest): Selection | undefined 
   for (const candidate of request.candidates) {
     const { model } = candidate.candidate;
     const pool = poolAvailabilityOf(candidate.poolHealth, model, request.nowMs);
-    const closed = poolObstacle(candidate, pool, request);
+    const closed = poolSkipReason(candidate, pool, request);
     if (closed === 'undecided') return undefined;
     const examined = candidate.accounts.map((view) => examine(view, model, closed, request));
     examinations.push({ candidate, examined });
@@ -104,11 +104,11 @@ export function askAllTheSame(selection: Selection, { attempts, random }: AskReq
 type AskRequest = Pick<SelectionRequest, 'attempts' | 'random'>;
 
 /** What keeps the request from every account of the pool. */
-function poolObstacle(
+function poolSkipReason(
   candidate: CandidateView,
   pool: Availability,
   request: SelectionRequest,
-): Obstacle | 'undecided' | undefined {
+): SkipReason | 'undecided' | undefined {
   if (pool.kind === 'cooling' || pool.kind === 'probing') {
     const { cooldown } = pool;
     return { kind: 'pool_paused', cooldown, untilMs: pool.kind === 'cooling' ? cooldown.untilMs : pool.freeAtMs };
@@ -160,18 +160,23 @@ function supplyOf(accounts: CandidateView['accounts'], model: string, nowMs: num
   return supply;
 }
 
-function examine(view: AccountView, model: string, closed: Obstacle | undefined, request: SelectionRequest): Examined {
+function examine(
+  view: AccountView,
+  model: string,
+  closed: SkipReason | undefined,
+  request: SelectionRequest,
+): Examined {
   const eligibility = eligibilityOf(view, { ...request, model }, request);
   if (closed === undefined) return { view, ...eligibility };
   // A place that may be free at any time is of no use there either.
-  const own = eligibility.obstacle?.kind === 'busy' ? undefined : eligibility.obstacle;
-  return { view, obstacle: own ?? closed };
+  const own = eligibility.skipReason?.kind === 'busy' ? undefined : eligibility.skipReason;
+  return { view, skipReason: own ?? closed };
 }
 
 function chooseAccount(examined: readonly Examined[], candidate: CandidateView, request: SelectionRequest) {
   const { boundAccountId, sampled } = candidate;
   const { attempts, affinityKey } = request;
-  const fit = examined.filter(({ obstacle }) => obstacle === undefined);
+  const fit = examined.filter(({ skipReason }) => skipReason === undefined);
   const bound = fit.find(({ view }) => view.account.id === boundAccountId);
   if (bound !== undefined) return { account: bound, reason: 'its session is bound to it' };
   // No session that would leave its account for it, and no request twice.
@@ -270,19 +275,19 @@ function fractionOf(text: string): number {
 
 /** Exhausted as soon as one account is merely limited. Without a time when a place may be free at any time. @see spec "Rate limits" */
 function earliestReset(examinations: readonly Examination[]) {
-  const obstacles = examinations.flatMap(({ examined }) => examined.map(({ obstacle }) => obstacle));
-  const resets = obstacles.map((obstacle) => obstacle?.retryAtMs).filter((retryAtMs) => retryAtMs !== undefined);
-  if (resets.length === 0) return { kind: 'unavailable', lack: lackOfAll(obstacles) } as const;
+  const skipReasons = examinations.flatMap(({ examined }) => examined.map(({ skipReason }) => skipReason));
+  const resets = skipReasons.map((skipReason) => skipReason?.retryAtMs).filter((retryAtMs) => retryAtMs !== undefined);
+  if (resets.length === 0) return { kind: 'unavailable', lack: lackOfAll(skipReasons) } as const;
   const earliestMs = Math.min(...resets);
   return { kind: 'exhausted', retryAtMs: earliestMs === anyTime ? undefined : earliestMs } as const;
 }
 
 /** What all accounts in service lack. Undefined when something else keeps one of them, or none is in service. */
-function lackOfAll(obstacles: readonly (Obstacle | undefined)[]): Lack | undefined {
-  const inService = obstacles.filter((obstacle) => obstacle === undefined || !outOfService.has(obstacle.kind));
-  const lacks = inService.map((obstacle) => obstacle?.lack);
+function lackOfAll(skipReasons: readonly (SkipReason | undefined)[]): Lack | undefined {
+  const inService = skipReasons.filter((skipReason) => skipReason === undefined || !outOfService.has(skipReason.kind));
+  const lacks = inService.map((skipReason) => skipReason?.lack);
   return lacks.includes(undefined) ? undefined : (lacks.find((lack) => lack === 'feature_unavailable') ?? lacks[0]);
 }
 
 /** Whatever a request asks for, these take none. */
-const outOfService: ReadonlySet<Obstacle['kind']> = new Set(['disabled', 'draining', 'model_not_served']);
+const outOfService: ReadonlySet<SkipReason['kind']> = new Set(['disabled', 'draining', 'model_not_served']);

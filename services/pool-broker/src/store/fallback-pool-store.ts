@@ -16,11 +16,11 @@ export async function openSharedPoolStore(
     name: 'gateway_pool_store_fallbacks_total',
     help: 'Times Redis did not answer and the memory of this process was used for a second.',
   });
-  const onFault = (reason: string) => logger.warn({ reason }, 'the connection to Redis failed');
+  const onFault = (reason: string) => logger.warn({ reason }, 'connection to Redis failed');
   const redis = await openRedisPoolStore({ settings, commandTimeoutMs, clock: systemClock, metrics, onFault });
   return withFallback(redis, systemClock, (thrown) => {
     fallbacks.inc();
-    logger.warn({ err: thrown }, 'Redis does not answer: accounts are chosen by what this process remembers');
+    logger.warn({ err: thrown }, 'Redis does not answer; using in-memory account state');
   });
 }
 

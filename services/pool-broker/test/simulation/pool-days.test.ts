@@ -20,8 +20,8 @@ const nextRequestMs = 30_000;
 /** A probe that is due goes out with the next request, and is stretched at random. */
 const stretched = (ms: number) => ms * (1 + rules.cooldownJitter) + nextRequestMs;
 
-function lagAfter(obstacle: SimulatedAccount['lastObstacle']): number {
-  switch (obstacle) {
+function lagAfter(skipReason: SimulatedAccount['lastFault']): number {
+  switch (skipReason) {
     case 'none':
       return 0;
     // Providers name seconds: the truth may be up to one earlier.

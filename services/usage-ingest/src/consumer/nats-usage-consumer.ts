@@ -102,7 +102,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
       } catch (thrown) {
         if (signal.aborted) return;
         this.#ready = false;
-        watchers.logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
+        watchers.logger.warn({ err: thrown }, 'the usage stream cannot be read; retrying');
         // No longer: while a cluster elects a leader, what comes late waits for this.
         await pause(1, signal);
       }
@@ -117,7 +117,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
       if (fault !== null)
         this.#options.logger.warn(
           { err: fault, subject },
-          'NATS does not let this process subscribe: grant it the subject',
+          'NATS denies the subscription: grant permission for the subject',
         );
       if (fault !== null || this.#direct.size >= maxDirectMessages) return;
       const storing = this.#storeDirect(message, sink).finally(() => this.#direct.delete(storing));
@@ -134,7 +134,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
       message.respond();
     } catch (thrown) {
       this.#metrics.batchFailures.inc();
-      this.#options.logger.warn({ messages: 1, err: thrown }, 'usage could not be stored; it comes again');
+      this.#options.logger.warn({ messages: 1, err: thrown }, 'usage could not be stored; retrying');
     }
   }
 
@@ -170,7 +170,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
     } catch (thrown) {
       if (connection.isClosed()) throw thrown;
       this.#ready = false;
-      if (!this.#stopping.signal.aborted) this.#options.logger.warn({ err: thrown }, 'NATS does not answer; trying on');
+      if (!this.#stopping.signal.aborted) this.#options.logger.warn({ err: thrown }, 'NATS does not answer; retrying');
     }
     return this.#ready;
   }
@@ -184,9 +184,9 @@ export class NatsUsageConsumer implements AsyncDisposable {
     };
     try {
       const messages = await orAborted(ahead.readOn(store), this.#stopping.signal);
-      if (messages > 0) logger.info({ messages }, 'read the usage stream while its consumer has no leader');
+      if (messages > 0) logger.info({ messages }, 'read the usage stream without its consumer, which has no leader');
     } catch (thrown) {
-      if (!this.#stopping.signal.aborted) logger.warn({ err: thrown }, 'usage could not be stored; it comes again');
+      if (!this.#stopping.signal.aborted) logger.warn({ err: thrown }, 'usage could not be stored; retrying');
     }
   }
 
@@ -196,7 +196,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
     const { signal } = this.#stopping;
     const toTend = { ...this.#options, metrics: this.#metrics, connection, consumer, maxBytes: stream.maxBytes };
     await orAborted(tendStream(toTend), signal).catch((thrown: unknown) => {
-      if (!signal.aborted) logger.warn({ err: thrown }, 'the usage stream can not be read; trying on');
+      if (!signal.aborted) logger.warn({ err: thrown }, 'the usage stream cannot be read; retrying');
     });
   }
 
@@ -251,7 +251,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
       });
     } catch (thrown) {
       this.#metrics.batchFailures.inc();
-      this.#options.logger.warn({ messages: batch.length, err: thrown }, 'usage could not be stored; it comes again');
+      this.#options.logger.warn({ messages: batch.length, err: thrown }, 'usage could not be stored; retrying');
       return false;
     }
     for (const { message, content } of batch) {

@@ -66,8 +66,7 @@ export class LedgerWriter {
     const letter = toDeadLetter(payload, reason, clock.nowMs());
     await ledger.addDeadLetter(letter);
     metrics.events.inc({ result: 'dead_letter' });
-    const { dead_letter_id: deadLetterId } = letter;
-    logger.error({ deadLetterId, reason }, 'usage that can not be recorded was put in dead_letters');
+    logger.error({ dead_letter_id: letter.dead_letter_id, reason }, 'usage cannot be recorded: moved to dead_letters');
   }
 
   /** Gives how many events were new. When the database refuses several for their data, finds the one that is to blame. */
@@ -98,7 +97,7 @@ export class LedgerWriter {
     if (logRefusal !== undefined) {
       const count = logs.length;
       metrics.refusedLogs.inc(count);
-      logger.error({ count, err: logRefusal }, 'the database refuses entries of the request log; they are dropped');
+      logger.error({ count, err: logRefusal }, 'the database rejects entries of the request log; they are dropped');
     }
   }
 

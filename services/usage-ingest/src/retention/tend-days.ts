@@ -30,7 +30,7 @@ export async function tendDays(parts: DaysToTend): Promise<void> {
       if (signal.aborted) return;
       pauseMs = retryMs;
       metrics.retentionFailures.inc();
-      logger.warn({ err: thrown }, 'days of the ledger could not be made or removed; trying on');
+      logger.warn({ err: thrown }, 'day partitions of the ledger could not be created or removed; retrying');
     }
     await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
@@ -44,5 +44,5 @@ export async function tendDaysOnce({ days, clock, metrics, logger, retentionDays
   if (removed.days === 0) return;
   metrics.removedDays.inc(removed.days);
   metrics.removedEvents.inc(removed.events);
-  logger.info(removed, 'removed events of days that are no longer kept');
+  logger.info({ ...removed }, 'removed expired events');
 }

@@ -87,7 +87,7 @@ export class RequestFeed implements AsyncDisposable {
       try {
         for await (const rows of this.#fresh()) for (const watcher of this.#watchers) watcher.offer(rows);
       } catch (thrown) {
-        this.#logger.warn({ err: thrown }, 'could not look for new requests; trying on');
+        this.#logger.warn({ err: thrown }, 'could not read new requests; retrying');
       }
     }
     this.#begun = undefined;

@@ -43,7 +43,7 @@ export class SimulatedAccount {
   #fault: Fault | undefined;
   #usableSinceMs: number;
   /** What kept it last from serving. */
-  lastObstacle: AttemptResult | 'named_limit' | 'early_reset' | 'none' = 'none';
+  lastFault: AttemptResult | 'named_limit' | 'early_reset' | 'none' = 'none';
 
   constructor(id: string, form: LimitForm, windows: readonly SimulatedWindow[], startMs: number) {
     this.id = id;
@@ -56,14 +56,14 @@ export class SimulatedAccount {
   meet(fault: Fault): void {
     this.#fault = fault;
     if (fault.share < 1) return;
-    this.lastObstacle = fault.named === true ? 'named_limit' : fault.result;
+    this.lastFault = fault.named === true ? 'named_limit' : fault.result;
     this.#usableSinceMs = Math.max(this.#usableSinceMs, fault.untilMs);
   }
 
   /** Empties every window ahead of its time. */
   resetEarly(nowMs: number): void {
     if (this.#resetMs(nowMs) !== undefined) {
-      this.lastObstacle = 'early_reset';
+      this.lastFault = 'early_reset';
       this.#usableSinceMs = Math.max(this.#usableSinceMs, nowMs);
     }
     for (const window of this.#windows) window.resetEarly(nowMs);
@@ -101,7 +101,7 @@ export class SimulatedAccount {
   }
 
   #limited(resetMs: number, nowMs: number): Report {
-    this.lastObstacle = 'named_limit';
+    this.lastFault = 'named_limit';
     this.#usableSinceMs = Math.max(this.#usableSinceMs, resetMs);
     const retryAt = timestampFromMs(namedResetMs(this.form, resetMs, nowMs));
     return { result: AttemptResult.RATE_LIMITED, retryAt, windows: this.#report(nowMs) };

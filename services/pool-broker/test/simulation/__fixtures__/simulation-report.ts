@@ -6,7 +6,7 @@ import type { ClientRequest, Observer, Refusal } from './simulated-clients.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** How long it may take to find out that an account serves again, after what kept it. */
-export type KnowledgeLag = (obstacle: SimulatedAccount['lastObstacle']) => number;
+export type KnowledgeLag = (skipReason: SimulatedAccount['lastFault']) => number;
 
 /** What an account said last: that it is limited until then. */
 interface Limit {
@@ -99,7 +99,7 @@ export class SimulationReport implements Observer {
     const { nowMs } = this.#time;
     for (const account of this.#accounts.values()) {
       const sinceMs = account.usableSinceMs(nowMs);
-      if (sinceMs === undefined || nowMs - sinceMs <= this.#lagMs(account.lastObstacle)) continue;
+      if (sinceMs === undefined || nowMs - sinceMs <= this.#lagMs(account.lastFault)) continue;
       this.refusedInError.push(`${kind} at ${nowMs}, though ${account.id} serves since ${sinceMs}`);
       return;
     }
@@ -121,7 +121,7 @@ export class SimulationReport implements Observer {
     return this.#accounts
       .values()
       .some(
-        (account) => account.lastObstacle === AttemptResult.RATE_LIMITED && account.usableSinceMs(nowMs) === undefined,
+        (account) => account.lastFault === AttemptResult.RATE_LIMITED && account.usableSinceMs(nowMs) === undefined,
       );
   }
 }
