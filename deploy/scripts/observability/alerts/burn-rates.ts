@@ -1,3 +1,4 @@
+import { alertThresholds } from '@gateway/telemetry/alert-thresholds';
 import type { Alert } from './alert.ts';
 import { availabilityFast, availabilitySlow, firstTokenFast, firstTokenSlow } from './burn-rate-cases.ts';
 import { availability, firstToken, type Objective, recordingIntervalSeconds } from './objectives.ts';
@@ -18,8 +19,8 @@ const slow: readonly Burn[] = [
   { factor: 1, long: '3d', short: '6h' },
 ];
 
-/** At night one failure of two requests is half of all: fewer than ten within the long window wake nobody. */
-const tooFewBad = 9.5;
+/** One failure of two requests is half of all. A rate of counts is not exact: half a failure of room. */
+const tooFewBad = alertThresholds.fewestFailures - 0.5;
 
 export const burnRateAlerts: readonly Alert[] = [
   {

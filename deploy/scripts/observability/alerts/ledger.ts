@@ -1,15 +1,17 @@
+import { alertThresholds } from '@gateway/telemetry/alert-thresholds';
 import type { Alert } from './alert.ts';
 import { counter, gauge, missing } from './series.ts';
 
 const outbox = 'gateway_edge_outbox';
+const { usageLateSeconds, usageLostWindowMinutes } = alertThresholds;
 
 export const ledgerAlerts: readonly Alert[] = [
   {
     name: 'GatewayUsageDeliveryLate',
     severity: 'ticket',
     expr: [
-      `max by (namespace, job) (${outbox}_oldest_event_seconds) > 300`,
-      'or max by (namespace, job) (gateway_ledger_lag_seconds) > 300',
+      `max by (namespace, job) (${outbox}_oldest_event_seconds) > ${usageLateSeconds}`,
+      `or max by (namespace, job) (gateway_ledger_lag_seconds) > ${usageLateSeconds}`,
     ].join(' '),
     for: '5m',
     summary: 'Usage reaches the ledger late: {{ $labels.job }} waits with it',
@@ -103,9 +105,9 @@ export const ledgerAlerts: readonly Alert[] = [
     severity: 'page',
     expr: [
       ...['lost_events_total', 'damaged_total', 'write_errors_total'].map(
-        (name) => `sum by (namespace) (increase(${outbox}_${name}[15m])) > 0`,
+        (name) => `sum by (namespace) (increase(${outbox}_${name}[${usageLostWindowMinutes}m])) > 0`,
       ),
-      'sum by (namespace) (increase(gateway_usage_events_total{result="dead_letter"}[15m])) > 0',
+      `sum by (namespace) (increase(gateway_usage_events_total{result="dead_letter"}[${usageLostWindowMinutes}m])) > 0`,
     ].join(' or '),
     summary: 'Usage is lost, could not be read, or is in memory only',
     description:

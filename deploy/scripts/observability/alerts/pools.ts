@@ -1,3 +1,4 @@
+import { alertThresholds } from '@gateway/telemetry/alert-thresholds';
 import type { Alert } from './alert.ts';
 import { counter, gauge, missing } from './series.ts';
 
@@ -6,7 +7,7 @@ export const poolAlerts: readonly Alert[] = [
   {
     name: 'GatewayPoolRunningDry',
     severity: 'ticket',
-    expr: 'max by (namespace, pool) (gateway_pool_exhaustion_seconds) < 3600',
+    expr: `max by (namespace, pool) (gateway_pool_exhaustion_seconds) < ${alertThresholds.poolRunningDrySeconds}`,
     for: '10m',
     summary: 'Pool {{ $labels.pool }} will be used up within the hour',
     description:

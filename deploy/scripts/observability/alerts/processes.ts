@@ -1,3 +1,4 @@
+import { alertThresholds } from '@gateway/telemetry/alert-thresholds';
 import type { Alert } from './alert.ts';
 import { gauge, missing } from './series.ts';
 
@@ -17,7 +18,7 @@ export const jobs = [
 
 const up = `up{job=~"${jobs.join('|')}"}`;
 const remaining = 'gateway_certificate_not_after_timestamp_seconds - time()';
-const week = 7 * 86_400;
+const { certificateExpirySeconds, certificateRemainingShare } = alertThresholds;
 
 export const processAlerts: readonly Alert[] = [
   {
@@ -172,8 +173,8 @@ export const processAlerts: readonly Alert[] = [
     // Certificates live for an hour or for a year: a renewal is late when a fifth of what was left once is left, and never
     // earlier than a week before the end.
     expr: [
-      `min by (namespace, job, instance) (${remaining} < ${week}`,
-      `and ${remaining} < 0.2 * max_over_time((${remaining})[30d:1h]))`,
+      `min by (namespace, job, instance) (${remaining} < ${certificateExpirySeconds}`,
+      `and ${remaining} < ${certificateRemainingShare} * max_over_time((${remaining})[30d:1h]))`,
       `or min by (namespace, job, instance) (${remaining} < 300)`,
     ].join(' '),
     for: '1m',

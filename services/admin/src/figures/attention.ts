@@ -4,6 +4,7 @@ import { pauseReason } from '@gateway/presentation';
 import { type Attention, AttentionSchema, Severity } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { type Account, AccountState, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
 import { type PoolPause, type QuotaForecast, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import { alertThresholds } from '@gateway/telemetry/alert-thresholds';
 import { countOf } from './counted-figures.ts';
 import type { FigureHistory } from './figure-history.ts';
 import { maxOf } from './prometheus-text.ts';
@@ -31,10 +32,6 @@ interface Finding {
 }
 
 const minuteMs = 60_000;
-/** As the alerts in deploy/observability have them. */
-const lateSeconds = 300;
-const runningDryMs = 60 * minuteMs;
-const certificateSeconds = 7 * 86_400;
 
 /** What needs a person now, the most urgent first. */
 export function attentionOf(situation: Situation): readonly Attention[] {
@@ -88,16 +85,16 @@ function backendsThatAreAway({ replicas }: Situation): readonly Finding[] {
 }
 
 function lostUsage({ history }: Situation): readonly Finding[] {
-  const lost = countOf(history.counted('lostUsage', 15 * minuteMs));
+  const lost = countOf(history.counted('lostUsage', alertThresholds.usageLostWindowMinutes * minuteMs));
   const text = `Usage was lost or could not be read ${count(lost, 'time', 'times')} within fifteen minutes: see to the disks of the edges.`;
   return lost === 0 ? [] : [{ urgent: true, text }];
 }
 
-/** Ten of them, and one in a hundred: a single failure needs nobody. */
+/** Enough failures, and one request in a hundred: a single failure needs no one. */
 function failingRequests({ history }: Situation): readonly Finding[] {
   const requests = countOf(history.counted('requests', 5 * minuteMs));
   const errors = countOf(history.counted('errors', 5 * minuteMs));
-  if (errors < 10 || errors < requests / 100) return [];
+  if (errors < alertThresholds.fewestFailures || errors < requests / 100) return [];
   const text = `${Math.round((errors / requests) * 100)} % of the requests of the last five minutes failed.`;
   return [{ urgent: true, text, link: '/requests?kind=failed' }];
 }
@@ -147,7 +144,11 @@ function poolsThatEnd({ accounts, forecasts, pauses, nowMs, history }: Situation
 }
 
 function isSoon({ outlook, endsAt }: QuotaForecast, nowMs: number): boolean {
-  return outlook === QuotaOutlook.ENDS && endsAt !== undefined && timestampMs(endsAt) < nowMs + runningDryMs;
+  return (
+    outlook === QuotaOutlook.ENDS &&
+    endsAt !== undefined &&
+    timestampMs(endsAt) < nowMs + alertThresholds.poolRunningDrySeconds * 1_000
+  );
 }
 
 /** When the first of the accounts comes back by itself. */
@@ -173,10 +174,10 @@ function lateUsage({ replicas }: Situation): readonly Finding[] {
   const waiting = oldest('gateway_edge_outbox_oldest_event_seconds');
   const behind = oldest('gateway_ledger_lag_seconds');
   const texts = [
-    ...(waiting > lateSeconds
+    ...(waiting > alertThresholds.usageLateSeconds
       ? [`Usage waits in an outbox for ${duration(waiting * 1_000)}: NATS or the ledger does not take it.`]
       : []),
-    ...(behind > lateSeconds
+    ...(behind > alertThresholds.usageLateSeconds
       ? [`The ledger is ${duration(behind * 1_000)} behind: reports lack the usage since then.`]
       : []),
   ];
@@ -201,13 +202,15 @@ function refusedConfiguration({ replicas }: Situation): readonly Finding[] {
   return isRefused ? [{ text, link: '/configuration' }] : [];
 }
 
-/** Short-lived certificates are always about to expire: less than a fifth of what they once had is late. */
+/** A short-lived certificate is always about to expire. It is late when only a small share of its time is left. */
 function expiringCertificates({ replicas, nowMs, longestCertificateSeconds }: Situation): readonly Finding[] {
+  const { certificateExpirySeconds, certificateRemainingShare } = alertThresholds;
   return replicas.flatMap(({ service, address, samples }): readonly Finding[] => {
     const notAfter = maxOf(samples, 'gateway_certificate_not_after_timestamp_seconds');
     if (notAfter === undefined) return [];
     const left = notAfter - nowMs / 1_000;
-    if (left > certificateSeconds || left > (longestCertificateSeconds.get(address) ?? 0) / 5) return [];
+    const longest = longestCertificateSeconds.get(address) ?? 0;
+    if (left > certificateExpirySeconds || left > certificateRemainingShare * longest) return [];
     const end = left <= 0 ? 'has expired' : `expires ${inWords(left * 1_000)}`;
     return [{ urgent: left < 3_600, text: `The certificate of ${service} at ${address} ${end}: renew it.` }];
   });
