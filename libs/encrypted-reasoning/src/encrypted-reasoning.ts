@@ -2,14 +2,15 @@ import { hash } from 'node:crypto';
 import { BufferList, JsonScanner } from '@gateway/json';
 
 /**
- * The member that holds encrypted reasoning: of a Responses item, or of a Messages thinking block. A client sends it back in
- * the next request, unread.
+ * The member that contains encrypted reasoning: of a Responses item, or of a Messages thinking
+ * block. A client sends it back unchanged in the next request.
  */
 export type ReasoningMember = 'encrypted_content' | 'signature';
 
 /**
- * The digest of the last encrypted reasoning in a JSON text, at any depth; undefined when there is none, or no JSON. A text of
- * another meaning under the same name may be taken for it, so the digest is good for a lookup, no more.
+ * The digest of the last encrypted reasoning in a JSON text, at any depth; undefined when there is
+ * none or the text is not JSON. Other text under the same name may be mistaken for it, so the
+ * digest is good for a lookup only.
  */
 export function lastReasoningIn(json: Buffer, member: ReasoningMember): string | undefined {
   const scanner = new JsonScanner({ trackedKey: member, maxDepth: 1_024, maxTokens: Number.POSITIVE_INFINITY });
@@ -22,7 +23,10 @@ export function lastReasoningIn(json: Buffer, member: ReasoningMember): string |
   return lastReasoningAfter(new BufferList([json]), scanner.trackedKeyEnds);
 }
 
-/** The same of a text that was scanned already: `keyEnds` are the offsets at which the member's keys end, in order. */
+/**
+ * The same for a text that was already scanned: `keyEnds` are the offsets at which the member's
+ * keys end, in order.
+ */
 export function lastReasoningAfter(json: BufferList, keyEnds: readonly number[]): string | undefined {
   for (const keyEnd of keyEnds.toReversed()) {
     const reasoning = reasoningAt(json, keyEnd);
@@ -31,12 +35,15 @@ export function lastReasoningAfter(json: BufferList, keyEnds: readonly number[])
   return undefined;
 }
 
-/** Names one encrypted reasoning for all parts of the gateway: SHA-256 of its text, base64url. */
+/** Identifies encrypted reasoning throughout the gateway: SHA-256 of its text, base64url. */
 export function reasoningDigest(reasoning: string | Buffer): string {
   return hash('sha256', reasoning, 'base64url');
 }
 
-/** The text that follows a key, when it can be encrypted reasoning: base64 of some length, which needs no escapes. */
+/**
+ * The string after a key if it can be encrypted reasoning: base64 of a minimum length, without
+ * escapes.
+ */
 function reasoningAt(json: BufferList, afterKey: number): Buffer | undefined {
   const colonAt = skipSpace(json, afterKey);
   const quoteAt = skipSpace(json, colonAt + 1);

@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { type ErrorDetail, ErrorDetailSchema } from '@gateway/proto/error/v1/error_detail_pb.js';
 
-/** The limits a token can have, by their public names. @see spec "Token limits" */
+/** The limits of a token, by their public names. @see spec "Token limits" */
 export type LimitName = 'requests_per_minute' | 'tokens_per_day';
 
 /** Every code of the public error table. @see spec "Codes" */
@@ -28,23 +28,26 @@ export const gatewayErrorCodes = [
 export type GatewayErrorCode = (typeof gatewayErrorCodes)[number];
 
 export interface GatewayErrorDetails {
-  /** Which limit was hit; only with `rate_limit_exceeded`. */
+  /** The limit that was reached; only with `rate_limit_exceeded`. */
   readonly limit?: LimitName | undefined;
-  /** Epoch milliseconds from which a next try can succeed. */
+  /** Epoch milliseconds from which a retry can succeed. */
   readonly retryAtMs?: number | undefined;
-  /** The provider's HTTP status; with `upstream_rejected` it is the client's status too. */
+  /** The provider's HTTP status; with `upstream_rejected` it is also the status for the client. */
   readonly upstreamStatus?: number | undefined;
-  /** A code of the provider's on which client libraries act, from a fixed list: never free text. */
+  /** A provider's code that client libraries act on, from a fixed list: never free text. */
   readonly upstreamCode?: string | undefined;
-  /** True when trying again can't help and costs: client libraries are asked not to. Known where it is thrown only. */
+  /**
+   * True when a retry can't help and would cost: client libraries are asked not to retry. Known
+   * only where the error is thrown.
+   */
   readonly isFinal?: boolean | undefined;
-  /** The original fault. It goes to the log, never to a client. */
+  /** The original error. It is logged and never sent to a client. */
   readonly cause?: unknown;
 }
 
 /**
- * A failure in the words of the public API. Thrown anywhere, carried over RPC whole, rendered in one file of the edge.
- * The message is written for the caller: no provider text, no secret, no account name.
+ * An error of the public API. Any code may throw it; RPCs carry it unchanged; one file of the edge
+ * renders it. The message is written for the caller: no provider text, no secret, no account name.
  */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
@@ -66,7 +69,10 @@ export class GatewayError extends Error {
   }
 }
 
-/** Anything thrown, as a GatewayError: what is not one becomes `internal_error` without its own text. */
+/**
+ * Converts anything thrown to a GatewayError. Other errors become `internal_error`, without their
+ * own message.
+ */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   return new GatewayError('internal_error', 'The gateway failed to handle the request.', { cause: thrown });
@@ -77,14 +83,17 @@ export function isGatewayErrorCode(text: string): text is GatewayErrorCode {
   return known.includes(text);
 }
 
-/** A GatewayError as it travels between services. */
+/** Converts a GatewayError to its form between services. */
 export function toErrorDetail({ code, message, limit, retryAtMs, ...upstream }: GatewayError): ErrorDetail {
   const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
   const { upstreamStatus, upstreamCode } = upstream;
   return create(ErrorDetailSchema, { code, message, limit, retryAt, upstreamStatus, upstreamCode });
 }
 
-/** The GatewayError that a service sent. A code from a newer service than this one becomes `internal_error`. */
+/**
+ * Restores a GatewayError that a service sent. An unknown code from a newer service becomes
+ * `internal_error`.
+ */
 export function fromErrorDetail(detail: ErrorDetail): GatewayError {
   const code = isGatewayErrorCode(detail.code) ? detail.code : 'internal_error';
   return new GatewayError(code, detail.message, {

@@ -1,19 +1,25 @@
 import type { PoolOverview } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 
-/** How a client is set up to use the gateway. The token is in the variable GATEWAY_TOKEN, and never in the text. */
+/**
+ * How to configure a client for the gateway. The token is in the variable GATEWAY_TOKEN and never
+ * in the text.
+ */
 export interface ClientSettings {
-  /** What it is asked for by on a command line. */
+  /** The client's name on the command line. */
   readonly id: string;
   readonly client: string;
-  /** Where the text goes. Empty: into a shell. */
+  /** The file that the text belongs in. Empty: it is entered in a shell. */
   readonly file: string;
   readonly text: string;
-  /** What has to be known besides. Empty: nothing. */
+  /** What else a person must know. Empty: nothing. */
   readonly note: string;
 }
 
-/** For each client that some pool can serve. @param address of the gateway, as clients reach it, without a slash at its end. */
+/**
+ * Settings for each client that some pool can serve.
+ * @param address of the gateway as clients reach it, without a trailing slash.
+ */
 export function clientSettingsFor(
   address: string,
   { chat, small, messages, responses }: ClientModels,
@@ -44,13 +50,13 @@ type Row = readonly [
   note?: string,
 ];
 
-/** Models that clients can be set up with, one for each way to speak to the gateway. */
+/** Models for the configuration of clients, one for each API of the gateway. */
 export interface ClientModels {
   /** For chat completions. */
   readonly chat: string;
-  /** For the small jobs of agents, such as titles. */
+  /** For small tasks of agents, such as titles. */
   readonly small: string;
-  /** Undefined: no pool speaks it. */
+  /** Undefined: no pool offers this API. */
   readonly messages: string | undefined;
   readonly responses: string | undefined;
 }
@@ -73,12 +79,12 @@ export function clientModelsOf({ pools, classes }: Pick<PoolOverview, 'pools' | 
   };
 }
 
-/** Of "<pool>/<model>". */
+/** The pool in "<pool>/<model>". */
 function poolOf(candidate: string): string {
   return candidate.slice(0, Math.max(0, candidate.indexOf('/')));
 }
 
-/** Puts the token where all of them find it. */
+/** The command that sets the variable from which all clients read the token. */
 export function exportLine(tokenText: string): string {
   return `export GATEWAY_TOKEN='${tokenText}'`;
 }
@@ -209,7 +215,7 @@ function opencode(address: string, model: string, small: string): string {
   return JSON.stringify(file, null, 2);
 }
 
-/** Put together, so that nothing takes it for an import of this file. */
+/** Concatenated, so that no tool takes it for an import of this file. */
 function importLine(what: string, from: string): string {
   return `import ${what} from '${from}';`;
 }

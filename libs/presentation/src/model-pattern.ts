@@ -1,9 +1,14 @@
-/** True when a model id matches one of the patterns, in which "*" stands for any text, none included. */
+/**
+ * Whether a model id matches one of the patterns, in which "*" stands for any text, including none.
+ */
 export function matchesAnyPattern(model: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) => matchesPattern(model, pattern));
 }
 
-/** No regular expression: one of many stars would take a time that grows much faster than the id. */
+/**
+ * Not a regular expression: with many stars, its time would grow much faster than the length of the
+ * id.
+ */
 export function matchesPattern(model: string, pattern: string): boolean {
   const [head = '', ...parts] = pattern.split('*');
   const tail = parts.pop();

@@ -10,13 +10,16 @@ import {
   type RequestLogged,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 
-/** How the place that shows a sentence writes values in it. */
+/** How values are formatted in a sentence, depending on where it is shown. */
 export interface Wording {
   readonly moment: (moment: Timestamp) => string;
   readonly duration: (ms: number) => string;
 }
 
-/** Why a request ended as it did, in a sentence, and what helps. Empty: there is nothing to explain. */
+/**
+ * Explains in a sentence why a request ended as it did and what helps. Empty: nothing needs
+ * explaining.
+ */
 export function verdictText(request: RequestLogged, wording: Wording): string {
   const { errorCode, refusal, noAccount, attempts, ending } = request;
   if (refusal !== undefined) {
@@ -50,7 +53,7 @@ const errorTexts: Readonly<Record<string, string>> = {
   rate_limit_exceeded: 'The token was over one of its limits.',
 };
 
-/** How an attempt at an account went. */
+/** The result of an attempt at an account. */
 export function attemptResultText(attempt: LoggedAttempt, wording: Wording): string {
   const { amended } = attempt;
   const again = amended === '' ? '' : ` It was sent again without what the provider refused (${amended}).`;
@@ -94,7 +97,7 @@ const resultTexts: Readonly<Record<AttemptResult, string>> = {
   [AttemptResult.FEATURE_UNAVAILABLE]: 'The account lacks a feature that the request asks for',
 };
 
-/** Why no account took a request. @param attempts how many had been made before. */
+/** Why no account took the request. @param attempts how many attempts were made before. */
 export function noAccountText(noAccount: NoAccount, attempts: number, wording: Wording): string {
   return `${attempts === 0 ? 'No account took it' : 'No other account took it'}: ${causeText(noAccount, wording)}.`;
 }

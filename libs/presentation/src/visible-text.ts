@@ -1,25 +1,31 @@
 /*
- * Texts of clients, providers and operators as people see them. Characters that a terminal obeys, that turn the direction of a line
- * or that can't be seen at all make one name look like another, or a line like one of ours.
+ * Makes texts of clients, providers and operators safe to show. Terminal control characters,
+ * characters that change the direction of a line, and invisible characters can make one name look
+ * like another, or a line look like one of ours.
  */
 
-/** A text in one line: controls become spaces, and all else in it that is not seen the sign "�". */
+/**
+ * A text in one line: control characters become spaces, and other invisible characters become "�".
+ */
 export function visibleText(text: string): string {
   return text.replaceAll(unseen, seenInstead);
 }
 
-/** The same, with its lines and tabs. */
+/** The same, but keeps line feeds and tabs. */
 export function visibleLines(text: string): string {
   return text.replaceAll(unseen, (character) => (/[\n\t]/.test(character) ? character : seenInstead(character)));
 }
 
-/** A message, or any other data, with every text in it as people see it. Only notes and whole texts keep their lines. */
+/**
+ * Copies a message, or any other data, with every text in it made visible. Only notes and whole
+ * texts keep their lines.
+ */
 export function withVisibleTexts<T>(data: T): T {
-  // The copy has the shape of the data: only its texts are others.
+  // The copy has the shape of the data; only texts differ.
   return copied(data, '') as T;
 }
 
-/** JSON with escapes in place of what is not seen. It says the same. */
+/** JSON with escapes in place of invisible characters. Its value is the same. */
 export function visibleJson(json: string): string {
   return json.replaceAll(unseenInJson, (character) =>
     character
@@ -29,21 +35,21 @@ export function visibleJson(json: string): string {
   );
 }
 
-/** The same of YAML, in which such characters stand between double quotes. */
+/** The same for YAML, in which such characters appear only in double-quoted strings. */
 export function visibleYaml(yaml: string): string {
   return yaml.replaceAll(unseenInJson, (character) => `\\U${hexadecimal(character.codePointAt(0) ?? 0, 8)}`);
 }
 
-/** Whether JSON and YAML need an escape for something in a text. */
+/** Whether a text contains characters that JSON and YAML must escape. */
 export function hasUnseen(text: string): boolean {
   return text.search(unseenInJson) >= 0;
 }
 
-/** A joiner between two pictures makes one of them, 👩‍🚀: it is seen, and left. */
+/** A joiner between two pictures makes a single one, 👩‍🚀: it is visible, so it stays. */
 const unseen =
   /(?!(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)\u200d\p{Extended_Pictographic})[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** JSON escapes the other controls itself. */
+/** JSON.stringify escapes the other control characters. */
 const unseenInJson = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 function seenInstead(character: string): string {

@@ -1,4 +1,4 @@
-/** One line to paste into any shell, which streams an answer. */
+/** A one-line command for any shell that streams an answer. */
 export function firstCurl(baseUrl: string, tokenText = '<token>'): string {
   const messages = [{ role: 'user', content: 'Hello there' }];
   const body = JSON.stringify({ model: 'gateway/sterk', stream: true, messages });
@@ -6,7 +6,10 @@ export function firstCurl(baseUrl: string, tokenText = '<token>'): string {
   return `curl -N ${baseUrl}/v1/chat/completions ${headers} -d '${body}'`;
 }
 
-/** What to do after the first answer. @param settings with which gatewayctl finds the gateway; none: it does so by itself. */
+/**
+ * What to do after the first answer.
+ * @param settings the variables with which gatewayctl finds the gateway; empty: it needs none.
+ */
 export function nextStepLines(settings: Readonly<Record<string, string>>): readonly string[] {
   const exported = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
   return [
@@ -17,7 +20,7 @@ export function nextStepLines(settings: Readonly<Record<string, string>>): reado
   ];
 }
 
-/** That nobody pays for answers, and how real providers give them. Empty when they do. */
+/** Says that answers are simulated, and how to use real providers. Empty when answers are real. */
 export function providerLines(simulatorUrl: string | undefined): readonly string[] {
   if (simulatorUrl === undefined) return [];
   return [

@@ -21,7 +21,7 @@ export async function runCommand(words: readonly string[]): Promise<number> {
 
 const defaults = { host: '127.0.0.1', port: 8090 };
 
-/** @throws Error when a flag is unknown or its value makes no sense. */
+/** @throws Error when a flag is unknown or its value is invalid. */
 export function readCommand(words: readonly string[]): SimulatorOptions | 'help' {
   const { values } = parseArgs({ args: [...words], options: flags });
   if (values.help === true) return 'help';
@@ -72,7 +72,7 @@ async function serveUntilStopped(options: SimulatorOptions): Promise<void> {
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 }
 
-/** The text for a person whose simulator could not start. */
+/** Explains to a person why the simulator could not start. */
 export function problemText(thrown: unknown): string {
   const { code, port, address, message } = Object(thrown);
   const problem =

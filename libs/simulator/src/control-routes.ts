@@ -5,7 +5,7 @@ import { type RecordedRequest, requestFilterSchema } from './record.ts';
 import { ProviderRefusal } from './simulated-format.ts';
 import type { SimulatorVerbs } from './simulator.ts';
 
-/** The control interface: reading the record, scripting faults, changing models. */
+/** The control interface: reads the record, scripts faults and changes models. */
 export function controlRoutes({ requests, billed, faults, models, reset }: SimulatorVerbs): Router {
   return express
     .Router()
@@ -37,10 +37,10 @@ export function controlRoutes({ requests, billed, faults, models, reset }: Simul
 
 const faultIdSchema = z.coerce.number().int().optional();
 
-/** Without a limit only the newest thousand are sent, so that one answer stays of a readable size. */
+/** Without a limit only the newest thousand are sent, so that the answer stays readable. */
 const newestThousand = { limit: 1_000 };
 
-/** A recorded request as it travels over HTTP: its bytes in base64. */
+/** A recorded request in its HTTP form: the body in base64. */
 function toWire({ body, ...request }: RecordedRequest) {
   return { ...request, bodyBase64: Buffer.from(body).toString('base64') };
 }

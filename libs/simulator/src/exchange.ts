@@ -5,7 +5,7 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import type { BilledTokens, RequestRecord } from './record.ts';
 import { type Answer, type ProviderError, ProviderRefusal, type SimulatedFormat } from './simulated-format.ts';
 
-/** One request and its answer on the wire, with the record that is kept of them. */
+/** One request and its answer on the connection, with their record. */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -23,16 +23,16 @@ export class Exchange {
     this.isReused = usedSockets.has(request.socket);
     usedSockets.add(request.socket);
     response.on('close', () => this.#onClose());
-    // A connection that breaks is noticed by its closing; the error itself says nothing more.
+    // A broken connection also emits 'close'; the error adds nothing.
     response.on('error', () => {});
   }
 
-  /** Aborted as soon as the client has left. */
+  /** Aborted as soon as the client disconnects. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** Fixes status and headers; they travel with the first bytes of the body. */
+  /** Sets status and headers, which are sent with the first bytes of the body. */
   start(status: number, headers: Readonly<Record<string, string>>): void {
     const { state } = this.record;
     state.status = status;
@@ -47,7 +47,7 @@ export class Exchange {
     await this.sendJson(error.status, this.format.errorBody(error, this.record.state.requestId), headers);
   }
 
-  /** A text as it is, anything else as JSON, encoded so. */
+  /** Encodes and sends a text as it is, or any other value as JSON. */
   async sendEncoded(
     status: number,
     body: unknown,
@@ -75,7 +75,7 @@ export class Exchange {
     await finished;
   }
 
-  /** Input is billed as soon as the answer begins, output as it is sent. */
+  /** Input is billed when the answer starts, output as it is sent. */
   bill(answer: Answer, output: Pick<BilledTokens, 'outputTokens' | 'reasoningTokens'>): void {
     const { outputTokens, reasoningTokens } = output;
     const { inputTokens } = answer.conversation;
@@ -90,7 +90,7 @@ export class Exchange {
     return this.untilAborted();
   }
 
-  /** Closes the connection in good order, without a byte. */
+  /** Closes the connection normally, without sending a byte. */
   async close(): Promise<never> {
     this.record.sending();
     this.record.end('faulted');
@@ -98,13 +98,13 @@ export class Exchange {
     return this.untilAborted();
   }
 
-  /** Never ends well: it waits for the connection to close. */
+  /** Waits for the connection to close, and then always throws. */
   async untilAborted(): Promise<never> {
     if (!this.signal.aborted) await once(this.signal, 'abort');
     throw this.signal.reason;
   }
 
-  /** The end of an answer that was sent whole is recorded by the sender. */
+  /** The sender itself records the end of a complete answer. */
   #onClose(): void {
     if (this.response.writableFinished) return;
     this.record.end('cancelled');
@@ -117,9 +117,9 @@ const usedSockets = new WeakSet<Socket>();
 const encoders = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync, zstd: zstdCompressSync } as const;
 
 /**
- * Reads a request body whole.
+ * Reads a whole request body.
  *
- * @throws {ProviderRefusal} 413 when it is larger than the provider takes, 415 when it is compressed.
+ * @throws {ProviderRefusal} 413 when it exceeds the provider's limit, 415 when it is compressed.
  */
 export async function readBody(request: IncomingMessage, maximumBytes: number): Promise<Buffer> {
   const encoding = request.headers['content-encoding'];

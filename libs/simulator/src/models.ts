@@ -7,11 +7,11 @@ export const defaultModels: Readonly<Record<FormatName, readonly string[]>> = {
   messages: ['claude-opus-4-8', 'claude-sonnet-5', 'claude-haiku-4-5', 'claude-haiku-4-5-20251001'],
 };
 
-/** What can be changed about the models; what is left out stays as it is. */
+/** A change to the models; omitted members stay as they are. */
 export const modelsChangeSchema = z.strictObject({
   responses: z.array(z.string()).readonly().optional(),
   messages: z.array(z.string()).readonly().optional(),
-  /** The lists of these formats can't be read: the connection is reset. Their models still answer. */
+  /** The formats whose list can't be read: the connection is reset. Their models still answer. */
   unreachable: z
     .array(z.enum(['responses', 'messages']))
     .readonly()
@@ -21,7 +21,7 @@ export const modelsChangeSchema = z.strictObject({
 type ModelsChange = z.infer<typeof modelsChangeSchema>;
 type ModelsState = { readonly [name in keyof ModelsChange]-?: NonNullable<ModelsChange[name]> };
 
-/** The models that each provider offers now. */
+/** The models that each provider currently offers. */
 export class Models {
   readonly #initial: ModelsState;
   #state: ModelsState;
@@ -52,7 +52,7 @@ export class Models {
 const created = 1_767_225_600;
 
 /**
- * The list as the provider of the format writes it.
+ * The list in the format of the provider.
  *
  * @see https://platform.openai.com/docs/api-reference/models/list
  * @see https://docs.claude.com/en/api/models-list
@@ -66,7 +66,7 @@ export function modelList(format: FormatName, ids: readonly string[]): JsonObjec
   return { data, has_more: false, first_id: ids[0] ?? null, last_id: ids.at(-1) ?? null };
 }
 
-/** As in "Claude Haiku 4.5". */
+/** For example "Claude Haiku 4.5". */
 function displayName(id: string): string {
   const undated = id.replace(/-\d{8}$/, '').replace(/(\d)-(\d)/, '$1.$2');
   return undated

@@ -1,15 +1,15 @@
 import { parseJson } from '@gateway/json';
 import { z } from 'zod';
 
-/** One request as the simulator saw it, and how it ended. */
+/** One request as the simulator received it, and how it ended. */
 export interface RecordedRequest {
   /** Grows with every request; never used twice. */
   readonly id: number;
-  /** What the answer's `x-request-id` or `request-id` header says. */
+  /** The value of the answer's `x-request-id` or `request-id` header. */
   readonly requestId: string;
   /** Epoch milliseconds at which the request's headers arrived. */
   readonly receivedAtMs: number;
-  /** The credential of the request; null when it had none. */
+  /** The credential of the request; null if it has none. */
   readonly account: string | null;
   readonly method: string;
   readonly path: string;
@@ -19,23 +19,24 @@ export interface RecordedRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The first bytes of the body, exactly as received. */
   readonly body: Uint8Array;
-  /** How many bytes the body had. */
+  /** The length of the body in bytes. */
   readonly bodyBytes: number;
-  /** The parsed body; undefined when it is no JSON or was not kept whole. */
+  /** The parsed body; undefined when it is not JSON or was not kept whole. */
   readonly json: unknown;
   readonly model: string | null;
   readonly stream: boolean;
-  /** The status that was sent; null when none was. */
+  /** The status that was sent; null if none was. */
   readonly status: number | null;
   readonly outcome: RequestOutcome;
   /**
-   * Epoch milliseconds of the end: when the last bytes of the body, or the reset, were handed to the connection, so never later
-   * than what a client does who has read them. For a cancelled request, when the client was seen to have left. Null while it runs.
+   * Epoch milliseconds at which the last bytes of the body, or the reset, were handed to the
+   * connection, so never later than the reaction of a client that has read them. For a cancelled
+   * request, when the client's disconnect was noticed. Null while the request runs.
    */
   readonly endedAtMs: number | null;
-  /** Its injected faults: kinds and names of presets. */
+  /** The injected faults: kinds and names of presets. */
   readonly faults: readonly string[];
-  /** Events of the streamed answer that were handed to the connection. */
+  /** The number of events of a streamed answer that were handed to the connection. */
   readonly eventsSent: number;
   readonly billed: BilledTokens;
 }
@@ -43,24 +44,24 @@ export interface RecordedRequest {
 /**
  * - `completed`: the whole answer was sent.
  * - `refused`: the provider did not accept the request.
- * - `cancelled`: the client left before the end.
- * - `faulted`: a scripted fault took the place of the answer or of a part of it.
+ * - `cancelled`: the client disconnected before the end.
+ * - `faulted`: a scripted fault replaced the answer or a part of it.
  */
 const outcomes = ['running', 'completed', 'refused', 'cancelled', 'faulted'] as const;
 type RequestOutcome = (typeof outcomes)[number];
 
 /** Tokens that a provider bills. */
 export interface BilledTokens {
-  /** Input tokens, cached ones and those written to the cache included. */
+  /** Input tokens, including cached ones and those written to the cache. */
   readonly inputTokens: number;
   readonly cachedTokens: number;
-  /** Output tokens, reasoning included. */
+  /** Output tokens, including reasoning. */
   readonly outputTokens: number;
   readonly reasoningTokens: number;
 }
 
 export interface BilledTotal extends BilledTokens {
-  /** Requests for which anything was billed. */
+  /** The number of requests for which anything was billed. */
   readonly requests: number;
 }
 
@@ -76,17 +77,20 @@ export const requestFilterSchema = z.strictObject({
   outcome: z.enum(outcomes).optional(),
   /** Only requests with a greater id. */
   afterId: z.coerce.number().optional(),
-  /** Only so many, the newest; by default all. */
+  /** Only this many requests, the newest; by default all. */
   limit: z.coerce.number().int().min(0).optional(),
 });
 
 export type RequestFilter = z.infer<typeof requestFilterSchema>;
 
-/** Of each body, and of the bodies of all kept requests together: those of the oldest are dropped first. */
+/**
+ * The limit for each body, and the limit for the bodies of all kept requests together, beyond which
+ * the oldest are dropped first.
+ */
 const keptBytesOfBody = 64 * 1024;
 const keptBytesOfAll = 64 * 1024 * 1024;
 
-/** A record of the newest requests, and of everything billed. */
+/** Records the newest requests, and everything billed. */
 export class Recorder {
   readonly #maximumRequests: number;
   readonly #nowMs: () => number;
@@ -109,7 +113,7 @@ export class Recorder {
   }
 
   keepBody({ state }: RequestRecord, body: Buffer): void {
-    // A copy, so that a small part of a large body does not keep all of it in memory.
+    // A copy, so that a small part does not keep all of a large body in memory.
     state.body = Uint8Array.from(body.subarray(0, keptBytesOfBody));
     state.bodyBytes = body.length;
     if (state.id < (this.#requests[0]?.state.id ?? Number.POSITIVE_INFINITY)) return;
@@ -138,7 +142,7 @@ export class Recorder {
     return { total, accounts: structuredClone(Object.fromEntries(this.#billed)) };
   }
 
-  /** Forgets everything; requests still running go on, unseen. */
+  /** Forgets everything; running requests continue without a record. */
   reset(): void {
     this.#requests = [];
     this.#billed = new Map();
@@ -184,7 +188,10 @@ export class RequestRecord {
     };
   }
 
-  /** The request as it is now; a view taken earlier does not change. Its body is parsed when it is asked for. */
+  /**
+   * The request's current state; a view taken earlier does not change. The body is parsed on
+   * demand.
+   */
   get view(): RecordedRequest {
     const state = { ...this.state };
     return {
@@ -195,7 +202,7 @@ export class RequestRecord {
     };
   }
 
-  /** All that the request is billed so far. */
+  /** Sets the total that the request is billed so far. */
   bill(billed: BilledTokens): void {
     const { account, billed: before } = this.state;
     if (account === null) return;
@@ -206,12 +213,12 @@ export class RequestRecord {
     this.state.billed = billed;
   }
 
-  /** Bytes of the body are about to be handed to the connection, the last ones perhaps. */
+  /** Called before bytes of the body, possibly the last ones, are handed to the connection. */
   sending(): void {
     this.#lastBytesAtMs = this.#nowMs();
   }
 
-  /** The first end counts. May be called some time after it. */
+  /** The first call counts. It may come some time after the end. */
   end(outcome: Exclude<RequestOutcome, 'running'>): void {
     if (this.state.outcome !== 'running') return;
     const sentAtMs = outcome === 'cancelled' ? undefined : this.#lastBytesAtMs;

@@ -18,19 +18,19 @@ import {
 import { streamAnswer } from './streaming.ts';
 import { withFaults } from './with-faults.ts';
 
-/** Everything that a simulated provider consists of. */
+/** All parts of a simulated provider. */
 export interface Provider {
   readonly formats: Readonly<Record<FormatName, SimulatedFormat>>;
   readonly tokens: TokenFamilies;
   readonly models: Models;
   readonly faults: FaultBook;
   readonly recorder: Recorder;
-  /** The pace of streams, unless a fault says otherwise. */
+  /** The interval between events of a stream, unless a fault changes it. */
   readonly eventDelayMs: number;
   readonly nowMs: () => number;
 }
 
-/** Serves one request to either provider. In all cases the request is recorded with its end. */
+/** Serves one request to either provider. The request and its end are always recorded. */
 export async function serveRequest(
   provider: Provider,
   request: IncomingMessage,
@@ -51,7 +51,10 @@ export async function serveRequest(
   }
 }
 
-/** The path decides; for the list of models, which both providers have, the headers that only Messages clients send. */
+/**
+ * Determined by the path or, for the list of models, which both providers have, by the headers that
+ * only Messages clients send.
+ */
 function formatOf(path: string, { headers }: IncomingMessage): FormatName {
   if (path.startsWith('/v1/messages')) return 'messages';
   const isMessages = headers['anthropic-version'] !== undefined || headers['x-api-key'] !== undefined;
@@ -65,7 +68,7 @@ function credentialOf(headers: IncomingHttpHeaders, format: FormatName): string 
   return format === 'messages' ? (key ?? bearer) : (bearer ?? key);
 }
 
-/** The headers of a request as they may be kept: without any credential. */
+/** The request's headers without credentials, for the record. */
 function maskCredentials(headers: IncomingHttpHeaders): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, secretHeaders.has(name) ? '***' : String(value)]),
@@ -174,11 +177,11 @@ async function endBadly(exchange: Exchange, thrown: unknown): Promise<void> {
     if (body === undefined) await exchange.sendError(refusal);
     else await exchange.sendJson(refusal.status, body);
   } catch {
-    // The client left while its error was on the way.
+    // The client disconnected while its error was being sent.
   }
 }
 
-/** A fault of the simulator itself, shown to the person who debugs against it. */
+/** An internal error of the simulator, shown to the person who debugs with it. */
 function unexpected(thrown: unknown): ProviderRefusal {
   const text = thrown instanceof Error ? thrown.stack : String(thrown);
   return new ProviderRefusal({ status: 500, message: `The simulator failed: ${text}` });

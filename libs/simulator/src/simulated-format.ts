@@ -10,20 +10,20 @@ export type FormatName = 'responses' | 'messages';
 export interface SimulatedFormat {
   readonly name: FormatName;
   /**
-   * Understands a request to generate, as strictly as the provider.
+   * Parses a request to generate, as strictly as the provider.
    *
    * @throws {ProviderRefusal} with the provider's own status and error body.
    */
   readConversation(request: ProviderRequest): Conversation;
-  /** The events of a streamed answer, made one at a time as they are pulled. */
+  /** The events of a streamed answer, created one at a time as they are pulled. */
   events(answer: Answer): Iterable<ProviderEvent>;
   /** The body of an answer that is not streamed. */
   body(answer: Answer): JsonObject;
   /** The body of an error. */
   errorBody(error: ProviderError, requestId: string): JsonObject;
-  /** An error in the middle of a stream, after so many events. */
+  /** An error in the middle of a stream, after this many events. */
   errorEvent(error: ProviderError, eventsBefore: number): NamedEvent;
-  /** How a streamed answer says that it failed, after so many events. */
+  /** How a streamed answer reports that it failed, after this many events. */
   failedEvent(answer: Answer, error: ProviderError, eventsBefore: number): NamedEvent;
   /** Headers of every answer of this provider. */
   headers(requestId: string): Readonly<Record<string, string>>;
@@ -33,21 +33,21 @@ export interface ProviderRequest {
   readonly account: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: JsonObject;
-  /** What the provider offers now. */
+  /** The models that the provider currently offers. */
   readonly models: readonly string[];
 }
 
 /** An answer about to be written. */
 export interface Answer {
-  /** Without the provider's prefix; unlike any other answer's. */
+  /** Unique, without the provider's prefix. */
   readonly id: string;
-  /** Whose reasoning it is to read again. */
+  /** The account that can read the reasoning again. */
   readonly account: string;
   readonly createdAtSeconds: number;
   readonly request: JsonObject;
   readonly conversation: Conversation;
   readonly plan: AnswerPlan;
-  /** Deviations that a fault script asks for. */
+  /** Deviations that a fault script requests. */
   readonly faults: Pick<MatchedFaults, 'kinds' | 'usage'>;
 }
 
@@ -58,23 +58,23 @@ export interface NamedEvent {
 }
 
 export interface ProviderEvent extends NamedEvent {
-  /** Output tokens billed once this event is sent, those of all events before it included. */
+  /** Output tokens billed once this event is sent, including those of all earlier events. */
   readonly outputTokens: number;
-  /** The part of them spent on reasoning. */
+  /** The part of `outputTokens` spent on reasoning. */
   readonly reasoningTokens: number;
-  /** Whether a client may take the stream for complete after this event. */
+  /** Whether a client may consider the stream complete after this event. */
   readonly terminal: boolean;
 }
 
-/** An error in neutral words; each format writes it in its own shape. */
+/** An error in neutral terms; each format writes it in its own shape. */
 export interface ProviderError {
   readonly status: number;
-  /** The provider's name of the kind of error; by default the one that belongs to the status. */
+  /** The provider's name for the kind of error; by default the one that belongs to the status. */
   readonly type?: string | undefined;
   readonly code?: string | undefined;
   readonly message: string;
   readonly param?: string | undefined;
-  /** More members of the error object, such as `resets_at`. */
+  /** Further members of the error object, such as `resets_at`. */
   readonly extra?: JsonObject | undefined;
 }
 

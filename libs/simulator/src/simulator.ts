@@ -14,7 +14,7 @@ import { responsesFormat } from './responses/format.ts';
 import { type Provider, serveRequest } from './serve-request.ts';
 
 export interface SimulatorOptions {
-  /** How many requests the record keeps, the newest. Default 10 000. */
+  /** How many of the newest requests the record keeps. Default 10,000. */
   readonly maximumRequests?: number | undefined;
   /** Default 127.0.0.1. */
   readonly host?: string | undefined;
@@ -22,9 +22,12 @@ export interface SimulatorOptions {
   readonly port?: number | undefined;
   readonly responsesModels?: readonly string[] | undefined;
   readonly messagesModels?: readonly string[] | undefined;
-  /** `subscription` plays a backend that streams only, stores nothing, takes fewer parameters and leaves the final output empty. Default `api`. */
+  /**
+   * `subscription` simulates a backend that only streams, stores nothing, accepts fewer parameters
+   * and leaves the final output empty. Default `api`.
+   */
   readonly responsesBackend?: ResponsesBackend | undefined;
-  /** Between two events of a stream. Default 0: as fast as the client reads. */
+  /** The interval between two events of a stream. Default 0: as fast as the client reads. */
   readonly eventDelayMs?: number | undefined;
   readonly faults?: readonly FaultScript[] | undefined;
   /** The token endpoint, `POST /oauth/token`. */
@@ -33,14 +36,14 @@ export interface SimulatorOptions {
   readonly nowMs?: (() => number) | undefined;
 }
 
-/** A running simulator. Disposing of it closes its port and every connection. */
+/** A running simulator. Disposal closes its port and all connections. */
 export interface Simulator extends SimulatorVerbs, AsyncDisposable {
   /** Without a path: `http://127.0.0.1:8090`. */
   readonly url: string;
   readonly port: number;
 }
 
-/** What can be asked of a simulator, in process as over HTTP. */
+/** The operations of a simulator, in process and over HTTP. */
 export interface SimulatorVerbs {
   /** The newest requests, oldest first. */
   requests(filter?: RequestFilter): readonly RecordedRequest[];
@@ -48,7 +51,7 @@ export interface SimulatorVerbs {
   readonly faults: Pick<FaultBook, 'add' | 'clear' | 'list'>;
   readonly models: Pick<Models, 'get' | 'set'>;
   readonly oauth: Pick<TokenFamilies, 'grant' | 'revoke' | 'expire' | 'families'>;
-  /** Forgets requests, bills and faults, and brings the models back. Grants stay. */
+  /** Forgets requests, bills and faults, and restores the models. Grants stay. */
   reset(): void;
 }
 

@@ -7,8 +7,9 @@ import type { Answer, NamedEvent, ProviderError, ProviderEvent, SimulatedFormat 
 import type { AnswerFaults } from './with-faults.ts';
 
 /**
- * Streams an answer with its faults, at the pace of the client and, unless a fault says otherwise, with so long between two events.
- * Events between two waits are written together, a few at a time, and the event loop goes on after each write.
+ * Streams an answer with its faults, at the client's pace and with the configured interval between
+ * events, unless a fault changes it. Events between two waits are written together, a few at a
+ * time, and each write yields to the event loop.
  */
 export async function streamAnswer(
   exchange: Exchange,
@@ -78,7 +79,7 @@ function unknownEvents(number: number): string {
   return `: comment ${number}\n\nevent: keepalive\n\nevent: simulator.unknown\ndata: ${data}\n\n`;
 }
 
-/** An event as it stands in the stream. */
+/** An event in the format of the stream. */
 function eventText({ name, data }: NamedEvent): string {
   return `event: ${name}\ndata: ${data}\n\n`;
 }
@@ -94,7 +95,7 @@ class StreamWriter {
   #text = '';
   #events: ProviderEvent[] = [];
 
-  /** @param inPieces whether to write a few bytes at a time */
+  /** @param inPieces whether to write only a few bytes at a time */
   constructor(exchange: Exchange, answer: Answer, inPieces: boolean) {
     this.#exchange = exchange;
     this.#answer = answer;
@@ -124,7 +125,10 @@ class StreamWriter {
     }
   }
 
-  /** Sends everything so far, at least the headers. Events are billed just before their bytes are handed to the connection. */
+  /**
+   * Sends everything so far, at least the headers. Events are billed immediately before their bytes
+   * are handed to the connection.
+   */
   async flush(): Promise<void> {
     if (this.#text === '') return this.#exchange.response.flushHeaders();
     const text = this.#text;

@@ -5,14 +5,15 @@ import { duringStream, type EndingFault, type MatchedFaults, type StreamFault } 
 import { answerOfPreset } from './faults/fault-presets.ts';
 import type { Provider } from './serve-request.ts';
 
-/** The faults of an answer that has a status and headers. */
+/** The faults that apply to an answer with status and headers. */
 export interface AnswerFaults extends MatchedFaults {
   readonly ending: StreamFault | undefined;
 }
 
 /**
- * Does the work of a request and injects the faults that come before its answer; undefined when one of them took the answer's
- * place. The work is done even when the answer is late or lost; when it throws, no fault counts as used.
+ * Runs the work of a request and injects the faults that come before its answer; undefined when one
+ * of them replaced the answer. The work runs even if the answer is late or lost. If the work
+ * throws, no fault counts as used.
  */
 export async function withFaults<Result>(
   provider: Provider,
@@ -37,14 +38,14 @@ export async function withFaults<Result>(
   return { result, faults: { ...faults, ending } };
 }
 
-/** Counts the faults as used, notes them, and waits as long as one of them says. */
+/** Counts the faults as used, records them, and waits as long as one of them requires. */
 async function begin({ record, signal }: Exchange, { consume, ending, kinds, delay }: MatchedFaults): Promise<void> {
   consume();
   record.state.faults = [...kinds].map((kind) => (kind === 'preset' && ending?.kind === kind ? ending.preset : kind));
   if (delay?.beforeHeadersMs !== undefined) await setTimeout(delay.beforeHeadersMs, undefined, { signal });
 }
 
-/** Leaves nothing of the answer, not even its status. */
+/** Replaces the whole answer, including its status. */
 async function replaceAnswer(provider: Provider, exchange: Exchange, fault: EndingFault): Promise<undefined> {
   if (fault.kind === 'reset') return exchange.reset();
   if (fault.kind === 'close_reused') return exchange.close();

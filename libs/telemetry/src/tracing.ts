@@ -89,8 +89,7 @@ export function startSpan(
   const isPart = kind === SpanKind.INTERNAL || kind === SpanKind.CLIENT;
   const given = traceparent !== undefined ? contextOf(traceparent) : isPart ? context.active() : ROOT_CONTEXT;
   const parent = decidesSampling && traceparent !== undefined ? given.setValue(decidesSamplingKey, true) : given;
-  // A span that is not sampled stops the trace here: calls continue with the parent, which was not
-  // sampled.
+  // Under a parent that is not sampled no span starts: calls carry the parent itself.
   if (isPart && !isSampled(trace.getSpanContext(parent))) return noSpan;
   const options = { kind, ...(attributes && { attributes }), ...(links && { links: links.flatMap(linkOf) }) };
   return trace.getTracer('gateway').startSpan(name, options, parent);

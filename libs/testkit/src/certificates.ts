@@ -18,7 +18,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 
-/** Files in PEM, as TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE name them. */
+/** PEM files for TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE. */
 export interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
@@ -26,15 +26,15 @@ export interface CertificateFiles {
 }
 
 export interface CertificateRequest {
-  /** Names of DNS, addresses, and URIs such as `spiffe://example.org/limiter`. */
+  /** DNS names, addresses, and URIs such as `spiffe://example.org/limiter`. */
   readonly names: readonly string[];
-  /** Default: an hour ago. */
+  /** Default: one hour ago. */
   readonly notBefore?: Date;
   /** Default: in 30 days. */
   readonly notAfter?: Date;
 }
 
-/** Signs certificates for tests and for trying TLS out. Its key is in memory alone. */
+/** Signs certificates for tests and for trying TLS. Its key exists in memory only. */
 export class CertificateAuthority {
   readonly #certificate: X509Certificate;
   readonly #keys: webcrypto.CryptoKeyPair;
@@ -64,7 +64,7 @@ export class CertificateAuthority {
     return `${this.#certificate.toString('pem')}\n`;
   }
 
-  /** A certificate for a server and a client alike, with its key. */
+  /** Issues a certificate for both server and client, with its key. */
   async issue(request: CertificateRequest): Promise<{ readonly certPem: string; readonly keyPem: string }> {
     const keys = await newKeys();
     const certificate = await X509CertificateGenerator.create({
@@ -87,7 +87,7 @@ export class CertificateAuthority {
     return { certPem: certificate.toString('pem'), keyPem: PemConverter.encode(key, 'PRIVATE KEY') };
   }
 
-  /** Writes `<folder>/<name>.crt`, `<name>.key` and `ca.crt`, in place of those that are there. */
+  /** Writes `<folder>/<name>.crt`, `<name>.key` and `ca.crt`, replacing existing files. */
   async writeFiles(folder: string, name: string, request: CertificateRequest): Promise<CertificateFiles> {
     const { certPem, keyPem } = await this.issue(request);
     const files = {

@@ -2,11 +2,14 @@ import type { TestProject } from 'vitest/node';
 import { type StartedBackends, startBackends } from './test-backends.ts';
 
 declare global {
-  // Every vitest project loads this file anew; the servers are the run's.
+  // Every vitest project loads this file separately, but a run has only one set of servers.
   var testBackendsOfTheRun: { started: Promise<StartedBackends>; users: number } | undefined;
 }
 
-/** Vitest's `globalSetup`: starts the servers once per run, whichever projects ask for them, and stops them at its end. */
+/**
+ * Vitest's `globalSetup`: starts the servers once per run, whichever projects need them, and stops
+ * them at the end.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   globalThis.testBackendsOfTheRun ??= { started: startBackends(), users: 0 };
   const run = globalThis.testBackendsOfTheRun;

@@ -6,45 +6,48 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { signalTree, untilEnded } from './process-tree.ts';
 import { roomMs } from './room/room.ts';
 
-/** How a process is started, known to be ready, and stopped. */
+/** How to start a process, detect that it is ready, and stop it. */
 export interface ProcessPlan {
   readonly name: string;
   readonly command: string;
   readonly parameters: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  /** User and group to run as; undefined means this process' own. */
+  /** User and group to run as; undefined: the same as this process. */
   readonly uid?: number | undefined;
-  /** Asks it to end in an orderly way. */
+  /** The signal that asks it to end. */
   readonly stopSignal: NodeJS.Signals;
-  /** It is killed when it has not ended so long after that signal. */
+  /** The time after which it is killed if it has not ended. */
   readonly stopTimeoutMs: number;
-  /** Resolves when it answers; throws as long as it doesn't. */
+  /** Resolves when it answers; throws until then. */
   readonly ping: () => Promise<void>;
-  /** Is given every line that it prints. */
+  /** Receives every line that it prints. */
   readonly onLine?: (line: string) => void;
   /** Called after an unexpected end, with text such as "ended with code 1". */
   readonly onUnexpectedEnd?: (how: string) => void;
 }
 
-/** What can be done to a process from outside. */
+/** The operations on a process from outside. */
 export interface ProcessControl {
-  /** Undefined while it doesn't run. */
+  /** Undefined while it is not running. */
   readonly pid: number | undefined;
-  /** Ends it in an orderly way. What it has on disk stays. */
+  /** Stops it gracefully. Its data on disk stays. */
   stop(): Promise<void>;
-  /** Ends it as a crash would. */
+  /** Kills it, like a crash. */
   kill(): Promise<void>;
-  /** Freezes it: connections stay open, nothing answers. */
+  /** Freezes it: connections stay open, but nothing answers. */
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** Starts it again as it was started first; stops it before, if it runs. Resolves when it is ready. */
+  /**
+   * Starts it with its original options, after stopping it if it is running. Resolves when it is
+   * ready.
+   */
   restart(): Promise<void>;
 }
 
 /**
- * A child process that ends with this one, even if this one crashes. It doesn't run until `restart()`. Disposing it stops it, and
- * removes the folder that was given.
+ * A child process that ends with this one, even if this one crashes. It does not run until
+ * `restart()`. Disposal stops it and removes its folder, if it has one.
  */
 export class ManagedProcess implements ProcessControl, AsyncDisposable {
   readonly #plan: ProcessPlan;
@@ -63,7 +66,7 @@ export class ManagedProcess implements ProcessControl, AsyncDisposable {
 
   async restart(): Promise<void> {
     await this.stop();
-    // An end at the start rejects the start; later ends call `onUnexpectedEnd`.
+    // A failure during the start rejects the start; later ends call `onUnexpectedEnd`.
     this.#isEndExpected = true;
     const { name, ping, onLine } = this.#plan;
     const latestLines: string[] = [];
@@ -100,7 +103,7 @@ export class ManagedProcess implements ProcessControl, AsyncDisposable {
     this.#isEndExpected = true;
     const members = await signalTree(child.pid, 'SIGKILL');
     if (!(await this.#endsWithin(child, killedWithinMs))) throw new Error(`${this.#plan.name} does not end.`);
-    // A Postgres that starts refuses the data on which a backend of the last one still is.
+    // A starting Postgres refuses a data folder that a backend of the previous one still uses.
     await untilEnded(members, killedWithinMs);
   }
 
@@ -123,7 +126,7 @@ export class ManagedProcess implements ProcessControl, AsyncDisposable {
       cwd,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // Ctrl-C in a terminal is for this process, which stops the others in their order.
+      // Ctrl-C in a terminal is meant for this process, which stops the others in order.
       detached: true,
       ...(uid === undefined ? {} : { uid, gid: uid }),
     });
@@ -141,7 +144,7 @@ export class ManagedProcess implements ProcessControl, AsyncDisposable {
     return child;
   }
 
-  /** Keeps this process alive until then: a child by itself doesn't. */
+  /** Keeps this process alive until the child ends; a child alone does not. */
   async #endsWithin(child: ChildProcess, timeoutMs: number): Promise<boolean> {
     if (this.#child !== child) return true;
     child.ref();
@@ -159,10 +162,13 @@ export class ManagedProcess implements ProcessControl, AsyncDisposable {
 
 const killedWithinMs = roomMs(10_000);
 
-/** Of what a process printed, these many lines are in the error of a failed start. */
+/** How many printed lines the error of a failed start contains. */
 const keptLines = 60;
 
-/** Asks again and again until `ping` resolves. @param failed rejects when there is nothing left to wait for */
+/**
+ * Calls `ping` repeatedly until it resolves.
+ * @param failed rejects when there is nothing left to wait for
+ */
 export async function untilReady(
   name: string,
   ping: () => Promise<void>,
@@ -187,7 +193,7 @@ export async function untilReady(
 
 const never = Promise.withResolvers<never>().promise;
 
-/** Reads both outputs of a child line by line, without keeping this process alive for it. */
+/** Reads both outputs of a child line by line, without keeping this process alive. */
 function readLines(child: ChildProcess, onLine: (line: string) => void): void {
   for (const output of [child.stdout, child.stderr]) {
     if (output === null) continue;
@@ -197,8 +203,9 @@ function readLines(child: ChildProcess, onLine: (line: string) => void): void {
 }
 
 /**
- * A shell that outlives this process for a short time: when this process has ended, in whatever way, it kills the process
- * that it watches and removes its folder. It learns of the end by the end of its own input, which no crash can prevent.
+ * A shell that briefly outlives this process. When this process ends, in whatever way, it kills the
+ * watched process and removes its folder. It detects the end by the end of its own input, which no
+ * crash can prevent.
  */
 class Reaper {
   readonly #shell: ChildProcess;
@@ -206,19 +213,20 @@ class Reaper {
   constructor(folder?: string) {
     this.#shell = spawn('sh', ['-c', reaperScript, 'testkit-reaper', ...(folder === undefined ? [] : [folder])], {
       stdio: ['pipe', 'ignore', 'ignore'],
-      // Ctrl-C in a terminal reaches the whole group of processes in front: this one must live on.
+      // Ctrl-C in a terminal reaches the whole foreground process group, but this shell must
+      // survive it.
       detached: true,
     });
     this.#shell.stdin?.on('error', () => undefined);
     this.#shell.unref();
   }
 
-  /** Names the process to kill; undefined when there is none. */
+  /** Sets the process to kill; undefined when there is none. */
   watch(pid: number | undefined): void {
     this.#shell.stdin?.write(`${pid ?? ''}\n`);
   }
 
-  /** Does its work now. */
+  /** Kills the process and removes its folder now. */
   async dismiss(): Promise<void> {
     this.#shell.ref();
     const ended = once(this.#shell, 'exit');
@@ -227,7 +235,9 @@ class Reaper {
   }
 }
 
-/** Children are named too: a Postgres backend that is frozen doesn't notice that its server is gone. */
+/**
+ * Children are killed by id too: a frozen Postgres backend does not notice that its server is gone.
+ */
 const reaperScript = `
 pid=
 while read -r line; do pid=$line; done

@@ -2,42 +2,42 @@ import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 
-/** A page of Markdown, and the fenced blocks on it from its top down. */
+/** A Markdown page, with its fenced blocks in order. */
 export interface Page {
-  /** From the root of the repository. */
+  /** Relative to the root of the repository. */
   readonly path: string;
   readonly blocks: readonly CodeBlock[];
 }
 
 /** A fenced block of a page. */
 export interface CodeBlock {
-  /** The page's path from the root of the repository. */
+  /** The page's path, relative to the root of the repository. */
   readonly page: string;
-  /** Where its fence begins. */
+  /** The line of its opening fence. */
   readonly line: number;
-  /** First word behind the fence. Empty: there is none. */
+  /** The first word after the fence. Empty: there is none. */
   readonly language: string;
   readonly attributes: Attributes;
-  /** What is wrong with the words behind the fence. */
+  /** Problems in the words after the fence. */
   readonly problems: readonly string[];
   readonly text: string;
 }
 
-/** What stands behind a block's language, and says how tests treat the block. */
+/** The words after a block's language, which determine how tests treat the block. */
 export interface Attributes {
-  /** Why the block can't be run. */
+  /** Why the block can't run. */
   readonly noRun?: string;
   /** Runs only where packages may be downloaded: `npm run docs:clients`. */
   readonly clients?: true;
-  /** The block is a file of this name in the page's folder; `~` is that folder too. */
+  /** The block is a file of this name in the page's folder; `~` stands for that folder too. */
   readonly file?: string;
-  /** The block must end with an error. */
+  /** The block must fail. */
   readonly fails?: true;
-  /** The block is what the one before it prints. */
+  /** The block is the output of the previous one. */
   readonly output?: true;
 }
 
-/** Every page of the repository that has a block. */
+/** All pages of the repository that have a block. */
 export async function readPages(root: string): Promise<readonly Page[]> {
   const patterns = ['*.md', '{deploy,docs,libs,proto,services,test-e2e}/**/*.md'];
   const paths = await Array.fromAsync(glob(patterns, { cwd: root, exclude: isLeftOut }));

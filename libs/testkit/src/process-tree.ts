@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { roomMs } from './room/room.ts';
 
 /**
- * Sends a signal to a process and its children, and answers which these were. The process is frozen first, so that none is born
- * meanwhile.
+ * Sends a signal to a process and its children, and returns their ids. It freezes the process
+ * first, so that no child starts in the meantime.
  */
 export async function signalTree(pid: number | undefined, signal: NodeJS.Signals): Promise<readonly number[]> {
   if (pid === undefined) return [];
@@ -19,7 +19,10 @@ export async function signalTree(pid: number | undefined, signal: NodeJS.Signals
 
 const stoppedWithinMs = roomMs(10_000);
 
-/** Waits until processes hold nothing any more: no memory, no file, no port. @throws Error when one of them does not end in time */
+/**
+ * Waits until processes have released everything: memory, files and ports.
+ * @throws Error when one of them does not end in time
+ */
 export async function untilEnded(pids: readonly number[], timeoutMs: number): Promise<void> {
   for (const pid of pids) await untilStatus(pid, hasEnded, timeoutMs);
 }
@@ -36,16 +39,16 @@ function isStopped(status: string): boolean {
   return /^State:\s*T/m.test(status);
 }
 
-/** A zombie, whose parent has not asked for its end yet, holds nothing any more once its threads have ended too. */
+/** A zombie, which its parent has not reaped yet, holds nothing once its threads have ended. */
 function hasEnded(status: string): boolean {
   const threads = /^Threads:\s*(\d+)/m.exec(status)?.[1] ?? '1';
   return status === '' || (/^State:\s*[ZX]/m.test(status) && threads === '1');
 }
 
-/** What the system says of a process, one line for each item; empty when there is no such process. */
+/** The status of a process, one line for each item; empty when the process does not exist. */
 async function statusOf(pid: number): Promise<string> {
   return readFile(`/proc/${pid}/status`, 'utf8').catch(() =>
-    // Systems without /proc; ps fails when there is no such process.
+    // For systems without /proc; ps fails when the process does not exist.
     promisify(execFile)('ps', ['-o', 'state=', '-p', String(pid)]).then(
       ({ stdout }) => `State: ${stdout}`,
       () => '',
@@ -55,7 +58,7 @@ async function statusOf(pid: number): Promise<string> {
 
 async function childrenOf(pid: number): Promise<readonly number[]> {
   const list = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() =>
-    // Systems without /proc; pgrep fails when there are no children.
+    // For systems without /proc; pgrep fails when there are no children.
     promisify(execFile)('pgrep', ['-P', String(pid)]).then(
       ({ stdout }) => stdout,
       () => '',

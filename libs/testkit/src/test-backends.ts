@@ -3,14 +3,17 @@ import { roomMs } from './room/room.ts';
 import type { TestServer } from './servers/run-server.ts';
 import { runStatement, startNats, startPostgres, startRedis } from './servers/servers.ts';
 
-/** Addresses of real servers that every suite of a run shares: use keys, streams and databases of your own in them. */
+/**
+ * Addresses of real servers that all suites of a run share: use keys, streams and databases of your
+ * own.
+ */
 export interface TestBackends {
   readonly redisUrl: string;
   readonly natsUrl: string;
   readonly postgresUrl: string;
 }
 
-/** The servers behind `TestBackends`. Disposing them stops those that were started here. */
+/** The servers behind `TestBackends`. Disposal stops those that were started here. */
 export interface StartedBackends extends AsyncDisposable {
   readonly backends: TestBackends;
 }
@@ -24,10 +27,10 @@ declare module 'vitest' {
 let ownBackends: Promise<StartedBackends> | undefined;
 
 /**
- * Real servers: those of the vitest run when its `globalSetup` started them, else three that belong to this process
- * and end with it.
+ * Real servers: those of the vitest run if its `globalSetup` started them; otherwise three that
+ * belong to this process and end with it.
  *
- * @throws Error that says what was tried, when a server can't be had.
+ * @throws Error that says what was tried when a server is not available.
  */
 export async function testBackends(): Promise<TestBackends> {
   const ofTheRun = await backendsOfTheRun();
@@ -36,12 +39,15 @@ export async function testBackends(): Promise<TestBackends> {
   return (await ownBackends).backends;
 }
 
-/** Takes each server from REDIS_URL, NATS_URL or DATABASE_URL; starts those that have no such variable. */
+/**
+ * Takes each server from REDIS_URL, NATS_URL or DATABASE_URL, and starts those whose variable is
+ * not set.
+ */
 export async function startBackends(env: NodeJS.ProcessEnv = process.env): Promise<StartedBackends> {
   await using stack = new AsyncDisposableStack();
   const urlOf = async (variable: string, start: () => Promise<TestServer>) =>
     env[variable] || stack.use(await start()).url;
-  // All of them have settled before one is given up, so that what has started is stopped.
+  // All must settle before a failure is reported, so that started servers are stopped.
   const urls = [urlOf('REDIS_URL', startRedis), urlOf('NATS_URL', startNats), urlOf('DATABASE_URL', startPostgres)];
   await Promise.allSettled(urls);
   const [redisUrl = '', natsUrl = '', postgresUrl = ''] = await Promise.all(urls);
@@ -52,14 +58,14 @@ export async function startBackends(env: NodeJS.ProcessEnv = process.env): Promi
   };
 }
 
-/** `inject` exists only inside a vitest worker; elsewhere there is no run to share with. */
+/** `inject` exists only inside a vitest worker; elsewhere there is no run to share servers with. */
 async function backendsOfTheRun(): Promise<TestBackends | undefined> {
   if (process.env.VITEST === undefined) return undefined;
   const { inject } = await import('vitest');
   return inject('testBackends');
 }
 
-/** A Postgres database of one test. Disposing it drops it, with whatever connections it still has. */
+/** A Postgres database for one test. Disposal drops it and closes its connections. */
 export interface TestDatabase extends AsyncDisposable {
   readonly url: string;
 }

@@ -12,7 +12,10 @@ const script = `
   process.on('SIGTERM', () => { console.log('stopping'); process.exit(0); });
 `;
 
-/** A process that is small itself, with a child that prints its pid once it has memory that takes long to give back. */
+/**
+ * A small process with a child that allocates memory that takes long to release, and then prints
+ * its pid.
+ */
 const parentOfLarge = `"$0" -e '
   const memory = Buffer.alloc(400e6, 1);
   console.log(process.pid);
@@ -78,7 +81,8 @@ describe('a managed process', () => {
     await server.restart();
     await expect.poll(() => lines).toHaveLength(1);
     const child = Number(lines[0]);
-    // The threads that a process still has; when they have ended, it may be a zombie that its parent has not asked for.
+    // The remaining threads of a process; when all have ended, it may be a zombie that its parent
+    // has not reaped.
     const threads = () => readdir(`/proc/${child}/task`).catch(() => []);
     expect((await threads()).length).toBeGreaterThan(1);
     await server.kill();
@@ -133,7 +137,7 @@ describe('a managed process', () => {
     });
     const [line] = await once(starter.stdout, 'data');
     const pid = Number(line);
-    // Empty for a process that has ended, even when nothing has noticed.
+    // Empty for a process that has ended, even before its parent reaps it.
     const command = () => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
     expect(await command()).toContain('sleep');
     starter.kill('SIGKILL');

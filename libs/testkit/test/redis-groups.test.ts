@@ -16,7 +16,8 @@ it('Sentinels name a master that replicas follow', async () => {
 it('a cluster has three masters, each of a third of all keys', async () => {
   await using group = await startRedisCluster({ hasTls: true, password: 'p@ss' });
   const masters = new Set<TestServer>();
-  // One after the other: hundreds of clients at once starve the servers, which then take each other for dead.
+  // One after the other: hundreds of concurrent clients starve the servers, which then consider
+  // each other down.
   for (let n = 0; n < 50; n += 1) masters.add(await group.masterOf(`key ${n}`));
   expect(masters).toEqual(new Set(group.servers.slice(0, 3)));
 });

@@ -3,7 +3,7 @@ import { EventLoopYield } from './time.ts';
 
 const KiB = 1024;
 
-/** How often the event loop went on to other work. */
+/** How often the event loop turned to other work. */
 async function countIterations(work: () => Promise<void>): Promise<number> {
   let iterations = 0;
   let next = setImmediate(function count() {

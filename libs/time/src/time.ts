@@ -1,6 +1,6 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 
-/** Where code learns the time, so that tests can set it. */
+/** The source of the current time, which tests can replace. */
 export interface Clock {
   /** Epoch milliseconds. */
   nowMs(): number;
@@ -8,7 +8,7 @@ export interface Clock {
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
-/** A clock that moves only when a test moves it. For tests. */
+/** A clock for tests, which moves only when a test moves it. */
 export class ManualClock implements Clock {
   #nowMs: number;
 
@@ -29,11 +29,13 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Keeps the handling of a large body from holding up other work. One of these accompanies one body. */
+/**
+ * Keeps the processing of a large body from blocking other work. Each body has its own instance.
+ */
 export class EventLoopYield {
   #bytesSinceYield = 0;
 
-  /** To be awaited after handling so many bytes: yields to the event loop every 256 KiB. */
+  /** Await this after processing this many bytes: it yields to the event loop every 256 KiB. */
   async spend(bytes: number): Promise<void> {
     this.#bytesSinceYield += bytes;
     if (this.#bytesSinceYield < bytesPerYield) return;
@@ -42,13 +44,13 @@ export class EventLoopYield {
   }
 }
 
-/** Handled in about half a millisecond. */
+/** Takes about half a millisecond to process. */
 const bytesPerYield = 256 * 1024;
 
-/** The zone in which days are counted. @see spec "Token limits" */
+/** The time zone of local days. @see spec "Token limits" */
 export const LOCAL_TIME_ZONE = 'Europe/Amsterdam';
 
-/** A civil day in LOCAL_TIME_ZONE, "2026-11-20". Text order is day order. */
+/** A calendar day in LOCAL_TIME_ZONE, "2026-11-20". Lexical order is chronological order. */
 export type LocalDay = string;
 
 interface DayBounds {
@@ -57,35 +59,37 @@ interface DayBounds {
   readonly endMs: number;
 }
 
-/** Whether a text is a day of the calendar, such as 2026-11-20. */
+/** Whether a text is a calendar day, such as 2026-11-20. */
 export function isLocalDay(text: string): boolean {
   if (text === latestValidDay) return true;
-  // A day that does not exist is invalid, or becomes another one.
+  // A day that does not exist is an invalid date or becomes another day.
   const date = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(text) : undefined;
   const isDay = date !== undefined && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
   if (isDay) latestValidDay = text;
   return isDay;
 }
 
-/** Every request asks of its day, which is that of the one before. */
+/** Every request checks its day, which is usually that of the previous request. */
 let latestValidDay: LocalDay | undefined;
 
-/** The local day that holds an instant. */
+/** The local day that contains an instant. */
 export function localDayOf(epochMs: number): LocalDay {
   return boundsAt(epochMs).day;
 }
 
-/** The instant at which a local day begins. Days are 23, 24 or 25 hours long: never add 86 400 s to it. */
+/**
+ * The instant at which a local day starts. Days have 23, 24 or 25 hours: never add 86,400 s to it.
+ */
 export function startOfLocalDayMs(day: LocalDay): number {
   return boundsOf(day).startMs;
 }
 
-/** The instant at which a local day ends: the coming midnight. */
+/** The instant at which a local day ends: the following midnight. */
 export function endOfLocalDayMs(day: LocalDay): number {
   return boundsOf(day).endMs;
 }
 
-/** The day `days` days later (earlier, when negative). */
+/** The day `days` days later, or earlier when negative. */
 export function addLocalDays(day: LocalDay, days: number): LocalDay {
   return Temporal.PlainDate.from(day).add({ days }).toString();
 }
@@ -99,7 +103,7 @@ function boundsAt(epochMs: number): DayBounds {
   return latest;
 }
 
-/** Every request asks of the same few days, and a computation in a time zone takes long. */
+/** Every request asks for the same few days, and a time zone calculation is slow. */
 const knownBounds = new Map<LocalDay, DayBounds>();
 
 function boundsOf(day: LocalDay): DayBounds {

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 
 /**
- * What requests of one session have in common, as the pool-broker keeps them on one account by it. Scoped by token, so that two
- * callers with the same session name do not meet; hashed, so that what clients send stays bounded and unread.
+ * The affinity key by which the pool-broker keeps the requests of one session on one account. It
+ * includes the token, so that two callers with the same session name do not collide. It is hashed,
+ * so that clients' input is bounded in length and not stored.
  */
 export function scopedKey(tokenId: string, text: string): string {
   return hash('sha256', `${tokenId}\n${text}`, 'base64url');

@@ -1,14 +1,14 @@
 import type { TokenTextKind } from './token-text.ts';
 
-/** The limits of a service token. Undefined: not limited. */
+/** The limits of a service token. Undefined: unlimited. */
 export interface TokenLimits {
   readonly requestsPerMinute?: number | undefined;
   readonly tokensPerDay?: number | undefined;
 }
 
-/** What is given of a token. Undefined: nothing, or it stays as it is. */
+/** The details of a token in a request. Undefined: absent, or unchanged. */
 export interface GivenDetails {
-  /** Undefined: not known here, and limits are not held against it. */
+  /** Undefined: unknown, so limits are allowed. */
   readonly kind?: TokenTextKind | undefined;
   readonly label?: string | undefined;
   readonly limits?: TokenLimits | undefined;
@@ -17,8 +17,9 @@ export interface GivenDetails {
 }
 
 /**
- * What is wrong with the details of a token, by the fields of requests: `{ label: 'must be 1 to 100 characters, not 0.' }`. The same
- * rules hold for all who issue and change tokens.
+ * The problems in the details of a token, by the fields of requests:
+ * `{ label: 'must be 1 to 100 characters, not 0.' }`. The same rules apply wherever tokens are
+ * issued and changed.
  * @see spec "Token limits"
  */
 export function detailProblems(
@@ -40,7 +41,7 @@ export function detailProblems(
   >;
 }
 
-/** How long a text that was replaced may work on. */
+/** How long a replaced text may stay valid. */
 export const maxKeepOldSeconds = 30 * 86_400;
 
 const maxLabelLength = 100;
@@ -48,7 +49,10 @@ const maxNoteLength = 1_000;
 const maxRequestsPerMinute = 2 ** 32 - 1;
 const lastMomentMs = Date.UTC(9999, 11, 31);
 
-/** People distinguish tokens by their labels: no character may be unseen, or change how others are seen. */
+/**
+ * People distinguish tokens by their labels, so a label must not contain characters that are
+ * invisible or change how others are displayed.
+ */
 function labelProblem(text: string): string | undefined {
   if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text) || !text.isWellFormed()) {
     return 'must not hold control, format or line-separator characters, which include tabs, line breaks and zero-width joiners.';

@@ -1,12 +1,13 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** Of callers: `service`, `personal`. Of those who sign in to the admin service: `operator`. */
+/** Of callers: `service`, `personal`. Of operators who sign in to the admin service: `operator`. */
 export type TokenTextKind = 'service' | 'personal' | 'operator';
 
 /**
- * A new token: `gw_s_` (service), `gw_p_` (personal) or `gw_a_` (operator), 30 random characters (178 bits), and a checksum of 6 over all
- * that precedes it. All characters are letters, digits or `_`, so that a double click selects the whole.
+ * Creates a token: `gw_s_` (service), `gw_p_` (personal) or `gw_a_` (operator), 30 random
+ * characters (178 bits), and a checksum of 6 characters over everything before it. All characters
+ * are letters, digits or `_`, so that a double click selects the whole token.
  */
 export function createTokenText(kind: TokenTextKind): string {
   const body = `gw_${letterOfKind[kind]}_${Array.from({ length: randomLength }, randomCharacter).join('')}`;
@@ -14,8 +15,9 @@ export function createTokenText(kind: TokenTextKind): string {
 }
 
 /**
- * What a text says of itself, or undefined when it can't be a token: wrong form or wrong checksum. No lookup is
- * needed for that, so guesses and typing errors cost nothing. Whether the token exists is another question.
+ * The kind of a token text; undefined when it can't be a token because of its form or checksum.
+ * This needs no lookup, so that guesses and typing errors cost nothing. It does not show whether
+ * the token exists.
  */
 export function parseTokenText(text: string): { readonly kind: TokenTextKind } | undefined {
   const [, body = '', letter, checksum] = form.exec(text) ?? [];
@@ -23,7 +25,7 @@ export function parseTokenText(text: string): { readonly kind: TokenTextKind } |
   return { kind: letter === 's' ? 'service' : letter === 'p' ? 'personal' : 'operator' };
 }
 
-/** The digest by which services name a token to each other; the text itself stays with its holder and the edge. */
+/** The digest by which services refer to a token; only its holder and the edge have the text. */
 export function tokenSha256(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
@@ -38,7 +40,7 @@ function randomCharacter(): string {
   return alphabet.charAt(randomInt(alphabet.length));
 }
 
-/** The CRC-32 of a text in base 62. Six digits hold every CRC-32. */
+/** The CRC-32 of a text in base 62. Six digits suffice for every CRC-32. */
 function checksumOf(body: string): string {
   let rest = crc32(body);
   let digits = '';

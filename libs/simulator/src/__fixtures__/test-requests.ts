@@ -38,7 +38,7 @@ export async function readJson(answer: Response | Promise<Response>) {
   return JSON.parse(await (await answer).text());
 }
 
-/** All events of a streamed answer, unparsed. */
+/** All events of a streamed answer, not parsed. */
 export async function readEvents(answer: Response | Promise<Response>): Promise<readonly NamedEvent[]> {
   const text = await (await answer).text();
   return text.split('\n\n').flatMap((block) => {

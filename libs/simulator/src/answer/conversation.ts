@@ -1,14 +1,14 @@
 import { asString, type JsonObject, objectsIn } from '@gateway/json';
 
-/** What a request of either format asks for, in the simulator's own words. */
+/** What a request of either format asks for, in the simulator's own terms. */
 export interface Conversation {
   readonly model: string;
   readonly stream: boolean;
-  /** The text of the last user message; empty when the turn brings nothing but tool results. */
+  /** The text of the last user message; empty when the turn contains only tool results. */
   readonly userText: string;
-  /** How many images the last user message has. */
+  /** The number of images in the last user message. */
   readonly imageCount: number;
-  /** The tool results that came after the last answer of the assistant. */
+  /** The tool results after the assistant's last answer. */
   readonly toolResults: readonly { readonly name: string; readonly text: string }[];
   readonly tools: readonly DeclaredTool[];
   readonly toolChoice: { readonly kind: 'auto' | 'none' | 'any' } | { readonly kind: 'named'; readonly name: string };
@@ -19,7 +19,7 @@ export interface Conversation {
   /** Undefined: no limit. */
   readonly maxOutputTokens: number | undefined;
   readonly stopSequences: readonly string[];
-  /** Whether reasoning, where there is any, shows its text, only its existence, or is switched off. */
+  /** Whether reasoning is returned with its text, only as an empty item, or is switched off. */
   readonly reasoning: 'shown' | 'hidden' | 'off';
   readonly inputTokens: number;
 }
@@ -29,10 +29,10 @@ export interface DeclaredTool {
   readonly schema: JsonObject;
 }
 
-/** What an image counts, whatever its size. */
+/** The tokens of an image, whatever its size. */
 export const imageTokens = 85;
 
-/** The text of a content, which is a text or a list of parts. */
+/** The text of a content, which is a string or a list of parts. */
 export function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   return objectsIn(content)
@@ -40,7 +40,7 @@ export function textOf(content: unknown): string {
     .join('\n');
 }
 
-/** How many images of this type a content has. */
+/** The number of images of this type in a content. */
 export function imagesIn(content: unknown, type: 'image' | 'input_image'): number {
   return objectsIn(content).filter((part) => part.type === type).length;
 }

@@ -4,14 +4,17 @@ export type Directives = ReturnType<typeof readDirectives>;
 
 interface ToolDirective {
   readonly name: string;
-  /** The arguments exactly as written; undefined when none were given. */
+  /** The arguments exactly as written; undefined when absent. */
   readonly argumentsText: string | undefined;
 }
 
 const maximumWords = 1_000_000;
 const maximumBytes = 256 * 1024 * 1024;
 
-/** Reads `#tool`, `#reason`, `#long`, `#bytes`, `#incomplete`, `#refuse`, `#json`, `#cached`, `#written`; the rest is plain text. */
+/**
+ * Reads `#tool`, `#reason`, `#long`, `#bytes`, `#incomplete`, `#refuse`, `#json`, `#cached`,
+ * `#written`; the rest is plain text.
+ */
 export function readDirectives(text: string) {
   const { toolCalls, rest } = takeToolDirectives(text);
   const counts: { readonly name: string; readonly count: number }[] = [];
@@ -26,20 +29,20 @@ export function readDirectives(text: string) {
   const cut = flags.has('incomplete') ? ('length' as const) : undefined;
   return {
     toolCalls,
-    /** How many tokens to reason before anything else, in this order. */
+    /** The tokens of each reasoning part before the rest of the answer, in this order. */
     reasoning: countsOf('reason'),
-    /** How many words to say. */
+    /** The number of words in the answer. */
     words: words && Math.min(words, maximumWords),
-    /** How many bytes to say, instead of words. */
+    /** The number of bytes in the answer, instead of words. */
     bytes: bytes && Math.min(bytes, maximumBytes),
-    /** End the answer early, for this reason. */
+    /** Ends the answer early for this reason. */
     incomplete: flags.has('filtered') ? ('content_filter' as const) : cut,
     refuse: flags.has('refuse'),
     json: flags.has('json'),
-    /** How much of the input to report as read from, and as written to the cache. */
+    /** How much of the input is reported as read from the cache, and as written to it. */
     cachedTokens: countsOf('cached')[0] ?? 0,
     cacheWriteTokens: countsOf('written')[0] ?? 0,
-    /** What is left of the text without its directives. */
+    /** The text without its directives. */
     rest: remaining.trim(),
   };
 }
@@ -52,7 +55,7 @@ function takeToolDirectives(text: string): { toolCalls: readonly ToolDirective[]
   let rest = '';
   let position = 0;
   for (const match of text.matchAll(/(?<!\S)#tool[ \t]+([\w-]+)[ \t]*/g)) {
-    // A directive quoted inside the arguments of the one before it is part of those arguments.
+    // A directive quoted inside the arguments of the previous one is part of those arguments.
     if (match.index < position) continue;
     rest += text.slice(position, match.index);
     const argumentsStart = match.index + match[0].length;
@@ -63,7 +66,10 @@ function takeToolDirectives(text: string): { toolCalls: readonly ToolDirective[]
   return { toolCalls, rest: rest + text.slice(position) };
 }
 
-/** Where the JSON object that starts at `start` ends; `start` itself when there is no whole and valid object. */
+/**
+ * Where the JSON object that starts at `start` ends; `start` itself when there is no complete,
+ * valid object.
+ */
 function endOfJsonObject(text: string, start: number): number {
   if (text[start] !== '{') return start;
   let depth = 0;

@@ -1,18 +1,20 @@
 import { createHmac } from 'node:crypto';
 
-/** What encrypted reasoning holds. */
+/** The content of encrypted reasoning. */
 export interface ReasoningToEncrypt {
-  /** Whose account may read it. */
+  /** The account that may read it. */
   readonly account: string;
-  /** Unlike any other reasoning's, so that no two results are the same. */
+  /** Unique, so that no two results are equal. */
   readonly id: string;
-  /** What it vouches for: the reasoning's text, or what else it can't be sent back without. */
+  /**
+   * What the encryption protects: the reasoning's text, or whatever else must be sent back with it.
+   */
   readonly content: string;
 }
 
 /**
- * Encrypts reasoning for one account, as providers do that keep none of it themselves: digests of the account and of the content
- * with a checksum. A simulator verifies what any other has encrypted.
+ * Encrypts reasoning for one account, like providers that do not store reasoning: digests of the
+ * account and the content, with a checksum. Every simulator can verify what another one encrypted.
  */
 export function encryptReasoning({ account, id, content }: ReasoningToEncrypt): string {
   return withChecksum(
@@ -21,14 +23,17 @@ export function encryptReasoning({ account, id, content }: ReasoningToEncrypt): 
 }
 
 /**
- * - `accepted`: the account's own, or not encrypted by a simulator, so that it can't be judged.
+ * - `accepted`: the account's own, or not encrypted by a simulator and so not verifiable.
  * - `other_account`: encrypted for another account.
- * - `altered`: the content is not the one that was encrypted.
- * - `damaged`: begins like encrypted content, and is none.
+ * - `altered`: the content differs from what was encrypted.
+ * - `damaged`: starts like encrypted content but is not valid.
  */
 export type Verdict = 'accepted' | 'other_account' | 'altered' | 'damaged';
 
-/** Judges encrypted content that comes back from an account; without `content`, whatever it holds. */
+/**
+ * Verifies encrypted content that an account receives back; without `content`, whatever it
+ * contains.
+ */
 export function verifyEncrypted(
   encrypted: string,
   { account, content }: { readonly account: string; readonly content?: string },
@@ -40,9 +45,9 @@ export function verifyEncrypted(
   return content === undefined || digests.startsWith(digest('content', content), digestLength) ? 'accepted' : 'altered';
 }
 
-/** As the encrypted content of the Responses provider begins. */
+/** How the Responses provider's encrypted content starts. */
 const start = 'gAAAAA';
-/** Makes it a few hundred characters long. */
+/** Extends it to a few hundred characters. */
 const filling = ['first', 'second', 'third', 'fourth'];
 const digestLength = 43;
 

@@ -3,11 +3,11 @@ import type { ProviderEvent } from '../simulated-format.ts';
 import type { AnswerPart } from './plan-answer.ts';
 import { splitText, tokensOfBytes } from './text.ts';
 
-/** Makes the events of one streamed answer, and counts its tokens meanwhile. */
+/** Creates the events of one streamed answer and counts its tokens. */
 export class EventStream {
   #outputTokens = 0;
   #reasoningTokens = 0;
-  /** Of the part under way. */
+  /** The tokens of the current part. */
   #tokensOfPart = 0;
 
   event(name: string, members: JsonObject): ProviderEvent {
@@ -16,7 +16,10 @@ export class EventStream {
     return { name, data, outputTokens, reasoningTokens: this.#reasoningTokens, terminal: false };
   }
 
-  /** The deltas of a part; its tokens are counted while they pass, those of reasoning at its end. */
+  /**
+   * The deltas of a part. Its tokens are counted as they pass; those of reasoning are counted at
+   * its end.
+   */
   *deltasOf(part: AnswerPart): Generator<string> {
     const isCall = part.kind === 'tool_call';
     let bytes = isCall ? Buffer.byteLength(part.name) : 0;
@@ -27,7 +30,7 @@ export class EventStream {
     }
   }
 
-  /** From now on the tokens of the part are counted in full. */
+  /** Counts all tokens of the part from now on. */
   finish({ kind, tokens }: AnswerPart): void {
     this.#tokensOfPart = 0;
     this.#outputTokens += tokens;

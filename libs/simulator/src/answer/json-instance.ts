@@ -1,8 +1,9 @@
 import { asArray, isObject, type JsonObject, objectsIn } from '@gateway/json';
 
 /**
- * A simple value that fits a JSON schema of the kind that structured outputs take: constants and first choices where the
- * schema names them, else values made from member names. The same schema always gives the same value.
+ * A simple value that matches a JSON schema of the subset for structured outputs: constants and
+ * first choices where the schema has them, else values built from member names. The same schema
+ * always gives the same value.
  */
 export function instanceOfSchema(schema: JsonObject): unknown {
   return instance(schema, { root: schema, name: 'text', depth: 0 });
@@ -10,12 +11,12 @@ export function instanceOfSchema(schema: JsonObject): unknown {
 
 interface Place {
   readonly root: JsonObject;
-  /** Of the member that the value is for. */
+  /** The name of the member that the value is for. */
   readonly name: string;
   readonly depth: number;
 }
 
-/** Below this depth only required members are made, so that recursive schemas end. */
+/** Below this depth only required members are created, so that recursive schemas terminate. */
 const deepestOptional = 4;
 const deepest = 16;
 
@@ -55,7 +56,9 @@ function objectOf({ properties, required }: JsonObject, place: Place): JsonObjec
   );
 }
 
-/** Of a reference such as `#/$defs/node`; any other is taken for a schema that allows everything. */
+/**
+ * Resolves a reference such as `#/$defs/node`; any other becomes a schema that allows everything.
+ */
 function resolve(reference: string, root: JsonObject): JsonObject {
   const found = reference
     .split('/')

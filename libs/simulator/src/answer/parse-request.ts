@@ -3,7 +3,7 @@ import { z } from 'zod';
 export type RequestIssue = z.core.$ZodIssue;
 export type IssueText = z.core.$ZodErrorMap;
 
-/** A request as its schema describes it, or the first thing that is wrong with it, in the provider's words. */
+/** Parses a request by its schema. Otherwise returns the first problem in the provider's words. */
 export function parseRequest<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -14,12 +14,12 @@ export function parseRequest<Schema extends z.ZodType>(
   return issue === undefined ? { request: data as z.output<Schema> } : { issue: innermost(issue) };
 }
 
-/** Members that are known, and not checked. */
+/** Members that are known but not validated. */
 export function unchecked(...names: readonly string[]) {
   return Object.fromEntries(names.map((name) => [name, z.unknown().optional()]));
 }
 
-/** Of a union, the issue of the alternative that goes deepest. */
+/** For a union, the issue of the alternative that matches deepest. */
 function innermost(issue: RequestIssue): RequestIssue {
   if (issue.code !== 'invalid_union') return issue;
   const [deepest] = issue.errors.flatMap(([first]) => first ?? []).toSorted((a, b) => b.path.length - a.path.length);

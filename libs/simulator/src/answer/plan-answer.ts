@@ -3,7 +3,7 @@ import { type Directives, readDirectives } from './directives.ts';
 import { instanceOfSchema } from './json-instance.ts';
 import { countTokens, cutToTokens } from './text.ts';
 
-/** What the simulated model says, before it is put into a provider's format. */
+/** The simulated model's answer, before it is converted to a provider's format. */
 export interface AnswerPlan {
   readonly parts: readonly AnswerPart[];
   readonly ending: PlannedStop;
@@ -42,7 +42,7 @@ export function planAnswer(conversation: Conversation): AnswerPlan {
     ...(stop === undefined ? calls : []),
   ];
   const ending = stop === undefined ? plannedEnding(directives, calls) : stop.ending;
-  // So many bytes are asked for to see what becomes of them: a limit would spoil that.
+  // A test that requests a number of bytes needs all of them, so no limit applies.
   const limit = directives.bytes === undefined ? conversation.maxOutputTokens : undefined;
   const cachedTokens = Math.min(directives.cachedTokens, conversation.inputTokens);
   const cacheWriteTokens = Math.min(directives.cacheWriteTokens, conversation.inputTokens - cachedTokens);
@@ -60,7 +60,7 @@ function planToolCalls(
   return parallelToolCalls ? calls : calls.slice(0, 1);
 }
 
-/** A call of the tool with that name, if it is declared. */
+/** A call of the tool with that name, if the request declares it. */
 function callOf(tools: readonly DeclaredTool[], name: string | undefined, given?: string): readonly AnswerPart[] {
   const tool = tools.find((candidate) => candidate.name === name);
   if (tool === undefined) return [];
@@ -88,7 +88,7 @@ function textOfAnswer(conversation: Conversation, directives: Directives, isBesi
   if (isBesideCalls) return rest === '' ? '' : `echo: ${rest}`;
   if (answerFormat.kind === 'json_schema') return JSON.stringify(instanceOfSchema(answerFormat.schema));
   if (answerFormat.kind === 'json_object' || json) return JSON.stringify({ echo: rest });
-  // One word, so that its deltas are as long as deltas get.
+  // A single word, so that its deltas are as long as deltas get.
   if (bytes !== undefined) return '0123456789abcdef'.repeat(Math.ceil(bytes / 16)).slice(0, bytes);
   if (words !== undefined) return manyWords(words);
   return plainAnswer(conversation, directives);
@@ -111,7 +111,7 @@ function manyWords(count: number): string {
   return Array.from({ length: count }, (_, index) => vocabulary[index % vocabulary.length]).join(' ');
 }
 
-/** Nothing when the text is empty. */
+/** Empty when the text is empty. */
 function spoken(kind: 'text' | 'refusal', text: string): readonly AnswerPart[] {
   return text === '' ? [] : [{ kind, text, tokens: countTokens(text) }];
 }
@@ -139,7 +139,8 @@ function shorten(part: AnswerPart, tokens: number): readonly AnswerPart[] {
   if (tokens === 0) return [];
   if (part.kind === 'reasoning') return [{ ...part, tokens }];
   if (part.kind !== 'tool_call') return spoken(part.kind, cutToTokens(part.text, tokens));
-  // A call cut by the limit keeps its name and the beginning of its arguments: clients see JSON that does not end.
+  // A call that the limit cuts keeps its name and the start of its arguments: clients receive
+  // incomplete JSON.
   const kept = cutToTokens(part.name + part.argumentsText, tokens);
   if (kept.length < part.name.length) return [];
   return [{ ...part, argumentsText: kept.slice(part.name.length), tokens: countTokens(kept) }];

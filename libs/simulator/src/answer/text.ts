@@ -1,7 +1,8 @@
 /**
- * Splits a text into the deltas of a stream: at word borders, the space going with the word after it. A run without spaces
- * (Chinese, a row of emoji, JSON) is split after so many characters. No character is ever cut in two, and the deltas
- * joined are the text. A mebibyte and more without spaces has longer deltas, so that it takes seconds and not minutes.
+ * Splits a text into the deltas of a stream: at word boundaries, with the space before its word. A
+ * run without spaces (Chinese, emoji, JSON) is split after a number of characters. No character is
+ * ever split, and the joined deltas equal the text. A text of a mebibyte or more without spaces has
+ * longer deltas, so that it takes seconds, not minutes.
  */
 export function* splitText(text: string, longestRun: 6 | 16 = 16): Generator<string> {
   const isLong = text.length >= longTextCharacters && !text.slice(0, longTextCharacters).includes(' ');
@@ -15,8 +16,8 @@ const longDeltas = /[\s\S]{1,16384}/gu;
 const patterns = { 6: /\s+\S{0,6}|\S{1,6}/gu, 16: /\s+\S{0,16}|\S{1,16}/gu };
 
 /**
- * The simulator's token rule: one token for every four bytes of UTF-8, rounded up. Empty text has no tokens.
- * It is not any provider's tokenizer; it is exact, and easy to repeat in a test.
+ * The simulator's token rule: one token for every four bytes of UTF-8, rounded up. An empty text
+ * has no tokens. It is not any provider's tokenizer, but exact and easy to repeat in a test.
  */
 export function countTokens(text: string): number {
   return tokensOfBytes(Buffer.byteLength(text));
@@ -26,7 +27,7 @@ export function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / 4);
 }
 
-/** The longest beginning of a text that has at most so many tokens; no character is cut in two. */
+/** The longest prefix of a text with at most this many tokens; no character is split. */
 export function cutToTokens(text: string, tokens: number): string {
   const maximumBytes = tokens * 4;
   if (Buffer.byteLength(text) <= maximumBytes) return text;

@@ -73,7 +73,7 @@ describe('FaultBook', () => {
   });
 });
 
-/** The clock starts half a second past a whole one. */
+/** The clock starts half a second after a whole one. */
 function bookWith(...scripts: readonly FaultScript[]) {
   const clock = { nowMs: 1_000_500 };
   const book = new FaultBook(() => clock.nowMs);

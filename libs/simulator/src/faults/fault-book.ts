@@ -2,7 +2,7 @@ import { ProviderRefusal } from '../simulated-format.ts';
 import { isLimit } from './fault-presets.ts';
 import { type Fault, type FaultOf, type FaultScript, faultScriptSchema, type PresetFault } from './fault-script.ts';
 
-/** A request, as far as it decides which faults it gets. */
+/** The properties of a request that determine its faults. */
 export interface FaultTarget {
   readonly account: string;
   readonly path: string;
@@ -12,23 +12,26 @@ export interface FaultTarget {
   readonly isReused?: boolean;
 }
 
-/** A fault in force, as the control interface shows it. */
+/** An active fault, as the control interface shows it. */
 export interface ActiveFault {
   readonly id: number;
   readonly script: FaultScript;
-  /** How many more requests get it; `Infinity`, in JSON null: no limit. */
+  /** How many more requests it applies to; `Infinity`, in JSON null: no limit. */
   readonly timesLeft: number;
   /** Epoch milliseconds; `Infinity`, in JSON null: until cleared. */
   readonly endsAtMs: number;
 }
 
-/** A preset with the time at which its limit resets. */
+/** A preset with the time when its limit resets. */
 export interface TimedPreset extends PresetFault {
   readonly kind: 'preset';
   readonly resetAtMs: number;
 }
 
-/** The faults of one request: at most one that ends or replaces the answer, and any number that change it. */
+/**
+ * The faults of one request: at most one that ends or replaces the answer, and any number that
+ * modify it.
+ */
 export interface MatchedFaults {
   readonly ending: EndingFault | undefined;
   readonly delay: FaultOf<'delay'> | undefined;
@@ -36,7 +39,7 @@ export interface MatchedFaults {
   readonly kinds: ReadonlySet<TimedFault['kind']>;
   readonly usage: FaultOf<'usage'> | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** Counts the faults as used. Call it once they are known to be injected. */
+  /** Counts the faults as used. Call it once they are certain to be injected. */
   readonly consume: () => void;
 }
 
@@ -52,7 +55,7 @@ interface Entry extends ActiveFault {
 const maximumFaults = 10_000;
 const defaultResetSeconds = 60;
 
-/** The faults in force, oldest first. */
+/** The active faults, oldest first. */
 export class FaultBook {
   readonly #nowMs: () => number;
   #entries: Entry[] = [];
@@ -82,7 +85,7 @@ export class FaultBook {
     return this.#lastId;
   }
 
-  /** Removes one fault, or all. Requests that have it already keep it. */
+  /** Removes one fault, or all. Requests that already have it keep it. */
   clear(id?: number): void {
     this.#entries = id === undefined ? [] : this.#entries.filter((entry) => entry.id !== id);
   }
@@ -93,8 +96,8 @@ export class FaultBook {
   }
 
   /**
-   * Which faults a request gets. Of those that end or replace the answer only the one that was added first is injected and
-   * counted; of the others, the first of each kind.
+   * The faults that apply to a request. Of those that end or replace the answer, only the oldest is
+   * injected and counted; of the others, the first of each kind.
    */
   match(target: FaultTarget): MatchedFaults {
     this.#dropEnded();
@@ -117,7 +120,7 @@ export class FaultBook {
     };
   }
 
-  /** Limits reset at a whole second, so that seconds express it exactly. */
+  /** Limits reset at a whole second, so that a number of seconds expresses it exactly. */
   #timed(fault: FaultScript['fault']): TimedFault {
     if (!('preset' in fault)) return fault;
     const resetAfterSeconds = fault.resetAfterSeconds ?? defaultResetSeconds;
@@ -130,7 +133,7 @@ export class FaultBook {
   }
 }
 
-/** Those that change an answer; all others end or replace it. */
+/** Faults that modify an answer; all others end or replace it. */
 const changingKinds = [
   ...(['delay', 'headers', 'usage', 'unknown_events', 'split_utf8', 'usage_missing', 'empty_output'] as const),
   'unnumbered_events',
@@ -140,7 +143,10 @@ function isEnding(fault: TimedFault): fault is EndingFault {
   return !changingKinds.some((kind) => kind === fault.kind);
 }
 
-/** The fault, if it comes while the answer is streamed; undefined when it takes the place of the whole answer. */
+/**
+ * The fault, if it occurs while the answer is streamed; undefined when it replaces the whole
+ * answer.
+ */
 export function duringStream(fault: EndingFault): StreamFault | undefined {
   if (fault.kind === 'preset' || fault.kind === 'status' || fault.kind === 'close_reused') return undefined;
   const isBefore = (fault.kind === 'reset' || fault.kind === 'stall') && fault.afterEvents === undefined;
@@ -150,7 +156,7 @@ export function duringStream(fault: EndingFault): StreamFault | undefined {
 const generatingPaths: ReadonlySet<string> = new Set(['/v1/responses', '/v1/messages']);
 const changesOfStreams: ReadonlySet<string> = new Set(['unknown_events', 'split_utf8', 'unnumbered_events']);
 
-/** Faults that only a streamed answer can have are left for the next such request. */
+/** Faults that require a streamed answer wait for the next such request. */
 function fits({ script: { account, model, path }, fault }: Entry, target: FaultTarget): boolean {
   if (account !== undefined && account !== target.account) return false;
   if (model !== undefined && model !== target.model) return false;

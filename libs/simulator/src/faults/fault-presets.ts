@@ -2,11 +2,11 @@ import { invalidSignature } from '../messages/check-request.ts';
 import { unreadableContent } from '../responses/check-request.ts';
 import type { FormatName, ProviderError } from '../simulated-format.ts';
 
-/** What a preset answers: an error in the format's own shape, or a body of its own. */
+/** The answer of a preset: an error in the format's shape, or a body of its own. */
 export interface PresetAnswer {
   readonly error: ProviderError;
   readonly headers?: Headers;
-  /** Sent instead of an error of the format's shape. */
+  /** Sent instead of an error in the format's shape. */
   readonly html?: string;
 }
 
@@ -17,7 +17,7 @@ export function answerOfPreset(name: PresetName, given: Omit<Limit, 'secondsLeft
   return presets[name]({ ...given, secondsLeft });
 }
 
-/** Whether a preset is a limit that names a reset, and ends by itself when it resets. */
+/** Whether a preset is a limit that announces a reset, and ends at that time. */
 export function isLimit(name: PresetName): boolean {
   return name in limits;
 }
@@ -30,14 +30,17 @@ export function unauthorized(format: FormatName): ProviderError {
 interface Limit {
   readonly format: FormatName;
   readonly nowMs: number;
-  /** A whole second. */
+  /** Always a whole second. */
   readonly resetAtMs: number;
   readonly secondsLeft: number;
 }
 
 type Presets = Readonly<Record<string, (limit: Limit) => PresetAnswer>>;
 
-/** The limits that name a reset, and end at it. The headers are the providers' own; see each provider's page on rate limits. */
+/**
+ * Limits that announce a reset, and end at that time. The headers are the providers' own; see each
+ * provider's page on rate limits.
+ */
 const limits = {
   rate_limited_retry_after: ({ secondsLeft }) => limited({ 'retry-after': `${secondsLeft}` }),
   rate_limited_retry_after_ms: ({ resetAtMs, nowMs }) =>
@@ -45,7 +48,7 @@ const limits = {
   rate_limited_retry_after_date: ({ resetAtMs }) => limited({ 'retry-after': new Date(resetAtMs).toUTCString() }),
   rate_limited_ratelimit_headers: (limit) =>
     limited(limit.format === 'responses' ? tokenBucketHeaders(limit) : requestWindowHeaders(limit)),
-  /** The only sign of the reset is in the body. */
+  /** Only the body shows the reset. */
   usage_limit_reached: ({ resetAtMs, secondsLeft }) => {
     const times = { resets_at: resetAtMs / 1000, resets_in_seconds: secondsLeft };
     const extra = { plan_type: 'pro', ...times, eligible_promo: null };
@@ -93,7 +96,9 @@ function limited(headers: Headers = {}): PresetAnswer {
   return { error: { status: 429, code: 'rate_limit_exceeded', message: 'Simulated: rate limit reached.' }, headers };
 }
 
-/** Usage windows of a subscription account on the Responses provider, the first of them used up. */
+/**
+ * Usage windows of a subscription account at the Responses provider, the first of them exhausted.
+ */
 function codexWindowHeaders({ nowMs, resetAtMs, secondsLeft }: Limit): Headers {
   return {
     'x-codex-active-limit': 'codex',
@@ -135,7 +140,10 @@ function requestWindowHeaders({ nowMs, resetAtMs }: Limit): Headers {
   };
 }
 
-/** Usage windows of a subscription account on the Messages provider; a limit without `rejected` is a short one. */
+/**
+ * Usage windows of a subscription account at the Messages provider; a limit without `rejected` is a
+ * short one.
+ */
 function unifiedHeaders({ nowMs, resetAtMs }: Limit, status: 'rejected' | 'allowed'): Headers {
   const weekEnd = Math.ceil(nowMs / 1000) + 400_000;
   const reset = status === 'rejected' ? resetAtMs / 1000 : Math.ceil(nowMs / 1000) + 10_000;
@@ -155,7 +163,7 @@ function unifiedHeaders({ nowMs, resetAtMs }: Limit, status: 'rejected' | 'allow
   };
 }
 
-/** As in `6m0s`. */
+/** Go's notation, such as `6m0s`. */
 function goDuration(seconds: number): string {
   const hours = Math.floor(seconds / 3600);
   const minutes = Math.floor((seconds % 3600) / 60);

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { presetNames } from './fault-presets.ts';
 
 const milliseconds = z.number().min(0).optional();
-/** After how many events of a streamed answer; 0: before the first, but after status and headers. */
+/**
+ * The number of events of a streamed answer before it; 0: before the first event, but after status
+ * and headers.
+ */
 const afterEvents = z.int().min(0).optional();
 const headers = z.record(z.string(), z.string());
 const members = z.record(z.string(), z.unknown()).optional();
@@ -10,19 +13,19 @@ const text = z.string().optional();
 const error = z.strictObject({ type: text, code: text, message: text }).optional();
 
 const faultSchema = z.discriminatedUnion('kind', [
-  /** The answer is right, but late. */
+  /** The answer is correct but late. */
   z.strictObject({
     kind: z.literal('delay'),
     beforeHeadersMs: milliseconds,
     /** Between the headers and the first event of a stream. */
     beforeFirstEventMs: milliseconds,
     betweenEventsMs: milliseconds,
-    /** One wait of its own, after so many events of a stream. */
+    /** A single pause after this many events of a stream. */
     pause: z.strictObject({ afterEvents: z.int().min(1), ms: z.number().min(0) }).optional(),
   }),
   /**
-   * Another status, headers and body instead of an answer. A body that is no text is sent as JSON; `encoding` says how
-   * it is encoded.
+   * Another status, headers and body replace the answer. A body that is not a string is sent as
+   * JSON; `encoding` is the content encoding.
    */
   z.strictObject({
     kind: z.literal('status'),
@@ -32,60 +35,79 @@ const faultSchema = z.discriminatedUnion('kind', [
     encoding: z.enum(['gzip', 'deflate', 'br', 'zstd']).optional(),
   }),
   /**
-   * A connection that has carried a request before is closed without a byte, as an idle one may be; the first one is
-   * answered.
+   * A connection that has carried a request before is closed without a byte, like an idle one; the
+   * first request on it is answered.
    */
   z.strictObject({ kind: z.literal('close_reused') }),
-  /** The connection is reset: without `afterEvents` before anything is sent. */
+  /** The connection is reset; without `afterEvents`, before anything is sent. */
   z.strictObject({ kind: z.literal('reset'), afterEvents }),
-  /** Nothing more is sent, and the connection stays open: without `afterEvents` not even the status. */
+  /**
+   * Nothing more is sent, and the connection stays open; without `afterEvents`, not even the status
+   * is sent.
+   */
   z.strictObject({ kind: z.literal('stall'), afterEvents }),
-  /** The stream ends properly, but too early: without `afterEvents` just before its terminal event. */
+  /**
+   * The stream ends normally but too early; without `afterEvents`, just before its terminal event.
+   */
   z.strictObject({ kind: z.literal('end'), afterEvents }),
   /** An `error` event ends the stream; by default it is the first event. */
   z.strictObject({ kind: z.literal('error_event'), afterEvents, error }),
-  /** The stream fails in the format's own way: `response.failed`, or on Messages an `error` event. By default after two events. */
+  /**
+   * The stream fails in the format's own way: `response.failed`, or an `error` event on Messages.
+   * By default after two events.
+   */
   z.strictObject({ kind: z.literal('failed'), afterEvents, error }),
-  /** The JSON of one event is cut in half; the stream goes on after it. By default the first event. */
+  /** The JSON of one event is cut in half, and the stream continues. By default the first event. */
   z.strictObject({ kind: z.literal('broken_json'), afterEvents }),
-  /** A data line that does not end, of so many bytes; without `bytes` it goes on until the client leaves. */
+  /**
+   * A data line of this many bytes that does not end; without `bytes` it continues until the client
+   * disconnects.
+   */
   z.strictObject({ kind: z.literal('endless_line'), afterEvents, bytes: z.int().min(1).optional() }),
-  /** Events of unknown names, comments and keep-alives between the real ones. A client must not mind. */
+  /**
+   * Unknown events, comments and keep-alives between the real events. A client must ignore them.
+   */
   z.strictObject({ kind: z.literal('unknown_events') }),
-  /** The stream arrives in pieces of a few bytes, which cut characters and lines in two. A client must not mind. */
+  /**
+   * The stream arrives in pieces of a few bytes, which split characters and lines. A client must
+   * handle that.
+   */
   z.strictObject({ kind: z.literal('split_utf8') }),
-  /** The answer does not say what it cost. */
+  /** The answer contains no usage. */
   z.strictObject({ kind: z.literal('usage_missing') }),
   /**
-   * The answer says something else of what it cost: these members take the place of its own, in the usage of a whole answer and of
-   * the event that reports the totals; `atStart` in `message_start`. Bills are not changed.
+   * The answer reports other usage. These members replace its own, in the usage of a whole answer
+   * and of the event with the totals; `atStart` in `message_start`. Bills do not change.
    */
   z.strictObject({ kind: z.literal('usage'), members, atStart: members }),
   /** The events of a Responses stream have no `sequence_number`. */
   z.strictObject({ kind: z.literal('unnumbered_events') }),
   /** The final event of a Responses stream has `output: []`, as subscription backends send it. */
   z.strictObject({ kind: z.literal('empty_output') }),
-  /** Headers added to a good answer, for instance quota windows. */
+  /** Headers added to a successful answer, such as quota windows. */
   z.strictObject({ kind: z.literal('headers'), headers }),
 ]);
 
 const presetSchema = z.strictObject({
   preset: z.enum(presetNames),
-  /** For limits: seconds until the limit resets. The fault ends with it. Default 60. */
+  /** For limits: seconds until the limit resets and the fault ends. Default 60. */
   resetAfterSeconds: z.number().min(0).optional(),
 });
 
-/** One thing that goes wrong, and for whom, where, and how often. */
+/** One fault, with whom, where and how often it affects. */
 export const faultScriptSchema = z.strictObject({
   /** The account's credential, or its name if it has an OAuth grant; absent: all accounts. */
   account: z.string().optional(),
   /** Absent: all models. */
   model: z.string().optional(),
-  /** Absent: the two paths that generate. Listing models, counting tokens and refreshing them fail only when named. */
+  /**
+   * Absent: the two paths that generate. Listing models, counting tokens and refreshing them fail
+   * only when named.
+   */
   path: z.enum(['/v1/responses', '/v1/messages', '/v1/messages/count_tokens', '/v1/models', '/oauth/token']).optional(),
-  /** How many requests get it; absent: all, until cleared. */
+  /** How many requests are affected; absent: all, until cleared. */
   times: z.int().min(1).optional(),
-  /** How long it lasts; absent: until cleared. */
+  /** How long the fault stays active; absent: until cleared. */
   forSeconds: z.number().min(0).optional(),
   fault: z.union([presetSchema, faultSchema]),
 });

@@ -35,7 +35,7 @@ describe('faults that replace the answer', () => {
     for (const encoding of ['gzip', 'deflate', 'br', 'zstd'] as const) {
       inject({ kind: 'status', status: 400, body: { pot: true }, encoding });
       const answer = await postResponses(simulator);
-      // The client decodes it.
+      // The client decodes the body.
       expect([answer.headers.get('content-encoding'), await answer.json()]).toEqual([encoding, { pot: true }]);
     }
   });

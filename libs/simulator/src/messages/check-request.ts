@@ -6,8 +6,8 @@ import { ProviderRefusal, type ProviderRequest } from '../simulated-format.ts';
 import { type ModelTraits, traitsOf } from './model-traits.ts';
 
 /**
- * Checks a request as the provider does. What the provider may know and the simulator does not passes: types of blocks, and with
- * a beta header also members.
+ * Checks a request as the provider does. Features that the provider may know and the simulator does
+ * not are accepted: types of blocks and, with a beta header, members.
  *
  * @throws {ProviderRefusal}
  * @see https://docs.claude.com/en/api/messages
@@ -67,7 +67,7 @@ function pathOf(issue: z.core.$ZodIssue): string {
   return path.join('.');
 }
 
-/** An object that is checked by its type; those of types that the table does not name pass. */
+/** Checks an object by its type; types that the table does not contain are accepted. */
 function byType(schemas: Readonly<Record<string, z.ZodType>>, usualType?: string) {
   return z.record(z.string(), z.unknown()).superRefine(({ ...value }, context) => {
     const { type = usualType } = value;
@@ -171,7 +171,7 @@ const strictSchema = z.strictObject({
   ...unchecked('temperature', 'top_k', 'top_p', 'user_profile_id', 'workspace_id'),
 });
 
-/** The first characters of each kind of image, in base64. */
+/** The first characters of each image format in base64. */
 const imageStarts: Readonly<Record<string, string>> = {
   'image/png': 'iVBORw0KGgo',
   'image/jpeg': '/9j/',
@@ -210,7 +210,7 @@ function* conversationProblems({ messages, thread }: MessagesRequest, traits: Mo
   }
 }
 
-/** Every tool use is answered at the beginning of the message right after it. */
+/** Every tool use must be answered at the start of the next message. */
 function* toolUseProblems(messages: MessagesRequest['messages']): Generator<string> {
   let pending: ReadonlySet<unknown> = new Set();
   for (const [index, { content }] of [...messages, { content: [] }].entries()) {
@@ -296,7 +296,10 @@ const refusedKeywords = [
   ...['if', 'then', 'else', 'unevaluatedItems', 'unevaluatedProperties', '$dynamicRef'],
 ];
 
-/** Structured outputs take a subset of JSON schema. @see https://docs.claude.com/en/docs/build-with-claude/structured-outputs */
+/**
+ * Structured outputs accept a subset of JSON schema.
+ * @see https://docs.claude.com/en/docs/build-with-claude/structured-outputs
+ */
 function* outputSchemaProblems(schema: JsonObject): Generator<string> {
   const refused = refusedKeywords.find((keyword) => keyword in schema);
   if (refused !== undefined) {
@@ -311,7 +314,8 @@ function* outputSchemaProblems(schema: JsonObject): Generator<string> {
 }
 
 /**
- * Thinking comes back as it was. Which account it was made for does not matter: signatures are valid wherever the models run.
+ * Thinking must be sent back unchanged. The account does not matter: signatures are valid wherever
+ * the models run.
  * @see https://docs.claude.com/en/docs/build-with-claude/extended-thinking
  */
 function checkEarlierThinking({ messages }: MessagesRequest, account: string): void {
@@ -329,7 +333,7 @@ function invalidRequest(message: string): ProviderRefusal {
   return new ProviderRefusal({ status: 400, message });
 }
 
-/** Thinking that is not as it was. */
+/** The refusal of thinking that was changed. */
 export function invalidSignature(path: string): ProviderRefusal {
   return invalidRequest(`${path}: Invalid \`signature\` in \`thinking\` block`);
 }

@@ -18,7 +18,7 @@ export const messagesFormat: SimulatedFormat = {
   headers: (requestId) => ({ 'request-id': requestId, 'anthropic-organization-id': 'simulated-organization' }),
 };
 
-/** Of the system prompt that Messages accounts add to every request. */
+/** The tokens of the system prompt that Messages accounts add to every request. */
 const ownPromptTokens = 16;
 
 /**

@@ -45,14 +45,14 @@ function* deltasOf(part: AnswerPart, stream: EventStream, answer: Answer, index:
     for (const thinking of stream.deltasOf(part)) yield { type: 'thinking_delta', thinking };
     yield { type: 'signature_delta', signature: signatureOf(part.text, answer, index) };
   } else if (part.kind === 'tool_call') {
-    // The first delta is always empty, and for a call without arguments it is the only one.
+    // The first delta is always empty. A call without arguments has no other.
     yield { type: 'input_json_delta', partial_json: '' };
     if (part.argumentsText === '{}') return;
     for (const partial of stream.deltasOf(part)) yield { type: 'input_json_delta', partial_json: partial };
   } else for (const text of stream.deltasOf(part)) yield { type: 'text_delta', text };
 }
 
-/** The message of `message_start`: without content, and with the input side of the usage. */
+/** The message in `message_start`: without content, and with the input part of the usage. */
 function startedMessage(answer: Answer): JsonObject {
   const output = { output_tokens: tokensAtStart(answer), output_tokens_details: { thinking_tokens: 0 } };
   return { ...messageShell(answer), usage: startUsage(answer, { ...output, ...answer.faults.usage?.atStart }) };
@@ -99,7 +99,7 @@ const stopReasons: Readonly<Record<PlannedStop['kind'], string>> = {
   stop_sequence: 'stop_sequence',
 };
 
-/** The usage of `message_start` and of a whole message, with these members. */
+/** The usage in `message_start` and in a whole message, with these members. */
 function startUsage(answer: Answer, members: JsonObject): JsonObject | undefined {
   if (answer.faults.kinds.has('usage_missing')) return undefined;
   return {
@@ -113,7 +113,7 @@ function startUsage(answer: Answer, members: JsonObject): JsonObject | undefined
   };
 }
 
-/** The usage of `message_delta`: totals of the whole message, not additions. */
+/** The usage in `message_delta`: totals of the whole message, not increments. */
 function finalUsage(answer: Answer): JsonObject {
   return {
     ...inputUsage(answer),
@@ -132,7 +132,7 @@ function inputUsage({ conversation: { inputTokens }, plan: { cachedTokens, cache
   };
 }
 
-/** A block as it is announced, with nothing of its content yet, or when it is finished. */
+/** A block, either when it starts, without content, or when it is finished. */
 function blockObject(part: AnswerPart, answer: Answer, index: number, isFinished: boolean): JsonObject {
   if (part.kind === 'reasoning') {
     const [thinking, signature] = isFinished ? [part.text, signatureOf(part.text, answer, index)] : ['', ''];
@@ -140,14 +140,14 @@ function blockObject(part: AnswerPart, answer: Answer, index: number, isFinished
   }
   if (part.kind === 'tool_call') {
     const id = `toolu_${answer.id}${index.toString(16).padStart(4, '0')}`;
-    // Arguments that a limit cut in two can't be shown as an object.
+    // Arguments that a limit has cut can't be shown as an object.
     const input = (isFinished && asObject(parseJson(part.argumentsText))) || {};
     return { type: 'tool_use', id, name: part.name, input, caller: { type: 'direct' } };
   }
   return { type: 'text', text: isFinished ? part.text : '', citations: null };
 }
 
-/** The signature of a thinking block with that text. */
+/** The signature of a thinking block with this text. */
 function signatureOf(content: string, { id, account }: Answer, index: number): string {
   return encryptReasoning({ account, id: `${id} ${index}`, content });
 }

@@ -241,7 +241,7 @@ describe('what the Messages provider refuses', () => {
   });
 });
 
-/** What a client makes of the blocks of a stream. */
+/** Assembles the blocks of a stream, as a client does. */
 function putTogether(events: Awaited<ReturnType<typeof readEvents>>): readonly { type: string; content: string }[] {
   const blocks: { type: string; content: string }[] = [];
   for (const event of events.map(({ data }) => JSON.parse(data))) {

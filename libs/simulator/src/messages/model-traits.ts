@@ -1,24 +1,25 @@
-/** What a model of the Messages provider takes and refuses. */
+/** What a model of the Messages provider accepts. */
 export interface ModelTraits {
   readonly maximumTokens: number;
   readonly adaptiveThinking: boolean;
-  /** `thinking.type: "enabled"` with a budget. */
+  /** Accepts `thinking.type: "enabled"` with a budget. */
   readonly budgetThinking: boolean;
   readonly thinkingCanBeDisabled: boolean;
-  /** Empty: the model knows no effort. */
+  /** Empty: the model does not accept an effort. */
   readonly efforts: readonly string[];
-  /** `tool_choice` of type `any` or `tool`. */
+  /** Accepts `tool_choice` of type `any` or `tool`. */
   readonly forcedTools: boolean;
-  /** A conversation that ends with an assistant message. */
+  /** Accepts a conversation that ends with an assistant message. */
   readonly prefill: boolean;
-  /** `temperature`, `top_p` and `top_k`. */
+  /** Accepts `temperature`, `top_p` and `top_k`. */
   readonly sampling: boolean;
-  /** Messages with role `system`. */
+  /** Accepts messages with role `system`. */
   readonly systemMessages: boolean;
 }
 
 /**
- * The traits of a model, by the family and version in its id; an id of another form is taken for the newest.
+ * The traits of a model, by the family and version in its id; an id of another form counts as the
+ * newest model.
  *
  * @see https://docs.claude.com/en/docs/about-claude/models/overview
  */

@@ -64,7 +64,10 @@ function tokensOfContent(content: unknown): number {
   return typeof content === 'string' ? countTokens(content) : sum(objectsIn(content).map(tokensOfBlock));
 }
 
-/** Text counts its text, a tool use its name and input, a result its content, an image a fixed number, the rest as JSON. */
+/**
+ * Counts the text of a text block, name and input of a tool use, the content of a result, a fixed
+ * number for an image, and other blocks as JSON.
+ */
 function tokensOfBlock(block: JsonObject): number {
   if (block.type === 'text') return countTokens(String(block.text));
   if (block.type === 'image') return imageTokens;

@@ -12,7 +12,7 @@ afterAll(async () => simulator[Symbol.asyncDispose]());
 
 const user = (content: unknown) => ({ role: 'user', content });
 
-/** The blocks that an account gets for an answer that thinks. */
+/** The blocks of an answer with thinking from this account. */
 async function blocksOf(account: string, text = '#reason 5 Hi', fields: object = {}) {
   const { content } = await readJson(
     postMessages(simulator, { stream: false, messages: [user(text)], ...fields }, { account }),
@@ -20,7 +20,7 @@ async function blocksOf(account: string, text = '#reason 5 Hi', fields: object =
   return content;
 }
 
-/** The next turn of a conversation, with these blocks as the answer before it. */
+/** The next turn of a conversation, with these blocks as the previous answer. */
 const nextTurn = (blocks: readonly unknown[]) => [user('Hi'), { role: 'assistant', content: blocks }, user('And now?')];
 
 async function sendBack(account: string, blocks: readonly unknown[]) {

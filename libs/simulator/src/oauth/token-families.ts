@@ -5,20 +5,23 @@ import type { Provider } from '../serve-request.ts';
 import { withFaults } from '../with-faults.ts';
 
 export interface TokenEndpointOptions {
-  /** How long an access token lives. Default 3600. */
+  /** The lifetime of an access token. Default 3600. */
   readonly accessTokenSeconds?: number | undefined;
 }
 
 /** The tokens that descend from one grant of an account's owner. */
 export interface TokenFamily {
   readonly account: string;
-  /** True once a refresh token was used twice, or the owner took the grant back: none of its tokens is good any more. */
+  /**
+   * True once a refresh token was used twice, or the owner revoked the grant: none of its tokens is
+   * valid any more.
+   */
   readonly revoked: boolean;
-  /** Answered with a new access token. */
+  /** The number of requests answered with a new access token. */
   readonly refreshes: number;
-  /** How often a refresh token came that had been replaced. */
+  /** The number of requests with a refresh token that had been replaced. */
   readonly reuses: number;
-  /** Requests for a token that were under way at the same time, at most. */
+  /** The highest number of concurrent token requests. */
   readonly mostAtOnce: number;
 }
 
@@ -26,7 +29,10 @@ type Family = { -readonly [count in keyof TokenFamily]: TokenFamily[count] } & {
 
 const accessTokenPrefix = 'sim_at_';
 
-/** Who holds which tokens. A refresh token that comes twice revokes everything that its grant gave, as providers do. */
+/**
+ * The tokens and their holders. A refresh token that is used twice revokes everything obtained from
+ * its grant, as at providers.
+ */
 export class TokenFamilies {
   readonly #options: TokenEndpointOptions;
   readonly #nowMs: () => number;
@@ -38,14 +44,14 @@ export class TokenFamilies {
     this.#nowMs = nowMs;
   }
 
-  /** A new grant for an account, and its first refresh token. */
+  /** Creates a grant for an account and returns its first refresh token. */
   grant(account: string, refreshToken = `sim_rt_${randomText()}`): string {
     const none = { refreshes: 0, reuses: 0, atOnce: 0, mostAtOnce: 0 };
     this.#byRefreshToken.set(refreshToken, { account, refreshToken, revoked: false, ...none });
     return refreshToken;
   }
 
-  /** The account's owner takes every grant back. */
+  /** Revokes every grant of the account on behalf of its owner. */
   revoke(account: string): void {
     for (const family of this.#byRefreshToken.values()) if (family.account === account) family.revoked = true;
   }
@@ -55,7 +61,7 @@ export class TokenFamilies {
     return [...new Set(this.#byRefreshToken.values())].map(({ refreshToken: _, atOnce: __, ...family }) => family);
   }
 
-  /** Counts a request for a token as under way until it is disposed of. */
+  /** Counts a token request as in flight until disposal. */
   begin(refreshToken: string): Disposable & { readonly account: string | null } {
     const family = this.#byRefreshToken.get(refreshToken);
     if (family === undefined) return { account: null, [Symbol.dispose]: () => {} };
@@ -64,7 +70,7 @@ export class TokenFamilies {
     return { account: family.account, [Symbol.dispose]: () => void family.atOnce-- };
   }
 
-  /** New tokens for a refresh token; undefined when it is not good (any more). */
+  /** Exchanges a refresh token for new tokens; undefined when it is not valid. */
   refresh(refreshToken: string): JsonObject | undefined {
     const family = this.#byRefreshToken.get(refreshToken);
     if (family === undefined || family.revoked) return undefined;
@@ -84,8 +90,9 @@ export class TokenFamilies {
   }
 
   /**
-   * Whose credential it is: an access token its family's account's, any other the account's of that name. Undefined when it is an
-   * access token that has expired or was revoked.
+   * The account that a credential belongs to: an access token belongs to its family's account, and
+   * any other credential is the account's name. Undefined for an access token that has expired or
+   * was revoked.
    */
   accountOf(credential: string): string | undefined {
     if (!credential.startsWith(accessTokenPrefix)) return credential;
@@ -94,7 +101,7 @@ export class TokenFamilies {
     return isGood ? known.family.account : undefined;
   }
 
-  /** Makes every access token of an account expire now. */
+  /** Makes every access token of an account expire immediately. */
   expire(account: string): void {
     for (const [token, { family }] of this.#byAccessToken) {
       if (family.account === account) this.#byAccessToken.delete(token);
@@ -109,7 +116,7 @@ function randomText(): string {
 export const tokenPath = '/oauth/token';
 
 /**
- * Gives new tokens for a refresh token. Nothing of the request's body is recorded.
+ * Exchanges a refresh token for new tokens. The request's body is not recorded.
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-6
  */
 export async function serveToken(provider: Provider, exchange: Exchange, body: Buffer): Promise<void> {

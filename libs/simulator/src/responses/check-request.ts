@@ -5,7 +5,10 @@ import { type IssueText, parseRequest, type RequestIssue, unchecked } from '../a
 import { type ProviderError, ProviderRefusal, type ProviderRequest } from '../simulated-format.ts';
 import { requiredReasoningId } from './output-items.ts';
 
-/** Which backend to play: the public API, or a subscription's, which takes fewer parameters and only streams. */
+/**
+ * The backend to simulate: the public API, or a subscription's, which accepts fewer parameters and
+ * only streams.
+ */
 export type ResponsesBackend = 'api' | 'subscription';
 
 /**
@@ -170,7 +173,7 @@ function modelNotFound(model: string): ProviderRefusal {
   return new ProviderRefusal({ status: 404, message, code: 'model_not_found', param: 'model' });
 }
 
-/** Nothing is stored, so that nothing can be referred to. */
+/** Nothing is stored, so references to stored items are refused. */
 function* stateProblems({ previous_response_id: previous, input }: ResponsesRequest): Generator<ProviderRefusal> {
   if (typeof previous === 'string') {
     const message = `Previous response with id '${previous}' not found.`;
@@ -200,7 +203,7 @@ function* parameterProblems(request: ResponsesRequest): Generator<ProviderRefusa
   const wanted = request.text?.format;
   if (wanted?.type === 'json_schema' && wanted.name === undefined) yield missingParameter('text.format.name');
   if (wanted?.type === 'json_schema' && wanted.schema === undefined) yield missingParameter('text.format.schema');
-  // The provider looks for the word in the input only, not in the instructions.
+  // The provider searches for the word in the input only, not in the instructions.
   if (wanted?.type === 'json_object' && !/json/i.test(JSON.stringify(request.input))) {
     const message =
       "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.";
@@ -228,7 +231,7 @@ function* toolProblems({ tools, tool_choice: choice }: ResponsesRequest): Genera
   yield invalidParameter('tool_choice', `Tool choice '${choice.name}' not found in 'tools' parameter.`);
 }
 
-/** Calls and their outputs belong together. */
+/** Every call needs its output, and every output its call. */
 function* callProblems({ input }: ResponsesRequest): Generator<ProviderRefusal> {
   const idsOf = (wanted: string) =>
     new Set(objectsIn(input).flatMap((each) => (each.type === wanted ? [String(each.call_id)] : [])));
@@ -243,7 +246,10 @@ function* callProblems({ input }: ResponsesRequest): Generator<ProviderRefusal> 
 
 const allEfforts: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 
-/** The reasoning efforts that a model takes, by its generation; an id of another form takes all of them. */
+/**
+ * The reasoning efforts that a model accepts, by its generation; an id of another form accepts all
+ * of them.
+ */
 function effortsOf(model: string): readonly string[] {
   const [, major, minor = 0] = /^gpt-(\d+)(?:\.(\d+))?/.exec(model) ?? [];
   if (major === undefined) return allEfforts;
@@ -254,7 +260,8 @@ function effortsOf(model: string): readonly string[] {
 }
 
 /**
- * Checks the reasoning that comes back: the account can read what is encrypted, and no item has lost the reasoning it came after.
+ * Checks reasoning that is sent back: the account must be able to read it, and no item may lack the
+ * reasoning that preceded it.
  * @see https://platform.openai.com/docs/guides/reasoning#encrypted-reasoning-items
  */
 function checkReasoning(items: readonly JsonObject[], account: string): void {
@@ -272,7 +279,7 @@ function checkReasoning(items: readonly JsonObject[], account: string): void {
   }
 }
 
-/** Clients may leave out the id of a reasoning item; then its encrypted content says which one it is. */
+/** Clients may omit the id of a reasoning item; then its encrypted content identifies it. */
 function isReasoning({ type, id, encrypted_content: encrypted }: JsonObject, wanted: string, account: string): boolean {
   if (type !== 'reasoning') return false;
   if (typeof id === 'string') return id === wanted;
@@ -288,12 +295,15 @@ function missingParameter(param: string): ProviderRefusal {
   return invalidParameter(param, `Missing required parameter: '${param}'.`, 'missing_required_parameter');
 }
 
-/** The short body with which a subscription backend refuses what it does not take. */
+/** The short body with which a subscription backend refuses what it does not support. */
 function refusedDetail(detail: string): ProviderRefusal {
   return new ProviderRefusal({ status: 400, message: detail }, { detail });
 }
 
-/** Encrypted content that the account can't read: it was made for another one, or is broken. */
+/**
+ * The error for encrypted content that the account can't read: it belongs to another account or is
+ * damaged.
+ */
 export function unreadableContent(verdict: Exclude<Verdict, 'accepted'>): ProviderError {
   const reason =
     verdict === 'other_account'

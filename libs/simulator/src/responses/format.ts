@@ -26,7 +26,10 @@ function withEmptyFinalOutput({ faults, ...answer }: Answer): Answer {
   return { ...answer, faults: { ...faults, kinds: faults.kinds.union(new Set(['empty_output'] as const)) } };
 }
 
-/** The flat `error` event. @see https://platform.openai.com/docs/api-reference/responses-streaming/error */
+/**
+ * The flat `error` event.
+ * @see https://platform.openai.com/docs/api-reference/responses-streaming/error
+ */
 function errorEvent(error: ProviderError, eventsBefore: number): NamedEvent {
   const { code, message, param } = errorObject(error);
   const data = JSON.stringify({ type: 'error', code, message, param, sequence_number: eventsBefore });

@@ -3,12 +3,15 @@ import { encryptReasoning } from '../answer/encrypted-reasoning.ts';
 import type { AnswerPart } from '../answer/plan-answer.ts';
 import type { Answer } from '../simulated-format.ts';
 
-/** One part of the answer with the item it becomes. */
+/** One part of the answer with its output item. */
 export interface OutputItem {
   readonly index: number;
   readonly id: string;
   readonly part: AnswerPart;
-  /** The status of the item once it is done: the last item of an answer cut by a limit is incomplete. */
+  /**
+   * The status of the item when it is done: the last item of an answer that a limit cut is
+   * incomplete.
+   */
   readonly finalStatus: 'completed' | 'incomplete';
 }
 
@@ -23,7 +26,7 @@ export function outputItemsOf(answer: Answer): readonly OutputItem[] {
   }));
 }
 
-/** The item as it is announced, with nothing of its content yet, or when it is finished. */
+/** The item, either when it starts, without content, or when it is finished. */
 export function itemObject(
   { id, part, finalStatus }: OutputItem,
   { account, plan }: Answer,
@@ -44,22 +47,25 @@ export function itemObject(
   return { id, type: 'message', status, content, phase, role: 'assistant' };
 }
 
-/** The only content part of a message, with so much of its text. */
+/** The single content part of a message, with this much of its text. */
 export function contentPart(part: Extract<AnswerPart, { kind: 'text' | 'refusal' }>, text: string): JsonObject {
   if (part.kind === 'refusal') return { type: 'refusal', refusal: text };
   return { type: 'output_text', annotations: [], logprobs: [], text };
 }
 
 /**
- * The id of the item that a part of an answer becomes. Of a message or call it also says whether reasoning stands directly
- * before it, without which the provider does not take it back.
+ * The id of the output item for a part of an answer. For a message or call it also encodes whether
+ * reasoning directly precedes it, without which the provider does not accept it back.
  */
 function itemIdOf({ id, plan }: Answer, { kind }: AnswerPart, index: number): string {
   const bound = kind !== 'reasoning' && plan.parts[index - 1]?.kind === 'reasoning';
   return writeId(kind, id, bound ? boundMark : freeMark, index);
 }
 
-/** The id of the reasoning that an item came right after; undefined when there was none, or the id is not from here. */
+/**
+ * The id of the reasoning that directly preceded an item; undefined when there was none, or the id
+ * is not from a simulator.
+ */
 export function requiredReasoningId(id: string): string | undefined {
   const [, answerId, mark, index] = /^(?:msg|fc)_(sim[0-9a-f]{21})(.)([0-9a-f]{4})$/.exec(id) ?? [];
   if (answerId === undefined || index === undefined || mark !== boundMark) return undefined;

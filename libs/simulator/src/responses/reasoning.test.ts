@@ -15,7 +15,7 @@ afterAll(async () => simulator[Symbol.asyncDispose]());
 const weather = { type: 'function' as const, name: 'weather', strict: false, parameters: { type: 'object' } };
 const ask = '#reason 5 #tool weather {"city":"Delft"}';
 
-/** What an account gets for an answer that reasons, then calls. */
+/** An account's answer that reasons and then calls a tool. */
 async function answerTo(account: string, input = ask) {
   const client = new OpenAI({ apiKey: account, baseURL: `${simulator.url}/v1`, maxRetries: 0 });
   const { output } = await client.responses.create({ model: 'gpt-5.5', input, tools: [weather] });
@@ -24,7 +24,10 @@ async function answerTo(account: string, input = ask) {
   return { output, reasoning, second, encrypted: reasoning.encrypted_content ?? '' };
 }
 
-/** The next turn of a conversation: what was asked, what is sent back of the answer, and the outputs of its calls. */
+/**
+ * The next turn of a conversation: the question, the parts of the answer that are sent back, and
+ * the outputs of its calls.
+ */
 function nextTurn(sentBack: readonly ResponseOutputItem[]) {
   const outputs = sentBack.flatMap((item) =>
     item.type === 'function_call'

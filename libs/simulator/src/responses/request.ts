@@ -63,7 +63,7 @@ function readFormat({ text }: ResponsesRequest): Conversation['answerFormat'] {
   return type === 'json_schema' && schema !== undefined ? { kind: 'json_schema', schema } : { kind: 'text' };
 }
 
-/** Reasoning text is shown only to those who ask for a summary. */
+/** Reasoning text is returned only to requests for a summary. */
 function readReasoning(reasoning: ResponsesRequest['reasoning']): Conversation['reasoning'] {
   if (reasoning?.effort === 'none') return 'off';
   return typeof reasoning?.summary === 'string' ? 'shown' : 'hidden';
@@ -75,7 +75,10 @@ function inputTokensOf({ tools, instructions }: ResponsesRequest, items: readonl
   return texts.reduce((sum, text) => sum + countTokens(text), images * imageTokens);
 }
 
-/** A message counts its texts, a call its name and arguments, an output its text; other items count as JSON. */
+/**
+ * Counts the texts of a message, name and arguments of a call, the text of an output; other items
+ * count as JSON.
+ */
 function textOfItem(item: JsonObject): string {
   if (item.type === 'function_call') return `${item.name}${item.arguments}`;
   if (item.type === 'function_call_output') return textOf(item.output);

@@ -5,7 +5,7 @@ import type { Answer, NamedEvent, ProviderError, ProviderEvent } from '../simula
 import { contentPart, itemObject, type OutputItem, outputItemsOf } from './output-items.ts';
 
 /**
- * The events of a streamed response, in the provider's order and with all of their members.
+ * The events of a streamed response, in the provider's order and with all their members.
  *
  * @see https://platform.openai.com/docs/api-reference/responses-streaming
  */
@@ -15,7 +15,7 @@ export function* responseEvents(answer: Answer): Generator<ProviderEvent> {
   const isPadded = asObject(answer.request.stream_options)?.include_obfuscation !== false;
   let number = 0;
   const event = (type: string, members: JsonObject) => {
-    // Deltas carry padding, so that their sizes give nothing away.
+    // Deltas carry padding, so that their sizes do not reveal their content.
     const padding = isPadded && 'delta' in members ? { obfuscation: 'x'.repeat((number * 7) % 16) } : {};
     const sequenceNumber = isNumbered ? number : undefined;
     number++;
@@ -35,7 +35,7 @@ export function* responseEvents(answer: Answer): Generator<ProviderEvent> {
   yield { ...event(`response.${response.status}`, { response }), terminal: true };
 }
 
-/** The events between the beginning and the end of an item. */
+/** The events between the start and the end of an item. */
 function* contentOf(
   { id, index, part }: OutputItem,
   deltas: Iterable<string>,
@@ -64,7 +64,7 @@ function* contentOf(
 
 type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
 
-/** What of a response changes while it is generated. */
+/** The part of a response that changes while it is generated. */
 interface ResponseState {
   readonly status: ResponseStatus;
   readonly output: readonly JsonObject[];
@@ -72,7 +72,7 @@ interface ResponseState {
 }
 
 /**
- * A response object with all of its members.
+ * A response object with all its members.
  *
  * @see https://platform.openai.com/docs/api-reference/responses/object
  */
@@ -117,7 +117,7 @@ function responseObject(answer: Answer, state: ResponseState): JsonObject {
   };
 }
 
-/** The response at its end. */
+/** The completed response. */
 export function finalResponse(answer: Answer): JsonObject & Pick<ResponseState, 'status'> {
   const { kind } = answer.plan.ending;
   const status = kind === 'length' || kind === 'content_filter' ? 'incomplete' : 'completed';
@@ -147,7 +147,7 @@ function usageObject({ conversation: { inputTokens }, plan, faults }: Answer): J
   };
 }
 
-/** The event with which a response fails after so many events. */
+/** The event that reports a failed response, after this many events. */
 export function failedEvent(answer: Answer, { code, message, type }: ProviderError, eventsBefore: number): NamedEvent {
   const error = { code: code ?? type ?? 'server_error', message };
   const response = responseObject(answer, { status: 'failed', output: [], error });

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { measureRoom, roomOf } from './measure-room.ts';
 
-/** As long as five pieces take on two cores that have nothing else to do. */
+/** The time that five pieces take on two idle cores. */
 const usualMs = 560;
 
 describe('the room of a machine', () => {

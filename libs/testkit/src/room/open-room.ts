@@ -2,14 +2,17 @@ import { measureRoom } from './measure-room.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** As in `room.ts`, for tests of what this package is made of, which can't import it. */
+    /**
+     * The slowness, as in `room.ts`, for tests that can't import this package because it imports
+     * them.
+     */
     slowness: number;
   }
 }
 
-/** What vitest is told of this machine. */
+/** Vitest's settings for this machine. */
 export interface Patience {
-  /** Test files at a time. */
+  /** Concurrent test files. */
   readonly workers: number;
   readonly testTimeout: number;
   readonly hookTimeout: number;
@@ -18,10 +21,11 @@ export interface Patience {
 }
 
 /**
- * Measures this machine when a run of tests begins, and leaves its slowness in the environment, where every process of the run
- * finds it: see `roomMs`. TEST_SLOWNESS, where it is set, is believed.
+ * Measures this machine when a test run starts, and puts its slowness in the environment of all
+ * processes of the run: see `roomMs`. If TEST_SLOWNESS is set, its value is used.
  *
- * Waiting costs nothing where what is waited for comes, so that these times are long: a test never needs one of its own.
+ * A long timeout costs nothing when the awaited event occurs, so these are long enough that no test
+ * needs one of its own.
  */
 export async function openRoom(): Promise<Patience> {
   const measured = await measureRoom();

@@ -2,17 +2,17 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findPrograms, type WantedPrograms } from './find-programs.ts';
 
-/** Debian's Chromium without a window, with the font of the console. */
+/** Debian's headless Chromium, with the font of the console. */
 const chromiumPrograms: WantedPrograms = {
   name: 'chromium',
   programs: ['chromium-headless-shell'],
   packages: ['chromium-headless-shell', 'chromium-common', 'fonts-inter', 'fonts-dejavu-core'],
 };
 
-/** A browser of this machine or of Debian's packages. */
+/** A browser that is installed or comes from Debian's packages. */
 export interface Chromium {
   readonly executablePath: string;
-  /** What it needs in its environment. */
+  /** Variables for its environment. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -23,14 +23,15 @@ export async function chromium(): Promise<Chromium> {
   const usr = join(folder, '..');
   const fontsFile = join(usr, 'fonts.conf');
   await writeFile(fontsFile, fontsOf(join(usr, 'share/fonts'), join(usr, 'fonts-cache')));
-  // What Debian's package puts on PATH is a script that knows only where the package is installed.
+  // The program that Debian's package puts on PATH is a script that works only in the installed
+  // location.
   return {
     executablePath: join(usr, 'lib/chromium/chromium-headless-shell'),
     env: { LD_LIBRARY_PATH: libraryFolders.join(':'), FONTCONFIG_FILE: fontsFile },
   };
 }
 
-/** Pages look alike on every machine: with these fonts alone. */
+/** Only these fonts are used, so that pages look the same on every machine. */
 function fontsOf(folder: string, cache: string): string {
   return `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir>${folder}</dir><cachedir>${cache}</cachedir></fontconfig>

@@ -110,7 +110,7 @@ Conf redis-server (5:7.0.15-1 Debian-Security:12 [amd64])
   it.each([
     ['in the home folder', {}, false, join(homedir(), '.cache')],
     ['where XDG_CACHE_HOME says', { XDG_CACHE_HOME: '/caches' }, true, '/caches'],
-    // Postgres runs as another user, who can't look into root's home.
+    // Postgres runs as another user, who can't read root's home.
     ["outside root's home for root", {}, true, '/var/cache'],
   ])('are kept %s', (_where, env, isRoot, cache) => {
     expect(cacheFolder(env, isRoot)).toBe(join(cache, 'model-gateway/programs'));

@@ -2,28 +2,29 @@ import { access, constants, glob } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { unpackPackages } from './debian-packages.js';
 
-/** A server whose programs are to be found. */
+/** A server whose programs are needed. */
 export interface WantedPrograms {
   readonly name: string;
-  /** All from one folder. The first one is the server. */
+  /** All in one folder. The first one is the server. */
   readonly programs: readonly string[];
-  /** Debian's packages that hold them. */
+  /** Debian's packages that contain them. */
   readonly packages: readonly string[];
-  /** Names a server that runs already. */
+  /** The variable with the URL of a server that is already running. */
   readonly urlVariable?: string | undefined;
 }
 
-/** Where a server's programs are. */
+/** The location of a server's programs. */
 export interface Programs {
   readonly folder: string;
-  /** Folders of shared libraries that came with the programs, for LD_LIBRARY_PATH. */
+  /** Folders of shared libraries that belong to the programs, for LD_LIBRARY_PATH. */
   readonly libraryFolders: readonly string[];
 }
 
 const found = new Map<string, Promise<Programs>>();
 
 /**
- * The programs of this machine, else those of Debian's packages, unpacked into a cache folder.
+ * The installed programs or, failing that, those of Debian's packages, unpacked into a cache
+ * folder.
  *
  * @throws Error that says what was tried and what a person can do.
  */
@@ -58,13 +59,13 @@ export async function searchPrograms(
   }
 }
 
-/** The folder on PATH, or where packages put Postgres, with every program that is wanted. */
+/** The folder on PATH, or where packages install Postgres, that contains all these programs. */
 export async function installedPrograms(
   { programs }: WantedPrograms,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<Programs | undefined> {
   const onPath = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
-  // Debian and Red Hat keep Postgres off PATH, one folder per version. Newest first.
+  // Debian and Red Hat install Postgres outside of PATH, one folder per version. Newest first.
   const offPath = await Array.fromAsync(glob(['/usr/lib/postgresql/*/bin', '/usr/pgsql-*/bin']));
   const newestFirst = offPath.toSorted((a, b) => b.localeCompare(a, 'en', { numeric: true }));
   for (const folder of [...onPath, ...newestFirst]) {
@@ -81,9 +82,9 @@ function holdsAll(folder: string, programs: readonly string[]): Promise<boolean>
 }
 
 /**
- * The programs out of Debian's packages, with the shared libraries that this machine lacks.
+ * The programs from Debian's packages, with the shared libraries that this machine lacks.
  *
- * @throws Error when this is not Debian or a descendant, or its archive can't be reached.
+ * @throws Error when the system is not Debian or a descendant, or its archive can't be reached.
  */
 async function programsFromDebian(wanted: WantedPrograms): Promise<Programs> {
   const { name, packages } = wanted;
@@ -104,9 +105,9 @@ async function unpackedPrograms({ programs }: WantedPrograms, root: string): Pro
 }
 
 /**
- * The packages to unpack among what apt would install: those that are wanted, those that one of them stands for
- * (`postgresql` for `postgresql-17`), and libraries. The rest serves an installed system: service scripts, Perl tools,
- * headers, and the compiler behind Postgres' JIT, which is off.
+ * Selects the packages to unpack from apt's plan: the required packages, packages that they stand
+ * for (`postgresql-17` for `postgresql`), and libraries. The rest serves an installed system:
+ * service scripts, Perl tools, headers, and the compiler for Postgres' JIT, which is off.
  */
 export function packagesInPlan(planned: readonly string[], wanted: readonly string[]): readonly string[] {
   const needed = planned.filter(

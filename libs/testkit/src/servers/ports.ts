@@ -3,14 +3,16 @@ import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
 /**
- * Ports below those that systems hand out to outgoing connections: a client that keeps trying a port of that range while its server is
- * down can end up connected to itself. Nodes of a Redis Cluster listen 10,000 further up, too, which nobody else is given.
+ * Ports below the range that systems use for outgoing connections: a client that keeps trying a
+ * port in that range while its server is down can connect to itself. Nodes of a Redis Cluster also
+ * listen 10,000 higher, on ports that are given to no one else.
  */
 const portRange = { from: 12_000, to: 22_000 };
 
 /**
- * A TCP port of 127.0.0.1 that was just now free. Nobody else is given it as long as this process lives, also while nothing listens on
- * it yet, or between two starts of a server. A program that asks nobody may still take it.
+ * A TCP port of 127.0.0.1 that is free now. No other caller gets it while this process lives, even
+ * while nothing listens on it yet, or between two starts of a server. A program that does not use
+ * this function may still take it.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
@@ -23,14 +25,17 @@ export async function freePort(): Promise<number> {
   throw new Error(`No free port of 127.0.0.1 found between ${portRange.from} and ${portRange.to}.`);
 }
 
-/** Several free ports, all different. */
+/** Several different free ports. */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const ports: number[] = [];
   while (ports.length < count) ports.push(await freePort());
   return ports;
 }
 
-/** Takes the UDP port of the same number, which no server of ours uses: the system gives it to one process, and back when that ends. */
+/**
+ * Binds the UDP port of the same number, which no server of ours uses: the system gives it to one
+ * process, and releases it when that process ends.
+ */
 function claim(port: number): Promise<(() => void) | undefined> {
   const socket = createSocket('udp4');
   return new Promise((resolve) => {

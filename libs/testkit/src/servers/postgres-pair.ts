@@ -3,18 +3,18 @@ import { roomMs } from '../room/room.ts';
 import { runProgram, type Server, startServerProcess, type TestServer } from './run-server.ts';
 import { postgres, runStatement, unprivileged } from './servers.ts';
 
-/** A Postgres, and another one that follows it. */
+/** A Postgres primary and its standby. */
 export interface PostgresPair extends AsyncDisposable {
   readonly primary: TestServer;
   readonly standby: TestServer;
-  /** One database by way of both: DATABASE_URL with two hosts. */
+  /** One database through both servers: a DATABASE_URL with two hosts. */
   url(database: string): string;
-  /** Makes the standby take writes, as an operator or a controller does when the primary is gone for good. */
+  /** Promotes the standby, as an operator or a controller does when the primary is lost. */
   promote(): Promise<void>;
 }
 
 export interface PostgresPairOptions {
-  /** A commit is answered when the standby has it too. Default: as soon as the primary has it. */
+  /** A commit waits until the standby has it too. Default: it waits for the primary only. */
   readonly synchronous?: boolean;
 }
 
@@ -42,7 +42,7 @@ export async function startPostgresPair({ synchronous = false }: PostgresPairOpt
   };
 }
 
-/** Copies the primary's data, with the settings of a server that follows it. */
+/** Copies the primary's data, with the settings of a standby. */
 function copyOf(primaryPort: number): NonNullable<Server['prepare']> {
   return async (programs, dataDir) => {
     await chmod(dataDir, 0o700);

@@ -8,7 +8,7 @@ import { findPrograms } from './find-programs.ts';
 import { startServerProcess, type TestServer } from './run-server.ts';
 import type { ServerOptions } from './servers.ts';
 
-/** Prometheus with promtool, of this machine or of Debian's package. */
+/** Prometheus with promtool, installed or from Debian's package. */
 export const prometheusPrograms = {
   name: 'prometheus',
   programs: ['prometheus', 'promtool'],
@@ -16,11 +16,11 @@ export const prometheusPrograms = {
 } as const;
 
 export interface PrometheusOptions extends ServerOptions {
-  /** Its configuration, `prometheus.yml`, and what that names, by paths beside it. */
+  /** Its configuration, `prometheus.yml`, and the files that it names, by relative paths. */
   readonly files: Readonly<Record<string, string>> & { readonly 'prometheus.yml': string };
 }
 
-/** Starts a Prometheus that keeps exemplars. Its data goes with it. */
+/** Starts a Prometheus that stores exemplars. Its data is removed with it. */
 export function startPrometheus({ files, port }: PrometheusOptions): Promise<TestServer> {
   return startServerProcess(
     {
@@ -49,10 +49,11 @@ export function startPrometheus({ files, port }: PrometheusOptions): Promise<Tes
   );
 }
 
-/** Runs promtool to its end. @throws Error with what it printed, when it finds something wrong. */
+/** Runs promtool to completion. @throws Error with its output when it reports a problem. */
 export async function promtool(parameters: readonly string[], input = ''): Promise<string> {
   const { folder } = await findPrograms(prometheusPrograms);
-  // It ends soon: to collect garbage later costs some memory, and saves a quarter of the processor time.
+  // The process is short-lived: less frequent garbage collection costs some memory and saves a
+  // quarter of the processor time.
   const env = { ...process.env, GOGC: '400' };
   const child = spawn(join(folder, 'promtool'), parameters, { env, stdio: 'pipe', timeout: roomMs(240_000) });
   child.stdin.on('error', () => undefined).end(input);

@@ -8,31 +8,34 @@ import { findPrograms } from './find-programs.ts';
 import { runProgram, type Server, startServerProcess, type TestServer } from './run-server.ts';
 import { redis } from './servers.ts';
 
-/** Redis servers that know of each other. All run on loopback, without files of their data. */
+/** Redis servers that form a group. All run on loopback and do not persist data. */
 export interface RedisGroup extends AsyncDisposable {
-  /** What REDIS_URL is set to. It has the password, if there is one. */
+  /** The value for REDIS_URL, including the password if there is one. */
   readonly url: string;
-  /** Settings beside REDIS_URL. */
+  /** Settings that belong to REDIS_URL. */
   readonly env: Readonly<Record<string, string>>;
   readonly servers: readonly TestServer[];
-  /** Sentinels, if it has any. */
+  /** The Sentinels, if there are any. */
   readonly sentinels: readonly TestServer[];
-  /** The server that takes writes of a key now. Fails while there is none. */
+  /** The server that currently accepts writes of a key. Fails while there is none. */
   masterOf(key: string): Promise<TestServer>;
   /** Runs redis-cli on one of the servers. */
   ask(server: TestServer, ...command: readonly string[]): Promise<string>;
 }
 
 export interface RedisGroupOptions {
-  /** With TLS alone, certificates of 127.0.0.1, and clients that must have one as well. */
+  /** TLS only, with certificates for 127.0.0.1; clients need a certificate too. */
   readonly hasTls?: boolean | undefined;
   readonly password?: string | undefined;
-  /** How long a server must be silent to count as down. Default: longer than a busy machine lets one wait. */
+  /**
+   * How long a server must be silent to count as down. Default: longer than delays on a busy
+   * machine.
+   */
   readonly silenceMs?: number | undefined;
 }
 
 const defaultSilenceMs = roomMs(5_000);
-/** Replicas need not wait for others that may want the same. */
+/** Replicas need not wait for others to synchronise at the same time. */
 const atOnce = ['--repl-diskless-sync-delay', '0'];
 
 /** Starts one server. */
@@ -78,7 +81,7 @@ export async function startRedisSentinels(options: RedisGroupOptions = {}): Prom
     const known = answers.map((answer) => ({ epoch: fieldOf(answer, 'config-epoch'), port: fieldOf(answer, 'port') }));
     const newest = known.toSorted((one, other) => other.epoch - one.epoch)[0];
     const named = servers.find((server) => server.port === newest?.port) ?? failed('the Sentinels know no master');
-    // On a busy machine those that know of a failover may not have answered in time.
+    // On a busy machine, the Sentinels that know of a failover may not have answered in time.
     if (!(await access.ask(named, 'ROLE')).startsWith('master')) failed('the Sentinels name one that is no master');
     return named;
   };
@@ -88,7 +91,10 @@ export async function startRedisSentinels(options: RedisGroupOptions = {}): Prom
 
 const masterName = 'mymaster';
 
-/** Starts three masters with a replica each. The slots of one that is away are, those of the others go on. */
+/**
+ * Starts three masters with one replica each. When a master is away, only its own slots are
+ * unavailable.
+ */
 export async function startRedisCluster(options: RedisGroupOptions = {}): Promise<RedisGroup> {
   await using stack = new AsyncDisposableStack();
   const access = await openAccess(options, stack);
@@ -124,30 +130,33 @@ const clusterNode: Server = {
 
 type GroupParts = Omit<RedisGroup, 'sentinels' | typeof Symbol.asyncDispose> & Partial<Pick<RedisGroup, 'sentinels'>>;
 
-/** A group that ends with what the stack has. */
+/** A group that is disposed with the stack. */
 function group(parts: GroupParts, stack: AsyncDisposableStack): RedisGroup {
   const open = stack.move();
   return { sentinels: [], ...parts, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
-/** Of a line of CLUSTER NODES: its third word says what it is. */
+/** Whether a line of CLUSTER NODES describes a master, by its third word. */
 function isMaster(line: string): boolean {
   const flags = line.split(' ')[2]?.split(',') ?? [];
   return flags.includes('master') && !flags.includes('fail');
 }
 
-/** Its seventh word grows with each failover: what a server answers that has not heard of the last one yet has a smaller one. */
+/**
+ * The seventh word, which grows with each failover: a server that has not heard of the last
+ * failover reports a smaller number.
+ */
 function epochOf(line: string): number {
   return Number(line.split(' ')[6]);
 }
 
-/** A number that a Sentinel answers, on the line after its name. */
+/** A number in a Sentinel's answer, on the line after its name. */
 function fieldOf(answer: string, name: string): number {
   const lines = answer.split('\n');
   return Number(lines[lines.indexOf(name) + 1]);
 }
 
-/** Its slots are the ninth word and those after it. */
+/** Whether a line lists the slot: slots are the ninth word and those after it. */
 function holdsSlot(line: string, slot: number): boolean {
   const ranges = line.split(' ').slice(8);
   return ranges.some((range) => {
@@ -156,7 +165,7 @@ function holdsSlot(line: string, slot: number): boolean {
   });
 }
 
-/** How servers are started and reached, and prove who they are. */
+/** How servers are started, reached and authenticated. */
 async function openAccess({ hasTls = false, password }: RedisGroupOptions, stack: AsyncDisposableStack) {
   const tls = hasTls ? await makeCertificates(stack) : undefined;
   const cli = async (port: number, command: readonly string[], isSentinel: boolean, timeout = roomMs(5_000)) => {
@@ -168,7 +177,7 @@ async function openAccess({ hasTls = false, password }: RedisGroupOptions, stack
   const ask: RedisGroup['ask'] = (server, ...command) => cli(server.port, command, command[0] === 'SENTINEL');
   return {
     ask,
-    /** What those of them answer that answer soon: some may be gone or stand still. */
+    /** The answers of the servers that answer quickly: some may be gone or frozen. */
     async askAll(servers: readonly TestServer[], ...command: readonly string[]): Promise<readonly string[]> {
       const isSentinel = command[0] === 'SENTINEL';
       const asked = await Promise.allSettled(servers.map(({ port }) => cli(port, command, isSentinel, roomMs(1_000))));
@@ -180,7 +189,7 @@ async function openAccess({ hasTls = false, password }: RedisGroupOptions, stack
       const parameters: Server['parameters'] = (port, dataDir) => [
         ...server.parameters(port, dataDir),
         ...settings,
-        // The last port that is given counts.
+        // The last port given takes effect.
         ...(tls === undefined ? [] : ['--port', '0', '--tls-port', String(port), ...tls.serverSettings]),
         ...login,
       ];
@@ -190,14 +199,20 @@ async function openAccess({ hasTls = false, password }: RedisGroupOptions, stack
       };
       return startServerProcess({ ...server, parameters, ping });
     },
-    /** Shares the slots out among the first half of the servers, of which each of the others follows one. */
+    /**
+     * Distributes the slots over the first half of the servers; each server of the second half
+     * replicates one of them.
+     */
     async createCluster(servers: readonly TestServer[]): Promise<void> {
       const [first = failed('none started')] = servers;
       const addresses = servers.map(({ port }) => `127.0.0.1:${port}`);
       const command = ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes'];
       await cli(first.port, command, false, roomMs(60_000));
     },
-    /** What REDIS_URL is set to, and the settings beside it. @param rest the hosts, and what follows them. */
+    /**
+     * The value for REDIS_URL and the settings that belong to it.
+     * @param rest the hosts, and what follows them.
+     */
     settings(scheme: 'redis' | 'redis-sentinel' | 'redis-cluster', hosts: readonly TestServer[], rest = '') {
       const login = password === undefined ? '' : `:${encodeURIComponent(password)}@`;
       const places = hosts.map(({ port }) => `127.0.0.1:${port}`).join(',');
@@ -207,7 +222,10 @@ async function openAccess({ hasTls = false, password }: RedisGroupOptions, stack
   };
 }
 
-/** Certificates of 127.0.0.1, in a folder that is removed with the stack, and how each side is given them. */
+/**
+ * Creates certificates for 127.0.0.1, in a folder that is removed with the stack, and the settings
+ * for both sides.
+ */
 async function makeCertificates(stack: AsyncDisposableStack) {
   const folder = await mkdtemp(join(tmpdir(), 'testkit-redis-tls-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
@@ -222,7 +240,7 @@ async function makeCertificates(stack: AsyncDisposableStack) {
   };
 }
 
-/** Asks until the answer is as expected. */
+/** Asks repeatedly until the answer is as expected. */
 function until(ask: () => Promise<string>, expected: RegExp): Promise<void> {
   const check = async () => {
     const text = await ask();

@@ -10,29 +10,29 @@ import { findPrograms, type Programs, type WantedPrograms } from './find-program
 import { freePort } from './ports.ts';
 
 /**
- * A real server of a test's own, on 127.0.0.1. It ends with the process that started it, even if that one crashes.
- * In a container it has no `pid`. Disposing it stops it and removes its data.
+ * A real server for one test, on 127.0.0.1. It ends with the process that started it, even if that
+ * one crashes. In a container it has no `pid`. Disposal stops it and removes its data.
  */
 export interface TestServer extends ProcessControl, AsyncDisposable {
   readonly url: string;
-  /** Stays the same over restarts. */
+  /** Stays the same across restarts. */
   readonly port: number;
 }
 
-/** What has to be known of a server to run it. */
+/** What is needed to run a server. */
 export interface Server extends WantedPrograms {
-  /** Ends it in an orderly way without waiting for its clients. */
+  /** The signal that stops it gracefully without waiting for its clients. */
   readonly stopSignal: NodeJS.Signals;
-  /** The user that it runs as; undefined means this process' own. */
+  /** The user to run as; undefined: the same as this process. */
   readonly uid?: number | undefined;
-  /** Undefined: it runs as a process only. */
+  /** Undefined: it runs only as a process. */
   readonly image?: ServerImage;
-  /** What the server must find in its data folder before its first start. */
+  /** Creates what the server needs in its data folder before its first start. */
   prepare?(programs: Programs, dataDir: string, port: number): Promise<void>;
   /** The server's arguments when it runs as a process. */
   parameters(port: number, dataDir: string): readonly string[];
   url(host: string, port: number): string;
-  /** Resolves when the server answers; throws as long as it doesn't. */
+  /** Resolves when the server answers; throws until then. */
   ping(host: string, port: number): Promise<void>;
 }
 
@@ -44,9 +44,10 @@ export interface ServerImage {
 }
 
 /**
- * Starts a server in a container where a Docker engine runs, else from programs of this machine or of Debian's packages.
+ * Starts a server in a container if a Docker engine is running; otherwise from installed programs
+ * or Debian's packages.
  *
- * @throws Error that says what was tried, when none can be had.
+ * @throws Error that says what was tried when none is available.
  */
 export async function startServer(server: Server, port?: number): Promise<TestServer> {
   const { image } = server;
@@ -71,7 +72,7 @@ export async function startServerProcess(
     try {
       return await startOnPort(server, programs, fixedPort ?? (await freePort()));
     } catch (thrown) {
-      // Another process may take a free port between the question and its use: then a next one is tried.
+      // Another process may take a free port before the server does; then the next one is tried.
       const isTaken = /address already in use/i.test(textOf(thrown));
       if (!isTaken || fixedPort !== undefined || attempt === 5) throw thrown;
     }
@@ -107,7 +108,7 @@ async function startOnPort(server: Server, programs: Programs, port: number): Pr
   return Object.assign(managed, { url: server.url('127.0.0.1', port), port });
 }
 
-/** The environment of a server: nothing of the caller's but what programs need to run. */
+/** The environment of a server: only the variables that programs need to run. */
 function serverEnvironment({ libraryFolders }: Programs): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,
@@ -117,7 +118,7 @@ function serverEnvironment({ libraryFolders }: Programs): NodeJS.ProcessEnv {
   };
 }
 
-/** Runs a program that came with a server to its end, and answers what it printed. */
+/** Runs a program that belongs to a server to completion and returns its output. */
 export async function runProgram(
   programs: Programs,
   name: string,
@@ -141,7 +142,7 @@ async function findDockerEngine(): Promise<void> {
 async function startContainer(server: Server, image: ServerImage, fixedPort?: number): Promise<TestServer> {
   const { GenericContainer, getContainerRuntimeClient } = await import('testcontainers');
   reportProgress(`starting a container of ${image.name}`);
-  // A fixed port of the host: one that the engine picks would be another after a restart.
+  // A fixed port of the host: one that the engine picks would change with a restart.
   const port = fixedPort ?? (await freePort());
   const started = await new GenericContainer(image.name)
     .withExposedPorts({ container: image.port, host: port })

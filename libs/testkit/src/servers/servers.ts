@@ -29,7 +29,7 @@ export const redis: Server = {
   ping: (host, port) => sendAndExpect(host, port, 'PING\r\n', '+PONG'),
 };
 
-/** Starts a Redis of the caller's own. */
+/** Starts a Redis for the caller alone. */
 export function startRedis({ port }: ServerOptions = {}): Promise<TestServer> {
   return startServer(redis, port);
 }
@@ -47,15 +47,18 @@ export const nats: Server = {
 };
 
 export interface NatsOptions extends ServerOptions {
-  /** Files for TLS. Clients know the server by a name in its certificate: its URL says `tls://localhost:<port>`. */
+  /**
+   * TLS files. Clients verify the server by a name in its certificate: its URL is
+   * `tls://localhost:<port>`.
+   */
   readonly tls?: TlsFiles | undefined;
-  /** Further lines of its configuration file. */
+  /** Additional lines of its configuration file. */
   readonly configuration?: string;
 }
 
 type TlsFiles = Pick<CertificateFiles, 'certFile' | 'keyFile'>;
 
-/** Starts a NATS server with JetStream of the caller's own. */
+/** Starts a NATS server with JetStream for the caller alone. */
 export function startNats({ port, ...options }: NatsOptions = {}): Promise<TestServer> {
   const isPlain = options.tls === undefined && options.configuration === undefined;
   return isPlain ? startServer(nats, port) : startServerProcess(configuredNats(options), port);
@@ -68,17 +71,17 @@ function configuredNats({ tls, configuration = '' }: NatsOptions): Server {
     prepare: (_programs, dataDir) => writeFile(join(dataDir, 'nats.conf'), [files, configuration].join('\n')),
     parameters: (port, dataDir) => [...nats.parameters(port, dataDir), '-c', join(dataDir, 'nats.conf')],
     url: (host, port) => (tls === undefined ? nats.url(host, port) : `tls://localhost:${port}`),
-    // It says who it is before TLS begins, and before it wants to know who asks.
+    // NATS sends INFO before TLS starts and before it authenticates the client.
     ping: (host, port) => sendAndExpect(host, port, '', 'INFO'),
   };
 }
 
-/** Servers of a NATS cluster with JetStream. It takes a while until they have agreed who leads. */
+/** Servers of a NATS cluster with JetStream. Electing a leader takes a while. */
 export interface NatsCluster extends AsyncDisposable {
   readonly servers: readonly TestServer[];
 }
 
-/** Starts three NATS servers that know of each other. */
+/** Starts a cluster of three NATS servers. */
 export async function startNatsCluster(options: Omit<NatsOptions, 'port'> = {}): Promise<NatsCluster> {
   await using stack = new AsyncDisposableStack();
   const routes = (await freePorts(3)).map((port) => `nats://127.0.0.1:${port}`);
@@ -97,12 +100,18 @@ export async function startNatsCluster(options: Omit<NatsOptions, 'port'> = {}):
   return { servers, [Symbol.asyncDispose]: () => open.disposeAsync() };
 }
 
-/** Postgres and PgBouncer refuse to run as root. The number of "nobody" is free of rights on every system. */
+/**
+ * Postgres and PgBouncer refuse to run as root. The user id of "nobody" has no rights on any
+ * system.
+ */
 export const unprivileged = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
-/** Every suite of a run shares one server. */
+/** All suites of a run share one server. */
 const postgresSettings = settings('max_connections=300', 'jit=off');
-/** Commits still reach the operating system before they are answered: a killed server has them when it comes back. */
+/**
+ * Commits still reach the operating system before they are acknowledged: a killed server has them
+ * when it restarts.
+ */
 const fastSettings = settings('fsync=off', 'full_page_writes=off');
 const processSettings = settings('listen_addresses=127.0.0.1', 'unix_socket_directories=');
 
@@ -110,7 +119,10 @@ function settings(...all: readonly string[]): readonly string[] {
   return all.flatMap((setting) => ['-c', setting]);
 }
 
-/** @param durable Whether commits survive a crash of the machine; they survive a killed server either way. */
+/**
+ * @param durable Whether commits survive a crash of the machine; they survive a killed server
+ *   either way.
+ */
 export function postgres(durable = false): Server {
   const chosen = [...postgresSettings, ...(durable ? [] : fastSettings)];
   return {
@@ -118,7 +130,7 @@ export function postgres(durable = false): Server {
     programs: ['postgres', 'initdb'],
     packages: ['postgresql'],
     urlVariable: 'DATABASE_URL',
-    // "Fast" shutdown. SIGTERM would wait until every client has left.
+    // "Fast" shutdown. SIGTERM would wait until every client has disconnected.
     stopSignal: 'SIGINT',
     uid: unprivileged.uid,
     image: {
@@ -143,11 +155,11 @@ async function initialisePostgres(programs: Programs, dataDir: string): Promise<
 
 export interface PostgresOptions extends ServerOptions {
   readonly durable?: boolean;
-  /** Files for TLS, which clients may use. */
+  /** TLS files; clients may use TLS. */
   readonly tls?: TlsFiles | undefined;
 }
 
-/** Starts a Postgres of the caller's own. Its `url` is a superuser's. */
+/** Starts a Postgres for the caller alone. Its `url` connects as a superuser. */
 export function startPostgres({ port, durable, tls }: PostgresOptions = {}): Promise<TestServer> {
   const server = postgres(durable);
   if (tls === undefined) return startServer(server, port);
@@ -155,7 +167,7 @@ export function startPostgres({ port, durable, tls }: PostgresOptions = {}): Pro
     ...server,
     async prepare(programs, dataDir, own) {
       await server.prepare?.(programs, dataDir, own);
-      // It takes a key only from its own user, and from nobody else who may read it.
+      // Postgres accepts a key only if it belongs to its own user and no one else can read it.
       for (const [file, copy] of Object.entries({ [tls.certFile]: 'server.crt', [tls.keyFile]: 'server.key' })) {
         await copyFile(file, join(dataDir, copy));
         await chmod(join(dataDir, copy), 0o600);
@@ -168,13 +180,16 @@ export function startPostgres({ port, durable, tls }: PostgresOptions = {}): Pro
 }
 
 export interface PgBouncerOptions {
-  /** The Postgres behind it. Its databases have the same names here. */
+  /** The Postgres behind it. Databases have the same names in both. */
   readonly postgresUrl: string;
-  /** Connections that it opens to a database at most. Default: 10. */
+  /** The maximum number of connections to a database. Default: 10. */
   readonly serverConnections?: number | undefined;
 }
 
-/** Starts a PgBouncer in transaction mode, with its own settings for all else: among them, which startup parameters it refuses. */
+/**
+ * Starts a PgBouncer in transaction mode. All other settings are its defaults, including which
+ * startup parameters it refuses.
+ */
 export function startPgBouncer({ postgresUrl, serverConnections = 10 }: PgBouncerOptions): Promise<TestServer> {
   const { hostname, port: postgresPort, username, password } = new URL(postgresUrl);
   const behind = [`host=${hostname}`, `port=${postgresPort || 5432}`, `user=${decodeURIComponent(username)}`];
@@ -204,7 +219,7 @@ export function startPgBouncer({ postgresUrl, serverConnections = 10 }: PgBounce
   });
 }
 
-/** Resolves when a Postgres, or what stands in front of one, answers a query. */
+/** Resolves when a Postgres, or a proxy in front of one, answers a query. */
 function selectOne(host: string, port: number): Promise<void> {
   return runStatement(`postgresql://postgres@${host}:${port}/postgres`, 'SELECT 1', roomMs(5_000));
 }
@@ -220,7 +235,10 @@ export async function runStatement(url: string, statement: string, connectTimeou
   }
 }
 
-/** Sends a line to a server and resolves when the expected text comes back; throws when it doesn't within 5 s. */
+/**
+ * Sends a line to a server and resolves when the expected text arrives; throws when it does not
+ * within 5 s.
+ */
 export function sendAndExpect(host: string, port: number, line: string, expected: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const socket = connect({ host, port, timeout: roomMs(5_000) });

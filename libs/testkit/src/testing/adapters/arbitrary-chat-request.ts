@@ -4,8 +4,8 @@ import { arbitraryConversation, arbitraryFunctionName, arbitraryText } from './a
 import type { ChatRequestBody, ClientResponseFormat, ClientTool, ClientToolChoice } from './chat-request-body.ts';
 
 /**
- * Chat requests as a careful client writes them: valid by the specification, so that a provider has no reason to refuse
- * what they become. `JSON.stringify` makes the body of one.
+ * Chat requests of a careful client: valid by the specification, so that a provider has no reason
+ * to refuse the translation. `JSON.stringify` turns one into a body.
  */
 export function arbitraryChatRequest(): fc.Arbitrary<ChatRequestBody> {
   return fc
@@ -28,7 +28,7 @@ function toolMembers(): fc.Arbitrary<ToolMembers> {
   });
 }
 
-/** Of the tools that there are. */
+/** A choice among the declared tools. */
 function toolChoice(tools: readonly ClientTool[]): fc.Arbitrary<ClientToolChoice> {
   const named = tools.map(({ function: { name } }) => ({ type: 'function', function: { name } }) as const);
   return fc.constantFrom<ClientToolChoice>('none', 'auto', 'required', ...named);
@@ -42,7 +42,10 @@ function tool(): fc.Arbitrary<ClientTool> {
   return fc.record({ type: fc.constant('function'), function: definition });
 }
 
-/** Object schemas, closed and with all properties required: the ones that strict mode takes as well. */
+/**
+ * Object schemas without additional properties and with all properties required, as strict mode
+ * demands.
+ */
 function objectSchema(): fc.Arbitrary<Readonly<Record<string, unknown>>> {
   const name = fc.oneof(fc.constantFrom('city', 'unit', 'naïve key'), fc.stringMatching(/^[a-z_]{1,12}$/));
   return fc.dictionary(name, property(), { maxKeys: 4 }).map((properties) => ({

@@ -12,8 +12,9 @@ import type {
 } from './chat-request-body.ts';
 
 /**
- * Conversations that any provider can take: all roles and parts, with every tool call answered before the assistant goes
- * on. Texts may be empty, blank or hold half characters; ids may be long, odd, or the same in two turns.
+ * Conversations that any provider accepts: all roles and parts, with every tool call answered
+ * before the assistant continues. Texts may be empty, blank or contain half characters; ids may be
+ * long, unusual, or repeated in two turns.
  */
 export function arbitraryConversation(): fc.Arbitrary<readonly ClientMessage[]> {
   const opening = fc.array(systemMessage(), { maxLength: 2 });
@@ -22,7 +23,7 @@ export function arbitraryConversation(): fc.Arbitrary<readonly ClientMessage[]> 
   return fc.tuple(opening, exchanges, closing).map(([first, middle, last]) => [...first, ...middle.flat(), last]);
 }
 
-/** Any text that JSON can hold: empty, blank, of any script, or cut within a character. */
+/** Any text that JSON can represent: empty, blank, in any script, or ending in half a character. */
 export function arbitraryText(): fc.Arbitrary<string> {
   return fc.oneof(
     { weight: 3, arbitrary: visibleText() },
@@ -109,7 +110,10 @@ export function arbitraryFunctionName(): fc.Arbitrary<string> {
   return fc.oneof(fc.constantFrom('weather', 'find_file', 'mcp__files__read-text'), fc.stringMatching(/^[\w-]{1,64}$/));
 }
 
-/** Ids as several providers and clients make them; some are longer than all of them take back. */
+/**
+ * Ids as various providers and clients create them; some are longer than every provider accepts
+ * back.
+ */
 function toolCallId(): fc.Arbitrary<string> {
   return fc.oneof(
     fc.constantFrom('call_0', 'call_1', 'functions.weather:0', 'a b/ç', 'toolu_01A09q90qw90lq917835lq9'),
@@ -119,7 +123,9 @@ function toolCallId(): fc.Arbitrary<string> {
   );
 }
 
-/** Mostly an object, spaced as its writer liked; sometimes empty or broken, which models write too. */
+/**
+ * Usually an object with arbitrary whitespace; sometimes empty or malformed, as models write too.
+ */
 function toolArguments(): fc.Arbitrary<string> {
   const object = fc.dictionary(fc.string({ maxLength: 8 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });
   const written = fc.tuple(object, fc.constantFrom(0, 2)).map(([value, indent]) => JSON.stringify(value, null, indent));
@@ -136,7 +142,7 @@ function image(): fc.Arbitrary<ClientImage> {
   });
 }
 
-/** How a file of each type begins. */
+/** The first bytes of a file of each type. */
 const imageStarts = {
   'image/png': Buffer.from('\x89PNG\r\n\x1a\n\0', 'latin1'),
   'image/jpeg': Buffer.from('\xff\xd8\xff\xe0', 'latin1'),

@@ -1,6 +1,6 @@
 import type { ReasoningEffort } from '@gateway/chat';
 
-/** A chat request as a client writes it, before anything is read or checked. */
+/** A chat request as a client writes it, before parsing and validation. */
 export interface ChatRequestBody {
   readonly model: string;
   readonly messages: readonly ClientMessage[];

@@ -1,6 +1,6 @@
 import type { FinishReason, TokenUsage, ToolCallStart } from '@gateway/chat';
 
-/** One piece of a chat answer as a client gets it. */
+/** One piece of a chat answer as a client receives it. */
 export type Delta =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'refusal'; readonly text: string }
@@ -9,12 +9,12 @@ export type Delta =
 
 export const text = (delta: string): Delta => ({ kind: 'text', text: delta });
 export const refusal = (delta: string): Delta => ({ kind: 'refusal', text: delta });
-/** A tool call begins. `index` counts the answer's calls from 0. */
+/** A tool call starts. `index` counts the answer's calls from 0. */
 export const call = (index: number, id: string, name: string): Delta => ({ kind: 'call', index, id, name });
 /** A piece of the arguments of the call with this index. */
 export const args = (index: number, delta: string): Delta => ({ kind: 'arguments', index, text: delta });
 
-/** A streamed chat answer; without a finish reason it broke off. */
+/** A streamed chat answer; without a finish reason it was cut off. */
 export interface StreamedAnswer {
   readonly deltas: readonly Delta[];
   readonly finishReason: FinishReason | undefined;
@@ -36,7 +36,7 @@ export interface AssembledCall {
   readonly arguments: string;
 }
 
-/** What a streamed answer is in one object. @see spec "Chat completion object" */
+/** Assembles a streamed answer into one object. @see spec "Chat completion object" */
 export function assemble({ deltas, finishReason, usage }: StreamedAnswer): AssembledAnswer {
   const content = joined(deltas, 'text');
   const refused = joined(deltas, 'refusal');

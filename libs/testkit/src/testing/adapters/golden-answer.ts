@@ -14,20 +14,20 @@ export interface AnswerCase {
   readonly stream: Buffer;
   /** True when the client asked for JSON (`response_format`). */
   readonly wantsJson?: true;
-  /** True for streams that are tried at every place at which they can be cut in two. */
+  /** True for streams that are tested with a split at every position. */
   readonly everySplit?: true;
-  /** What the client gets, piece by piece, up to the end or the failure. */
+  /** What the client receives, piece by piece, up to the end or the failure. */
   readonly deltas: readonly Delta[];
   readonly ending: FinishReason | ExpectedFailure;
-  /** What the provider reported, failed or not. Absent: nothing. */
+  /** The provider's reported usage, even for a failed answer. Absent: none. */
   readonly usage?: ReportedUsage;
-  /** Events that were skipped because they are not known; 0 when absent. */
+  /** How many unknown events were skipped; 0 when absent. */
   readonly unknownEvents?: number;
 }
 
 export interface ExpectedFailure {
   readonly failed: keyof typeof AttemptResult;
-  /** What the client gets if no other attempt is made. */
+  /** The error that the client receives if no other attempt is made. */
   readonly code: GatewayErrorCode;
   /** Epoch milliseconds. */
   readonly retryAtMs?: number;
@@ -86,19 +86,22 @@ export function describeGoldenAnswers(cases: readonly AnswerCase[], openReader: 
   });
 }
 
-/** Events as providers frame them. */
+/** Events in the providers' framing. */
 export function framed(events: readonly ({ readonly type: string } | string)[]): string {
   return events
     .map((event) => (typeof event === 'string' ? event : `event: ${nameOf(event)}\ndata: ${JSON.stringify(event)}\n\n`))
     .join('');
 }
 
-/** Damaged events may have anything for a type, also what can't be made a text. */
+/** A damaged event may have a type that is not a string, or can't even be converted to one. */
 function nameOf({ type }: { readonly type: unknown }): string {
   return typeof type === 'string' ? type : String(JSON.stringify(type));
 }
 
-/** All that a client and the caller of the adapter see of an answer that comes in these pieces. */
+/**
+ * Everything that a client and the caller of the adapter see of an answer that arrives in these
+ * pieces.
+ */
 export function replay(reader: GoldenReader, pieces: readonly Uint8Array[]) {
   const taken: Uint8Array[] = [];
   for (const piece of pieces) {

@@ -5,22 +5,22 @@ import { describe, expect, it } from 'vitest';
 export interface RequestCase<ProviderRequest = object> {
   /** What is special about it: "an image by data URL". */
   readonly name: string;
-  /** The client's body without `model`, which the lease names. */
+  /** The client's body without `model`, which the lease determines. */
   readonly request: object;
   /** The provider's model; the suite's own when absent. */
   readonly model?: string;
-  /** The effort of the class. Empty when absent: none. */
+  /** The default effort of the class. Absent: none. */
   readonly defaultEffort?: string;
-  /** Empty when absent: the request belongs to no session. */
+  /** Absent: the request belongs to no session. */
   readonly affinityKey?: string;
-  /** Every member of the provider's request besides the suite's fixed ones, or why there is none. */
+  /** All members of the provider's request except the suite's fixed ones, or why there is none. */
   readonly becomes: ProviderRequest | RefusedRequest;
 }
 
-/** Nothing is sent: the client gets this error. */
+/** Nothing is sent: the client receives this error. */
 export interface RefusedRequest {
   readonly refused: Extract<GatewayErrorCode, 'invalid_request' | 'unsupported_content'>;
-  /** The message names this field. */
+  /** The field that the message names. */
   readonly field: string;
 }
 
@@ -32,7 +32,10 @@ export interface GoldenRequestSuite<ProviderRequest = object> {
   readonly fixed: (request: RequestCase<ProviderRequest>) => object;
 }
 
-/** Tests that every case becomes what it says, member by member, or is refused before anything is sent. */
+/**
+ * Tests that every case is translated as expected, member by member, or refused before anything is
+ * sent.
+ */
 export function describeGoldenRequests<ProviderRequest>(suite: GoldenRequestSuite<ProviderRequest>): void {
   describe('a chat request', () => {
     it.each(suite.cases.map((request) => [request.name, request] as const))('with %s', (_name, request) => {

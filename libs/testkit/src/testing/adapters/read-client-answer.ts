@@ -3,8 +3,9 @@ import { asArray, asNumber, asObject, asString, type JsonObject } from '@gateway
 import type { AssembledAnswer, Delta, StreamedAnswer } from './delta.ts';
 
 /**
- * Reads a streamed chat answer as strictly as the specification words it. Throws when a chunk is out of order, has a
- * member too many or too few, or speaks of a call that has not begun. @see spec "Chat completion chunk (streamed form)"
+ * Reads a streamed chat answer as strictly as the specification allows. Throws when a chunk is out
+ * of order, has a member too many or too few, or refers to a call that has not started.
+ * @see spec "Chat completion chunk (streamed form)"
  */
 export function readStreamedAnswer(stream: string): StreamedAnswer {
   const reader = new ChunkReader();
