@@ -2,25 +2,27 @@ import { checkNotOfDevelopment, type Environment, type EnvReader, readSettings }
 import { databaseUrl } from '@gateway/database/database-url';
 import { type HashKey, parseHashKeys } from './hashing/hash-key.ts';
 
-/** What identity needs wherever it runs. */
+/** Settings that identity needs in every composition. */
 export interface IdentityConfig {
-  /** TOKEN_HASH_KEY (none): keys of the stored token hashes, current one first. */
+  /** TOKEN_HASH_KEY (none): keys for the stored token hashes, the current one first. */
   readonly hashKeys: readonly HashKey[];
 }
 
-/** Without TOKEN_HASH_KEY there are no keys: the composition that embeds identity brings its own. */
+/**
+ * Without TOKEN_HASH_KEY there are no keys: a composition that embeds identity supplies its own.
+ */
 export function readIdentityConfig(env: Environment): IdentityConfig {
   return readSettings(env, (reader) => ({ hashKeys: readHashKeys(reader, reader.string('TOKEN_HASH_KEY', '')) }));
 }
 
-/** What it needs when it runs as a process of its own. */
+/** Settings that identity needs as a process of its own. */
 export function readIdentityProcessConfig(env: Environment) {
   const howToMake = 'Token hashes are made with it; make one with: openssl rand -base64 32.';
   return readSettings(env, (reader) => ({
     hashKeys: readHashKeys(reader, reader.required('TOKEN_HASH_KEY', howToMake, '<32 random bytes in base64>')),
     // DATABASE_URL (required): the Postgres with the tokens.
     databaseUrl: databaseUrl.required(reader, 'Tokens live there.'),
-    // MIGRATE_AT_START (false): bring the tables up to date before serving.
+    // MIGRATE_AT_START (false): run missing migrations before serving.
     migrateAtStart: reader.boolean('MIGRATE_AT_START', false),
   }));
 }
@@ -29,7 +31,7 @@ function readHashKeys(reader: EnvReader, text: string): readonly HashKey[] {
   checkNotOfDevelopment(reader, 'TOKEN_HASH_KEY', text, 'Make one with: openssl rand -base64 32.');
   const keys = parseHashKeys(text);
   if (keys !== undefined) return keys;
-  // The value is a secret: it is not repeated.
+  // The value is a secret, so it is not repeated.
   reader.problem(
     'TOKEN_HASH_KEY must be one or more keys with a comma between them, each at least 32 bytes in base64 or hex. Make one with: openssl rand -base64 32',
   );

@@ -7,7 +7,7 @@ import { type IdentityConfig, readIdentityProcessConfig } from './config.ts';
 import { identityRoute } from './routes.ts';
 import { TokenStore } from './store/token-store.ts';
 
-/** Tokens over any database that has their tables. The database stays the caller's. */
+/** Serves tokens from any database that has their tables. The caller closes the database. */
 export function createIdentityService(
   { hashKeys }: IdentityConfig,
   { database }: { readonly database: GatewayDatabase },
@@ -21,13 +21,14 @@ export function createIdentityService(
     routes: [identityRoute({ store, hashKeys, changes, clock, metrics, draining: draining.signal })],
     start: async () => undefined,
     notReady: createDatabaseProbe(database),
-    // Those who watch would stay as long as they live: they are to watch another replica.
+    // Watches never end by themselves, so they are ended here: their callers move to another
+    // replica.
     drain: async () => draining.abort(),
     [Symbol.asyncDispose]: async () => undefined,
   };
 }
 
-/** Identity as a process of its own, over the Postgres at DATABASE_URL. */
+/** Identity as a process of its own, with the Postgres at DATABASE_URL. */
 export async function createIdentityFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const config = readIdentityProcessConfig(env);
   const { migratePostgres, openPostgres } = await import('@gateway/database/postgres');

@@ -53,7 +53,7 @@ describe.each(testDatabases)('details of tokens over $name', ({ open }) => {
     expect(winners).toHaveLength(1);
     const [now] = (await world.client.list({})).tokens;
     expect(now).toMatchObject({ label: winners[0]?.token?.label, revision: 2n });
-    // The others see what the first one did.
+    // The other callers receive the result of the first change.
     for (const { conflict, token } of answers) if (conflict) expect(token).toEqual(now);
   });
 
@@ -180,7 +180,7 @@ describe.each(testDatabases)('looking for tokens over $name', ({ open }) => {
         fc.array(fc.record({ issued: fc.nat(3), laterMs: fc.nat(1) }), { minLength: 1, maxLength: 6 }),
         async (pageSize, steps) => {
           await world.database.deleteFrom('tokens').execute();
-          // Several in one millisecond: their ids order them.
+          // Several in one millisecond, so that their ids determine the order.
           for (let n = 0; n < 8; n++) await world.issue({ label: `before ${n}` });
           const before = ids((await world.client.list({})).tokens);
           const seen: string[] = [];

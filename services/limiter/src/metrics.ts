@@ -2,7 +2,7 @@ import type { Metrics } from '@gateway/telemetry';
 
 export type LimiterMetrics = ReturnType<typeof createLimiterMetrics>;
 
-/** What happens in the limiter that operators want to see. */
+/** Events in the limiter that operators can observe. */
 export function createLimiterMetrics(metrics: Metrics) {
   const decisions = metrics.counter({
     name: 'gateway_limiter_decisions_total',
@@ -51,7 +51,10 @@ export function createLimiterMetrics(metrics: Metrics) {
   };
 }
 
-/** Why a call failed, for the log. Only its text: a driver's error also carries the command, with keys or a password. */
+/**
+ * Why a call failed, for the log. Only the message, because a driver's error also contains the
+ * command, with keys or a password.
+ */
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error && thrown.message !== '' ? thrown.message : String(thrown);
 }

@@ -195,7 +195,7 @@ describe('the limiter service', () => {
       await service.start();
       await limiter.settle({ ...valid, requestId: 'a', localDay: today, tokens: 30n });
       await limiter.settle({ ...valid, requestId: 'b', localDay: today, tokens: 5n });
-      // Of the 50 that were loaded, 30 were those of the request itself: the ledger was faster.
+      // Of the 50 loaded tokens, 30 belong to the request itself: the ledger was faster.
       getDayTotal.mockResolvedValue(total(50n, ['a']));
       expect((await limiter.peek(valid)).status?.tokens?.remaining).toBe(15n);
       clock.advanceMs(1_000);
@@ -247,7 +247,7 @@ describe('the limiter service', () => {
 
     describe('and a token that makes no call any more', () => {
       const limits = { tokensPerDay: 1_000n };
-      /** What the counter stands at, without asking the limiter for it. */
+      /** The counter's value, read without asking the limiter. */
       const lastCorrection = async () =>
         (await metrics.registry.getSingleMetric('gateway_limiter_day_corrections_total')?.get())?.values[0]?.value;
       beforeEach(async () => {
@@ -260,7 +260,7 @@ describe('the limiter service', () => {
         vi.useRealTimers();
       });
 
-      /** Lets so much time pass without a call. */
+      /** Lets this much time pass without a call. */
       async function idle(seconds: number): Promise<void> {
         for (let n = 0; n < seconds; n++) {
           clock.advanceMs(1_000);
@@ -278,7 +278,7 @@ describe('the limiter service', () => {
       });
 
       it('counts what was on its way to the ledger when a store that had lost its memory loaded the total', async () => {
-        // It was settled before the loss.
+        // The request was settled before the loss.
         expect(await used()).toBe(0n);
         getDayTotal.mockResolvedValue(total(162n));
         await idle(2);
@@ -290,7 +290,7 @@ describe('the limiter service', () => {
         await idle(60);
         const asked = getDayTotal.mock.calls.length;
         await idle(240);
-        // An idle token costs the ledger little.
+        // An idle token causes few reads of the ledger.
         expect(getDayTotal.mock.calls.length - asked).toBeLessThan(12);
         getDayTotal.mockResolvedValue(total(162n));
         await idle(100);

@@ -10,7 +10,7 @@ import { DayTotals } from './ledger/day-totals.ts';
 import { createLimiterMetrics, type LimiterMetrics } from './metrics.ts';
 import { limiterRoutes } from './routes.ts';
 
-/** What the handlers of the limiter work with. */
+/** The parts that the limiter's handlers use. */
 export interface Limiter {
   readonly store: LimitStore;
   readonly dayTotals: DayTotals;
@@ -19,17 +19,20 @@ export interface Limiter {
 }
 
 export interface LimiterPeers {
-  /** Where day totals of `token:<id>` keys are loaded from when the store lost them. Without it they start at zero. */
+  /**
+   * Where day totals of `token:<id>` keys are loaded from when the store has lost them. Without it
+   * they start at zero.
+   */
   readonly usageQuery?: Pick<Client<typeof UsageQueryService>, 'getDayTotal'> | undefined;
 }
 
 export interface LimiterParts {
-  /** Default: in memory. The caller closes what it passes. */
+  /** Default: in memory. The caller closes a store that it passes. */
   readonly store?: LimitStore;
   readonly clock?: Clock;
 }
 
-/** The limiter over a store that the caller chose. */
+/** The limiter with a store of the caller's choice. */
 export function createLimiterService(
   config: LimiterConfig,
   { usageQuery }: LimiterPeers,
@@ -55,7 +58,10 @@ export function createLimiterService(
   };
 }
 
-/** A limiter of its own: Redis for what limiters share, the usage service over the network. */
+/**
+ * The limiter as a process of its own: Redis for shared state, and the usage service over the
+ * network.
+ */
 export async function createLimiterFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const config = readStandAloneLimiterConfig(env);
   const { openSharedLimitStore } = await import('./store/fallback-limit-store.ts');

@@ -28,7 +28,10 @@ describe('streams of batches over gRPC', () => {
 
   const idsOfBatch = () => Array.from({ length: batchSize }, () => randomUUID());
 
-  /** Sends these batches over one stream and answers the ids that were admitted, up to where the caller leaves. */
+  /**
+   * Sends these batches over one stream and returns the admitted ids, up to where the caller
+   * leaves.
+   */
   async function send(key: string, batches: readonly (readonly string[])[], leavesAfter = Infinity) {
     const left = new AbortController();
     async function* requests() {
@@ -69,7 +72,8 @@ describe('streams of batches over gRPC', () => {
     expect(new Set(answered).size).toBe(answered.length);
     expect(answered.filter((id) => !inWindow.has(id))).toEqual([]);
 
-    // Callers that left ask again, with the same ids: what had been let in is let in, and nothing else.
+    // Callers that left repeat their ids: what was admitted before is admitted again, and nothing
+    // else.
     const again = await Promise.all(streams.map(({ batches }) => send(key, batches)));
     expect(new Set(again.flatMap(({ admitted }) => admitted))).toEqual(inWindow);
     expect(await driver.zcard(`rl:{${key}}:m`)).toBe(limits.requestsPerMinute);

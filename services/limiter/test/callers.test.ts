@@ -22,12 +22,15 @@ import { readLimiterConfig } from '../src/config.ts';
 import { createLimiterService } from '../src/service.ts';
 import { deadline, today } from './limiter-under-test.ts';
 
-/** Calls an RPC. Answers its response, that of a stream too; undefined when it is denied; an empty one when the request is not valid. */
+/**
+ * Calls an RPC. Returns its response, or the first of a stream; undefined when the call is denied;
+ * an empty object when the request is invalid.
+ */
 type Ask = (method: DescMethod, request: object) => Promise<object | undefined>;
 
 const methods = [...LimiterService.methods, ...LimiterOperatorService.methods];
 
-/** A request of each RPC, with every field that names something. A new RPC needs its own here. */
+/** A request for each RPC, with every field that contains a name. A new RPC needs an entry here. */
 const requests: Readonly<Record<string, object>> = {
   Admit: { key: 'k', requestId: 'r', limits: { requestsPerMinute: 1 } },
   Settle: { key: 'k', requestId: 'r', localDay: today(), tokens: 3n },
@@ -38,13 +41,13 @@ const requests: Readonly<Record<string, object>> = {
 };
 const requestOf = ({ name }: DescMethod) => requests[name] ?? {};
 
-/** What only the gateway may name. */
+/** Names that only the gateway may use. */
 const namesOfGateway: Readonly<Record<string, readonly string[]>> = {
   key: ['token:1', 'group:1'],
   group: ['edge', 'limiter'],
 };
 
-/** Each field of each RPC that names a key or a group, with each name that is the gateway's own. */
+/** Each field of each RPC that names a key or a group, with each of the gateway's own names. */
 const reserved = methods.flatMap((method) =>
   namingFields(method.input).flatMap((path) =>
     (namesOfGateway[path.at(-1) ?? ''] ?? []).map((name) => ({
@@ -109,7 +112,7 @@ describe('callers of the limiter', () => {
         expect(await askAs(name), name).toBeUndefined();
       }
       expect(store.namesAsked()).toEqual([]);
-      // The call table leaves what is for operators to the admin service.
+      // The call table leaves operators' methods to the admin service.
       const owners = one.method.parent === LimiterOperatorService ? ['admin'] : ['edge-router', 'admin'];
       for (const name of owners) expect(await askAs(name), name).toBeDefined();
     });
@@ -168,11 +171,11 @@ describe('callers of the limiter', () => {
   });
 });
 
-/** A store that notes which keys and groups it is asked about. */
+/** A store that records the keys and groups it is asked about. */
 class ObservedStore extends MemoryLimitStore {
   #names: string[] = [];
 
-  /** Those since the last time. */
+  /** The names since the last call. */
   namesAsked(): readonly string[] {
     const names = this.#names;
     this.#names = [];
@@ -195,10 +198,10 @@ class ObservedStore extends MemoryLimitStore {
   }
 }
 
-/** As the gateway's own processes ask: on a shared stream, or directly. */
+/** Calls as the gateway's own processes do: on a shared stream, or directly. */
 function onChannel({ client }: Pick<Channel, 'client'>): Ask {
   return async ({ parent, localName, methodKind }, request) => {
-    // The descriptor says of which kind it is.
+    // The descriptor determines the kind of method.
     const call = Reflect.get(client(parent), localName) as (
       request: object,
       options: object,
@@ -215,7 +218,7 @@ function onChannel({ client }: Pick<Channel, 'client'>): Ask {
   };
 }
 
-/** As any client of gRPC asks. */
+/** Calls as any gRPC client does. */
 function onPlainGrpc(address: string, given: ChannelCredentials, stack: AsyncDisposableStack): Ask {
   return ({ parent, localName, methodKind }, request) => {
     const Client = makeGenericClientConstructor(grpcDefinition(parent), parent.name);
@@ -245,7 +248,7 @@ async function* streamOf<T>(message: T): AsyncGenerator<T> {
   yield message;
 }
 
-/** The paths of all fields that hold the name of a key or of a group. */
+/** The paths of all fields that contain the name of a key or of a group. */
 function namingFields(message: DescMessage): readonly (readonly string[])[] {
   return message.fields.flatMap((field) => {
     if (field.message !== undefined) return namingFields(field.message).map((path) => [field.localName, ...path]);
@@ -253,7 +256,7 @@ function namingFields(message: DescMessage): readonly (readonly string[])[] {
   });
 }
 
-/** A copy of a request with another name at a path. Of a list it is in the first element. */
+/** A copy of a request with another name at a path; for a list, in its first element. */
 function withName(request: object, [field = '', ...rest]: readonly string[], name: string): object {
   const inner: unknown = Reflect.get(request, field);
   if (rest.length === 0) return { ...request, [field]: name };

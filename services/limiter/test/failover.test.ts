@@ -50,7 +50,10 @@ describe('a failover to a Redis that had not heard of the latest', () => {
     const key = `token:${randomUUID()}`;
     const admitted: string[] = [];
     let emptyAtMs = 0;
-    /** One request. Fails when the limiter does, hangs, or answers a window that is older than the one before. */
+    /**
+     * Makes one request. Fails when the limiter fails, hangs, or returns an older window than
+     * before.
+     */
     const request = async (tokens: number) => {
       const requestId = randomUUID();
       const { status, refusal } = await client.admit({ key, requestId, limits }, deadline);
@@ -66,7 +69,7 @@ describe('a failover to a Redis that had not heard of the latest', () => {
     };
 
     for (let n = 0; n < 10; n++) await request(10);
-    // WAIT would wait for what this connection wrote, which is nothing.
+    // WAIT would not help: it waits for this connection's writes, and there are none.
     await expect.poll(() => toReplica.zcard(`rl:{${key}}:m`), { interval: 20 }).toBe(10);
     link.cut(true);
     for (let n = 0; n < 10; n++) await request(100);
@@ -77,7 +80,7 @@ describe('a failover to a Redis that had not heard of the latest', () => {
     await toReplica.replicaof('NO', 'ONE');
     address.switchTo(replica.url);
     await expect.poll(async () => (await request(0))?.degraded, recovery).toBe(false);
-    // Those of the requests that were answered during the hand-over follow right after.
+    // Settles of requests that were answered during the hand-over follow immediately after.
     await expect.poll(() => metric('pending_settles'), recovery).toBe(0);
 
     expect(await toReplica.zrange(`rl:{${key}}:m`, '0', '-1')).toHaveLength(admitted.length);

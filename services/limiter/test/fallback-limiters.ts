@@ -6,7 +6,7 @@ import { FallbackLimitStore } from '../src/store/fallback-limit-store.ts';
 import { PlainStore } from './plain-store.ts';
 import { watchedMetrics } from './watched-metrics.ts';
 
-/** Time in the tests of this suite goes on only when they let it. */
+/** Time in these tests advances only when they advance it. */
 export function useFakeTimers(): void {
   beforeEach(() => {
     vi.useFakeTimers();
@@ -16,7 +16,7 @@ export function useFakeTimers(): void {
   });
 }
 
-/** A limiter over each of these stores, which decides by itself for as long as its store is away. */
+/** A limiter for each of these stores, which decides by itself while its store is away. */
 export function openLimiters(stack: AsyncDisposableStack, clock: Clock, remotes: readonly LimitStore[]) {
   const options = { leastReplicas: 1, failureMode: 'local', localMaxMs: Infinity, maxKept: 1_000 } as const;
   return remotes.map((remote) => {
@@ -25,7 +25,7 @@ export function openLimiters(stack: AsyncDisposableStack, clock: Clock, remotes:
   });
 }
 
-/** Asks for a request of the one token that there is. */
+/** Checks a request of the single token. */
 export async function isAdmitted(limiter: LimitStore, requestId: string, requestsPerMinute: number): Promise<boolean> {
   const decision = await new PlainStore(limiter).admit({
     key: 'key',

@@ -1,20 +1,25 @@
 import { type Heartbeat, type LimitStore, MemoryLimitStore } from '@gateway/limits';
 import type { Clock } from '@gateway/time';
 
-/** What becomes of a call: it is not made, its answer is lost, or the store makes it when the caller has long given up. */
+/**
+ * The fate of a call: it is not made, its answer is lost, or the store executes it long after the
+ * caller has given up.
+ */
 export type Away = 'no' | 'before the call' | 'after the call' | 'until it goes on';
 
-/** A remote store in memory that a test takes away, and whose memory it takes. */
+/** A remote store in memory that tests can make unreachable or empty. */
 export class FlakyStore implements LimitStore {
   #away: Away = 'no';
-  /** Calls that nobody waits for any more, and that a store which stood still carries out when it goes on. */
+  /**
+   * Calls that no caller waits for any more. A store that was frozen executes them when it resumes.
+   */
   #late: (() => Promise<unknown>)[] = [];
   /** Awaited before admissions are recorded. */
   beforeRecording: () => Promise<void> | undefined = () => undefined;
   readonly #clock: Clock;
   readonly #server: { memory: MemoryLimitStore };
 
-  /** @param sharedWith another way to the same store, which is away by itself. */
+  /** @param sharedWith another connection to the same store, which is away independently. */
   constructor(clock: Clock, sharedWith?: FlakyStore) {
     this.#clock = clock;
     this.#server =

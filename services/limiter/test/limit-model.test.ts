@@ -80,7 +80,7 @@ async function agreeWithReference(
         expectAdmission(await store.admit({ ...action, key, hasLedger }), action, reference, nowMs);
         break;
       case 'admitAll': {
-        // What concerns another key in between must change nothing.
+        // Operations on another key in between must change nothing.
         const both = action.checks.flatMap((check) => [
           { ...check, key, hasLedger },
           { ...check, key: `${key}:other`, hasLedger },

@@ -14,7 +14,7 @@ afterAll(async () => {
   for (const group of groups.values()) await (await group)[Symbol.asyncDispose]();
 });
 
-/** Opens stores in one group of servers, which is started for the first of them. */
+/** Opens stores in one group of servers, which starts with the first store. */
 const openIn = (start: () => Promise<RedisGroup>) => async (startMs: number) => {
   const group = groups.get(start) ?? start();
   groups.set(start, group);
@@ -269,7 +269,7 @@ describe.each([
       await settle('a', 10, covered);
       await settle('b', 20, covered);
       expect(await reload(30, ['a', 'b'])).toMatchObject({ usedTokensAfter: 30 });
-      // It was asked before the other.
+      // This total was read before the other one.
       expect(await reload(10, ['a'])).toMatchObject({ usedTokensAfter: 30, pendingTokens: 0 });
     });
 
@@ -279,7 +279,7 @@ describe.each([
       expect(await pendingIds()).toEqual(['a']);
       await settle('b', 20, covered);
       await settle('c', 40, covered);
-      // Of the two that were settled since, the total has one.
+      // Of the two requests that settled since, the total has one.
       expect(await reload(30, ['a'])).toMatchObject({ usedTokensAfter: 70, pendingTokens: 60, unaskedTokens: 60 });
       expect(await reload(30, ['b'], { missingIds: ['c'] })).toMatchObject({ usedTokensAfter: 70, pendingTokens: 40 });
       expect(await reload(70, ['c'])).toMatchObject({ usedTokensAfter: 70, pendingTokens: 0 });
@@ -288,10 +288,11 @@ describe.each([
     it('comes as near to the truth as is known when it was wrong and requests settle while the ledger is asked', async () => {
       await reload(0);
       await settle('a', 10, covered);
-      // 100 that were lost here and the 10: the total may have those or not.
+      // The 100 tokens that were lost here, and the 10: the total may include the 10 or not.
       expect(await reload(110)).toMatchObject({ usedTokensAfter: 110, unaskedTokens: 10 });
       expect(await reload(110, [], { missingIds: ['a'] })).toMatchObject({ usedTokensAfter: 120 });
-      // Twice as much as there was: at most what the ledger has and what it may not have.
+      // Twice the true value: it is corrected to at most the ledger's total plus what the ledger
+      // may lack.
       await settle('b', 5, covered);
       expect(await reload(50, ['a'], { force: true })).toMatchObject({ usedTokensAfter: 55, unaskedTokens: 5 });
       expect(await reload(50, ['b'])).toMatchObject({ usedTokensAfter: 50 });
@@ -368,7 +369,7 @@ describe.each([
     expect(await beat('b', startedMs)).toMatchObject({ replicas: 2, longestSilenceMs: 3_000 });
     clock.advanceMs(2_000);
     expect(await beat('a', startedMs)).toMatchObject({ replicas: 2, longestSilenceMs: 2_000 });
-    // One that says that it lives counts, whatever else it says.
+    // A replica that reports that it is alive counts, whatever else it reports.
     for (const answeredAtMs of [0, startedMs + 3_600_000]) {
       expect(await beat('c', answeredAtMs)).toMatchObject({ replicas: 3 });
     }

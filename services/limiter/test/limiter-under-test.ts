@@ -15,13 +15,13 @@ export interface LimiterOptions {
   readonly usageQuery?: LimiterPeers['usageQuery'];
 }
 
-/** A limiter as it runs by itself, but with callers in the same process. */
+/** A limiter as it runs on its own, but with callers in the same process. */
 export async function startLimiter(redisUrl: string, { env = {}, usageQuery }: LimiterOptions = {}) {
   const metrics = new Metrics();
   const runtime = { logger: createLogger('limiter', 'silent'), metrics };
   const config = readStandAloneLimiterConfig({
     REDIS_URL: redisUrl,
-    // More than the default: on a busy test machine a healthy Redis must not look like one that is away.
+    // Longer than the default: on a busy test machine a healthy Redis must not look unreachable.
     LIMITER_REDIS_TIMEOUT_MS: String(roomMs(1_000)),
     ...env,
   });
@@ -42,14 +42,14 @@ export async function startLimiter(redisUrl: string, { env = {}, usageQuery }: L
 
 export type LimiterUnderTest = Awaited<ReturnType<typeof startLimiter>>;
 
-/** A call that hung would fail by it; far above the time that Redis is given. */
+/** Fails a call that hangs; far above the time limit for Redis. */
 export const deadline = { timeoutMs: roomMs(5_000) };
 
 export const freshKey = () => `test:${randomUUID()}`;
 
 export const today = () => localDayOf(Date.now());
 
-/** Asks so many times at once. Fails when one of the calls does. */
+/** Makes this many concurrent requests. Fails when one of the calls does. */
 export function admitMany({ client }: LimiterUnderTest, key: string, count: number, requestsPerMinute = 5) {
   const limits = { requestsPerMinute, tokensPerDay: 1_000n };
   return Promise.all(

@@ -27,7 +27,10 @@ interface Admitted {
   readonly limiter: number;
 }
 
-/** Runs a plan on some limiters over one store that comes and goes, and answers what was admitted, by whom. */
+/**
+ * Runs a plan on several limiters with one store that comes and goes, and returns the admissions by
+ * limiter.
+ */
 async function admissionsOf({ requestsPerMinute, steps }: Plan, limiters: number) {
   const clock = new ManualClock(noonMs);
   const remote = new FlakyStore(clock);
@@ -52,7 +55,8 @@ async function admissionsOf({ requestsPerMinute, steps }: Plan, limiters: number
       await vi.advanceTimersByTimeAsync(one.ms);
     }
     if (one.verb === 'give back') {
-      // Only a store that was seen away is given anything: one that forgets in silence begins new windows.
+      // Only a store whose outage was noticed gets a hand-over: one that loses its data unnoticed
+      // starts new windows.
       if (one.empty && opened.every((store) => store.isAway)) remote.forgetEverything();
       remote.away = 'no';
       clock.advanceMs(probeEveryMs);

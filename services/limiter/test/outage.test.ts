@@ -7,13 +7,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { admitMany, deadline, freshKey, type LimiterUnderTest, startLimiter, today } from './limiter-under-test.ts';
 import { redisProxy } from './redis-proxy.ts';
 
-/** How long what waited for Redis may still wait once it is back. */
+/** How long anything that waited for Redis may take once Redis is back. */
 const recovery = { timeout: roomMs(2_000), interval: 20 };
 const limits = { requestsPerMinute: 5, tokensPerDay: 1_000n };
 
 describe('a limiter whose Redis goes away', () => {
   let redis: TestServer;
-  // One that has heard of no other limiter.
+  // A limiter that has not heard of any other.
   beforeEach(async () => {
     redis = await startRedis();
   });
@@ -76,7 +76,7 @@ describe('a limiter whose Redis goes away', () => {
   it('puts the windows of several limiters together again in a Redis that comes back empty', async () => {
     await using first = await startLimiter(redis.url);
     await using second = await startLimiter(redis.url);
-    // Now the first has heard of the second as well.
+    // By now the first has heard of the second as well.
     await sleep(replicaHeartbeatMs + roomMs(500));
     const key = freshKey();
     await admitMany(first, key, 2);
@@ -102,7 +102,7 @@ describe('a limiter whose Redis goes away', () => {
     const proxies = [links.use(await redisProxy(redis.url)), links.use(await redisProxy(redis.url))] as const;
     await using first = await startLimiter(proxies[0].url);
     await using second = await startLimiter(proxies[1].url);
-    // Now the first has heard of the second as well.
+    // By now the first has heard of the second as well.
     await sleep(replicaHeartbeatMs + roomMs(500));
     const key = freshKey();
     const admitted = async (limiter: LimiterUnderTest) =>
@@ -115,7 +115,7 @@ describe('a limiter whose Redis goes away', () => {
     const peek = async ({ client }: LimiterUnderTest) =>
       (await client.peek({ key, limits: ownWindow }, deadline)).status;
     await expect.poll(() => peek(first)).toMatchObject({ degraded: false, requests: { remaining: 5 } });
-    // Redis has room for those that the second has not handed over.
+    // Redis reserves room for admissions that the second has not handed over.
     expect(await admitted(first)).toBe(0);
     proxies[1].cut(false);
     await expect.poll(() => peek(first)).toMatchObject({ degraded: false, requests: { remaining: 0 } });
@@ -161,7 +161,8 @@ describe('a limiter whose Redis goes away', () => {
     const port = await freePort();
     await using limiter = await startLimiter(`redis://127.0.0.1:${port}`);
     expect(await limiter.service.notReady()).toContain('not been reached');
-    // It knows neither of other limiters nor what it admitted before it started: others decide, or its callers.
+    // The limiter knows neither other limiters nor what it admitted before it started, so other
+    // limiters or its callers decide.
     const tooEarly = limiter.client.admit({ key: freshKey(), requestId: 'a', limits }, deadline);
     await expect(tooEarly).rejects.toMatchObject({ name: 'RpcError', status: 'unavailable' });
     await using late = await startRedis({ port });

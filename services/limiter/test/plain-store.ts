@@ -12,14 +12,14 @@ export type PlainCostKind = 'request_and_tokens' | 'request_only';
 
 export interface PlainCheck {
   readonly key: string;
-  /** Undefined to read. */
+  /** Undefined only reads. */
   readonly requestId: string | undefined;
   readonly limits: PlainLimits;
   readonly costKind: PlainCostKind;
   readonly hasLedger: boolean;
 }
 
-/** A limit store as tests word what they ask and expect: numbers and instants in place of messages. */
+/** A limit store in the terms of tests: numbers and instants instead of messages. */
 export class PlainStore<Store extends LimitStore = LimitStore> {
   readonly store: Store;
 

@@ -12,7 +12,7 @@ const noonMs = Date.parse('2026-11-20T11:00:00Z');
 const day = '2026-11-20';
 
 const requestId = fc.integer({ min: 0, max: 7 }).map((n) => `request-${n}`);
-/** Several limiters reload a day at the same time: their pauses may run out, and operators do not wait for them. */
+/** Several limiters reload a day concurrently, because pauses may end and operators ignore them. */
 const limiter = fc.nat(2);
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ verb: fc.constant('settle'), requestId }) },
@@ -29,14 +29,14 @@ const step = fc.oneof(
 const schedule = fc.array(step, { minLength: 1, maxLength: 60, size: 'max' });
 type Schedule = typeof schedule extends fc.Arbitrary<infer S> ? S : never;
 
-/** Every request uses as many tokens as its number says, so that each leaves a trace of its own in a sum. */
+/** Every request uses as many tokens as its number says, so that each is recognisable in a sum. */
 const tokensOf = (id: string) => 2 ** Number(id.slice('request-'.length));
 
 interface Counter {
   readonly store: Pick<LimitStore, 'settle' | 'pendingIds' | 'reloadDay'>;
   readonly key: string;
   readonly advanceMs: (ms: number) => void;
-  /** Takes the store's memory away. */
+  /** Erases the store's memory. */
   readonly forget: () => Promise<unknown>;
 }
 
@@ -45,7 +45,7 @@ interface Reload {
   total?: LedgerTotal | undefined;
 }
 
-/** A ledger and limiters that reload a day from it, step by step and in any order. */
+/** A ledger, and limiters that reload a day from it, step by step and in any order. */
 class Reloads {
   readonly #counter: Counter;
   readonly #ledger = new Set<string>();
@@ -53,7 +53,7 @@ class Reloads {
   readonly #open: readonly Reload[] = [{}, {}, {}];
   readonly #isTentative: boolean;
 
-  /** @param isTentative A total that may have more than was asked for is not loaded. */
+  /** @param isTentative a total that may include more than was asked about is not loaded. */
   constructor(counter: Counter, isTentative = false) {
     this.#counter = counter;
     this.#isTentative = isTentative;
@@ -71,11 +71,14 @@ class Reloads {
     }
   }
 
-  /** As in `run`, but each request settles once, and reaches the ledger after that or without it. Looks after each step. */
+  /**
+   * Like `run`, but each request settles once, and reaches the ledger after that or without it.
+   * Calls `look` after each step.
+   */
   async runInOrder(steps: Schedule, look: (counted: DayTotal, hasForgotten: boolean) => void): Promise<void> {
     let hasForgotten = false;
     for (const one of steps) {
-      // Further ones would make the sums inexact.
+      // More would make the sums inexact.
       if (one.verb === 'settle' && this.#settled.size === 40) continue;
       if (one.verb === 'settle') await this.#settle(`request-${this.#settled.size}`);
       else if (one.verb === 'ingest') this.#ingestInOrder(one.requestId);
@@ -91,12 +94,14 @@ class Reloads {
     return sum(this.#settled);
   }
 
-  /** Of all requests that anybody knows of. */
+  /** The sum of all requests that the ledger or the limiter knows. */
   get knownTotal(): number {
     return sum(this.#settled.union(this.#ledger));
   }
 
-  /** The ledger gets everything, one reload runs to its end, and then those that were under way end as well. */
+  /**
+   * The ledger gets everything, one reload runs to its end, and then those in progress end as well.
+   */
   async settleDown(): Promise<readonly (number | undefined)[]> {
     for (const id of this.#settled) this.#ledger.add(id);
     await this.#begin(0);
@@ -110,7 +115,10 @@ class Reloads {
     return sum(this.#ledger);
   }
 
-  /** One of those that are on their way, or one whose edge was killed before it could settle it: only the ledger learns of that. */
+  /**
+   * A request that is on its way, or one whose edge was killed before it could settle: only the
+   * ledger learns of that one.
+   */
   #ingestInOrder(id: string): void {
     const number = Number(id.slice('request-'.length));
     const waiting = [...this.#settled.difference(this.#ledger)];
@@ -148,7 +156,9 @@ function sum(ids: Iterable<string>): number {
   return [...ids].reduce((total, id) => total + tokensOf(id), 0);
 }
 
-/** Whatever happened before: once the ledger has heard of everything, the counter stands at its total, to the token. */
+/**
+ * Whatever happened before: once the ledger has everything, the counter equals its total exactly.
+ */
 async function agreesInTheEnd(counter: Counter, steps: Schedule): Promise<void> {
   const reloads = new Reloads(counter);
   await reloads.run(steps);
@@ -156,8 +166,9 @@ async function agreesInTheEnd(counter: Counter, steps: Schedule): Promise<void> 
 }
 
 /**
- * After every step, as soon as a total is loaded, the counter has each request that was settled, and none twice. One that the ledger alone
- * knows of may be counted or not. What a store forgot is missing until it is found in the ledger.
+ * After every step, as soon as a total is loaded, the counter includes each settled request exactly
+ * once. A request that only the ledger has may be included or not. Requests that a store forgot are
+ * missing until they are found in the ledger.
  */
 async function isNeverWrong(counter: Counter, steps: Schedule): Promise<void> {
   const reloads = new Reloads(counter, true);
@@ -180,7 +191,7 @@ describe.each([
       fc.asyncProperty(schedule, async (steps) => {
         await using opened = await openMemoryStore(noonMs);
         let current = opened.store;
-        // A process that starts anew is what an embedded store forgets by.
+        // An embedded store forgets when its process restarts.
         const store: Counter['store'] = {
           settle: (...args) => current.settle(...args),
           pendingIds: (...args) => current.pendingIds(...args),

@@ -92,7 +92,9 @@ describe('a limiter on a Redis Cluster', () => {
   });
 });
 
-/** As redis-cli does it: the target learns of it first, keys follow one by one, then both know the new owner. */
+/**
+ * Follows redis-cli: the target is told first, keys move one by one, then both learn the new owner.
+ */
 async function moveSlot(redis: RedisGroup, key: string, source: TestServer, target: TestServer): Promise<void> {
   const slot = (await redis.ask(source, 'CLUSTER', 'KEYSLOT', key)).trim();
   const idOf = async (server: TestServer) => (await redis.ask(server, 'CLUSTER', 'MYID')).trim();

@@ -8,7 +8,7 @@ import { admitMany, deadline, freshKey, startLimiter, today } from './limiter-un
 import { redisProxy } from './redis-proxy.ts';
 import { UsageLedger } from './usage-ledger.ts';
 
-/** How long recovery may take once Redis is whole again. */
+/** How long recovery may take once Redis works again. */
 const recovery = { timeout: roomMs(2_000), interval: 20 };
 const limits = { requestsPerMinute: 5, tokensPerDay: 1_000n };
 
@@ -19,7 +19,7 @@ describe('a limiter', () => {
     redis = await startRedis();
     driver = new Redis(redis.url);
   });
-  // It has heard of no other limiter.
+  // The limiter has not heard of any other.
   beforeEach(() => driver.flushall());
   afterAll(async () => {
     driver.disconnect();
@@ -46,7 +46,7 @@ describe('a limiter', () => {
         expect(decisions.filter(({ isAdmitted }) => isAdmitted)).toHaveLength(5);
         expect(decisions.every(({ status }) => status?.degraded)).toBe(true);
         await client.settle({ key: before, requestId: 'b', localDay: today(), tokens: 12n }, deadline);
-        // Several times the pace at which Redis is asked: it answers, but it is as good as away.
+        // Several times the interval of probes: Redis answers, but too slowly to be usable.
         await sleep(1_000);
         expect((await admitMany(limiter, before, 1))[0]?.status).toMatchObject({
           degraded: true,
@@ -86,7 +86,7 @@ describe('a limiter', () => {
         expect(status?.degraded).toBe(false);
         return 1_000_000 - Number(status?.tokens?.remaining);
       };
-      /** A request, of which the ledger hears a while after it was settled. */
+      /** A request that reaches the ledger some time after it was settled. */
       const request = async (n: number) => {
         const requestId = `request-${n}`;
         await client.settle({ key, requestId, localDay: today(), tokens: BigInt(n + 1) }, deadline);
@@ -116,7 +116,7 @@ describe('a limiter', () => {
 
     it('keeps so many pending requests by their ids, and agrees with the ledger when it has caught up', async () => {
       const ledger = new UsageLedger();
-      // A thousand at a time take a busy machine longer than Redis is waited for.
+      // On a busy machine a thousand at a time take longer than the time limit for Redis.
       const env = { LIMITER_RECONCILE_SECONDS: '1', LIMITER_REDIS_TIMEOUT_MS: '10000' };
       await using limiter = await startLimiter(redis.url, { env, usageQuery: ledger.usageQuery });
       const { client } = limiter;

@@ -1,19 +1,22 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A TCP proxy in front of a Redis that a test can break in several ways. */
+/** A TCP proxy in front of a Redis, which a test can break in several ways. */
 export interface RedisProxy extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** Answers lost so far by `cutNextAnswer`. */
+  /** How many answers `cutNextAnswer` has lost. */
   readonly cuts: number;
-  /** The server does the next command, and the connection breaks before its answer. */
+  /** The server executes the next command, and the connection breaks before its answer. */
   cutNextAnswer(): void;
-  /** From now on the server does all that it is asked, and no answer arrives; or connections break and new ones are whole. */
+  /**
+   * With true, the server executes all commands but no answer arrives; with false, connections
+   * break and new ones work.
+   */
   loseAnswers(lose: boolean): void;
-  /** Breaks every connection and takes no new one; or takes new ones again. */
+  /** With true, breaks all connections and refuses new ones; with false, accepts new ones again. */
   cut(isCut: boolean): void;
-  /** Breaks every connection; new ones lead to that server. */
+  /** Breaks all connections; new ones lead to this server. */
   switchTo(serverUrl: string): void;
 }
 
@@ -58,7 +61,7 @@ export async function redisProxy(serverUrl: string): Promise<RedisProxy> {
     },
     loseAnswers(lose) {
       state.losesAnswers = lose;
-      // What was lost is lost: a connection never goes on with an answer missing.
+      // A connection must not continue with an answer missing.
       if (!lose) breakAll();
     },
     cut(isCut) {
@@ -77,7 +80,7 @@ export async function redisProxy(serverUrl: string): Promise<RedisProxy> {
   };
 }
 
-/** When one side ends, so does the other. */
+/** When one side closes, so does the other. */
 function tieTogether(client: Socket, upstream: Socket, sockets: Set<Socket>): void {
   for (const socket of [client, upstream]) {
     sockets.add(socket);

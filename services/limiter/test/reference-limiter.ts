@@ -1,7 +1,7 @@
 import { addLocalDays, endOfLocalDayMs, type LocalDay, localDayOf } from '@gateway/time';
 import type { PlainCostKind as CostKind, PlainStatus as LimitStatus, PlainLimits as Limits } from './plain-store.ts';
 
-/** The limits as the specification words them: a list of instants and a sum, with no thought for speed. */
+/** The limits exactly as specified: a list of instants and a sum, without regard for speed. */
 export class ReferenceLimiter {
   readonly #entries: { readonly requestId: string; readonly atMs: number }[] = [];
   readonly #settled = new Map<
@@ -73,7 +73,7 @@ export class ReferenceLimiter {
     return inWindow && inBudget;
   }
 
-  /** When the window next has one slot more than now. */
+  /** When the window next has one more free slot than now. */
   #resetsAtMs(limit: number, nowMs: number): number {
     if (limit === 0) return nowMs + 60_000;
     const free = (atMs: number) => Math.max(0, limit - this.#live(atMs).length);
@@ -81,7 +81,7 @@ export class ReferenceLimiter {
     return leaving.toSorted((a, b) => a - b).find((atMs) => free(atMs) > free(nowMs)) ?? nowMs;
   }
 
-  /** A limit of 0 never has room: it is asked for again after its period. */
+  /** A limit of 0 never has room: the client may ask again after one period. */
   #retryAtMs({ requestsPerMinute, tokensPerDay }: Limits, costKind: CostKind, nowMs: number): number | undefined {
     const today = localDayOf(nowMs);
     if (tokensPerDay === 0 && costKind === 'request_and_tokens') {
@@ -95,7 +95,10 @@ export class ReferenceLimiter {
     return this.#firstRoomMs({ requestsPerMinute, tokensPerDay }, costKind, nowMs);
   }
 
-  /** The first moment at which the same request would be admitted, by trying each at which anything changes. */
+  /**
+   * The first instant at which the same request would be admitted, found by trying each instant at
+   * which anything changes.
+   */
   #firstRoomMs(limits: Limits, costKind: CostKind, nowMs: number): number | undefined {
     const today = localDayOf(nowMs);
     const moments = [nowMs, endOfLocalDayMs(today), ...this.#entries.map((entry) => entry.atMs + 60_000)];

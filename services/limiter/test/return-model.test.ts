@@ -6,12 +6,15 @@ import { isAdmitted, mostInAnyMinute, openLimiters, useFakeTimers } from './fall
 import { type Away, FlakyStore } from './flaky-store.ts';
 
 const noonMs = Date.parse('2026-11-20T11:00:00Z');
-/** As finely as events of a plan follow each other. */
+/** The resolution of times in a plan. */
 const tickMs = 10;
-/** All are back so long after the first: the last one's probe included, within the time for which the first waits. */
+/**
+ * All limiters return within this time after the first, including the last one's probe; the first
+ * waits at least as long.
+ */
 const mostApartMs = 1_000;
 
-/** Requests of one arrival: as many at once, at one of the limiters. */
+/** A burst of concurrent requests at one of the limiters. */
 const burst = fc.record({ atMs: fc.nat(4_000), limiter: fc.nat(3), count: fc.integer({ min: 1, max: 8 }) });
 const plan = fc.record({
   limiters: fc.integer({ min: 2, max: 4 }),
@@ -19,18 +22,21 @@ const plan = fc.record({
   how: fc.constantFrom<Away>('before the call', 'after the call', 'until it goes on'),
   isEmptied: fc.boolean(),
   awayMs: fc.integer({ min: replicaHeartbeatMs, max: 70_000 }),
-  /** Of each limiter: when it reaches the store again after the first could, and how long the store takes to record what it hands over. */
+  /**
+   * For each limiter: when it reaches the store again after the first could, and how long the store
+   * takes to record its hand-over.
+   */
   returnsAfterMs: fc.array(fc.nat(mostApartMs), { minLength: 4, maxLength: 4 }),
   recordingMs: fc.array(fc.nat(150), { minLength: 4, maxLength: 4 }),
   during: fc.array(burst, { maxLength: 12 }),
-  /** From the moment on in which the first reaches the store again. */
+  /** Starts when the first limiter reaches the store again. */
   after: fc.array(burst, { minLength: 1, maxLength: 20 }),
 });
 type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
 
 /**
- * Takes a store away from several limiters that were idle for a minute, and gives it back to each of them at a time of its own.
- * Answers when requests were admitted.
+ * Makes a store unreachable for several limiters that were idle for a minute, and reachable again
+ * for each at its own time. Returns when requests were admitted.
  */
 async function admissionsOf(given: Plan): Promise<readonly number[]> {
   const clock = new ManualClock(noonMs);
@@ -50,7 +56,7 @@ async function admissionsOf(given: Plan): Promise<readonly number[]> {
     const isTaken = store && (await isAdmitted(store, `request-${requests}`, given.requestsPerMinute));
     if (isTaken) admittedAtMs.push(clock.nowMs());
   };
-  /** Lets so much time pass, in which bursts come and links are given back. */
+  /** Advances time while bursts arrive and connections are restored. */
   const run = async (forMs: number, bursts: readonly (typeof burst extends fc.Arbitrary<infer B> ? B : never)[]) => {
     const asked: Promise<void>[] = [];
     for (let atMs = 0; atMs < forMs; atMs += tickMs) {
@@ -64,7 +70,7 @@ async function admissionsOf(given: Plan): Promise<readonly number[]> {
   for (const limiter of limiters) await limiter.start();
   await pass(replicaHeartbeatMs);
   for (const link of links) link.away = given.how;
-  // Each notices by its next heartbeat.
+  // Each detects the outage by its next heartbeat.
   await pass(replicaHeartbeatMs);
   await run(4_000, given.during);
   await pass(given.awayMs);
@@ -81,7 +87,7 @@ async function admissionsOf(given: Plan): Promise<readonly number[]> {
   }
   await run(4_000 + mostApartMs, given.after);
   for (const limiter of limiters) expect(limiter.isAway).toBe(false);
-  // Whatever was handed over, nothing is left to be admitted beyond the limit.
+  // Whatever was handed over, nothing more may be admitted beyond the limit.
   for (let n = 0; n < 2 * given.requestsPerMinute; n++) await ask(n);
   return admittedAtMs;
 }

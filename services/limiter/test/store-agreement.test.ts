@@ -30,7 +30,7 @@ const step = fc.oneof(
   },
   {
     weight: 4,
-    // A clock that is corrected, that lags behind after a failover, and that was wrong by an hour.
+    // A clock that is corrected, that lags after a failover, or that was wrong by an hour.
     arbitrary: fc.record({
       verb: fc.constant('move clock'),
       ms: fc.oneof(fc.integer({ min: 0, max: 70_000 }), fc.constantFrom(-1, -5_000, -60_000, -60_001, -3_600_000)),
@@ -40,7 +40,7 @@ const step = fc.oneof(
 const schedule = fc.array(step, { minLength: 1, maxLength: 40 });
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-/** Does one step and answers all that a caller learns by it. */
+/** Executes one step and returns everything that a caller learns from it. */
 async function take(one: Step, { store, clock, key }: Omit<StoreUnderTest, keyof AsyncDisposable>): Promise<unknown> {
   switch (one.verb) {
     case 'admit': {

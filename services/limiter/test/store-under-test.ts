@@ -8,7 +8,7 @@ import { RedisLimitStore, type RedisLimitStoreOptions } from '../src/store/redis
 import { PlainStore } from './plain-store.ts';
 import { redisAt } from './redis-at.ts';
 
-/** A store whose time the test sets, and a key of its own. */
+/** A store whose time the test sets, and a key for this test alone. */
 export interface StoreUnderTest extends AsyncDisposable {
   readonly store: PlainStore;
   readonly clock: ManualClock;
@@ -39,7 +39,7 @@ export async function openRedisStore(
   };
 }
 
-/** One that is connected, with a deadline that a busy test machine keeps. */
+/** A connected store with a time limit that a busy test machine meets. */
 export async function startRedisStore(options: Partial<RedisLimitStoreOptions>): Promise<RedisLimitStore> {
   const settings = options.settings ?? redisAt((await testBackends()).redisUrl);
   const logger = createLogger('limiter', 'silent');

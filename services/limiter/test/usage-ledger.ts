@@ -2,10 +2,10 @@ import { create } from '@bufbuild/protobuf';
 import { GetDayTotalResponseSchema } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { LimiterPeers } from '../src/service.ts';
 
-/** A usage service whose ledger a test fills: of one token, on one day. */
+/** A usage service with a ledger that a test fills: for one token, on one day. */
 export class UsageLedger {
   readonly #tokens = new Map<string, number>();
-  /** How many ids it was asked for in its largest question. */
+  /** The highest number of ids in one query. */
   mostAsked = 0;
 
   get total(): number {

@@ -5,17 +5,17 @@ import { natsServers } from '@gateway/usage-stream/nats-servers';
 
 export type UsageIngestConfig = ReturnType<typeof readUsageIngestConfig>;
 
-/** What usage-ingest needs wherever it runs. */
+/** Settings that usage-ingest needs in every composition. */
 export function readUsageIngestConfig(env: Environment) {
   return readSettings(env, readLedgerSettings);
 }
 
-/** What it needs besides to read the usage stream. */
+/** Additional settings to read the usage stream. */
 export function readUsageStreamConfig(env: Environment) {
   return readSettings(env, (reader) => ({ ...readLedgerSettings(reader), stream: readStreamSettings(reader) }));
 }
 
-/** What it needs when it runs as a process of its own. */
+/** Settings that usage-ingest needs as a process of its own. */
 export function readUsageIngestProcessConfig(env: Environment) {
   return readSettings(env, (reader) => ({
     ...readLedgerSettings(reader),
@@ -28,7 +28,7 @@ export function readUsageIngestProcessConfig(env: Environment) {
 }
 
 function readLedgerSettings(reader: EnvReader) {
-  // USAGE_EVENT_RETENTION_DAYS (90): events of today and of so many days before it are kept. 0: all are.
+  // USAGE_EVENT_RETENTION_DAYS (90): how many days before today keep their events. 0: all.
   const retentionDays = reader.integer('USAGE_EVENT_RETENTION_DAYS', 90, { max: 36_500 });
   if (retentionDays > 0 && retentionDays < shortestRetentionDays) {
     reader.problem(
@@ -36,15 +36,18 @@ function readLedgerSettings(reader: EnvReader) {
     );
   }
   return {
-    // USAGE_BATCH_EVENTS (500): events stored in one transaction at most.
+    // USAGE_BATCH_EVENTS (500): the maximum number of events in one transaction.
     batchEvents: reader.integer('USAGE_BATCH_EVENTS', 500, { min: 1, max: 2_000 }),
     retentionDays,
-    // REQUEST_LOG_RETENTION_DAYS (7): the request log of today and of so many days before it is kept.
+    // REQUEST_LOG_RETENTION_DAYS (7): how many days before today keep their request log.
     logRetentionDays: reader.integer('REQUEST_LOG_RETENTION_DAYS', 7, { min: 1, max: 3_650 }),
   };
 }
 
-/** A repetition that comes later than its event is kept can't be distinguished from a new event, and is not counted. */
+/**
+ * A duplicate that arrives after its event was removed is indistinguishable from a new event, and
+ * is not counted.
+ */
 const shortestRetentionDays = 31;
 
 function readStreamSettings(reader: EnvReader): UsageStreamSettings {
@@ -53,9 +56,10 @@ function readStreamSettings(reader: EnvReader): UsageStreamSettings {
     replicas: reader.integer('NATS_STREAM_REPLICAS', 1, { min: 1, max: 5 }),
     // USAGE_STREAM_MAX_AGE_HOURS (168): how long messages are kept, consumed or not.
     maxAgeMs: reader.integer('USAGE_STREAM_MAX_AGE_HOURS', 168, { min: 1, max: 8_760 }) * 3_600_000,
-    // USAGE_STREAM_MAX_MEBIBYTES (1024): room for the longest outage of the ledger; some 700 bytes a request, its log entry included.
+    // USAGE_STREAM_MAX_MEBIBYTES (1024): the size must suffice for the longest outage of the
+    // ledger; a request takes about 700 bytes, including its log entry.
     maxBytes: reader.integer('USAGE_STREAM_MAX_MEBIBYTES', 1_024, { min: 1, max: 1_048_576 }) * 1_048_576,
-    // USAGE_STREAM_DUPLICATE_WINDOW_SECONDS (600): how long NATS itself drops repetitions.
+    // USAGE_STREAM_DUPLICATE_WINDOW_SECONDS (600): how long NATS itself drops duplicates.
     duplicateWindowMs: reader.integer('USAGE_STREAM_DUPLICATE_WINDOW_SECONDS', 600, { min: 1, max: 3_600 }) * 1_000,
   };
 }

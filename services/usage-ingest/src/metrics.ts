@@ -2,7 +2,7 @@ import type { Metrics } from '@gateway/telemetry';
 
 export type IngestMetrics = ReturnType<typeof createIngestMetrics>;
 
-/** What happens on the way into the ledger that operators want to see. */
+/** Events on the way into the ledger that operators can observe. */
 export function createIngestMetrics(metrics: Metrics) {
   const events = metrics.counter({
     name: 'gateway_usage_events_total',

@@ -11,13 +11,15 @@ import { usageIngestRoutes } from './routes.ts';
 import { UsageLedger } from './store/usage-ledger.ts';
 
 export interface UsageIngestPeers {
-  /** Stays the caller's: the service does not close it. */
+  /** Belongs to the caller: the service does not close it. */
   readonly database: GatewayDatabase;
-  /** Brings events by itself; without it they come by `Record` only. Closed with the service. */
+  /**
+   * Reads events from the stream; without it they arrive by `Record` only. Closed with the service.
+   */
   readonly consumer?: NatsUsageConsumer;
 }
 
-/** The way into the ledger, over any database that has its tables. */
+/** The way into the ledger, for any database that has its tables. */
 export function createUsageIngestService(
   { batchEvents, retentionDays, logRetentionDays }: UsageIngestConfig,
   { database, consumer }: UsageIngestPeers,
@@ -50,7 +52,9 @@ export function createUsageIngestService(
   };
 }
 
-/** Ingest as a process of its own, from the stream at NATS_URL into the Postgres at DATABASE_URL. */
+/**
+ * Ingest as a process of its own, from the stream at NATS_URL into the Postgres at DATABASE_URL.
+ */
 export async function createUsageIngestFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const config = readUsageIngestProcessConfig(env);
   const { openPostgres } = await import('@gateway/database/postgres');

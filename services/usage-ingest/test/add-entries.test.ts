@@ -19,7 +19,7 @@ const columns: (keyof DailySum)[] = [
 
 const tokens = fc.constantFrom(0, 0, 1, 7, 1_000_000_000_000, 2 ** 40);
 
-/** Entries as different as they may be, in batches of any size; some of them come again. */
+/** Arbitrary entries, in batches of any size; some of them repeat. */
 const entries: fc.Arbitrary<LedgerEntry> = fc.record({
   request_id: fc.integer({ min: 0, max: 400 }).map((id) => `request-${id}`),
   token_id: fc.constantFrom('token-1', 'token-2', 'Ünï "quoted" \\ token'),

@@ -202,7 +202,7 @@ describe('the consumer of the usage stream', () => {
     isAway = false;
     expect(await handOver()).toBe('stored');
     expect(await ledgerTotals(world.database)).toEqual(expectedTotals(sent));
-    // It comes by the stream as well.
+    // The same event also arrives by the stream.
     await world.publisher.publish({ events: sent, logs: [] });
     await world.nothingIsPending();
     await world.ledgerHolds(sent);
@@ -215,7 +215,7 @@ describe('the consumer of the usage stream', () => {
     for (const event of sent) await world.publisher.publish({ events: [event], logs: [] });
     await world.ledgerHolds(sent);
     await world.nothingIsPending();
-    // As a standby lacks them that was promoted too early.
+    // Events that a standby lacks when it was promoted too early.
     for (const { requestId } of sent.slice(10)) {
       await world.database.deleteFrom('usage_events').where('request_id', '=', requestId).execute();
     }
@@ -296,7 +296,7 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
     async publishRaw(data: Uint8Array) {
       await (await connected).jetstream().publish(names.subject, data);
     },
-    /** @throws when no replica says that it has stored it. */
+    /** @throws when no replica confirms that it has stored them. */
     async handOver(events: readonly UsageRecorded[]) {
       const [message] = toUsageMessages({ events, logs: [] });
       await (await connected).request(directSubject(names), message?.data, { timeout: roomMs(1_000) });
@@ -317,7 +317,7 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
     },
     async nothingIsPending() {
       const pending = async () => {
-        // A replica that has just begun may not have named it yet.
+        // A replica that has just started may not have created it yet.
         const consumer = await info().catch(() => undefined);
         const { num_pending = Number.NaN, num_ack_pending = Number.NaN } = (await consumer?.info()) ?? {};
         return num_pending + num_ack_pending;
@@ -328,13 +328,13 @@ async function openWorld({ urls: ownUrls, replicas = 1 }: OwnServers = {}) {
   };
 }
 
-/** The sums of the events that are there. */
+/** Recomputes the sums from the existing events. */
 async function sumDaysAgain(database: GatewayDatabase): Promise<void> {
   const events = await database.selectFrom('usage_events').selectAll().execute();
   await addSums(database, dailySums(events));
 }
 
-/** A cluster takes a while until it takes streams. */
+/** A new cluster takes a while until it accepts streams. */
 async function untilDone(act: () => Promise<void>, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {

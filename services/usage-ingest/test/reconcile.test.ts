@@ -37,7 +37,7 @@ describe.each(testDatabases)('reconciling a day in $name', ({ open }) => {
     const [events = []] = fc.sample(fc.array(event, { minLength: 200, maxLength: 300, size: 'max' }), 1);
     await record(...events.map((fields) => usageEvent(fields)));
     expect(await ledger.reconcileDay({ localDay })).toMatchObject({ eventsKept: true, differenceCount: 0 });
-    // In many slices as in one.
+    // Many slices give the same result as one.
     const sliced = await checkDay(eventDaysOf(opened.database), localDay, { repair: false, atATime: 7 });
     expect(sliced).toEqual([]);
   });

@@ -184,13 +184,13 @@ function eventOf(requestId: string, { input, output, account }: EventFields) {
   return usageEvent({ requestId, inputTokens: BigInt(input), outputTokens: BigInt(output), accountId: account });
 }
 
-/** Makes the database refuse one request id, as it would refuse data that breaks a constraint of its own. */
+/** Makes the database reject one request id, as it would reject data that violates a constraint. */
 async function refuseRequest(database: GatewayDatabase, requestId: string): Promise<void> {
   const name = sql.lit(requestId);
   try {
     await sql`alter table usage_events add constraint refused check (request_id <> ${name})`.execute(database);
   } catch {
-    // SQLite adds no constraint to a table that exists; a trigger refuses in the same words.
+    // SQLite can't add a constraint to an existing table; a trigger fails with the same error.
     await sql`create trigger refused before insert on usage_events when new.request_id = ${name}
               begin select raise(abort, 'refused'); end`.execute(database);
   }

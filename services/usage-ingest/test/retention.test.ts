@@ -111,7 +111,8 @@ describe('an ingest on Postgres', () => {
     const kept = new Set(events.filter(({ localDay }) => localDay >= '2026-10-20').map(({ requestId }) => requestId));
     const stored = await opened.database.selectFrom('usage_events').select('request_id').execute();
     expect(new Set(stored.map(({ request_id }) => request_id))).toEqual(kept);
-    // Those of removed days were counted before they went, or not at all; none was counted twice.
+    // Events of removed days were counted before the removal, or not at all; none was counted
+    // twice.
     const { total } = await opened.database
       .selectFrom('usage_daily')
       .select(sql<number>`cast(sum(requests) as bigint)`.as('total'))
@@ -133,7 +134,7 @@ async function openPostgres() {
   return await postgres.open();
 }
 
-/** An ingest at ten o'clock on 20 November whose retention the test runs. */
+/** An ingest at ten o'clock on 20 November. The test runs its retention. */
 async function openWorld(opened: AsyncDisposable & { readonly database: GatewayDatabase }, retentionDays: number) {
   const { database } = opened;
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };

@@ -28,7 +28,7 @@ it('the durable consumer is named once, and again only when its settings are oth
   try {
     const made = await open();
     expect(named).toHaveLength(1);
-    // NATS leaves a consumer with one copy that is named while its stream gets more.
+    // NATS leaves a consumer with one replica if it is updated while its stream gets more.
     expect(await open()).toEqual(made);
     expect(named).toHaveLength(1);
     await manager.consumers.update(names.stream, names.consumer, { ...made, max_ack_pending: 10 });

@@ -5,7 +5,7 @@ import type { GatewayDatabase } from '@gateway/database';
 import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { sql } from 'kysely';
 
-/** A completed request of 10 input and 5 output tokens, unless said otherwise. */
+/** A completed request of 10 input and 5 output tokens by default. */
 export function usageEvent(fields: MessageInitShape<typeof UsageRecordedSchema> = {}): UsageRecorded {
   return create(UsageRecordedSchema, {
     requestId: randomUUID(),
@@ -30,7 +30,10 @@ export interface Totals {
   readonly output: number;
 }
 
-/** What the ledger holds, counted from the events themselves and from the daily sums, in all and per account: all must be equal. */
+/**
+ * The content of the ledger, counted from the events and from the daily sums, in total and per
+ * account: all must be equal.
+ */
 export async function ledgerTotals(database: GatewayDatabase) {
   const events = await sql<Totals>`
     select count(*) as requests,
@@ -56,7 +59,7 @@ export async function ledgerTotals(database: GatewayDatabase) {
   return { events: events.rows[0], daily: daily.rows[0], byAccount: Object.fromEntries(accounts) };
 }
 
-/** What the ledger must hold after events arrived, in whatever order and however often. */
+/** What the ledger must contain after events arrived, in any order and any number of times. */
 export function expectedTotals(events: readonly UsageRecorded[]) {
   const unique = [...new Map(events.toReversed().map((event) => [event.requestId, event])).values()];
   const known = unique.filter(({ accountId }) => accountId !== '');

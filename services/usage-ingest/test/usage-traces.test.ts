@@ -196,7 +196,7 @@ async function openWorld() {
       consumer.start(sink);
     },
     publish: (...events: readonly UsageRecorded[]) => publisher.publish({ events, logs: [] }),
-    /** Of one line of the metrics; 0 when it is not there. */
+    /** The value on a line of the metrics; 0 when the line is missing. */
     async valueOf(line: string): Promise<number> {
       const lines = (await metrics.exposition()).split('\n');
       return Number(lines.find((text) => text.startsWith(`${line} `))?.slice(line.length + 1) ?? 0);
@@ -205,7 +205,7 @@ async function openWorld() {
   };
 }
 
-/** Of a trace that is sampled. */
+/** The `traceparent` of a sampled trace. */
 function traceparent(): string {
   return `00-${randomUUID().replaceAll('-', '')}-${randomUUID().replaceAll('-', '').slice(16)}-01`;
 }

@@ -2,14 +2,14 @@ import { type Environment, type EnvReader, readSettings } from '@gateway/config'
 import { databaseUrl } from '@gateway/database/database-url';
 import { natsServers } from '@gateway/usage-stream/nats-servers';
 
-/** What usage-query needs wherever it runs. */
+/** Settings that usage-query needs in every composition. */
 export type UsageQueryConfig = ReturnType<typeof readUsageQueryConfig>;
 
 export function readUsageQueryConfig(env: Environment) {
   return readSettings(env, readWait);
 }
 
-/** What it needs when it runs as a process of its own. */
+/** Settings that usage-query needs as a process of its own. */
 export function readUsageQueryProcessConfig(env: Environment) {
   return readSettings(env, (reader) => ({
     ...readWait(reader),
@@ -21,6 +21,7 @@ export function readUsageQueryProcessConfig(env: Environment) {
 }
 
 function readWait(reader: EnvReader) {
-  // USAGE_WAIT_MILLISECONDS (1000): how long GetUsage waits for usage that is published and not in the ledger yet.
+  // USAGE_WAIT_MILLISECONDS (1000): how long GetUsage waits for published usage that is not in the
+  // ledger yet.
   return { waitMs: reader.integer('USAGE_WAIT_MILLISECONDS', 1_000, { max: 10_000 }) };
 }

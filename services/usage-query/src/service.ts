@@ -7,10 +7,10 @@ import { RequestFeed } from './request-log/request-feed.ts';
 import { usageQueryRoutes } from './routes.ts';
 import type { UsageQueryParts } from './rpc/usage-query-service.ts';
 
-/** The database stays the caller's: the service does not close it. */
+/** The database belongs to the caller: the service does not close it. */
 export type UsageQueryPeers = Pick<UsageQueryParts, 'database' | 'progress'>;
 
-/** Answers what tokens used and what became of requests, from any database that has the ledger's tables. */
+/** Reports usage and requests from any database that has the ledger's tables. */
 export function createUsageQueryService(
   { waitMs }: UsageQueryConfig,
   { database, progress }: UsageQueryPeers,
@@ -35,7 +35,10 @@ export function createUsageQueryService(
   };
 }
 
-/** Usage queries as a process of its own, over the Postgres at DATABASE_URL and the stream at NATS_URL. */
+/**
+ * Usage queries as a process of its own, with the Postgres at DATABASE_URL and the stream at
+ * NATS_URL.
+ */
 export async function createUsageQueryFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const { databaseUrl, natsServers, ...config } = readUsageQueryProcessConfig(env);
   const { openPostgres } = await import('@gateway/database/postgres');

@@ -7,7 +7,7 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
 import { createUsageQueryService } from '../src/service.ts';
 
-/** Just before midnight in Amsterdam: it was admitted on the next day. */
+/** Just before midnight in Amsterdam: the request was admitted on the next day. */
 const madeAtMs = Date.parse('2026-11-20T22:59:59.990Z');
 const requestId = idMadeAt(madeAtMs, 1);
 

@@ -6,7 +6,7 @@ import { localDayOf } from '@gateway/time';
 
 export type LogFields = Exclude<MessageInitShape<typeof RequestLoggedSchema>, { readonly $typeName: string }>;
 
-/** A completed request of a time; of several of one time each needs a number. */
+/** A completed request at this time; requests at the same time need different numbers. */
 export function loggedRequest(receivedAtMs: number, fields: LogFields = {}, number = 0): RequestLogged {
   return create(RequestLoggedSchema, {
     requestId: requestIdAt(receivedAtMs, number),
@@ -26,7 +26,7 @@ export function requestIdAt(ms: number, number = 0): string {
   return `${digits.slice(0, 8)}-${digits.slice(8)}-7000-8000-${number.toString(16).padStart(12, '0')}`;
 }
 
-/** Puts requests into the log as usage-ingest does, or as that of the release before did. */
+/** Adds requests to the log like usage-ingest, or like that of the previous release. */
 export async function storeLogs(
   database: GatewayDatabase,
   logs: readonly RequestLogged[],

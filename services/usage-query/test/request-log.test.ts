@@ -22,7 +22,9 @@ const { COMPLETED, FAILED, REFUSED, ABORTED } = RequestEnding;
 
 type Fields = Exclude<MessageInitShape<typeof RequestLoggedSchema>, { readonly $typeName: string }>;
 
-/** One after the other, half a second apart: the first two are of another day than the others. */
+/**
+ * One after the other, half a second apart: the first two belong to another day than the others.
+ */
 const names = ['plain', 'moved', 'failed', 'slow', 'refused', 'aborted'] as const;
 type Name = (typeof names)[number];
 const atMs = (name: Name) => startMs + names.indexOf(name) * 500;
@@ -73,7 +75,9 @@ describe.each(testDatabases)('the request log in $name', ({ open }) => {
       await using opened = await open();
       const { store, client } = setUp(opened.database, isOlder);
       await store(requests);
-      /** Pages end early where the database is slow: so many as are asked for, or all. */
+      /**
+       * Collects as many requests as asked for, or all: pages end early when the database is slow.
+       */
       const listed = async ({ pageSize = 20, ...query }: MessageInitShape<typeof ListRequestsRequestSchema>) => {
         const ids: string[] = [];
         for (let pageToken: string | undefined = ''; pageToken !== undefined && ids.length < pageSize; ) {

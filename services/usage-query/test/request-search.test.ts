@@ -19,7 +19,7 @@ import { createUsageQueryService } from '../src/service.ts';
 import { loggedRequest, requestIdAt, storeLogs } from './request-log-fixtures.ts';
 
 const startMs = Date.parse('2026-11-19T12:00:00Z');
-/** Over three local days. */
+/** The requests cover three local days. */
 const stepMs = 600_000;
 const { COMPLETED, FAILED, REFUSED, ABORTED } = RequestEnding;
 
@@ -168,7 +168,7 @@ function fits(each: Fields | undefined, index: number, search: Search): boolean 
   );
 }
 
-/** The ids of all pages. */
+/** The ids on all pages. */
 async function pagesOf(
   database: GatewayDatabase,
   { sinceStep, untilStep, ...search }: Search,

@@ -150,7 +150,7 @@ interface Day extends Partial<Record<SummedColumn, number>> {
   readonly model?: string;
 }
 
-/** Two requests of 10 input and 5 output tokens, unless said otherwise. */
+/** Two requests of 10 input and 5 output tokens by default. */
 async function addDay(database: GatewayDatabase, day: Day): Promise<void> {
   await database
     .insertInto('usage_daily')

@@ -87,7 +87,7 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
       (await rowsOf(opened.database, { ...november, ...more })).rows;
     const byAccount = { grouping: UsageGrouping.ACCOUNT };
     expect(await report(byAccount)).toMatchObject([
-      // What an older release added, or what no account answered.
+      // Usage that an older release added, or that no account answered.
       { accountId: '', totals: { requests: 1n, inputTokens: 0n, cachedTokens: 0n, outputTokens: 3n } },
       { accountId: 'pool/a', totals: { requests: 3n, inputTokens: 20n } },
       { accountId: 'pool/b', totals: { requests: 2n } },
@@ -130,7 +130,7 @@ describe.each(testDatabases)('a report in $name', ({ open }) => {
     const ofAccounts = rows.flatMap((row, n) =>
       accounts.slice(n % 3).map((account_id) => ({ ...row, account_id, requests: 0 })),
     );
-    // The sum of accounts is at most that of all.
+    // The sum of the accounts is at most the sum over all accounts.
     await addAccountDays(
       opened.database,
       ofAccounts.map((row) => ({ ...row, input_tokens: 3, cached_tokens: 1, output_tokens: 2 })),
@@ -235,7 +235,7 @@ const usualDay = {
   output_tokens: 5,
 };
 
-/** Two requests of 10 input and 5 output tokens each, unless said otherwise. */
+/** Two requests of 10 input and 5 output tokens each by default. */
 async function addDays(database: GatewayDatabase, days: readonly DayFields[]): Promise<void> {
   for (let start = 0; start < days.length; start += 1_000) {
     const rows = days.slice(start, start + 1_000).map((day) => ({ ...usualDay, ...day }));

@@ -130,7 +130,7 @@ async function openWatch(database: GatewayDatabase, request?: MessageInitShape<t
   return { ...watched, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-/** Has had the first message. */
+/** Returns after the first message. */
 async function watch(
   { routes }: Pick<ReturnType<typeof serviceOf>, 'routes'>,
   request: MessageInitShape<typeof WatchRequestsRequestSchema> = {},
@@ -144,7 +144,7 @@ async function watch(
   expect((await message()).requests).toEqual([]);
   return {
     message,
-    /** So many further requests. */
+    /** Waits for this many further requests. */
     async next(count: number): Promise<readonly RequestLogged[]> {
       const requests: RequestLogged[] = [];
       while (requests.length < count) requests.push(...(await message()).requests);

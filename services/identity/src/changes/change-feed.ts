@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gateway/telemetry';
 import type { TokenChanges, TokenStore } from '../store/token-store.ts';
 
-/** The part of the token store that the feed reads. */
+/** The part of the token store that the feed uses. */
 export type ChangeSource = Pick<TokenStore, 'lastSequence' | 'changesAfter'>;
 
 /**
- * Gives watchers the ids of tokens that changed, whichever replica changed them: it asks the database every `pollMs`, and at
- * once after a change of its own process. A watcher that reads slowly gets everything later, in one batch.
+ * Sends watchers the ids of tokens that changed, whichever replica changed them. It polls the
+ * database every `pollMs`, and at once after a change by its own process. A slow watcher gets
+ * everything later, in one batch.
  */
 export class ChangeFeed {
   readonly #source: ChangeSource;
@@ -21,18 +22,21 @@ export class ChangeFeed {
     this.#pollMs = pollMs;
   }
 
-  /** Something was changed by this process: look now. */
+  /** Called when this process has changed a token: polls the database at once. */
   announce(): void {
     this.#announcement.abort();
     this.#announcement = new AbortController();
   }
 
-  /** Batches of changed ids, until the signal is aborted. The first one is empty: what changes from here on is not missed. */
+  /**
+   * Batches of changed ids, until the signal is aborted. The first one is empty: every change after
+   * it is delivered.
+   */
   async *watch(signal: AbortSignal): AsyncGenerator<readonly string[]> {
     let sequence = await this.#source.lastSequence();
     yield [];
     while (!signal.aborted) {
-      // Taken before the look, so that an announcement during it leads to another one.
+      // Read before the poll, so that an announcement during the poll triggers another one.
       const wake = AbortSignal.any([signal, this.#announcement.signal]);
       const { tokenIds, lastSequence } = await this.#changesAfter(sequence);
       sequence = lastSequence;

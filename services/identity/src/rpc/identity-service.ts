@@ -19,12 +19,12 @@ import {
 
 export interface IdentityParts {
   readonly store: TokenStore;
-  /** Current one first: new tokens are hashed with it. */
+  /** The current one first: it hashes new tokens. */
   readonly hashKeys: readonly HashKey[];
   readonly changes: ChangeFeed;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Aborts when watchers are to go elsewhere. */
+  /** Aborted when watchers must move to another replica. */
   readonly draining: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
     const tokenText = createTokenText(kind);
     return { tokenText, hash: hashWith(currentKey, tokenSha256(tokenText)) };
   };
-  /** @throws GatewayError when there is none of that id, or it was revoked: that is for good. */
+  /** @throws GatewayError when the token does not exist or was revoked, which is permanent. */
   const unrevoked = async (tokenId: string): Promise<Token> => {
     const token = await store.findById(tokenId);
     if (token === undefined) throw noSuchToken();
@@ -50,7 +50,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
     return token;
   };
   return {
-    /** The token behind a digest; no token when it is unknown or has ended. */
+    /** The token with this digest; none when it is unknown, revoked or expired. */
     async resolve({ tokenSha256: digest }) {
       if (digest.length !== 32) throw new GatewayError('invalid_request', 'token_sha256 must be 32 bytes.');
       const token = await store.findByHash(hashKeys.map((key) => hashWith(key, digest)));
@@ -59,7 +59,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       return token !== undefined && result === 'valid' ? { token: toTokenMessage(token) } : {};
     },
 
-    /** A new token. This answer is the only place where its text ever is. */
+    /** Issues a token. Only this answer ever contains its text. */
     async issue(request) {
       const kind = fromKindMessage(request.kind);
       const limits = request.limits === undefined ? {} : fromLimitsMessage(request.limits);
@@ -72,7 +72,9 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       return { token: toTokenMessage(token), tokenText };
     },
 
-    /** Ends a token for good. One that is revoked already stays revoked since then. */
+    /**
+     * Revokes a token permanently. A token that is already revoked keeps its time of revocation.
+     */
     async revoke({ tokenId }) {
       const token = await store.revoke(tokenId, clock.nowMs());
       if (token === undefined) throw noSuchToken();
@@ -80,7 +82,9 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       return { token: toTokenMessage(token) };
     },
 
-    /** Changes what is given. One that has expired lives again when it is given a later end. */
+    /**
+     * Changes the given details. An expired token becomes valid again when it gets a later expiry.
+     */
     async update({ tokenId, label, note, expectedRevision, ...request }) {
       const { kind } = await unrevoked(tokenId);
       const limits = request.limits && fromLimitsMessage(request.limits);
@@ -101,7 +105,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       return { token: toTokenMessage(changed) };
     },
 
-    /** A new text; this answer is the only place where it ever is. */
+    /** Replaces a token's text. Only this answer ever contains the new text. */
     async rotate({ tokenId, keepOldSeconds, expectedRevision }) {
       if (keepOldSeconds > maxKeepOldSeconds) {
         throw new GatewayError('invalid_request', `keep_old_seconds must be at most ${maxKeepOldSeconds} (30 days).`);
@@ -119,20 +123,20 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       return { token: toTokenMessage(rotated), tokenText };
     },
 
-    /** Tokens that match, newest first. */
+    /** Lists matching tokens, newest first. */
     async list({ includeRevoked, search, pageSize, pageToken, tokenIds }) {
       if (tokenIds.length > maxIds) {
         throw new GatewayError('invalid_request', `token_ids must be at most ${maxIds}.`);
       }
       if (tokenIds.length > 0) return { tokens: (await store.findByIds(tokenIds)).map(toTokenMessage) };
-      // No label, note or id has such a text, which Postgres does not take.
+      // No label, note or id contains NUL, which Postgres does not accept in a query either.
       if (search.includes('\0')) return {};
       if (search.length > maxSearchLength) {
         throw new GatewayError('invalid_request', `search must be at most ${maxSearchLength} characters.`);
       }
       const size = pageSize === 0 ? Infinity : pageSize;
       const query = { includeEnded: includeRevoked, search, after: fromPageToken(pageToken) };
-      // One more than asked says whether there is another page.
+      // One extra row shows whether there is another page.
       const found = await store.list({ ...query, most: size + 1 }, clock.nowMs());
       const tokens = found.slice(0, size);
       const last = tokens.at(-1);
@@ -140,7 +144,10 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       return { tokens: tokens.map(toTokenMessage), nextPageToken };
     },
 
-    /** Ids of tokens that changed or were revoked. The first message is empty: from there nothing is missed. */
+    /**
+     * Streams the ids of tokens that changed or were revoked. The first message is empty: every
+     * change after it is delivered.
+     */
     async *watchChanges(_request, { signal }) {
       const until = AbortSignal.any([signal, draining]);
       for await (const tokenIds of changes.watch(until)) yield { tokenIds: [...tokenIds] };
@@ -157,7 +164,7 @@ function stateOf(token: Token | undefined, nowMs: number): 'valid' | 'unknown' |
   return token.expires_at_ms !== null && nowMs >= token.expires_at_ms ? 'expired' : 'valid';
 }
 
-/** @throws GatewayError `invalid_request` that says all that is wrong. */
+/** @throws GatewayError `invalid_request` that lists all problems. */
 function checkDetails(details: GivenDetails, nowMs: number): void {
   const problems = Object.entries(detailProblems(details, nowMs)).map(([field, text]) => `${field} ${text}`);
   if (problems.length > 0) throw new GatewayError('invalid_request', problems.join(' '));

@@ -30,7 +30,10 @@ export function fromKindMessage(kind: TokenKind): StoredTokenKind {
   throw new GatewayError('invalid_request', 'kind must be service or personal.');
 }
 
-/** Limits as they came; absent ones are not limited. A count beyond the safe integers is caught by the rules of tokens. */
+/**
+ * Converts the limits of a request; an absent limit means unlimited. The rules for tokens reject
+ * numbers beyond the safe integers.
+ */
 export function fromLimitsMessage(limits: Limits): TokenLimits {
   const { requestsPerMinute, tokensPerDay } = limits;
   return { requestsPerMinute, tokensPerDay: tokensPerDay === undefined ? undefined : Number(tokensPerDay) };
@@ -40,7 +43,7 @@ export function fromTimestamp(moment: Timestamp | undefined): number | undefined
   return moment && timestampMs(moment);
 }
 
-/** Opaque to callers. */
+/** Encodes a place. Callers treat it as opaque. */
 export function toPageToken({ created_at_ms, token_id }: TokenPlace): string {
   return `${created_at_ms}.${token_id}`;
 }

@@ -17,7 +17,7 @@ const tokenColumns = [
   'revision',
 ] as const;
 
-/** A caller's token, without its text, which only its holder has. */
+/** A caller's token without its text, which only its holder has. */
 export type Token = Pick<Selectable<TokensTable>, (typeof tokenColumns)[number]>;
 
 export interface NewToken {
@@ -29,38 +29,38 @@ export interface NewToken {
   readonly hash: TokenHash;
 }
 
-/** What is to change of a token. Undefined: stays. */
+/** The changes to a token. Undefined: unchanged. */
 export interface TokenDetails {
   readonly label?: string | undefined;
   readonly note?: string | undefined;
-  /** Both are replaced. */
+  /** Replaces both limits. */
   readonly limits?: TokenLimits | undefined;
-  /** Null: it does not expire any more. */
+  /** Null: the token no longer expires. */
   readonly expiresAtMs?: number | null | undefined;
 }
 
 export interface ListQuery {
   readonly includeEnded: boolean;
-  /** Part of the label or note in any case, or the beginning of the id. Empty: all. */
+  /** Part of the label or note, ignoring case, or the start of the id. Empty: all tokens. */
   readonly search: string;
-  /** Infinity: all. */
+  /** Infinity: no limit. */
   readonly most: number;
-  /** The last token of the page before. Undefined: the first page. */
+  /** The last token of the previous page. Undefined: the first page. */
   readonly after: TokenPlace | undefined;
 }
 
-/** Where a token stands among all, for good. */
+/** The position of a token in the list, which never changes. */
 export type TokenPlace = Pick<Token, 'created_at_ms' | 'token_id'>;
 
 export interface TokenChanges {
   readonly tokenIds: readonly string[];
-  /** Number of the last change among them; ask for what came after it next. */
+  /** The number of the last change in the batch; pass it to `changesAfter` for the next batch. */
   readonly lastSequence: number;
 }
 
 const changeSequence = 'token_changes';
 
-/** The tokens, in SQLite or Postgres. */
+/** Stores tokens, in SQLite or Postgres. */
 export class TokenStore {
   readonly #database: GatewayDatabase;
 
@@ -68,7 +68,10 @@ export class TokenStore {
     this.#database = database;
   }
 
-  /** The token with one of the hashes, valid or not. Of a text that was replaced, with the end of that text as its own. */
+  /**
+   * The token with one of these hashes, valid or not. If the hash is that of a replaced text, the
+   * token has that text's expiry.
+   */
   async findByHash(hashes: readonly TokenHash[]): Promise<Token | undefined> {
     const row = await this.#tokens()
       .select(['hash_key_id', 'token_hash', 'previous_until_ms'])
@@ -92,12 +95,14 @@ export class TokenStore {
     return await this.#tokens().where('token_id', '=', tokenId).executeTakeFirst();
   }
 
-  /** Those of these ids that there are, newest first. */
+  /** The existing tokens among these ids, newest first. */
   async findByIds(tokenIds: readonly string[]): Promise<readonly Token[]> {
     return await this.#newestFirst().where('token_id', 'in', tokenIds).execute();
   }
 
-  /** Tokens that match, newest first. A new one comes before all others: pages that are read meanwhile do not shift. */
+  /**
+   * Matching tokens, newest first. New tokens come before all others, so later pages do not shift.
+   */
   async list({ includeEnded, search, most, after }: ListQuery, nowMs: number): Promise<readonly Token[]> {
     return await this.#newestFirst()
       .$if(!includeEnded, (query) =>
@@ -126,12 +131,15 @@ export class TokenStore {
     return token;
   }
 
-  /** The token, revoked at `nowMs` or earlier; undefined when there is none of that id. */
+  /** The token, revoked at `nowMs` or earlier; undefined when it does not exist. */
   async revoke(tokenId: string, nowMs: number): Promise<Token | undefined> {
     return (await this.#change(tokenId, { revoked_at_ms: nowMs })) ?? (await this.findById(tokenId));
   }
 
-  /** The changed token. Undefined: there is no such one of that revision (0: of any) that was not revoked. */
+  /**
+   * Returns the changed token. Undefined when no unrevoked token with this revision exists (0: any
+   * revision).
+   */
   async update(
     tokenId: string,
     { label, note, limits, expiresAtMs }: TokenDetails,
@@ -146,7 +154,9 @@ export class TokenStore {
     return await this.#change(tokenId, columns, expectedRevision);
   }
 
-  /** Gives a token another text. The one it has works until `oldUntilMs`. Undefined: as of `update`. */
+  /**
+   * Replaces a token's text. The old text stays valid until `oldUntilMs`. Undefined as in `update`.
+   */
   async rotate(
     tokenId: string,
     hash: TokenHash,
@@ -155,7 +165,7 @@ export class TokenStore {
   ): Promise<Token | undefined> {
     const columns = {
       ...{ hash_key_id: hash.keyId, token_hash: hash.hash },
-      // What the columns have before this statement.
+      // Refers to the columns' values before this statement.
       previous_hash_key_id: oldUntilMs === undefined ? null : sql<string>`hash_key_id`,
       previous_token_hash: oldUntilMs === undefined ? null : sql<string>`token_hash`,
       previous_until_ms: oldUntilMs ?? null,
@@ -173,7 +183,7 @@ export class TokenStore {
     return row?.last_value ?? 0;
   }
 
-  /** Tokens that changed or were revoked after a change. */
+  /** Tokens that were changed or revoked after the change with this number. */
   async changesAfter(sequence: number): Promise<TokenChanges> {
     const rows = await this.#database
       .selectFrom('tokens')
@@ -214,7 +224,10 @@ export class TokenStore {
   }
 }
 
-/** Both sides are lowered by the database, whatever letters that knows: a text always finds itself. */
+/**
+ * The database converts both sides to lower case, so that a text always matches itself, whichever
+ * letters the database knows.
+ */
 function matches({ or }: ExpressionBuilder<Database, 'tokens'>, search: string) {
   const literal = search.replace(/[\\%_]/g, '\\$&');
   const contains = (column: 'label' | 'note') =>
@@ -222,7 +235,10 @@ function matches({ or }: ExpressionBuilder<Database, 'tokens'>, search: string) 
   return or([contains('label'), contains('note'), sql<boolean>`token_id like ${`${literal}%`} escape '\\'`]);
 }
 
-/** Holds the sequence's row until the transaction ends, so that changes become visible in the order of their numbers. */
+/**
+ * Locks the sequence's row until the transaction ends, so that changes become visible in the order
+ * of their numbers.
+ */
 async function nextSequence(transaction: Transaction<Database>): Promise<number> {
   const { last_value } = await transaction
     .insertInto('sequences')

@@ -65,7 +65,7 @@ describe('day totals', () => {
     expect(await totals.load('token:1', day)).toBeUndefined();
     expect(await totals.load('token:2', day)).toBeUndefined();
     expect(dayTotal).toHaveBeenCalledTimes(1);
-    // What is pending is much to read for nothing.
+    // Reading pending requests costs much, so it must not happen in vain.
     expect(pendingIds).toHaveBeenCalledTimes(1);
     expect(await watched.valueOf('day_total_load_failures_total')).toBe(1);
     clock.advanceMs(1_000);
@@ -94,7 +94,9 @@ describe('day totals', () => {
   });
 
   describe('when requests settle while the ledger is asked', () => {
-    /** What happens between the list of pending requests and the ledger's answer, at each question. */
+    /**
+     * What happens between listing the pending requests and the ledger's answer, for each query.
+     */
     const meanwhile = (...happens: readonly (() => Promise<unknown>)[]) => {
       const left = [...happens];
       const answer = dayTotal.getMockImplementation();

@@ -8,7 +8,7 @@ import { type LimiterMetrics, reasonOf } from '../metrics.ts';
 
 export interface DayTotalsParts {
   readonly store: LimitStore;
-  /** The ledger. Without it every key counts from zero. */
+  /** The ledger. Without it every key starts at zero. */
   readonly usageQuery: Pick<Client<typeof UsageQueryService>, 'getDayTotal'> | undefined;
   readonly clock: Clock;
   readonly metrics: LimiterMetrics;
@@ -18,30 +18,34 @@ export interface DayTotalsParts {
 }
 
 /**
- * Gives day counters the ledger's totals: when a counter has none, and again and again while requests go on. So whatever a store lost
- * (its memory, its last writes before a failover) or counted twice is put right as soon as the ledger has it.
+ * Loads the ledger's totals into day counters: when a counter has none, and repeatedly while
+ * requests continue. So whatever a store lost (its memory, its last writes before a failover) or
+ * counted twice is corrected as soon as the ledger has it.
  *
- * A day is reloaded by one limiter at a time: often while it is in use, and then ever more rarely until it is forgotten. A token that
- * makes no call any more needs it as well: its last requests may reach the ledger long after them, and their edge may have been killed
- * before it could settle them.
+ * One limiter at a time reloads a day: frequently while it is in use, then less and less often
+ * until it is forgotten. An idle token needs this too, because its last requests may reach the
+ * ledger much later, and their edge may have been killed before it could settle them.
  */
 export class DayTotals implements Disposable {
   readonly #parts: DayTotalsParts;
   readonly #days: LRUCache<string, DayInUse>;
   readonly #loading = new Map<string, Promise<ReloadedDay | undefined>>();
-  /** While the ledger fails: when it is tried again. Requests go on without it: one that hangs must not slow every request down. */
+  /**
+   * Set while the ledger fails: when to try it again. Requests continue without the ledger, because
+   * one that hangs must not slow down every request.
+   */
   #retryAtMs: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isReloading = false;
 
   constructor(parts: DayTotalsParts) {
     this.#parts = parts;
-    // A bound by size, not by number: memory is taken as entries come.
+    // Bounded by size instead of `max`, because `max` allocates all memory up front.
     const bound = { maxSize: 100_000, sizeCalculation: () => 1 };
     this.#days = new LRUCache({ ...bound, ttlResolution: 0, perf: { now: () => parts.clock.nowMs() } });
   }
 
-  /** From now on days in use are reloaded. */
+  /** Starts reloading days in use. */
   start(): void {
     this.#timer = setInterval(() => void this.#reloadDue(), 1_000).unref();
   }
@@ -50,15 +54,18 @@ export class DayTotals implements Disposable {
     clearInterval(this.#timer);
   }
 
-  /** Whether the ledger knows of such keys: those of tokens, with ids that tokens can have. */
+  /** Whether the ledger has such keys: those of tokens, with valid token ids. */
   covers(key: string): boolean {
     return this.#parts.usageQuery !== undefined && /^token:[!-~]+$/.test(key);
   }
 
-  /** Asks what may need the day's total. When that is missing it is loaded first; as long as it can't be, the day counts from zero. */
+  /**
+   * Asks a question that may need the day's total. If the total is missing, it is loaded first; if
+   * that fails, the day counts from zero.
+   */
   async ask(key: string, question: (hasLedger: boolean) => Promise<Decision>): Promise<Decision> {
     let hasLedger = this.covers(key);
-    // A second total is missing only when midnight passed while the first was loaded.
+    // A second total is missing only if midnight passed while the first was loaded.
     for (let loads = 0; loads <= 2; loads++) {
       const decision = await question(hasLedger);
       if (!decision.needsDayTotal) return decision;
@@ -67,19 +74,22 @@ export class DayTotals implements Disposable {
     throw new Error('the local day changes with every call');
   }
 
-  /** Loads a total that a counter lacks, once for many who need it at a time. Undefined when it can't be learnt now. */
+  /**
+   * Loads a total that a counter lacks, once for all concurrent callers. Undefined when it is not
+   * available now.
+   */
   load(key: string, day: LocalDay): Promise<ReloadedDay | undefined> {
     const name = `${day}/${key}`;
     const running = this.#loading.get(name);
     if (running !== undefined) return running;
     const loading = this.reload(key, day, { timeoutMs: 500 }).finally(() => this.#loading.delete(name));
     this.#loading.set(name, loading);
-    // What was on its way to the ledger just then is found soon after.
+    // Usage that was on its way to the ledger at this moment is found soon after.
     this.#reloadOften(key, day);
     return loading;
   }
 
-  /** A counter was asked for or added to. */
+  /** Called when a counter is read or increased. */
   noteUse(key: string, day: LocalDay): void {
     if (!this.covers(key)) return;
     const nowMs = this.#parts.clock.nowMs();
@@ -88,7 +98,10 @@ export class DayTotals implements Disposable {
     used.dueAtMs = Math.min(used.dueAtMs, nowMs + this.#pauseMs(used));
   }
 
-  /** Gives a counter the ledger's total now. Undefined when the store or the ledger does not answer, or another limiter has just done so. */
+  /**
+   * Loads the ledger's total into a counter now. Undefined when the store or the ledger does not
+   * answer, or when another limiter has just done so.
+   */
   async reload(
     key: string,
     day: LocalDay,
@@ -98,7 +111,8 @@ export class DayTotals implements Disposable {
     const againUntilMs = performance.now() + timeoutMs / 2;
     const first = await this.#compare(key, day, { ...options, isTentative: true });
     let last = first;
-    // What was settled while the ledger was asked may be in its total or not. Where the counter lacks one, or was wrong, it is asked again.
+    // The total may or may not include requests that settled while the ledger was read. If the
+    // counter had no total, or a wrong one, the ledger is read again.
     const isUnsure = () =>
       last !== undefined && last.unaskedTokens > 0 && (force || last.usedTokensAfter !== last.usedTokensBefore);
     for (let isTentative = true, tries = 2; isTentative && isUnsure(); tries++) {
@@ -130,7 +144,7 @@ export class DayTotals implements Disposable {
     return total && store.reloadDay(key, day, { ...total, force, isTentative });
   }
 
-  /** A few at once, behind the requests. */
+  /** Reloads a few days at a time, behind requests. */
   async #reloadDue(): Promise<void> {
     if (this.#isReloading) return;
     this.#isReloading = true;
@@ -140,7 +154,7 @@ export class DayTotals implements Disposable {
     const reloadNext = async () => {
       for (const used of due) {
         used.dueAtMs = nowMs + this.#pauseMs(used);
-        // Others pause until just before the next turn. To them the day may be in use.
+        // Other limiters pause until just before the next turn. They may have the day in use.
         const pauseMs = Math.floor(0.9 * Math.min(used.dueAtMs - nowMs, this.#parts.everyMs));
         await this.reload(used.key, used.day, { pauseMs }).catch(() => undefined);
       }
@@ -160,7 +174,7 @@ export class DayTotals implements Disposable {
     const { everyMs, clock } = this.#parts;
     const nowMs = clock.nowMs();
     if (nowMs < oftenUntilMs) return Math.min(everyMs, 1_000);
-    // After a quarter of the time since its last use, ten minutes at most.
+    // After a quarter of the time since its last use, at most ten minutes.
     return Math.max(everyMs, Math.min(600_000, (nowMs - usedAtMs) / 4));
   }
 
@@ -174,7 +188,7 @@ export class DayTotals implements Disposable {
     return used;
   }
 
-  /** While the ledger fails, one in a second. */
+  /** While the ledger fails, one attempt per second is allowed. */
   #mayTry(): boolean {
     if (this.#retryAtMs === undefined) return true;
     const nowMs = this.#parts.clock.nowMs();
@@ -203,12 +217,12 @@ export class DayTotals implements Disposable {
 }
 
 interface ReloadOptions {
-  /** For how long no other limiter needs to. */
+  /** The time for which other limiters need not reload the day. */
   readonly pauseMs?: number;
   readonly timeoutMs?: number;
-  /** Even if the ledger has less than it had. */
+  /** Load the total even if it is lower than an earlier one. */
   readonly force?: boolean;
-  /** There will be another try: as long as the truth is not known, a counter without a total gets none. */
+  /** Another attempt will follow, so a counter without a total does not get an uncertain one. */
   readonly isTentative?: boolean;
 }
 
@@ -218,6 +232,6 @@ interface DayInUse {
   dueAtMs: number;
   /** Until then it is reloaded more often. */
   oftenUntilMs: number;
-  /** The longer ago, the more rarely it is reloaded. */
+  /** The longer ago, the less often it is reloaded. */
   usedAtMs: number;
 }

@@ -1,20 +1,21 @@
 import { type Caller, limiterKeyOwners, RpcError } from '@gateway/rpc';
 
 /**
- * The key under which a caller's key is counted: the gateway's own as they are, those of other services as `<service>:<key>`, by the
- * first name in their certificate. So no service reaches the keys of another one, nor those of the gateway's tokens and groups.
+ * The key under which a caller's key is counted. The gateway's own keys stay as they are; those of
+ * other services become `<service>:<key>`, with the first name in their certificate. So no service
+ * can use the keys of another one, or those of the gateway's tokens and groups.
  * @throws RpcError `permission_denied` for a key that is the gateway's own.
  */
 export function countedKey(key: string, caller: Caller | undefined): string {
   if (isOfGateway(caller)) return key;
   const counted = prefixed(key, caller);
-  // The second one: a service may be named `token`.
+  // The prefixed key is checked too, because a service may be named `token`.
   if (isReserved(key) || isReserved(counted)) throw refused(`keys that begin with ${reservedPrefixes.join(' or ')}`);
   return counted;
 }
 
 /**
- * The name under which the replicas of a caller's group are counted, as with keys.
+ * The name under which the replicas of a caller's group are counted, with the same rules as keys.
  * @throws RpcError `permission_denied` for a group that is the gateway's own.
  */
 export function countedGroup(group: string, caller: Caller | undefined): string {
@@ -23,10 +24,10 @@ export function countedGroup(group: string, caller: Caller | undefined): string 
   return prefixed(group, caller);
 }
 
-/** Keys that are the gateway's own begin with one of these. */
+/** The gateway's own keys start with one of these. */
 const reservedPrefixes: readonly string[] = ['token:', 'group:'];
 
-/** Replicas of the gateway's own services. */
+/** The replica groups of the gateway's own services. */
 const reservedGroups: readonly string[] = ['edge', 'limiter'];
 
 function isOfGateway(caller: Caller | undefined): boolean {
@@ -37,7 +38,7 @@ function isReserved(key: string): boolean {
   return reservedPrefixes.some((prefix) => key.startsWith(prefix));
 }
 
-/** Callers without a name share the empty one, which no service has. */
+/** Callers without a name share the empty name, which no service has. */
 function prefixed(name: string, [service = '']: Caller = []): string {
   return `${service}:${name}`;
 }

@@ -8,7 +8,7 @@ export function limiterOperatorHandlers(limiter: Limiter): Handlers<typeof Limit
   return { reconcileDay: (request, { caller }) => reconcileDay(limiter, request, caller) };
 }
 
-/** Compares a day's counter with the ledger and puts it right. */
+/** Compares a day's counter with the ledger and corrects it. */
 async function reconcileDay({ dayTotals, clock }: Limiter, request: ReconcileDayRequest, caller: Caller | undefined) {
   const key = readKey(request.key, caller);
   const localDay = readLocalDay(request.localDay);

@@ -34,7 +34,7 @@ describe('a long stream of batches', () => {
       const { value } = await answers.next();
       answered += value?.decisions.length ?? 0;
     }
-    // Weak references keep what they refer to for the rest of a turn.
+    // Weak references keep their targets alive until the end of the turn.
     await nextTurn();
     collectGarbage();
     expect(mostListeners).toBeLessThanOrEqual(1);

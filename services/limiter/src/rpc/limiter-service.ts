@@ -16,7 +16,7 @@ import { addLocalDays, isLocalDay, type LocalDay, localDayOf } from '@gateway/ti
 import type { Limiter } from '../service.ts';
 import { countedGroup, countedKey } from './caller-keys.ts';
 
-/** What `gateway.limiter.v1.LimiterService` answers. Streams end when `draining` is aborted. */
+/** Handlers of `gateway.limiter.v1.LimiterService`. Streams end when `draining` is aborted. */
 export function limiterHandlers(limiter: Limiter, draining: AbortSignal): Handlers<typeof LimiterService> {
   return {
     admit: (request, { caller }) => admit(limiter, request, caller),
@@ -43,7 +43,7 @@ async function peek(limiter: Limiter, { key: given, limits }: PeekRequest, calle
   return { status };
 }
 
-/** Asks the store, which may need the day's total of the ledger first. */
+/** Asks the store, which may need the day's total from the ledger first. */
 async function decide({ store, dayTotals, clock, metrics }: Limiter, check: Check): Promise<Decision> {
   const { key, requestId, limits: { requestsPerMinute, tokensPerDay } = {} } = check;
   if (tokensPerDay !== undefined) readAmount('limits.tokens_per_day', tokensPerDay);
@@ -64,7 +64,7 @@ const refusedBy = {
   [LimitName.TOKENS_PER_DAY]: 'tokens_per_day',
 };
 
-/** Adds the tokens to their day and answers the day's total. */
+/** Adds the tokens to their day and returns the day's total. */
 async function settle({ store, dayTotals, clock }: Limiter, request: SettleRequest, caller: Caller | undefined) {
   const { requestId } = request;
   const key = readKey(request.key, caller);
@@ -73,16 +73,19 @@ async function settle({ store, dayTotals, clock }: Limiter, request: SettleReque
   const tokens = readAmount('tokens', request.tokens);
   const state = dayState(localDay, clock.nowMs());
   if (state === 'future') throw new GatewayError('invalid_request', 'local_day lies in the future.');
-  // That day's budget limits nothing any more, and nothing is kept of it.
+  // The budget of that day no longer limits anything, and its counter is gone.
   if (state === 'over') return { usedTokens: request.tokens };
   const total = await store.settle({ key, requestId, localDay, tokens, hasLedger: dayTotals.covers(key) });
   dayTotals.noteUse(key, localDay);
-  // Now rather than at the next admission, which would have to wait for it.
+  // Loaded now, because otherwise the next admission would have to wait for it.
   const loaded = total.isLoaded ? undefined : await dayTotals.load(key, localDay);
   return { usedTokens: BigInt(loaded?.usedTokensAfter ?? total.usedTokens) };
 }
 
-/** Records that a replica of a caller lives, and what it admitted by itself. Answers its place, when that is known. */
+/**
+ * Records that a replica of a caller is alive, and what it admitted by itself. Returns its place,
+ * if known.
+ */
 async function heartbeat({ store }: Limiter, request: HeartbeatRequest, caller: Caller | undefined) {
   const { group, replicaId, admissions, lastAnsweredAt } = request;
   if (admissions.length > 1_000) {
@@ -101,8 +104,9 @@ async function heartbeat({ store }: Limiter, request: HeartbeatRequest, caller: 
 }
 
 /**
- * Decides batches of checks, one after the other, and answers them in order. When the service drains it answers the batch that it has
- * read and ends the stream; the caller opens another one. A check that is not valid ends the stream with its error.
+ * Decides batches of checks one after the other, and answers them in order. When the service
+ * drains, it answers the batch that it has read and ends the stream; the caller opens another one.
+ * An invalid check ends the stream with its error.
  */
 export async function* admitStream(
   limiter: Limiter,
@@ -119,7 +123,7 @@ export async function* admitStream(
   }
 }
 
-/** What comes until it is aborted. */
+/** The values of `source` until the signal is aborted. */
 async function* until<T>(stop: AbortSignal, source: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
   try {
@@ -129,12 +133,15 @@ async function* until<T>(stop: AbortSignal, source: AsyncIterable<T>): AsyncGene
       yield next.value;
     }
   } finally {
-    // Not awaited: a source that waits for its caller would hold up the end.
+    // Not awaited: a source that waits for its caller would delay the end.
     iterator.return?.().catch(() => undefined);
   }
 }
 
-/** Undefined when it is aborted first. The signal outlives the stream: nothing stays with it. */
+/**
+ * Undefined when the signal is aborted first. The signal outlives the stream, so the listener must
+ * be removed.
+ */
 function nextUntil<T>(stop: AbortSignal, iterator: AsyncIterator<T>): Promise<IteratorResult<T> | undefined> {
   return new Promise((resolve, reject) => {
     const end = () => resolve(undefined);
@@ -151,7 +158,7 @@ export function readKey(key: string, caller: Caller | undefined): string {
   return countedKey(key, caller);
 }
 
-/** @throws GatewayError `invalid_request`, as every function of these does. */
+/** @throws GatewayError `invalid_request`, like all these functions. */
 export function checkText(name: string, text: string, maxBytes: number): void {
   if (text !== '' && Buffer.byteLength(text) <= maxBytes) return;
   throw new GatewayError('invalid_request', `${name} must have 1 to ${maxBytes} bytes.`);
@@ -162,9 +169,9 @@ function checkCostKind(costKind: CostKind): void {
   throw new GatewayError('invalid_request', `cost_kind ${costKind} is not known.`);
 }
 
-/** A number of tokens. */
+/** Reads a number of tokens. */
 function readAmount(name: string, amount: bigint): number {
-  // A number that is not exact is not safe either.
+  // A number that is not exact is not a safe integer either.
   const number = Number(amount);
   if (number >= 0 && Number.isSafeInteger(number)) return number;
   throw new GatewayError('invalid_request', `${name} must be from 0 to ${Number.MAX_SAFE_INTEGER}.`);
@@ -175,10 +182,13 @@ export function readLocalDay(text: string): LocalDay {
   throw new GatewayError('invalid_request', 'local_day must be a day like 2026-11-20.');
 }
 
-/** Whether tokens of that day still matter (`open`), can't limit anything any more (`over`), or can't exist yet. */
+/**
+ * Whether the tokens of that day still matter (`open`), no longer limit anything (`over`), or can't
+ * exist yet (`future`).
+ */
 export function dayState(day: LocalDay, nowMs: number): 'open' | 'over' | 'future' {
   const today = localDayOf(nowMs);
-  // A caller's clock may run ahead of ours across midnight: tomorrow is taken.
+  // A caller's clock may already be past midnight, so tomorrow is accepted.
   if (day > today && day > addLocalDays(today, 1)) return 'future';
   return nowMs < dayForgottenAtMs(day) ? 'open' : 'over';
 }

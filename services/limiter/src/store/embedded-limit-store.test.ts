@@ -26,7 +26,7 @@ describe('the embedded limit store', () => {
 
   const open = async (resources: AsyncDisposableStack) =>
     new PlainStore(resources.use(new EmbeddedLimitStore({ path, maxKeys: 1_000, runtime, clock })));
-  /** Does some work with the store that finds what the one before it left. */
+  /** Runs `work` with a store that starts with what the previous one left. */
   const withStore = async <T>(work: (store: PlainStore) => T | Promise<T>): Promise<T> => {
     await using resources = new AsyncDisposableStack();
     return await work(await open(resources));
@@ -40,7 +40,7 @@ describe('the embedded limit store', () => {
     await withStore(async (store) => {
       expect(await kindOf(store, 'r2')).toBe('admitted');
       expect(await kindOf(store, 'r3')).toBe('refused');
-      // The same request takes no second slot.
+      // A repeated request takes no second slot.
       expect(await kindOf(store, 'r1')).toBe('admitted');
     });
     clock.advanceMs(49_999);
@@ -76,7 +76,8 @@ describe('the embedded limit store', () => {
 
   it('decides as one that is never started again', async () => {
     const step = fc.record({
-      // Never back: which entries a store has dropped by then depends on when it was last asked.
+      // Time never goes back, because which entries a store has dropped by then depends on when it
+      // was last used.
       afterMs: fc.oneof(fc.integer({ min: 0, max: 30_000 }), fc.integer({ min: 0, max: 90_000 })),
       key: fc.constantFrom('a', 'b'),
       request: fc.integer({ min: 0, max: 30 }),
@@ -115,7 +116,7 @@ describe('the embedded limit store', () => {
   it('goes on in memory when its file can not be written any more', async () => {
     await using resources = new AsyncDisposableStack();
     const store = await open(resources);
-    // What is done last is undone first: the file is closed, as a disk that failed would be.
+    // Disposal in reverse order closes the file, like a disk that failed.
     await resources.disposeAsync();
     expect([await kindOf(store, 'r1'), await kindOf(store, 'r2'), await kindOf(store, 'r3')]).toEqual([
       'admitted',

@@ -16,16 +16,17 @@ import { createLimiterMetrics, reasonOf } from '../metrics.ts';
 
 export interface EmbeddedLimitStoreOptions {
   readonly maxKeys: number;
-  /** The file of the last minute's admissions. No other process may have it open. */
+  /** The file with the admissions of the last minute. No other process may have it open. */
   readonly path: string;
   readonly runtime: ServiceRuntime;
   readonly clock?: Clock;
 }
 
 /**
- * The store of a limiter that is alone: in memory, with the minute windows that the process before it left. Each admission is handed
- * to the operating system before its request is answered; nothing waits for the disk. So a process that is killed and started again
- * knows them all, after a loss of power the last ones may be missing, and a file that is damaged is made anew.
+ * The store of a single limiter: in memory, starting with the minute windows of the previous
+ * process. Each admission is handed to the operating system before its request is answered; nothing
+ * waits for the disk. So a process that is killed and restarted knows all admissions; after a power
+ * failure the last ones may be missing; a damaged file is created anew.
  */
 export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   readonly #clock: Clock;
@@ -33,9 +34,9 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   readonly #notKept: ReturnType<typeof createLimiterMetrics>['admissionsNotKept'];
   readonly #database: DatabaseSync;
   readonly #insert: StatementSync;
-  /** Admissions of this turn of the event loop: they are written by one transaction. */
+  /** Admissions of this turn of the event loop, which are written in one transaction. */
   #unwritten: Admission[] = [];
-  /** When all of them are written. Never rejects. */
+  /** Resolves when all of them are written. Never rejects. */
   #written: Promise<void> | undefined;
   #nextCleaningMs = 0;
   #hasFailed = false;
@@ -61,10 +62,11 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
     this.#database.close();
   }
 
-  /** What was admitted in the last minute, the oldest first. */
+  /** The admissions of the last minute, the oldest first. */
   #admissions(): readonly OwnAdmission[] {
     this.#clean();
-    // A request that was admitted again after its minute has an older entry too, as long as the clock was set back.
+    // A request that was admitted again after its minute still has its older entry if the clock was
+    // set back.
     const sql = 'SELECT key, request_id, max(entered_ms) AS entered FROM admissions GROUP BY 1, 2 ORDER BY 3';
     const rows = this.#database.prepare(sql).all();
     const nowMs = this.#clock.nowMs();
@@ -95,7 +97,7 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
     }
   }
 
-  /** A disk that is full fails with every request: the log says it once, the metric each time. */
+  /** A full disk fails every write: it is logged once and counted each time. */
   #noteFailure(thrown: unknown, admissions: number): void {
     this.#notKept.inc(admissions);
     const message = 'admissions cannot be stored; a restart would lose them';
@@ -103,7 +105,7 @@ export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
     this.#hasFailed = true;
   }
 
-  /** By the rules of the windows in memory, also for a clock that was set back. */
+  /** Follows the rules of the windows in memory, including a clock that was set back. */
   #clean(): void {
     this.#nextCleaningMs = performance.now() + 1_000;
     const nowMs = this.#clock.nowMs();
@@ -125,7 +127,7 @@ function openOrRemake(path: string): DatabaseSync {
   }
 }
 
-/** In the order of time, which they are written, found and dropped in. */
+/** Sorted by time: entries are written, read and dropped in this order. */
 const table = `CREATE TABLE IF NOT EXISTS admissions (
   entered_ms INTEGER NOT NULL, key TEXT NOT NULL, request_id TEXT NOT NULL,
   PRIMARY KEY (entered_ms, key, request_id)) STRICT, WITHOUT ROWID`;

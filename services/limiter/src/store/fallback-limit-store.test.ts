@@ -44,7 +44,7 @@ describe('a store whose remote goes away', () => {
         ...options,
       }),
     );
-  /** One that has reached its remote. */
+  /** A store that has reached its remote. */
   const started = async (options: Partial<FallbackLimitStoreOptions> = {}) => {
     const opened = open(options);
     await opened.start();
@@ -142,7 +142,8 @@ describe('a store whose remote goes away', () => {
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     remote.beforeRecording = () => gates[recordings++]?.promise;
     await vi.advanceTimersByTimeAsync(250);
-    // During the first part it still decides alone; this one is handed over afterwards.
+    // The store still decides this request alone, during the first part of the hand-over; it is
+    // handed over in the second part.
     expect(await admit('b')).toMatchObject({ status: { degraded: true } });
     gates[0]?.resolve();
     await vi.advanceTimersByTimeAsync(0);
@@ -161,7 +162,7 @@ describe('a store whose remote goes away', () => {
 
   it('admits only its part of the limit when it is one of several, and still names the whole limit', async () => {
     const others = [await started(), await started()];
-    // Each hears of those that started after it with its next heartbeat.
+    // Each hears of those that started later with its next heartbeat.
     await vi.advanceTimersByTimeAsync(2_000);
     remote.away = 'before the call';
     const kinds: string[] = [];

@@ -7,7 +7,10 @@ import type { LimiterConfig, StandAloneLimiterConfig } from '../config.ts';
 import { createLimiterMetrics, type LimiterMetrics, reasonOf } from '../metrics.ts';
 import { RedisLimitStore } from './redis-limit-store.ts';
 
-/** The store that limiters share: Redis, and local windows for when it is away. Closing the resources replays what waits. */
+/**
+ * The store that limiters share: Redis, with local windows for its outages. Closing the resources
+ * replays pending settles.
+ */
 export function openSharedLimitStore(
   config: StandAloneLimiterConfig,
   { logger, metrics }: ServiceRuntime,
@@ -30,7 +33,7 @@ export interface FallbackLimitStoreOptions extends Pick<LimiterConfig, 'failureM
   readonly maxKept: number;
 }
 
-/** A shared store that may go away. */
+/** A shared store that may become unreachable. */
 export class FallbackLimitStore extends FallbackLimits<LimitStore> implements LimitStore {
   constructor({ metrics, logger, maxKept, ...options }: FallbackLimitStoreOptions) {
     super({
@@ -59,7 +62,10 @@ export class FallbackLimitStore extends FallbackLimits<LimitStore> implements Li
     });
   }
 
-  /** Only shared counters are reloaded again and again; those of an outage end with it, and are loaded once. */
+  /**
+   * Only shared counters are reloaded repeatedly. Those of an outage end with it, and are loaded
+   * once.
+   */
   pendingIds(key: string, day: LocalDay, pauseMs: number): Promise<readonly string[] | undefined> {
     const alone = async () => (pauseMs === 0 ? this.local.pendingIds(key, day) : undefined);
     return this.ask(alone, () => this.remote.pendingIds(key, day, pauseMs));
@@ -67,7 +73,7 @@ export class FallbackLimitStore extends FallbackLimits<LimitStore> implements Li
 
   reloadDay(key: string, day: LocalDay, total: LedgerTotal): Promise<ReloadedDay> {
     const alone = () => {
-      // An operator means the shared counter.
+      // An operator's correction applies to the shared counter.
       if (total.force) throw new GatewayError('internal_error', 'The shared store does not answer.');
       return this.local.reloadDay(key, day, total);
     };

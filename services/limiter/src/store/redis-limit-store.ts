@@ -34,22 +34,22 @@ import { type Clock, endOfLocalDayMs, type LocalDay, localDayOf, startOfLocalDay
 
 export interface RedisLimitStoreOptions {
   readonly settings: RedisSettings;
-  /** How long a call may take, its repetition included. */
+  /** How long a call may take, including its repeat. */
   readonly timeoutMs: number;
-  /** Only to guess the local day with; what counts is Redis' clock. */
+  /** Used only to guess the local day; decisions use Redis' clock. */
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** For tests only: takes the place of Redis' clock in every script. */
+  /** For tests only: replaces Redis' clock in every script. */
   readonly redisClock?: Clock;
   /** For tests only. */
   readonly maxPendingIds?: number;
 }
 
-/** Redis does nothing else while it decides as many. */
+/** Redis does nothing else while it decides this many. */
 const maxBatch = 100;
 
-/** All keys of one call have one hash tag: a cluster takes each script. */
+/** All keys of one call share a hash tag, so that a cluster accepts each script. */
 const scripts = {
   admit: readScript(new URL('./admit.lua', import.meta.url)),
   settle: readScript(new URL('./settle.lua', import.meta.url)),
@@ -59,21 +59,23 @@ const scripts = {
 };
 
 /**
- * Windows and counters that all limiters share, on Redis' clock: one script per verb and key, but checks that are asked in one turn
- * of the event loop go by one script. Each of its calls may be repeated as a whole, and is, when its connection breaks.
+ * Windows and counters that all limiters share, by Redis' clock. Each operation on a key is one
+ * script, but all checks of one turn of the event loop share a script. Every call is safe to
+ * repeat, and is repeated when its connection breaks.
  *
- * The local day is that of Redis' clock as well, so that every limiter agrees on midnight. It is worked out here, because
- * keys must be named before the script runs: the day is guessed from our own clock, the script refuses a guess that its
- * clock contradicts and answers the time, and the call is made again with the right day.
+ * The local day also follows Redis' clock, so that all limiters agree on midnight. Keys must be
+ * named before the script runs, so this process guesses the day from its own clock. If Redis' clock
+ * contradicts the guess, the script changes nothing and returns the time, and the call is made
+ * again with the right day.
  */
 export class RedisLimitStore implements LimitStore, AsyncDisposable {
   readonly #options: RedisLimitStoreOptions;
   readonly #redis: ReturnType<typeof openRedis>;
   readonly #operation: RedisOperation;
   readonly #maxPendingIds: number;
-  /** Checks of this turn of the event loop: they go by one script. */
+  /** Checks of this turn of the event loop, which share a script. */
   readonly #batches = new Map<string, Batch>();
-  /** By how much Redis' clock is ahead of ours, learnt from wrong guesses. */
+  /** How far Redis' clock is ahead of ours, learned from wrong guesses. */
   #aheadMs = 0;
 
   constructor(options: RedisLimitStoreOptions) {
@@ -84,17 +86,17 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     this.#operation = redisOperations(options.metrics);
   }
 
-  /** Calls back when Redis may have come to lack what it got last. */
+  /** Calls the listener when Redis may have lost its latest writes. */
   onReconnected(listener: () => void): void {
     onReconnected(this.#redis, listener);
   }
 
-  /** Connects. Fails when Redis is not there; the connection is tried further in the background. */
+  /** Connects. Fails when Redis is not reachable; the connection is retried in the background. */
   async start(): Promise<void> {
     await this.#operation('connect', () => within(connectTimeoutMs, this.#redis.connect()));
     const memory = await this.#inTime('info', () => this.#redis.info('memory')).catch(() => '');
     const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1];
-    // Evicted keys are limits forgotten without a trace.
+    // An evicted key is a limit that is silently forgotten.
     if (policy !== undefined && policy !== 'noeviction') {
       const advice = 'Redis may evict limits when its memory is full; set maxmemory-policy noeviction';
       this.#options.logger.warn({ policy }, advice);
@@ -102,7 +104,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
   }
 
   async admit(check: Check): Promise<Decision> {
-    // A cluster takes a script for one hash tag only.
+    // A cluster accepts a script for one hash tag only.
     const name = this.#options.settings.place.kind === 'cluster' ? check.key : '';
     const batch = this.#batches.get(name) ?? this.#openBatch(name);
     const place = batch.checks.push(check) - 1;
@@ -152,7 +154,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     this.#redis.disconnect();
   }
 
-  /** Takes checks until the end of this turn of the event loop. */
+  /** Collects checks until the end of this turn of the event loop. */
   #openBatch(name: string): Batch {
     const checks: Check[] = [];
     const decisions = endOfTurn().then(() => {
@@ -180,7 +182,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
 
   async #run(name: keyof typeof scripts, keys: readonly string[], terms: readonly (string | number)[]) {
     const reply = await this.#inTime(name, () => runScript(this.#redis, scripts[name], keys, terms));
-    // A script that only writes answers nothing.
+    // A script that only writes returns nothing.
     const numbers = Array.isArray(reply) ? reply : [];
     if (numbers.every((each) => typeof each === 'number')) return numbers as readonly number[];
     throw new Error('a script answered something else than numbers');
@@ -223,7 +225,7 @@ function instantOf(replied = -1): number | undefined {
   return replied === -1 ? undefined : replied;
 }
 
-/** All keys of one limited key have one hash tag: braces in it would end the tag early. */
+/** All keys of one limited key share a hash tag: braces in it would end the tag early. */
 function redisKeys(key: string, day: LocalDay) {
   const tag = /[%{}]/.test(key) ? key.replace(/[%{}]/g, encodeURIComponent) : key;
   const counter = `rl:{${tag}}:d:${day}`;

@@ -28,22 +28,26 @@ export interface NatsUsageConsumerOptions extends NatsWatchers {
   readonly batchEvents: number;
 }
 
-/** Messages asked for at a time. */
+/** How many messages are requested at a time. */
 const fetchMessages = 200;
-/** How long one request for messages stays open when none come. */
+/** How long one request for messages stays open when none arrive. */
 const fetchExpiresMs = 1_000;
-/** Messages that could not be stored are offered again, to any replica, after so long. */
+/** After this time, messages that could not be stored are redelivered to any replica. */
 const redeliveryDelayMs = 1_000;
 const maxPauseMs = 10_000;
 const flushTimeoutMs = 3_000;
-/** Messages beside the stream that are stored at a time. Who is not answered asks again. */
+/**
+ * How many messages outside of the stream are stored concurrently. A sender without an answer asks
+ * again.
+ */
 const maxDirectMessages = 16;
-/** Between two looks at the backlog and at the room in the stream. */
+/** The interval between checks of the backlog and of the room in the stream. */
 const tendIntervalMs = 5_000;
 
 /**
- * Reads the usage stream through a durable consumer that all replicas share. A message is acknowledged after its
- * events are committed, so that one which is lost on the way comes again. While the database is away it keeps nothing.
+ * Reads the usage stream through a durable consumer that all replicas share. A message is
+ * acknowledged after its events are committed, so that a lost one is redelivered. While the
+ * database is away it holds no messages.
  */
 export class NatsUsageConsumer implements AsyncDisposable {
   readonly #options: Required<NatsUsageConsumerOptions>;
@@ -62,7 +66,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
     this.#telemetry = new StreamTelemetry(options.metrics, this.#options.names.stream);
   }
 
-  /** Begins in the background. Nothing is acknowledged before it is committed. */
+  /** Starts in the background. Nothing is acknowledged before it is committed. */
   start(sink: UsageSink): void {
     this.#running = this.#run(sink);
   }
@@ -72,11 +76,12 @@ export class NatsUsageConsumer implements AsyncDisposable {
     return this.#ready ? undefined : 'the usage stream can not be read';
   }
 
-  /** Takes nothing more, and resolves when what was taken is stored or given back. */
+  /** Takes no new messages, and resolves when those taken are stored or returned to the stream. */
   async drain(): Promise<void> {
     this.#stopping.abort();
-    // The fetch at hand ends by itself: messages on their way to one that was cut off would come again only when their
-    // acknowledgement is overdue. A server that is away does not end it.
+    // The current fetch ends by itself. If it were cancelled, messages on their way would be
+    // redelivered only after their acknowledgement is overdue. If the server is away, the fetch
+    // does not end, so the wait is bounded.
     await Promise.race([this.#running, sleep(fetchExpiresMs + 500)]);
     this.#fetched?.stop();
     await this.#running;
@@ -109,7 +114,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
     }
   }
 
-  /** While the stream has no leader, edges ask whichever replica to store their usage. */
+  /** While the stream has no leader, edges ask any replica to store their usage. */
   #takeDirect(connection: NatsConnection, sink: UsageSink): void {
     const { signal } = this.#stopping;
     const subject = directSubject(this.#options.names);
@@ -143,7 +148,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
     const ahead = new ReadAhead(connection, consumer, this.#options.names);
     let tendAtMs = performance.now();
     for (let failures = 0; !signal.aborted; ) {
-      // Fails while the server can't be reached, so that no requests pile up for it.
+      // Fails while the server can't be reached, so that requests do not pile up.
       if (!(await this.#isReachable(connection))) {
         await pause(0, signal);
         continue;
@@ -158,11 +163,11 @@ export class NatsUsageConsumer implements AsyncDisposable {
       failures = stored ? 0 : failures + 1;
       if (!stored) await pause(failures, signal);
     }
-    // Acknowledgements are on their way before the connection may be closed.
+    // Acknowledgements must be sent before the connection may be closed.
     await flush(connection);
   }
 
-  /** @throws when the connection is closed for good. */
+  /** @throws when the connection is closed permanently. */
   async #isReachable(connection: NatsConnection): Promise<boolean> {
     try {
       await this.#telemetry.call('ack', () => flush(connection, this.#stopping.signal));
@@ -178,7 +183,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
   async #readAhead(ahead: ReadAhead, sink: UsageSink): Promise<void> {
     const { logger } = this.#options;
     const store = async (messages: readonly Uint8Array[]) => {
-      // What can't be understood is put aside when it comes by the consumer.
+      // A message that can't be parsed becomes a dead letter when the consumer delivers it.
       const together = batchOf(messages.map(read));
       await this.#telemetry.process(together, [], () => sink.record(together.events, together.logs));
     };
@@ -190,7 +195,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
     }
   }
 
-  /** What fails here does not keep messages from being read. */
+  /** A failure here does not prevent reading messages. */
   async #tend(connection: NatsConnection, consumer: Consumer): Promise<void> {
     const { logger, stream } = this.#options;
     const { signal } = this.#stopping;
@@ -201,8 +206,9 @@ export class NatsUsageConsumer implements AsyncDisposable {
   }
 
   /**
-   * False when something could not be stored. What else arrives by then is handed back at once, and the fetch is read to
-   * its end: messages on their way to one that was stopped would come again only when their acknowledgement is overdue.
+   * False when something could not be stored. Messages that arrive after that are returned at once,
+   * and the fetch is read to its end: if it were stopped, messages on their way would be
+   * redelivered only after their acknowledgement is overdue.
    */
   async #fetchOnce(consumer: Consumer, sink: UsageSink, ahead: ReadAhead, maxMessages: number): Promise<boolean> {
     const messages = await consumer.fetch({ max_messages: maxMessages, expires: fetchExpiresMs });
@@ -216,7 +222,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
     return stored;
   }
 
-  /** What is at hand goes into one transaction: more arrives while it is written. */
+  /** The messages at hand form one transaction: more arrive while it is written. */
   async *#batches(messages: ConsumerMessages): AsyncGenerator<readonly ReceivedMessage[]> {
     let batch: ReceivedMessage[] = [];
     let rows = 0;
@@ -227,7 +233,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
       const content = read(message.data);
       batch.push({ message, content });
       rows += (content?.events.length ?? 0) + (content?.logs.length ?? 0);
-      // The message that is being read counts as pending.
+      // The message being read counts as pending.
       if (messages.getPending() > 1 && rows < this.#options.batchEvents) continue;
       yield batch;
       batch = [];
@@ -266,11 +272,11 @@ const notAMessage = 'the message is not a gateway.usage.v1.RecordRequest';
 
 interface ReceivedMessage {
   readonly message: JsMsg;
-  /** Undefined: the bytes can't be understood. */
+  /** Undefined: the bytes can't be parsed. */
   readonly content: UsageBatch | undefined;
 }
 
-/** The spans that published messages, of those that are sampled. */
+/** The spans that published the messages, if sampled. */
 function sentIn(messages: readonly Pick<Msg, 'headers'>[]): readonly string[] {
   return messages.flatMap((message) => message.headers?.get('traceparent') || []);
 }
@@ -283,18 +289,21 @@ function read(data: Uint8Array): UsageBatch | undefined {
   }
 }
 
-/** All that messages say which can be understood. */
+/** The content of all messages that can be parsed. */
 function batchOf(contents: readonly (UsageBatch | undefined)[]): UsageBatch {
   const known = contents.filter((content) => content !== undefined);
   return { events: known.flatMap(({ events }) => events), logs: known.flatMap(({ logs }) => logs) };
 }
 
-/** Resolves when the server has everything that was sent. @throws when it does not say so in time. */
+/**
+ * Resolves when the server has everything that was sent.
+ * @throws when it does not confirm in time.
+ */
 async function flush(connection: NatsConnection, ...signals: readonly AbortSignal[]): Promise<void> {
   await orAborted(connection.flush(), AbortSignal.any([AbortSignal.timeout(flushTimeoutMs), ...signals]));
 }
 
-/** Longer after each failure. Ends early when the signal is aborted. */
+/** Pauses longer after each failure. Ends early when the signal is aborted. */
 async function pause(failures: number, signal: AbortSignal): Promise<void> {
   const durationMs = Math.min(maxPauseMs, 250 * 2 ** failures);
   await sleep(durationMs, undefined, { signal }).catch(() => undefined);

@@ -1,25 +1,26 @@
 import { orAborted, type UsageStreamNames } from '@gateway/usage-stream';
 import type { Consumer, NatsConnection } from 'nats';
 
-/** A leader answers in milliseconds. */
+/** A leader answers within milliseconds. */
 const answerTimeoutMs = 500;
-/** Messages given to any replica may be as far behind the newest that this one knows of. */
+/** Messages delivered to any replica lie at most this far behind the newest that this one knows. */
 const overlapMessages = 500;
 const messagesAtOnce = 50;
-/** Then the consumer is asked for messages again. */
+/** After this time the consumer is asked for messages again. */
 const readMs = 1_000;
 
 /**
- * Reads on in the stream while its consumer gives nothing: when a server of a cluster dies, a consumer has no leader for up to nine seconds.
- * Every server that has a copy of the stream gives single messages meanwhile. They come by the consumer as well, later: the ledger knows them.
+ * Continues to read the stream while its consumer delivers nothing. When a server of a cluster
+ * dies, a consumer has no leader for up to nine seconds, but every server with a copy of the stream
+ * returns single messages. The consumer delivers them again later, and the ledger recognises them.
  */
 export class ReadAhead {
   readonly #connection: NatsConnection;
   readonly #consumer: Consumer;
   readonly #names: UsageStreamNames;
-  /** The newest message that the consumer gave here. */
+  /** The newest message that the consumer delivered here. */
   #given = 0;
-  /** Where it reads on; undefined while the consumer is well. */
+  /** Where reading continues; undefined while the consumer works. */
   #next: number | undefined;
 
   constructor(connection: NatsConnection, consumer: Consumer, names: UsageStreamNames) {
@@ -32,23 +33,27 @@ export class ReadAhead {
     return this.#given;
   }
 
-  /** The consumer gave a message. */
+  /** Called when the consumer delivers a message. */
   onGiven(sequence: number): void {
     this.#given = Math.max(this.#given, sequence);
     this.#next = undefined;
   }
 
-  /** Stores what the stream has and the consumer may not have given; nothing when the consumer answers. Gives how many messages. */
+  /**
+   * Stores what the stream has and the consumer may not have delivered; nothing when the consumer
+   * answers. Returns the number of messages.
+   */
   async readOn(store: (messages: readonly Uint8Array[]) => Promise<void>): Promise<number> {
     if (await this.#hasLeader()) return 0;
-    // What it answered last: before that there may be messages that are not to be stored any more.
+    // Starts after the consumer's last known acknowledgement: earlier messages may be ones that
+    // must not be stored any more.
     const { ack_floor: floor } = await this.#consumer.info(true);
     this.#next ??= Math.max(floor.stream_seq + 1, this.#given - overlapMessages);
     let stored = 0;
     for (const untilMs = performance.now() + readMs; performance.now() < untilMs; ) {
       const messages = await this.#read(this.#next);
       const last = messages.at(-1);
-      // There is none further, or no server answers: the next call goes on here.
+      // There are no more messages, or no server answers: the next call continues here.
       if (last === undefined) break;
       await store(messages.map(({ data }) => data));
       this.#next = last.sequence + 1;
@@ -57,7 +62,7 @@ export class ReadAhead {
     return stored;
   }
 
-  /** Some messages from that one on. A server that lags may lack the last ones. */
+  /** Reads some messages, starting with this one. A server that lags may lack the last ones. */
   async #read(from: number): Promise<readonly StoredMessage[]> {
     const first = await this.#ask({ seq: from, next_by_subj: this.#names.subject });
     if (first === undefined) return [];
@@ -78,7 +83,7 @@ export class ReadAhead {
 
   async #hasLeader(): Promise<boolean> {
     const answer = orAborted(this.#consumer.info(), AbortSignal.timeout(answerTimeoutMs));
-    // Another server may answer in place of a leader. One that is alone has no cluster.
+    // Another server may answer instead of a leader. A single server has no cluster.
     const hasLeader = await answer
       .then(({ cluster }) => cluster === undefined || Boolean(cluster.leader))
       .catch(() => false);

@@ -14,15 +14,18 @@ import {
 import type { IngestMetrics } from '../metrics.ts';
 
 /**
- * When messages that nobody acknowledged are given to any replica again: they may have been on their way over a connection that
- * broke. What is being stored is reported meanwhile, every `progressMs`.
+ * When unacknowledged messages are redelivered to any replica: they may have been lost with a
+ * broken connection. While messages are being stored, this is reported every `progressMs`.
  */
 const ackWaitMs = 2_000;
 export const progressMs = 700;
-/** Messages that all replicas together may have at hand. */
+/** How many messages all replicas together may hold unacknowledged. */
 const maxAckPending = 4_000;
 
-/** The durable consumer that all replicas share, made with its stream when absent. */
+/**
+ * The durable consumer that all replicas share. It is created with its stream when it does not
+ * exist.
+ */
 export async function openUsageConsumer(
   connection: NatsConnection,
   settings: UsageStreamSettings,
@@ -44,8 +47,9 @@ export interface StreamToTend {
 }
 
 /**
- * Reports the backlog and its age, and keeps room in the stream. Consumed messages stay, to fill an empty ledger again. But a full stream takes
- * nothing new, so that from half of its size on, what is stored and acknowledged goes.
+ * Reports the backlog and its age, and keeps room in the stream. Consumed messages stay, so that an
+ * empty ledger can be restored. But a full stream accepts nothing new, so messages that are stored
+ * and acknowledged are removed once the stream is half full.
  */
 export async function tendStream({ connection, consumer, names, maxBytes, ...watchers }: StreamToTend): Promise<void> {
   const { metrics, logger } = watchers;
@@ -60,14 +64,14 @@ export async function tendStream({ connection, consumer, names, maxBytes, ...wat
   logger.info({ messages: purged }, 'removed stored messages from the usage stream');
 }
 
-/** How old the first message is that the stream has from a number on; 0 when there is none. */
+/** The age of the first message in the stream from a sequence number on; 0 when there is none. */
 async function secondsSince(manager: JetStreamManager, names: UsageStreamNames, seq: number): Promise<number> {
   const query = { seq, next_by_subj: names.subject };
   const first = await ifThere(manager.streams.getMessage(names.stream, query));
   return first === undefined ? 0 : Math.max(0, (Date.now() - first.time.getTime()) / 1_000);
 }
 
-/** Makes the consumer, or brings its settings up to date. Any number of processes may do so at once. */
+/** Creates the consumer or updates its settings. Any number of processes may do so concurrently. */
 async function ensureConsumer(manager: JetStreamManager, { stream, consumer, subject }: UsageStreamNames) {
   const config: Partial<ConsumerConfig> = {
     durable_name: consumer,
@@ -75,17 +79,18 @@ async function ensureConsumer(manager: JetStreamManager, { stream, consumer, sub
     deliver_policy: DeliverPolicy.All,
     ack_policy: AckPolicy.Explicit,
     ack_wait: nanos(ackWaitMs),
-    // No end: an outage of the database must not use up the deliveries.
+    // Unlimited: an outage of the database must not exhaust the deliveries.
     max_deliver: -1,
     max_ack_pending: maxAckPending,
   };
   const known = (await ifThere(manager.consumers.info(stream, consumer)))?.config;
   if (known === undefined) await manager.consumers.add(stream, config);
-  // One that is as it should be is not named again: while its stream gets more copies, NATS would leave it with one.
+  // A consumer that is already correct is not updated: while its stream gets more replicas, NATS
+  // would leave the consumer with one.
   else if (!isDeepStrictEqual({ ...known, ...config }, known)) await manager.consumers.update(stream, consumer, config);
 }
 
-/** Undefined when there is no such thing. */
+/** Undefined when it does not exist. */
 function ifThere<T>(asked: Promise<T>): Promise<T | undefined> {
   return asked.catch((thrown: unknown) => {
     if (thrown instanceof NatsError && thrown.api_error?.code === 404) return undefined;

@@ -8,13 +8,19 @@ import {
 import { LedgerOutcome, type UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { isLocalDay } from '@gateway/time';
 
-/** One request as the ledger keeps it. */
+/** One request in the ledger. */
 export type LedgerEntry = UsageEventsTable;
 
-/** One row of the daily sums, or what is added to it. With an empty `account_id` it is of all accounts together, the unknown one too. */
+/**
+ * A row of the daily sums, or an increment for it. With an empty `account_id` it is the sum over
+ * all accounts, including the unknown one.
+ */
 export type DailySum = UsageDailyByAccountTable;
 
-/** An event as a ledger entry, which every database takes, or why it can't be one. */
+/**
+ * Converts an event to a ledger entry that every database accepts; otherwise returns why it can't
+ * be one.
+ */
 export function readEvent(event: UsageRecorded): LedgerEntry | string {
   const outcome = outcomes[event.outcome];
   const admittedAtMs = event.admittedAt === undefined ? Number.NaN : timestampMs(event.admittedAt);
@@ -39,19 +45,22 @@ export function readEvent(event: UsageRecorded): LedgerEntry | string {
   };
 }
 
-/** What entries add to the daily sums. A request is counted when a provider answered it, however it ended. */
+/**
+ * The increments that entries add to the daily sums. A request counts when a provider answered it,
+ * whatever its ending.
+ */
 export function dailySums(entries: readonly LedgerEntry[]): readonly DailySum[] {
   return addUp(withTotals(entries.map(sumOfOne)));
 }
 
-/** Sums per account, and with them those of all accounts together. */
+/** Sums per account, together with those of all accounts. */
 export function withTotals(sums: readonly DailySum[]): readonly DailySum[] {
   return [...sums.map((sum) => ({ ...sum, account_id: '' })), ...sums.filter(({ account_id }) => account_id !== '')];
 }
 
 /**
- * One row for each token, local day, provider, model and account, in the order of that key; none that adds nothing. Every writer locks
- * rows in this order, so that two of them can't wait for each other.
+ * One row for each token, local day, provider, model and account, sorted by that key; rows of zeros
+ * are left out. Every writer locks rows in this order, so that two writers can't deadlock.
  */
 export function addUp(sums: readonly DailySum[]): readonly DailySum[] {
   const inOrder = [...Map.groupBy(sums, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -60,12 +69,12 @@ export function addUp(sums: readonly DailySum[]): readonly DailySum[] {
     .filter((sum) => summedColumns.some((column) => sum[column] !== 0));
 }
 
-/** NUL can't be in a text of the ledger, so that no two keys look alike. */
+/** No text in the ledger contains NUL, so keys are unique. */
 export function keyOf({ token_id, local_day, provider, model, account_id }: DailySum): string {
   return `${token_id}\0${local_day}\0${provider}\0${model}\0${account_id}`;
 }
 
-/** A sum with another one added, or taken away. */
+/** A sum with another one added or subtracted. */
 export function plus(sum: DailySum, other: DailySum, sign: 1 | -1 = 1): DailySum {
   return {
     ...sum,
@@ -105,10 +114,10 @@ function problemOf(event: UsageRecorded, admittedAtMs: number): string | undefin
 const textFields = ['requestId', 'tokenId', 'endpoint', 'provider', 'model', 'accountId'] as const;
 const countFields = ['inputTokens', 'cachedTokens', 'outputTokens', 'reasoningTokens'] as const;
 const maxTextLength = 512;
-/** The most that adapters take for a count of tokens, which is more than any request can use. */
+/** The highest token count that adapters accept, which is more than any request can use. */
 const maxTokens = 2n ** 40n;
 
-/** Postgres takes no NUL in a text. */
+/** Postgres does not accept NUL in a text. */
 function isStorableText(text: string): boolean {
   return text.length <= maxTextLength && !text.includes('\0') && text.isWellFormed();
 }

@@ -15,7 +15,7 @@ interface UsageRecorderParts {
   readonly clock: Clock;
   readonly metrics: IngestMetrics;
   readonly logger: Logger;
-  /** Entries in one transaction at most. */
+  /** The maximum number of entries in one transaction. */
   readonly batchEvents: number;
 }
 
@@ -24,8 +24,8 @@ export const tooOldReason =
   'events of its day are no longer kept (USAGE_EVENT_RETENTION_DAYS): it may have been counted already';
 
 /**
- * The one way into the ledger. An event that can never be stored becomes a dead letter and does not hold up the
- * others; anything else that goes wrong is thrown, and the whole call can be repeated.
+ * The only way into the ledger. An event that can never be stored becomes a dead letter and does
+ * not hold up the others. Any other failure is thrown, and the whole call can be repeated.
  */
 export class LedgerWriter {
   readonly #parts: UsageRecorderParts;
@@ -34,7 +34,10 @@ export class LedgerWriter {
     this.#parts = parts;
   }
 
-  /** Stores events and log entries, and gives how many events were new. They are committed when it returns. */
+  /**
+   * Stores events and log entries, and returns how many events were new. They are committed when it
+   * returns.
+   */
   async record(events: readonly UsageRecorded[], logs: readonly RequestLogged[] = []): Promise<number> {
     const spans = startSpans(events);
     try {
@@ -60,7 +63,7 @@ export class LedgerWriter {
     }
   }
 
-  /** Keeps bytes that can't be understood for a person to look at. */
+  /** Keeps bytes that can't be parsed, for inspection. */
   async bury(payload: Uint8Array, reason: string): Promise<void> {
     const { ledger, clock, metrics, logger } = this.#parts;
     const letter = toDeadLetter(payload, reason, clock.nowMs());
@@ -69,7 +72,10 @@ export class LedgerWriter {
     logger.error({ dead_letter_id: letter.dead_letter_id, reason }, 'usage cannot be recorded: moved to dead_letters');
   }
 
-  /** Gives how many events were new. When the database refuses several for their data, finds the one that is to blame. */
+  /**
+   * Returns how many events were new. When the database rejects several because of their data, it
+   * finds the one that is at fault.
+   */
   async #add(batch: readonly Readable[], logs: readonly RequestLogged[]): Promise<number> {
     const { ledger } = this.#parts;
     const entries = batch.map(({ entry }) => entry);
@@ -101,7 +107,7 @@ export class LedgerWriter {
     }
   }
 
-  /** An older edge does not say when the request ended. */
+  /** An older edge does not report when the request ended. */
   #observeAge({ endedAt, traceparent }: UsageRecorded): void {
     if (endedAt === undefined) return;
     const { clock, metrics } = this.#parts;
@@ -113,15 +119,15 @@ export class LedgerWriter {
   }
 }
 
-/** An event with what the ledger keeps of it. */
+/** An event with its ledger entry. */
 interface Readable {
   readonly event: UsageRecorded;
   readonly entry: LedgerEntry;
 }
 
 /**
- * In the trace of each request that is sampled: its row, where a batch of messages is processed. What comes straight from the edge
- * needs none: the edge's span `settle` waits for it.
+ * Starts a span for the row of each sampled request, where a batch of messages is processed. Events
+ * that come directly from the edge need none: the edge's span `settle` waits for them.
  */
 function startSpans(events: readonly UsageRecorded[]): readonly Span[] {
   if (activeSpan() === undefined) return [];
@@ -129,7 +135,7 @@ function startSpans(events: readonly UsageRecorded[]): readonly Span[] {
   return sampled.map(({ traceparent }) => startSpan('record', { traceparent }));
 }
 
-/** Bytes that can't be understood, ready to be kept. */
+/** Converts bytes that can't be parsed to a dead letter. */
 export function toDeadLetter(payload: Uint8Array, reason: string, nowMs: number): DeadLettersTable {
   return {
     dead_letter_id: createHash('sha256').update(payload).digest('hex'),

@@ -10,7 +10,7 @@ import { addEntries, type UsageLedger } from '../store/usage-ledger.ts';
 
 const lettersAtATime = 200;
 
-/** One page of dead letters, read again. */
+/** Replays one page of dead letters. */
 export async function replayDeadLetters(ledger: UsageLedger, { dryRun, pageToken }: ReplayDeadLettersRequest) {
   const letters = await ledger.database
     .selectFrom('dead_letters')
@@ -33,9 +33,10 @@ export async function replayDeadLetters(ledger: UsageLedger, { dryRun, pageToken
 }
 
 /**
- * Reads a dead letter again, as this release does, records what it says and deletes it: both or none.
+ * Parses a dead letter with this release, records its content and deletes it, in one transaction.
  *
- * @returns how many of its events are new to the ledger, or why the letter stays; undefined when it is gone already.
+ * @returns how many of its events are new to the ledger, or why the letter stays; undefined when it
+ *   is already gone.
  */
 async function replayLetter(
   ledger: UsageLedger,
@@ -46,7 +47,7 @@ async function replayLetter(
   if (typeof entries === 'string') return entries;
   try {
     return await ledger.transaction(entries, async (transaction) => {
-      // The letter goes first: another replay of it waits, and then finds it gone.
+      // The letter is deleted first: a concurrent replay of it waits, and then finds it gone.
       const deletion = transaction.deleteFrom('dead_letters').where('dead_letter_id', '=', dead_letter_id);
       const { numDeletedRows } = await deletion.executeTakeFirstOrThrow();
       if (numDeletedRows === 0n) return undefined;
@@ -62,7 +63,7 @@ async function replayLetter(
   }
 }
 
-/** Ends a transaction of which nothing may stay. */
+/** Rolls a transaction back. */
 class RolledBack extends Error {
   override readonly name = 'RolledBack';
   readonly outcome: number | string;
@@ -75,7 +76,10 @@ class RolledBack extends Error {
 
 const notAnEvent = 'the bytes are no usage event';
 
-/** A letter's bytes are one event, or a message of the stream with several. All of them must be fit to be recorded, else says why not. */
+/**
+ * A letter's bytes are one event, or a message of the stream with several. Returns the reason
+ * unless all of them can be recorded.
+ */
 function readLetter(payload: Uint8Array): readonly LedgerEntry[] | string {
   const asEvent = entriesOf(() => [fromBinary(UsageRecordedSchema, payload)]);
   if (typeof asEvent !== 'string') return asEvent;
@@ -88,7 +92,7 @@ function entriesOf(parse: () => readonly UsageRecorded[]): readonly LedgerEntry[
   try {
     for (const event of parse()) {
       const entry = readEvent(event);
-      // Bytes of something else can pass as an event of which nothing is known.
+      // Unrelated bytes can parse as an event whose fields are all empty.
       if (event.requestId === '' && event.tokenId === '' && event.localDay === '') return notAnEvent;
       if (typeof entry === 'string') return entry;
       entries.push(entry);

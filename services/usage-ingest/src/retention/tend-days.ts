@@ -9,17 +9,20 @@ export interface DaysToTend {
   readonly clock: Clock;
   readonly metrics: IngestMetrics;
   readonly logger: Logger;
-  /** Events of today and of so many days before it are kept; 0: all. */
+  /** How many days before today keep their events; 0: all. */
   readonly retentionDays: number;
   readonly signal: AbortSignal;
 }
 
-/** Days whose room is made before they begin. Longer than an outage can go unnoticed. */
+/** How many days are created in advance: longer than an outage can go unnoticed. */
 const daysAhead = 3;
 const intervalMs = 3_600_000;
 const retryMs = 60_000;
 
-/** Makes room for the events of coming days, and removes those of days no longer kept, once an hour. Never throws. */
+/**
+ * Once an hour, creates the storage of coming days and removes days whose retention has ended.
+ * Never throws.
+ */
 export async function tendDays(parts: DaysToTend): Promise<void> {
   const { metrics, logger, signal } = parts;
   while (!signal.aborted) {

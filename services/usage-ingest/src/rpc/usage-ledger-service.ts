@@ -11,7 +11,7 @@ const maxDifferencesShown = 1_000;
 
 export function usageLedgerHandlers(ledger: UsageLedger): Handlers<typeof UsageLedgerService> {
   return {
-    /** Compares the sums of one day with its events, and mends them when asked to. */
+    /** Compares the sums of one day with its events, and repairs them on request. */
     async reconcileDay({ localDay, repair }) {
       if (!isLocalDay(localDay)) {
         throw new GatewayError('invalid_request', 'local_day must be a day such as 2026-11-20.');

@@ -3,13 +3,13 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import { addUp, type DailySum, keyOf, plus, withTotals } from '../recording/ledger-entry.ts';
 import { addSums } from './usage-ledger.ts';
 
-/** One statement counts so many events at most, so that none takes long. */
+/** The maximum number of events that one statement counts, so that none takes long. */
 const eventsAtATime = 200_000;
 
 /**
- * Compares the daily sums of a day with the events that they are sums of. An event is added together with its sum, in one
- * transaction. What a sum lacks in one snapshot it lacks in every later one, so that adding the difference mends it whatever is
- * recorded meanwhile.
+ * Compares the daily sums of a day with the events that they add up. An event and its sum are added
+ * in one transaction. So what a sum lacks in one snapshot it lacks in every later one, and adding
+ * the difference repairs it whatever is recorded in the meantime.
  *
  * @returns undefined when the day's events are no longer kept.
  */
@@ -36,7 +36,7 @@ async function recordedSums(snapshot: Transaction<Database>, localDay: string): 
   return [...(await totals.execute()).map((sum) => ({ ...sum, account_id: '' })), ...(await ofAccounts.execute())];
 }
 
-/** Counts slice by slice, in the order in which the events are stored. */
+/** Counts in slices, in the order in which the events are stored. */
 async function countedSums(snapshot: Transaction<Database>, localDay: string, atATime: number) {
   const slices: (readonly DailySum[])[] = [];
   let after: string | undefined = '';
@@ -56,13 +56,16 @@ async function countedSums(snapshot: Transaction<Database>, localDay: string, at
   return addUp(withTotals(slices.flat()));
 }
 
-/** Daily sums that are not what their events add up to, in the order of their key. One that is missing counts as nothing. */
+/**
+ * Daily sums that differ from the total of their events, sorted by key. A missing sum counts as
+ * zero.
+ */
 function differencesOf(recorded: readonly DailySum[], counted: readonly DailySum[]) {
   const [recordedSums, countedSums] = [recorded, counted].map((sums) => new Map(sums.map((sum) => [keyOf(sum), sum])));
   return addUp([...counted, ...recorded.map((sum) => plus(nothingOf(sum), sum, -1))]).map((missing) => ({
     recorded: recordedSums?.get(keyOf(missing)) ?? nothingOf(missing),
     counted: countedSums?.get(keyOf(missing)) ?? nothingOf(missing),
-    /** What has to be added to the recorded sum. */
+    /** What must be added to the recorded sum. */
     missing,
   }));
 }
@@ -71,7 +74,7 @@ function nothingOf(sum: DailySum): DailySum {
   return { ...sum, requests: 0, input_tokens: 0, cached_tokens: 0, output_tokens: 0 };
 }
 
-/** Counts as `dailySums` does. `last` is undefined in the last slice. */
+/** Counts like `dailySums`. `last` is undefined in the last slice. */
 async function sumsOfSlice(snapshot: Kysely<Database>, localDay: string, after: string, last: string | undefined) {
   const answered = sql<number>`case when provider <> '' and outcome not in ('lost', 'given_up') then 1 else 0 end`;
   return await snapshot

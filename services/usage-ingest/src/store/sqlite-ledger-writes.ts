@@ -4,7 +4,10 @@ import { writeToSqlite } from '@gateway/database/sqlite';
 import { type DailySum, dailySums, type LedgerEntry } from '../recording/ledger-entry.ts';
 import type { RecordedBatch } from './usage-ledger.ts';
 
-/** Stores entries with their sums, and rows of the request log, each once: in one transaction, row by row. */
+/**
+ * Stores entries with their sums, and rows of the request log, each once: in one transaction, row
+ * by row.
+ */
 export function recordInSqlite(
   database: GatewayDatabase,
   entries: readonly LedgerEntry[],
@@ -26,7 +29,7 @@ function firstKeptDay(sql: SQLTagStore, table: TableByDay): string {
   return String(row?.first_day ?? '');
 }
 
-/** False when it was there already. */
+/** False when the entry already existed. */
 function insertEntry(sql: SQLTagStore, entry: LedgerEntry): boolean {
   const { request_id, token_id, admitted_at_ms, local_day, endpoint, provider, model, account_id } = entry;
   const { input_tokens, cached_tokens, output_tokens, reasoning_tokens, estimated, outcome } = entry;
@@ -41,7 +44,7 @@ function insertEntry(sql: SQLTagStore, entry: LedgerEntry): boolean {
   return Number(changes) > 0;
 }
 
-/** A sum without an account is one of all accounts together. */
+/** A sum without an account is the sum over all accounts. */
 function addSum(sql: SQLTagStore, sum: DailySum): void {
   const { token_id, local_day, provider, model, account_id } = sum;
   const { requests, input_tokens, cached_tokens, output_tokens } = sum;

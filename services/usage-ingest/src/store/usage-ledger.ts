@@ -20,7 +20,10 @@ import { type InsertObject, type Kysely, type RawBuilder, sql, type Transaction 
 import { type DailySum, dailySums, type LedgerEntry } from '../recording/ledger-entry.ts';
 import { recordInSqlite } from './sqlite-ledger-writes.ts';
 
-/** The ledger with its daily sums, and the request log. Ledger and sums always agree: both change in one transaction. */
+/**
+ * The ledger with its daily sums, and the request log. Ledger and sums always agree, because both
+ * change in one transaction.
+ */
 export class UsageLedger {
   readonly database: GatewayDatabase;
   readonly days: EventDays;
@@ -33,8 +36,9 @@ export class UsageLedger {
   }
 
   /**
-   * Stores entries and those of the request log, each once; storing them again changes nothing. Log entries of days that are no
-   * longer kept, and those without an id or a time, are left out. Usage does not depend on the log.
+   * Stores ledger entries and entries of the request log, each once; storing them again changes
+   * nothing. It leaves out log entries of days that are no longer kept, and those without an id or
+   * a time. Usage does not depend on the log.
    */
   async record(entries: readonly LedgerEntry[], logs: readonly RequestLogged[]): Promise<RecordedBatch> {
     const rows = logs.flatMap(toLogRow);
@@ -52,7 +56,10 @@ export class UsageLedger {
     return await this.transaction(entries, (transaction) => addEntries(transaction, entries));
   }
 
-  /** Runs a transaction that adds entries, with room for their days; again when it met another one. */
+  /**
+   * Runs a transaction that adds entries, after creating the storage of their days; repeats it
+   * after a conflict.
+   */
   async transaction<T>(
     entries: readonly LedgerEntry[],
     work: (transaction: Transaction<Database>) => Promise<T>,
@@ -62,7 +69,7 @@ export class UsageLedger {
     );
   }
 
-  /** Keeps what can't be understood; a letter that is there already stays as it is. */
+  /** Keeps a message that can't be parsed; an existing letter stays as it is. */
   async addDeadLetter(letter: DeadLettersTable): Promise<void> {
     await this.database
       .insertInto('dead_letters')
@@ -85,16 +92,16 @@ export class UsageLedger {
   }
 }
 
-/** What became of entries. The others were in the ledger already. */
+/** The result for a batch. Entries that are not listed were already in the ledger. */
 export interface RecordedBatch {
   readonly fresh: ReadonlySet<LedgerEntry>;
-  /** Of days that are no longer kept: they may have been counted already. */
+  /** Entries of days that are no longer kept: they may already have been counted. */
   readonly tooOld: ReadonlySet<LedgerEntry>;
-  /** Why the database did not take the entries of the request log. */
+  /** Why the database rejected the entries of the request log. */
   readonly logRefusal?: Error;
 }
 
-/** Throws what may pass. */
+/** Throws failures that are temporary. */
 function unlessRefused(thrown: unknown): Error {
   if (thrown instanceof Error && isRefusedData(thrown)) return thrown;
   throw thrown;
@@ -103,8 +110,9 @@ function unlessRefused(thrown: unknown): Error {
 const nothingRecorded: RecordedBatch = { fresh: new Set(), tooOld: new Set() };
 
 /**
- * Adds entries, each once, with their sums, and gives those that are new. Of several with one id the first counts. Those of days that
- * are no longer kept are too old, as they may have been counted already; the others that are not fresh were in the ledger already.
+ * Adds entries with their sums, each once, and returns those that are new. Of several with one id
+ * the first counts. Entries of days that are no longer kept are too old, because they may already
+ * have been counted; the remaining ones were already in the ledger.
  */
 export async function addEntries(
   transaction: Transaction<Database>,
@@ -121,8 +129,8 @@ export async function addEntries(
 }
 
 /**
- * Adds to the daily sums: those of all accounts together first, then those of accounts. Rows come in the order of their key, so that two
- * writers can't wait for each other.
+ * Adds to the daily sums: first those over all accounts, then those per account. Rows are sorted by
+ * their key, so that two writers can't deadlock.
  */
 export async function addSums(database: Kysely<Database>, sums: readonly DailySum[]): Promise<void> {
   const totals = sums.filter(({ account_id }) => account_id === '').map(({ account_id: _, ...total }) => total);
@@ -142,7 +150,7 @@ export async function addSums(database: Kysely<Database>, sums: readonly DailySu
 
 const keyOfTotals = ['token_id', 'local_day', 'provider', 'model'] as const;
 
-/** What a row has with what was to be inserted in its place. */
+/** A row's value plus the value that was to be inserted in its place. */
 function plusExcluded(table: 'usage_daily' | 'usage_daily_by_account') {
   const sums = summedColumns.map((column) => [
     column,
@@ -151,7 +159,10 @@ function plusExcluded(table: 'usage_daily' | 'usage_daily_by_account') {
   return Object.fromEntries(sums) as Record<SummedColumn, RawBuilder<number>>;
 }
 
-/** Inserts entries and gives those that were not there. Every writer inserts in the order of the key, as above. */
+/**
+ * Inserts entries and returns those that did not exist. Every writer inserts in the order of the
+ * key, to avoid deadlocks.
+ */
 async function insertFresh(transaction: Transaction<Database>, entries: readonly LedgerEntry[]) {
   const firstOfEach = new Map(entries.toReversed().map((entry) => [entry.request_id, entry]));
   const inOrder = [...firstOfEach.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
@@ -166,8 +177,9 @@ async function insertFresh(transaction: Transaction<Database>, entries: readonly
 type LedgerTable = 'usage_events' | 'usage_daily' | 'usage_daily_by_account' | 'request_log';
 
 /**
- * In Postgres the rows are one parameter: thousands of them would take it longer than storing the rows. SQLite is not quicker so.
- * @param inPostgres what Postgres says itself of a column.
+ * In Postgres the rows are one parameter: thousands of parameters would take longer than storing
+ * the rows. SQLite gains nothing from this.
+ * @param inPostgres columns whose value Postgres computes.
  */
 function insertionOf<T extends LedgerTable>(
   database: Kysely<Database>,
@@ -191,7 +203,10 @@ function daysOf(rows: readonly { readonly local_day: string }[]): readonly strin
   return rows.map(({ local_day }) => local_day);
 }
 
-/** Those who watch the log compare no clocks. In SQLite this process is the only one. */
+/**
+ * The database's clock, so that readers of the log need not compare clocks. In SQLite this process
+ * is the only one.
+ */
 const postgresTimeMs = sql`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`;
 
 function toLogRow(log: RequestLogged): readonly RequestLogTable[] {
@@ -217,12 +232,12 @@ function toLogRow(log: RequestLogged): readonly RequestLogTable[] {
   return [row];
 }
 
-/** Each text once, between line ends. */
+/** Each text once, enclosed in line feeds. */
 function lines(texts: readonly string[]): string {
   return storable(`\n${[...new Set(texts)].join('\n')}\n`);
 }
 
-/** Postgres takes no NUL in a text. */
+/** Postgres does not accept NUL in a text. */
 function storable(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }

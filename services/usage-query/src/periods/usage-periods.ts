@@ -5,7 +5,7 @@ import { addLocalDays, type LocalDay, localDayOf, startOfLocalDayMs } from '@gat
 /** Input includes cached tokens. */
 export type UsageTotals = Omit<UsageTotalsMessage, '$typeName' | '$unknown'>;
 
-/** What one model used on one local day. */
+/** The usage of one model on one local day. */
 export interface DailyUsage {
   readonly localDay: LocalDay;
   readonly provider: string;
@@ -15,13 +15,16 @@ export interface DailyUsage {
 
 type ModelUsage = Omit<DailyUsage, 'localDay'>;
 
-/** The local days that the periods cover at a moment, first and last. */
+/** The first and last local day of the periods at an instant. */
 export function daysOfPeriods(nowMs: number): { readonly first: LocalDay; readonly today: LocalDay } {
   const today = localDayOf(nowMs);
   return { first: addLocalDays(today, -6), today };
 }
 
-/** Sums the days of one token up to both periods. Days outside of them do not count. @see spec "Usage object" */
+/**
+ * Adds up one token's days into both periods. Days outside of them are ignored.
+ * @see spec "Usage object"
+ */
 export function usagePeriods(days: readonly DailyUsage[], nowMs: number) {
   const { first, today } = daysOfPeriods(nowMs);
   return { today: periodOf(days, today, today), lastSevenDays: periodOf(days, first, today) };
@@ -44,7 +47,7 @@ function periodOf(days: readonly DailyUsage[], first: LocalDay, last: LocalDay) 
     return { provider, model, totals: totalsOf(ofModel) };
   });
   return {
-    /** The local midnight at which it began. */
+    /** The local midnight at which the period started. */
     since: timestampFromMs(startOfLocalDayMs(first)),
     totals: totalsOf(within),
     byModel: usages.sort(largestFirst),
@@ -56,12 +59,12 @@ function totalsOf(days: readonly DailyUsage[]): UsageTotals {
   return days.map(({ totals }) => totals).reduce(sumOf, nothing);
 }
 
-/** Equal ones in the order of provider and model. */
+/** Models with equal usage are sorted by provider and model. */
 function largestFirst(a: ModelUsage, b: ModelUsage): number {
   return -compare(totalTokens(a), totalTokens(b)) || compare(a.provider, b.provider) || compare(a.model, b.model);
 }
 
-/** Input plus output: the number that the daily budget counts. @see spec "Usage object" */
+/** Input plus output: the number that counts towards the daily budget. @see spec "Usage object" */
 function totalTokens({ totals: { inputTokens, outputTokens } }: ModelUsage): bigint {
   return inputTokens + outputTokens;
 }

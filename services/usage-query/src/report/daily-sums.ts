@@ -4,7 +4,7 @@ import { isLocalDay, type LocalDay } from '@gateway/time';
 import { type RawBuilder, sql } from 'kysely';
 import type { UsageTotals } from '../periods/usage-periods.ts';
 
-/** What sums can be grouped by, as messages name it, and its column. */
+/** The fields that sums can be grouped by, by their name in messages, with their columns. */
 const columns = {
   localDay: 'local_day',
   tokenId: 'token_id',
@@ -18,12 +18,12 @@ export type GroupField = keyof typeof columns;
 export interface SumsQuery {
   readonly first: LocalDay;
   readonly last: LocalDay;
-  /** Empty, as the two below: all. */
+  /** Empty means all, here and in the two fields below. */
   readonly tokenId: string;
   readonly model: string;
   readonly accountId: string;
   readonly fields: readonly GroupField[];
-  /** Only rows after the one with this key. Undefined: all. */
+  /** Only rows after the one with this key. Undefined: all rows. */
   readonly after?: Key | undefined;
   readonly limit?: number;
 }
@@ -36,7 +36,7 @@ export interface Sum {
   readonly totals: UsageTotals;
 }
 
-/** Sums of local days, one row for each key, in the order of keys; none that is nothing. */
+/** Sums over local days, one row for each key, sorted by key; rows of zeros are left out. */
 export async function sumsOfDays(database: GatewayDatabase, query: SumsQuery): Promise<readonly Sum[]> {
   const { fields, after, limit } = query;
   const names = sql.join(fields.map((field) => sql.ref(columns[field])));
@@ -50,13 +50,16 @@ export async function sumsOfDays(database: GatewayDatabase, query: SumsQuery): P
   return rows.map((row) => ({ key: fields.map((field) => row[columns[field]]), totals: totalsOf(row) }));
 }
 
-/** @throws GatewayError unless the text is a day of the calendar, such as 2026-11-20. */
+/** @throws GatewayError unless the text is a calendar day, such as 2026-11-20. */
 export function requireLocalDay(field: string, text: string): void {
   if (isLocalDay(text)) return;
   throw new GatewayError('invalid_request', `${field} must be a day such as 2026-11-20.`);
 }
 
-/** The rows to be summed up. What the sums of all accounts have beyond those of each is of no known account. */
+/**
+ * The rows to add up. The part of the sums over all accounts that no account's sum contains belongs
+ * to no known account.
+ */
 function usageOf({ first, last, tokenId, model, accountId, fields }: SumsQuery) {
   const conditions = [sql`local_day >= ${first} and local_day <= ${last}`];
   if (tokenId !== '') conditions.push(sql`token_id = ${tokenId}`);

@@ -6,11 +6,14 @@ import { sumOf } from '../periods/usage-periods.ts';
 import { type GroupField, type Key, requireLocalDay, type Sum, type SumsQuery, sumsOfDays } from './daily-sums.ts';
 
 const maxDays = 3_660;
-/** A page covers so many days at most. */
+/** The maximum number of days that a page covers. */
 const daysAtATime = 31;
 const rowsAtATime = 1_000;
 
-/** One page of what tokens used. No statement takes long, and none needs more memory than its rows, however many tokens there are. */
+/**
+ * One page of tokens' usage. No statement takes long or needs more memory than its rows, whatever
+ * the number of tokens.
+ */
 export async function reportUsage(database: GatewayDatabase, request: ReportUsageRequest) {
   const { firstDay: first, lastDay: last, tokenId, model, accountId, grouping, byModel } = request;
   requireLocalDay('first_day', first);
@@ -30,19 +33,22 @@ export async function reportUsage(database: GatewayDatabase, request: ReportUsag
       ...Object.fromEntries(fields.map((field, place) => [field, key[place]])),
       totals,
     })),
-    // The parts of a key may have any character.
+    // The parts of a key may contain any character.
     nextPageToken: next?.map(encodeURIComponent).join('/'),
   };
 }
 
 interface Page {
   readonly rows: readonly Sum[];
-  /** The next page has what is after this key. Undefined: there is none. */
+  /** The next page starts after this key. Undefined: there is no next page. */
   readonly next: Key | undefined;
 }
 
 interface ReportQuery extends SumsQuery {
-  /** So many of the fields are what the report is grouped by. The others split its rows, and a page ends with all parts of a row. */
+  /**
+   * How many of the fields the report is grouped by. The other fields split its rows, and a page
+   * ends with all parts of a row.
+   */
   readonly keyLength: number;
 }
 
@@ -51,7 +57,7 @@ interface Grouping {
   readonly read: (database: GatewayDatabase, query: ReportQuery) => Promise<Page>;
 }
 
-/** Undefined for a number that a later release knows. */
+/** Undefined for a number that only a later release knows. */
 const groupings: Readonly<Record<number, Grouping | undefined>> = {
   [UsageGrouping.UNSPECIFIED]: { fields: ['localDay'], read: byDays(daysAtATime) },
   [UsageGrouping.DAY]: { fields: ['localDay'], read: byDays(daysAtATime) },
@@ -61,7 +67,10 @@ const groupings: Readonly<Record<number, Grouping | undefined>> = {
   [UsageGrouping.ALL]: { fields: ['localDay', 'tokenId', 'provider', 'model', 'accountId'], read: byDays(1) },
 };
 
-/** Days come first in the key: a statement reads a few of them. A page ends with rows, or with days, where the next one begins. */
+/**
+ * The key starts with the day, so a statement reads a few days. A page ends where the rows or days
+ * of the next one start.
+ */
 function byDays(daysOfStatement: number): Grouping['read'] {
   return async (database, { after: place, ...query }) => {
     let first = place?.[0] ?? query.first;
@@ -85,7 +94,7 @@ async function byTokens(database: GatewayDatabase, query: ReportQuery): Promise<
   return { rows, next: isAll ? undefined : rows.at(-1)?.key };
 }
 
-/** Models and accounts are few: there is one page. */
+/** There are few models and accounts, so one page suffices. */
 async function atOnce(database: GatewayDatabase, query: ReportQuery): Promise<Page> {
   const byKey = new Map<string, Sum>();
   for (let { first } = query; first <= query.last; first = addLocalDays(first, daysAtATime)) {
@@ -99,7 +108,7 @@ async function atOnce(database: GatewayDatabase, query: ReportQuery): Promise<Pa
   return { rows: inOrder.map(([, row]) => row), next: undefined };
 }
 
-/** So many rows, and less or more, so that all parts of the last one are among them. */
+/** This many rows, or slightly fewer or more, so that all parts of the last row are included. */
 async function wholeRows(database: GatewayDatabase, query: ReportQuery, limit: number) {
   const { fields, keyLength } = query;
   for (let most = Math.max(limit, 1); ; most *= 2) {
@@ -112,7 +121,7 @@ async function wholeRows(database: GatewayDatabase, query: ReportQuery, limit: n
   }
 }
 
-/** The last of so many days, or of all. */
+/** The last day of this many, or of all. */
 function endOf(first: LocalDay, last: LocalDay, days: number): LocalDay {
   const end = addLocalDays(first, days - 1);
   return end < last ? end : last;
@@ -125,7 +134,7 @@ function readPageToken(text: string, fields: readonly GroupField[]): Key | undef
     const isDay = key.length === 1 && fields[0] === 'localDay';
     if (isDay || key.length === fields.length) return key;
   } catch {
-    // Said below.
+    // The check below reports it.
   }
   throw new GatewayError('invalid_request', 'page_token is none that a page before gave.');
 }

@@ -6,23 +6,28 @@ import { addLocalDays, localDayOf } from '@gateway/time';
 import { sql } from 'kysely';
 import { matches, readLogged, type Search } from './request-search.ts';
 
-/** How often the log is looked at while it is watched. */
+/** How often the log is polled while it is watched. */
 const usualPollMs = 1_000;
-/** A watcher hears something so often, if only that the connection lives. */
+/**
+ * How often a watcher receives a message, even an empty one to show that the connection is alive.
+ */
 const heartbeatMs = 15_000;
-/** Read in one statement. */
+/** Rows read in one statement. */
 const rowsAtATime = 1_000;
-/** Rows of several writers are seen in another order than that of their times, but not later than this. */
+/** Rows of several writers become visible out of order, but not later than this. */
 const overlapMs = 2_000;
 
-/** Gives watchers the requests that match as they come into the log. One look is for all of them; while none watches, there is none. */
+/**
+ * Sends watchers matching requests as they are added to the log. One poll serves all watchers;
+ * without watchers it does not poll.
+ */
 export class RequestFeed implements AsyncDisposable {
   readonly #database: GatewayDatabase;
   readonly #logger: Logger;
   readonly #pollMs: number;
   readonly #stopping = new AbortController();
   readonly #watchers = new Set<Watcher>();
-  /** The time of the newest row that was seen, and when each of the last moments was logged. */
+  /** The time of the newest row seen, and the times of recent rows. */
   #latestMs = 0;
   readonly #seen = new Map<string, number>();
   #begun: Promise<void> | undefined;
@@ -35,8 +40,9 @@ export class RequestFeed implements AsyncDisposable {
   }
 
   /**
-   * Requests that came into the log, and how many that matched are left out, until the signal is aborted or the feed stops. The first
-   * message is empty: what comes into the log after it is not missed.
+   * Requests added to the log, and how many matching ones were left out, until the signal is
+   * aborted or the feed stops. The first message is empty: every request added to the log after it
+   * is delivered.
    */
   async *watch(search: Search, mostAtOnce: number, signal: AbortSignal) {
     const until = AbortSignal.any([signal, this.#stopping.signal]);
@@ -56,12 +62,14 @@ export class RequestFeed implements AsyncDisposable {
     }
   }
 
-  /** Those who watch would stay as long as they live: they are to watch another replica. */
+  /**
+   * Watches never end by themselves, so they are ended here: their callers move to another replica.
+   */
   stop(): void {
     this.#stopping.abort();
   }
 
-  /** Nothing is read from the database any more when this resolves. */
+  /** When this resolves, nothing is read from the database any more. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.stop();
     await this.#looking;
@@ -93,9 +101,9 @@ export class RequestFeed implements AsyncDisposable {
     this.#begun = undefined;
   }
 
-  /** What came into the log since the last look, in slices. */
+  /** The rows added to the log since the last poll, in slices. */
   async *#fresh(): AsyncGenerator<readonly FreshRow[]> {
-    // Requests of the day before may end now.
+    // Requests of the previous day may end now.
     const firstDay = addLocalDays(localDayOf(this.#latestMs), -1);
     for (let [atMs, requestId] = [this.#latestMs - overlapMs, '']; ; ) {
       const rows = await this.#database
@@ -121,7 +129,10 @@ export class RequestFeed implements AsyncDisposable {
 
 type FreshRow = () => RequestLogged;
 
-/** Decoded when somebody wants it: of hundreds a second a watcher of all requests is given a few. */
+/**
+ * Decoded on demand: of hundreds of requests a second, a watcher of all requests receives only a
+ * few.
+ */
 function decodedOnce(row: { readonly entry: string }): FreshRow {
   let log: RequestLogged | undefined;
   return () => {
@@ -130,7 +141,7 @@ function decodedOnce(row: { readonly entry: string }): FreshRow {
   };
 }
 
-/** What one watcher has not been given yet. */
+/** The requests that one watcher has not received yet. */
 class Watcher {
   readonly #search: Search;
   readonly #mostAtOnce: number;
@@ -153,7 +164,7 @@ class Watcher {
     this.#wake.abort();
   }
 
-  /** Until there is something, or for as long as nothing may be said. */
+  /** Waits until there is something to send, or until a heartbeat is due. */
   async wait(signal: AbortSignal): Promise<void> {
     const wake = AbortSignal.any([signal, this.#wake.signal]);
     await sleep(heartbeatMs, undefined, { signal: wake, ref: false }).catch(() => undefined);

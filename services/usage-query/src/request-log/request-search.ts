@@ -5,29 +5,31 @@ import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway
 import { RequestFilter, type RequestSearch } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 
-/** What requests are searched by. What a search means is said here alone. */
+/** The criteria of a search. Their meaning is defined only here. */
 export interface Search {
-  /** All of them must hold; of none, every request is searched. */
+  /** All of them must match; without criteria, every request matches. */
   readonly criteria: readonly Criterion[];
-  /** What the walk over the log goes by. Empty or undefined: any. */
+  /** Determines the walk over the log. Empty or undefined: any. */
   readonly tokenIds: ReadonlySet<string>;
   readonly sinceMs: number | undefined;
   readonly untilMs: number | undefined;
-  /** The beginning of the request's id, or of the client's own. */
+  /** The start of the request's id, or of the client's own id. */
   readonly idPrefix: string;
-  /** Only requests that did not end well, or not at once. */
+  /** Only requests that failed, failed over or were slow. */
   readonly isUnusual: boolean;
 }
 
 interface Criterion {
   readonly matches: (log: RequestLogged) => boolean;
-  /** Leaves out rows that can't match. Those of an older release, which did not say, always may. */
+  /**
+   * Excludes rows that can't match. Rows of an older release that lack the column always may match.
+   */
   readonly where: Condition;
 }
 
 export type Condition = RawBuilder<SqlBool>;
 
-/** @throws GatewayError for what can't be searched by. */
+/** @throws GatewayError for invalid criteria. */
 export function readSearch(search: RequestSearch | undefined): Search {
   const { model = '', accountId = '', endpoint = '', requestId: idPrefix = '', status = 0, filter = 0 } = search ?? {};
   const column = filteredColumns[filter];
@@ -87,7 +89,7 @@ export function matches({ criteria }: Search, log: RequestLogged): boolean {
   return criteria.every((criterion) => criterion.matches(log));
 }
 
-/** An entry of the log as it is stored. */
+/** Decodes a stored entry of the log. */
 export function readLogged({ entry }: { readonly entry: string }): RequestLogged {
   return fromBinary(RequestLoggedSchema, Buffer.from(entry, 'base64'));
 }
@@ -105,7 +107,7 @@ function receivedMs({ receivedAt }: RequestLogged): number {
   return receivedAt === undefined ? 0 : timestampMs(receivedAt);
 }
 
-/** Texts before and after it are line ends, so that only a whole one matches. */
+/** Every text in the column is enclosed in line feeds, so that only a whole text matches. */
 function hasLine(column: 'models' | 'accounts', text: string): Condition {
   const escaped = text.replaceAll(/[%_!]/g, '!$&');
   return sql`(${sql.ref(column)} is null or ${sql.ref(column)} like ${`%\n${escaped}\n%`} escape '!')`;

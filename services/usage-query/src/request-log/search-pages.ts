@@ -7,26 +7,33 @@ import { endOfDay, isBefore, type LogKey, type LogWalk, walkedRows, walkOf } fro
 
 interface PageOrder {
   readonly size: number;
-  /** The page has what is before it. Undefined: it is the first. */
+  /** The page contains rows before this one. Undefined: the first page. */
   readonly before: LogKey | undefined;
 }
 
 const usualLimits = {
-  /** So long is looked for what fills a page: it has what was found by then, and the next one goes on there. */
+  /**
+   * How long to search for enough rows to fill a page. The page then contains what was found, and
+   * the next one continues from there.
+   */
   searchMs: 80,
-  /** A statement is to take so long: in SQLite it keeps everything else waiting. How many rows that is depends on the disk, and on the walk. */
+  /**
+   * The target duration of a statement, because in SQLite a statement blocks everything else. The
+   * number of rows that fits depends on the disk and on the walk.
+   */
   sliceMs: 20,
   fewestRows: 100,
   firstRows: 500,
-  /** The next slice may be on disk, where this one was in memory: then each of its rows can cost a read. */
+  /** The next slice may be on disk while this one was in memory: then each row can cost a read. */
   mostRows: 4_000,
-  /** Of rows that an older release wrote most are looked into in vain. */
+  /** Most of the rows that an older release wrote are decoded in vain. */
   manyCandidates: 1_000,
 };
 
 /**
- * One page of the requests that match, newest first. The next page has what is before `next`; undefined: there is none. The log is
- * walked over backwards, a slice at a time, so that a page takes no longer however large the log is, and however rare what is looked for.
+ * One page of matching requests, newest first. The next page starts before `next`; undefined: there
+ * is none. The log is read backwards in slices, so that a page takes no longer when the log is
+ * large or matches are rare.
  */
 export async function searchPage(
   database: GatewayDatabase,
@@ -45,8 +52,8 @@ export async function searchPage(
     const startedMs = performance.now();
     const slice = walkedRows(database, walk, from, rows);
     const keys = await keysIn(database, slice, walk.where, candidates);
-    // The slice's last row; undefined when it is the last slice. Read after them: what is added to the log in between makes this
-    // slice shorter, and never leaves a gap.
+    // The slice's last row; undefined for the last slice. It is read after the matching rows:
+    // requests that are added in between shorten this slice, and never leave a gap.
     const [end] = keys.length === candidates ? keys.slice(-1) : await keysIn(database, slice, sql`1 = 1`, 1, rows - 1);
     const within = end === undefined ? keys : keys.filter((key) => !isBefore(key, end));
     const matching = (await readEntries(database, within)).filter(({ log }) => matches(search, log));
@@ -59,7 +66,10 @@ export async function searchPage(
   }
 }
 
-/** Days are walked over one by one: in Postgres each is a table. Gives the end of the day before where nothing is before a place on its own day. */
+/**
+ * Days are visited one by one, because each is a table in Postgres. Returns the end of the previous
+ * day when nothing precedes a place on its own day.
+ */
 async function dayBefore(database: GatewayDatabase, { to }: LogWalk, from: LogKey): Promise<LogKey | undefined> {
   if (from.requestId !== '') return from;
   const { day } = await database
@@ -80,7 +90,7 @@ interface Logged extends LogKey {
   readonly log: RequestLogged;
 }
 
-/** So many rows of a slice that fit, the newest first. */
+/** At most this many matching rows of a slice, the newest first. */
 async function keysIn(database: GatewayDatabase, slice: Sql, where: Sql, limit: number, offset = 0) {
   const { rows } = await sql<LogKey>`
     select local_day as "localDay", request_id as "requestId" from (${slice}) as slice where ${where}

@@ -4,27 +4,30 @@ import { sql } from 'kysely';
 import { firstIdAt, timesOfId } from './request-id.ts';
 import type { Condition, Search } from './request-search.ts';
 
-/** A place in the log, which is in the order of days and ids. */
+/** A position in the log, which is sorted by day and id. */
 export interface LogKey {
   readonly localDay: LocalDay;
   readonly requestId: string;
 }
 
-/** How the log is walked over, newest first. */
+/** How to walk over the log, newest first. */
 export interface LogWalk {
-  /** Rows of which an index has each kind in the order of the log. */
+  /** Kinds of rows, each of which an index lists in the order of the log. */
   readonly over: readonly Condition[];
-  /** That index. Undefined: the log's own key. */
+  /** The index. Undefined: the log's own key. */
   readonly index: 'request_log_by_token' | 'request_log_unusual' | undefined;
-  /** Which of them may match. Those that an older release wrote always may, where it did not say. */
+  /** Which of the rows may match. Rows of an older release that lack the column always may. */
   readonly where: Condition;
-  /** Begins before it. */
+  /** Starts before this position. */
   readonly from: LogKey;
-  /** Ends with it. */
+  /** Ends with this position. */
   readonly to: LogKey;
 }
 
-/** Follows the index of tokens, or that of what did not end well, where the search allows it; else it sees all rows. */
+/**
+ * Uses the index of tokens, or that of unusual requests, where the search allows it; otherwise it
+ * visits all rows.
+ */
 export function walkOf(search: Search, before: LogKey | undefined): LogWalk {
   const { criteria, idPrefix, sinceMs = 0, untilMs = Infinity } = search;
   const times = timesOfId(idPrefix) ?? { firstMs: 0, lastMs: Infinity };
@@ -40,18 +43,18 @@ export function walkOf(search: Search, before: LogKey | undefined): LogWalk {
 }
 
 function indexedRowsOf({ tokenIds, isUnusual }: Search): Pick<LogWalk, 'over' | 'index'> {
-  // As the index has it.
+  // Matches the condition of the index.
   if (isUnusual) return { over: [sql`(ending <> 2 or moved = 1 or slow = 1)`], index: 'request_log_unusual' };
   if (tokenIds.size === 0 || tokenIds.size > fewTokens) return { over: [sql`1 = 1`], index: undefined };
   return { over: [...tokenIds].map((tokenId) => sql`token_id = ${tokenId}`), index: 'request_log_by_token' };
 }
 
-/** The next rows of a walk on the day of `from`, at most so many. */
+/** The next rows of a walk on the day of `from`, up to a limit. */
 export function walkedRows(database: GatewayDatabase, { over, index, to }: LogWalk, from: LogKey, limit: number) {
   const { localDay, requestId } = from;
   const bounds = [sql`local_day = ${localDay}`, sql`request_id < ${requestId}`];
   if (to.localDay === localDay) bounds.push(sql`request_id >= ${to.requestId}`);
-  // Postgres knows how many rows there are of each kind. SQLite does not, and takes the key.
+  // Postgres knows how many rows of each kind there are. SQLite does not, and would use the key.
   const by = index === undefined || isPostgres(database) ? sql`` : sql`indexed by ${sql.ref(index)}`;
   const ofEach = over.map(
     (condition) => sql`select * from (
@@ -63,7 +66,7 @@ export function walkedRows(database: GatewayDatabase, { over, index, to }: LogWa
   return sql`${sql.join(ofEach, sql` union all `)} order by request_id desc limit ${sql.lit(limit)}`;
 }
 
-/** After all ids of a day. */
+/** The position after all ids of a day. */
 export function endOfDay(localDay: LocalDay): LogKey {
   return { localDay, requestId: '~' };
 }
@@ -73,16 +76,19 @@ export function isBefore(one: LogKey, other: LogKey): boolean {
   return one.requestId < other.requestId;
 }
 
-/** What conditions are about. The entry is not among them: it is long, and read of the rows that match. */
+/**
+ * The columns that conditions use. The entry is not among them: it is long, and read only for
+ * matching rows.
+ */
 const columns = sql.raw(
   'local_day, request_id, token_id, received_at_ms, ending, moved, slow, models, status, endpoint, accounts, client_request_id',
 );
 
-/** Of more tokens than these the log is walked over as a whole. */
+/** For more tokens than this, the walk visits the whole log. */
 const fewTokens = 8;
-/** An id is made, and its request received, by one process, one after the other. */
+/** One process first creates an id and then records the arrival of its request. */
 const clockSlackMs = 60_000;
-/** A client may make ids of the same kind, by a clock of its own. */
+/** A client may create ids of the same kind with its own clock. */
 const idSlackMs = 3_600_000;
 
 function keyAt(ms: number): LogKey {

@@ -11,23 +11,26 @@ import { requireLocalDay } from '../report/daily-sums.ts';
 export interface UsageQueryParts {
   readonly database: GatewayDatabase;
   readonly clock: Clock;
-  /** How long is waited for the ledger. */
+  /** How long to wait for the ledger. */
   readonly waitMs: number;
-  /** Absent where usage goes straight to the ledger. */
+  /** Absent when usage is written directly to the ledger. */
   readonly progress?: Pick<LedgerProgress, 'untilRecorded'>;
   readonly onLate: (fault: unknown) => void;
 }
 
-/** More than a limiter has of one token and day between the end of a request and its place in the ledger. */
+/** More than a limiter has pending for one token and day. */
 const maxRequestIds = 10_000;
 
 export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof UsageQueryService> {
   const { database, clock, waitMs, progress, onLate } = parts;
   return {
-    /** Today and the last seven local days of one token, with everything that ended before the call. */
+    /**
+     * Usage of one token today and in the last seven local days, including all requests that ended
+     * before the call.
+     */
     async getUsage({ tokenId }) {
       requireTokenId(tokenId);
-      // What is there is better than nothing when the ledger lags.
+      // When the ledger lags, incomplete usage is better than none.
       await progress?.untilRecorded(waitMs).catch(onLate);
       const nowMs = clock.nowMs();
       const { first, today } = daysOfPeriods(nowMs);
@@ -37,7 +40,7 @@ export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof Usag
         .where('token_id', '=', tokenId)
         .where('local_day', '>=', first)
         .where('local_day', '<=', today)
-        // A repair may have brought a row to nothing.
+        // A repair may have reduced a row to zeros.
         .where((row) => row.or(summedColumns.map((column) => row(column, '<>', 0))))
         .execute();
       const days = rows.map((row) => ({ ...row, localDay: row.local_day, totals: totalsOf(row) }));
@@ -45,8 +48,8 @@ export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof Usag
     },
 
     /**
-     * Tokens of one token on one local day, and which of these requests are among them, as one statement saw it: what the limiter's
-     * counter must stand at.
+     * The tokens that one token used on one local day, and which of these requests they include,
+     * read in one statement. The limiter's counter must match this.
      */
     async getDayTotal({ tokenId, localDay, requestIds }) {
       requireTokenId(tokenId);
@@ -55,7 +58,8 @@ export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof Usag
         throw new GatewayError('invalid_request', `request_ids takes ${maxRequestIds} ids at most.`);
       }
       const asked = [...new Set(requestIds)];
-      // One row without a place for the day, and one for each request that is not in the ledger: almost all are there.
+      // One row without a place for the day, and one for each request that the ledger lacks: almost
+      // all are there.
       const { rows } = await sql<{ readonly place: number | null; readonly total: number }>`
         select cast(null as bigint) as place, cast(coalesce(sum(input_tokens + output_tokens), 0) as bigint) as total
         from usage_daily where token_id = ${tokenId} and local_day = ${localDay}
@@ -77,7 +81,10 @@ function requireTokenId(tokenId: string): void {
   if (tokenId === '') throw new GatewayError('invalid_request', 'token_id is empty.');
 }
 
-/** Texts by their place from 0. They are one parameter: limiters ask for thousands at a time. */
+/**
+ * Texts with their position, counted from 0. They are one parameter, because limiters ask about
+ * thousands at a time.
+ */
 function rowsOf(database: GatewayDatabase, texts: readonly string[]) {
   if (!isPostgres(database)) return sql`json_each(${JSON.stringify(texts)})`;
   return sql`(select place - 1 as key, text as value from unnest(${texts}::text[]) with ordinality as given(text, place))`;

@@ -16,19 +16,19 @@ import type { LogKey } from '../request-log/search-walk.ts';
 
 const usualPageSize = 20;
 const maxPageSize = 1_000;
-/** More at once can't be read by anyone. */
+/** A person can't read more at once. */
 const maxAtOnce = 100;
 
 export function usageReportHandlers(database: GatewayDatabase, feed: RequestFeed): Handlers<typeof UsageReportService> {
   return {
     reportUsage: (request) => reportUsage(database, request),
 
-    /** What the ledger and the request log have of one request. */
+    /** The data of one request in the ledger and in the request log. */
     async findRequest({ requestId }) {
       const times = requestId.length === 36 ? timesOfId(requestId) : undefined;
       if (times === undefined) throw new GatewayError('invalid_request', 'request_id is not the id of a request.');
       const day = localDayOf(times.firstMs);
-      // It is kept with the day of its id, or one beside it.
+      // It is stored under the day of its id or an adjacent one.
       const days = [addLocalDays(day, -1), day, addLocalDays(day, 1)];
       const isAsked = sql<boolean>`local_day in (${sql.join(days)}) and request_id = ${requestId}`;
       const [recorded, logged] = await Promise.all([
@@ -39,12 +39,15 @@ export function usageReportHandlers(database: GatewayDatabase, feed: RequestFeed
       return {
         request: recorded && toRecordedMessage(recorded),
         log: logged && readLogged(logged),
-        // A release before did not note it.
+        // An older release did not record it.
         loggedAt: loggedAtMs === undefined ? undefined : timestampFromMs(loggedAtMs),
       };
     },
 
-    /** Requests of the log that match, newest first. What is added to the log meanwhile does not move the pages that follow. */
+    /**
+     * Matching requests of the log, newest first. Requests that are added in the meantime do not
+     * shift the following pages.
+     */
     async listRequests({ search, pageSize, pageToken }) {
       if (pageSize > maxPageSize) throw new GatewayError('invalid_request', `page_size is ${maxPageSize} at most.`);
       const order = { size: pageSize === 0 ? usualPageSize : pageSize, before: readPageToken(pageToken) };
@@ -52,7 +55,10 @@ export function usageReportHandlers(database: GatewayDatabase, feed: RequestFeed
       return { requests, nextPageToken: next === undefined ? '' : `${next.localDay} ${next.requestId}` };
     },
 
-    /** Requests that match as they come into the log. The first message is empty: from there nothing is missed. */
+    /**
+     * Matching requests as they are added to the log. The first message is empty: every request
+     * after it is delivered.
+     */
     async *watchRequests({ search, mostAtOnce }, { signal }) {
       const ofAllTimes = readSearch(search && { ...search, since: undefined, until: undefined });
       yield* feed.watch(ofAllTimes, Math.min(mostAtOnce || maxAtOnce, maxAtOnce), signal);
