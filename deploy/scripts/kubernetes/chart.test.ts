@@ -3,7 +3,7 @@ import { glob } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { renderTemplate, valuesUsedBy } from './__fixtures__/helm-templates.ts';
+import { renderChart } from './__fixtures__/helm-templates.ts';
 import { type Rendered, renderedIn, renderFile, renderFolder, toRendered } from './__fixtures__/rendered.ts';
 import { coreManifests } from './manifests.ts';
 import { defaultValues, type Values, valuesJsonSchema, valuesSchema } from './values.ts';
@@ -15,13 +15,15 @@ describe('the Helm chart', () => {
   let templates: ReadonlyMap<string, string>;
 
   beforeAll(async () => {
-    const paths = await Array.fromAsync(glob('templates/*.yaml', { cwd: chartFolder }));
+    const paths = await Array.fromAsync(glob('templates/*.{yaml,tpl}', { cwd: chartFolder }));
     templates = new Map(paths.toSorted().map((path) => [path, fileText(path)]));
     expect(templates.size).toBeGreaterThan(10);
   });
 
-  const render = (values: Values) =>
-    [...templates.values()].flatMap((text) => renderedIn(renderTemplate(text, values)));
+  const render = (values: Values, used?: Set<string>) =>
+    [...renderChart(templates, values, used)].flatMap(([path, text]) =>
+      path.endsWith('.tpl') ? [] : renderedIn(text),
+    );
 
   it('has values that fit its schema, which takes no others', () => {
     const values: unknown = parse(fileText('values.yaml'));
@@ -32,9 +34,13 @@ describe('the Helm chart', () => {
     expect(valuesSchema.safeParse({ image: { tag: 'a"\n' } }).success).toBe(false);
   });
 
-  it('uses every value, and none that is not in values.yaml', () => {
-    const used = new Set([...templates.values()].flatMap(valuesUsedBy));
-    expect([...used].toSorted()).toEqual(pathsOf(defaultValues, '').toSorted());
+  it('uses every value', () => {
+    const used = new Set<string>();
+    const on = { enabled: true };
+    for (const autoscaling of [on, off]) {
+      render(valuesSchema.parse({ ingress: on, adminIngress: on, gatewayApi: on, autoscaling }), used);
+    }
+    expect(pathsOf(defaultValues, '').filter((path) => !used.has(path))).toEqual([]);
   });
 
   it('is, as it comes, what the production overlay is', async () => {
@@ -82,16 +88,38 @@ describe('the Helm chart', () => {
   });
 });
 
-describe('the templates', () => {
-  it('are refused when they hold more than values and conditions', () => {
-    const broken = [
-      '{{ range .Values.x }}',
-      'a: {{ .Values.x',
-      '{{- if .Values.on }}\na: 1',
-      '{{- end }}',
-      'a: {{ toJson .Values.y }}',
-    ];
-    for (const template of broken) expect(() => renderTemplate(template, { x: 'x', on: true }), template).toThrow();
+describe('a rendered template', () => {
+  const render = (text: string) =>
+    renderChart(new Map([['a.yaml', text]]), { on: true, off: false, size: 3, list: ['b', 'c'], map: { z: 'y' } }).get(
+      'a.yaml',
+    );
+
+  it.each([
+    ['a:\n  {{- if .Values.on }} yes\n  {{- else }} no\n  {{- end }}\n', 'a: yes\n'],
+    ['{{ if and .Values.on (not .Values.on) }}yes{{ else }}no{{ end }}', 'no'],
+    ['{{- /* said to people */ -}}\n{{ add (mul 2 .Values.size) 1 }}', '7'],
+    ['{{- range $item := .Values.list }}\n- {{ $item | quote }} {{ $.Values.size }}\n{{- end }}', '\n- "b" 3\n- "c" 3'],
+    [
+      '{{- range $key, $value := .Values.map }}{{ $other := $value }}{{ kebabcase "aKey" }} {{ $key }} {{ $other }}{{ end }}',
+      'a-key z y',
+    ],
+    ['{{ define "x" }}{{ .a }}\n-{{ end }}b:\n  {{- include "x" (dict "a" "c") | nindent 2 }}', 'b:\n  c\n  -'],
+    ['a:\n  {{- toYaml .Values.map | nindent 2 }}', 'a:\n  z: y'],
+  ])('%j is %j', (text, expected) => {
+    expect(render(text)).toBe(expected);
+  });
+
+  it.each([
+    '{{ .Values.nothing }}',
+    '{{ .Values.map }}',
+    '{{ range .Values.size }}{{ end }}',
+    'a: {{ .Values.size',
+    '{{ if .Values.on }}',
+    '{{ with .Values.map }}{{ end }}',
+    '{{ include "nothing" . }}',
+    '{{ lookup "v1" }}',
+  ])('%j is refused', (text) => {
+    expect(() => render(text)).toThrow();
   });
 });
 
@@ -103,7 +131,7 @@ const otherValues = {
   transport: 'mesh',
   maxStreamSeconds: 7_200,
   settings: { LOG_LEVEL: 'debug', LIMITER_FAILURE_MODE: 'closed' },
-  gatewayYaml: 'pools: {}\n# "quoted" {{ braces }}\n',
+  gatewayYaml: '  pools: {}\n  # "quoted" {{ braces }}\n',
   autoscaling: off,
   certManager: off,
   networkPolicies: { clients: [{ namespaceSelector: {} }], providers: [{ protocol: 'TCP', port: 3128 }] },

@@ -5,14 +5,14 @@ import { chartFiles } from './helm.ts';
 import { kustomizeFiles } from './kustomize.ts';
 import { defaultValues } from './values.ts';
 
-// Writes deploy/kubernetes: manifests for Kustomize and a Helm chart, both from the descriptions in services.ts.
-// Files that nothing writes any more are removed. `--output <folder>` writes elsewhere.
+// Writes deploy/kubernetes: the manifests for Kustomize, from the descriptions in services.ts, and the values of the Helm
+// chart. The templates of the chart are written by hand. `--output <folder>` writes elsewhere.
 
 const { values } = parseArgs({ options: { output: { type: 'string' } } });
 const folder = resolve(values.output ?? join(import.meta.dirname, '../../kubernetes'));
 const files = new Map([...kustomizeFiles(defaultValues), ...chartFiles()]);
 for await (const path of glob('**/*.{yaml,json}', { cwd: folder })) {
-  if (!files.has(path)) await rm(join(folder, path));
+  if (!files.has(path) && !path.startsWith('chart/templates/')) await rm(join(folder, path));
 }
 for (const [path, text] of files) {
   await mkdir(dirname(join(folder, path)), { recursive: true });

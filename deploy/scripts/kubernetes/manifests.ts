@@ -1,6 +1,6 @@
 import { autoscaler } from './objects/autoscaler.ts';
 import { certificates } from './objects/certificates.ts';
-import { hookAnnotations, migrationJob } from './objects/migration.ts';
+import { migrationJob } from './objects/migration.ts';
 import { migrationPolicy, networkPolicy } from './objects/network-policies.ts';
 import { disruptionBudget, headlessService, publicService } from './objects/services.ts';
 import { settings } from './objects/settings.ts';
@@ -25,13 +25,6 @@ export function coreManifests(values: Values, choices: WorkloadChoices): Manifes
     ['settings', settings(values)],
     ['migrate', [migrationJob(values), migrationPolicy(values)]],
   ]);
-}
-
-/** The Job as Helm runs it, and what else is in its file. */
-export function asHook(objects: readonly KubernetesObject[]): readonly KubernetesObject[] {
-  return objects.map((object) =>
-    object.kind === 'Job' ? { ...object, metadata: { ...object.metadata, annotations: hookAnnotations } } : object,
-  );
 }
 
 export function autoscalers(values: Values): readonly KubernetesObject[] {

@@ -8,7 +8,6 @@ import {
 } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageLedgerService, UsageReportService } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import { digits, sum } from './placeholders.ts';
 import type { Values } from './values.ts';
 
 export const portNumbers = { public: 8080, grpc: 50_051, credentials: 50_052, admin: 9090 } as const;
@@ -103,10 +102,10 @@ export const services = [
     keepsData: true,
     settings: ({ services: { edgeRouter } }) => ({
       GATEWAY_DATA: '/data',
-      BODY_MEMORY_MAX_MIB: digits(edgeRouter.bodyMemoryMiB),
+      BODY_MEMORY_MAX_MIB: String(edgeRouter.bodyMemoryMiB),
     }),
     memoryMiB: ({ services: { edgeRouter } }) =>
-      sum(edgeRouter.heapMiB, edgeRouter.bodyMemoryMiB, edgeBuffersMiB + nodeMiB),
+      edgeRouter.heapMiB + edgeRouter.bodyMemoryMiB + edgeBuffersMiB + nodeMiB,
   },
   {
     ...ofAService,
@@ -115,7 +114,7 @@ export const services = [
     serves: [LimiterService, LimiterOperatorService],
     peers: { USAGE_QUERY_URL: { service: 'usage-query', port: 'grpc' } },
     backends: ['redis'],
-    memoryMiB: (values) => sum(values.services.limiter.heapMiB, nodeMiB),
+    memoryMiB: (values) => values.services.limiter.heapMiB + nodeMiB,
   },
   {
     ...ofAService,
@@ -127,7 +126,7 @@ export const services = [
     secrets: { ACCOUNT_KEYS: 'gateway-accounts' },
     reachesProviders: true,
     settings: () => ({ GATEWAY_CONFIG: '/etc/gateway/config/gateway.yaml' }),
-    memoryMiB: (values) => sum(values.services.poolBroker.heapMiB, nodeMiB),
+    memoryMiB: (values) => values.services.poolBroker.heapMiB + nodeMiB,
   },
   {
     ...ofAnAdapter,
@@ -148,7 +147,7 @@ export const services = [
     serves: [IdentityService],
     backends: ['postgres'],
     secrets: { TOKEN_HASH_KEY: 'gateway-identity' },
-    memoryMiB: (values) => sum(values.services.identity.heapMiB, nodeMiB),
+    memoryMiB: (values) => values.services.identity.heapMiB + nodeMiB,
   },
   {
     ...ofAService,
@@ -156,7 +155,7 @@ export const services = [
     key: 'usageIngest',
     serves: [UsageIngestService, UsageLedgerService],
     backends: ['postgres', 'nats'],
-    memoryMiB: (values) => sum(values.services.usageIngest.heapMiB, nodeMiB),
+    memoryMiB: (values) => values.services.usageIngest.heapMiB + nodeMiB,
   },
   {
     ...ofAService,
@@ -164,7 +163,7 @@ export const services = [
     key: 'usageQuery',
     serves: [UsageQueryService, UsageReportService],
     backends: ['postgres', 'nats'],
-    memoryMiB: (values) => sum(values.services.usageQuery.heapMiB, nodeMiB),
+    memoryMiB: (values) => values.services.usageQuery.heapMiB + nodeMiB,
   },
   {
     ...ofAService,
@@ -184,7 +183,7 @@ export const services = [
     optionalSecrets: { OIDC_CLIENT_SECRET: 'gateway-oidc' },
     reachesProviders: true,
     isForOperators: true,
-    memoryMiB: (values) => sum(values.services.admin.heapMiB, nodeMiB),
+    memoryMiB: (values) => values.services.admin.heapMiB + nodeMiB,
   },
 ] as const satisfies readonly Service[];
 
@@ -196,6 +195,5 @@ export const backendSecrets: Readonly<Record<Backend, { readonly setting: string
 };
 
 function adapterMemoryMiB(heapMiB: number): number {
-  const heaps = Array.from({ length: 1 + translationWorkers }, () => heapMiB);
-  return sum(...heaps, adapterBuffersMiB + nodeMiB);
+  return heapMiB * (1 + translationWorkers) + adapterBuffersMiB + nodeMiB;
 }

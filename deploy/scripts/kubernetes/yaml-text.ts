@@ -1,5 +1,4 @@
 import { Document, isPair, isScalar, type Scalar, visit } from 'yaml';
-import { hasPlaceholder } from './placeholders.ts';
 
 /** The objects as the documents of one file. */
 export function yamlOf(objects: readonly object[]): string {
@@ -28,7 +27,7 @@ export function documentText(object: object, commentOf?: (names: readonly string
   return document.toString({ lineWidth: 0 });
 }
 
-/** Placeholders are found by their quotes; words that older readers of YAML take for true and false are texts. */
+/** Older readers of YAML take these words for true and false. */
 function mustBeQuoted({ value }: Scalar): boolean {
-  return typeof value === 'string' && (hasPlaceholder(value) || /^(on|off|yes|no|y|n)$/i.test(value));
+  return typeof value === 'string' && /^(on|off|yes|no|y|n)$/i.test(value);
 }

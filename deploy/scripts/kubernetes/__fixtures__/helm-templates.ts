@@ -1,85 +1,138 @@
+import { callFunction, isTrue, textOf } from './helm-functions.ts';
+import { isMap, type Node, parseTemplate, type Template } from './helm-syntax.ts';
+
 /** What a template is rendered with, as Helm calls it. */
 export type ChartValues = Readonly<Record<string, unknown>>;
 
 /**
- * Renders the part of Helm's template language that the chart is written in: conditions on lines of their own, and values that
- * are substituted. Whatever else stands between braces is refused, so that the chart stays so simple.
+ * Renders the templates of a chart as Helm does, in the part of its language that the chart uses. A value that is not
+ * there is an error, where Helm renders nothing.
  *
- * @throws Error for a template that is not written so, and for a value that is not there.
+ * @param files by name. What one of them defines, all may include.
+ * @param used gets the path of every value that is read: "services.limiter.heapMiB".
+ * @returns what each file becomes.
  */
-export function renderTemplate(template: string, values: ChartValues): string {
-  const lines: string[] = [];
-  /** Of every condition around a line: whether it holds. */
-  const open: boolean[] = [];
-  for (const line of template.split('\n')) {
-    const action = /^\{\{- (if (?<condition>.+)|(?<word>else|end)) \}\}$/.exec(line)?.groups;
-    if (action?.condition !== undefined) open.push(holds(action.condition, values));
-    else if (action?.word === 'end') closeOne(open);
-    else if (action?.word === 'else') open.push(!closeOne(open));
-    else if (open.every(Boolean)) lines.push(substituted(line, values));
+export function renderChart(
+  files: ReadonlyMap<string, string>,
+  values: ChartValues,
+  used: Set<string> = new Set(),
+): ReadonlyMap<string, string> {
+  const templates = new Map([...files].map(([name, text]) => [name, parseTemplate(text)]));
+  const definitions = new Map([...templates.values()].flatMap(({ definitions: own }) => [...own]));
+  const root = { Values: observed(values, '', used) };
+  return new Map(
+    [...templates].map(([name, { body }]) => [name, new Rendering(definitions, root).render(body, root, new Map())]),
+  );
+}
+
+/** The same values; which of them are read is remembered. */
+function observed(value: object, path: string, used: Set<string>): object {
+  return new Proxy(value, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof name === 'symbol' || Array.isArray(target) || !Object.hasOwn(target, name)) return member;
+      const at = path === '' ? name : `${path}.${name}`;
+      used.add(at);
+      return typeof member === 'object' && member !== null ? observed(member, at, used) : member;
+    },
+  });
+}
+
+type Variables = Map<string, unknown>;
+
+class Rendering {
+  readonly #definitions: Template['definitions'];
+  readonly #root: unknown;
+
+  constructor(definitions: Template['definitions'], root: unknown) {
+    this.#definitions = definitions;
+    this.#root = root;
   }
-  if (open.length > 0) throw new Error('a condition has no end');
-  return lines.join('\n');
-}
 
-/** The paths of values that a template uses: "services.limiter.heapMiB". */
-export function valuesUsedBy(template: string): readonly string[] {
-  const actions = template.match(/\{\{.*?\}\}/g) ?? [];
-  return actions.flatMap((action) => [...action.matchAll(/\.Values\.([\w.]+)/g)].map(([, path = '']) => path));
-}
-
-function closeOne(open: boolean[]): boolean {
-  const last = open.pop();
-  if (last === undefined) throw new Error('an else or end has no condition');
-  return last;
-}
-
-function holds(condition: string, values: ChartValues): boolean {
-  const [, negated] = /^not \((.+)\)$/.exec(condition) ?? [];
-  if (negated !== undefined) return !holds(negated, values);
-  const [, first, second] = /^and (\S+) \((.+)\)$/.exec(condition) ?? [];
-  if (first !== undefined && second !== undefined) return holds(first, values) && holds(second, values);
-  const [, path, text] = /^eq (\S+) "(\w+)"$/.exec(condition) ?? [];
-  if (path !== undefined) return valueAt(path, values) === text;
-  const value = valueAt(condition, values);
-  if (typeof value !== 'boolean') throw new Error(`${condition} is no condition`);
-  return value;
-}
-
-function substituted(line: string, values: ChartValues): string {
-  const actions = /\{\{ (.+?) \}\}/g;
-  if (/\{\{|\}\}/.test(line.replaceAll(actions, ''))) throw new Error(`${line} is not a line of this chart`);
-  return line.replaceAll(actions, (_, expression: string) => valueText(expression, values));
-}
-
-function valueText(expression: string, values: ChartValues): string {
-  const [, path] = /^toJson (\S+)$/.exec(expression) ?? [];
-  if (path !== undefined) return JSON.stringify(valueAt(path, values));
-  const [, terms] = /^add((?: (?:\d+|\(int [^\s()]+\)))+)$/.exec(expression) ?? [];
-  if (terms !== undefined) {
-    const numbers = [...terms.matchAll(/\(int (\S+)\)|(\d+)/g)].map(([, term, digits]) =>
-      term === undefined ? Number(digits) : integerAt(term, values),
-    );
-    return String(numbers.reduce((total, number) => total + number, 0));
+  render(nodes: readonly Node[], dot: unknown, variables: Variables): string {
+    return nodes.map((node) => this.#node(node, dot, variables)).join('');
   }
-  const [, number] = /^int (\S+)$/.exec(expression) ?? [];
-  if (number !== undefined) return String(integerAt(number, values));
-  const value = valueAt(expression, values);
-  if (typeof value !== 'string') throw new Error(`${expression} is no text`);
-  return value;
+
+  #node(node: Node, dot: unknown, variables: Variables): string {
+    switch (node.kind) {
+      case 'text':
+        return node.text;
+      case 'output':
+        return textOf(this.#pipeline(node.pipeline, dot, variables));
+      case 'assign':
+        variables.set(node.variable, this.#pipeline(node.pipeline, dot, variables));
+        return '';
+      case 'if': {
+        const branch = isTrue(this.#pipeline(node.pipeline, dot, variables)) ? node.body : node.otherwise;
+        return this.render(branch, dot, new Map(variables));
+      }
+      case 'range': {
+        const items = this.#pipeline(node.pipeline, dot, variables);
+        return entriesOf(items)
+          .map(([key, item]) => {
+            const inner = new Map(variables);
+            const [first, second] = node.variables;
+            if (second !== undefined) inner.set(first ?? '', key).set(second, item);
+            else if (first !== undefined) inner.set(first, item);
+            return this.render(node.body, item, inner);
+          })
+          .join('');
+      }
+    }
+  }
+
+  /** Each command gets what the one before it gives as its last argument. */
+  #pipeline(commands: readonly (readonly Expression[])[], dot: unknown, variables: Variables): unknown {
+    let piped: readonly unknown[] = [];
+    for (const [head, ...rest] of commands) {
+      if (head === undefined) throw new Error('a pipeline has an empty command');
+      const args = rest.map((each) => this.#value(each, dot, variables)).concat(piped);
+      piped = [head.kind === 'function' ? this.#call(head.name, args) : this.#value(head, dot, variables)];
+    }
+    return piped[0];
+  }
+
+  #call(name: string, args: readonly unknown[]): unknown {
+    return name === 'include' ? this.#include(args) : callFunction(name, args);
+  }
+
+  #include([name, dot]: readonly unknown[]): string {
+    const body = this.#definitions.get(String(name));
+    if (body === undefined) throw new Error(`${String(name)} is not defined`);
+    return this.render(body, dot, new Map());
+  }
+
+  #value(expression: Expression, dot: unknown, variables: Variables): unknown {
+    switch (expression.kind) {
+      case 'literal':
+        return expression.value;
+      case 'pipeline':
+        return this.#pipeline(expression.commands, dot, variables);
+      case 'function':
+        return this.#pipeline([[expression]], dot, variables);
+      case 'path': {
+        const { variable, names } = expression;
+        const from = variable === undefined ? dot : variable === '$' ? this.#root : variables.get(variable);
+        return names.reduce((at, name) => memberOf(at, name), from);
+      }
+    }
+  }
 }
 
-function integerAt(path: string, values: ChartValues): number {
-  const value = valueAt(path, values);
-  if (typeof value !== 'number' || !Number.isInteger(value)) throw new Error(`${path} is no whole number`);
-  return value;
+type Pipeline = Extract<Node, { readonly kind: 'output' }>['pipeline'];
+type Expression = Pipeline[number][number];
+
+function memberOf(value: unknown, name: string): unknown {
+  const member: unknown = isMap(value) ? value[name] : undefined;
+  if (member === undefined) throw new Error(`there is no ${name}`);
+  return member;
 }
 
-function valueAt(path: string, values: ChartValues): unknown {
-  const [, names = ''] = /^\.Values\.([\w.]+)$/.exec(path) ?? [];
-  const value = names
-    .split('.')
-    .reduce<unknown>((at, name) => (typeof at === 'object' && at !== null ? Reflect.get(at, name) : undefined), values);
-  if (value === undefined) throw new Error(`${path} is not in the values`);
-  return value;
+/** Helm goes through maps in the order of their keys. */
+function entriesOf(value: unknown): readonly (readonly [unknown, unknown])[] {
+  if (Array.isArray(value)) return [...value.entries()];
+  if (!isMap(value)) throw new Error('range goes over lists and maps');
+  return Object.keys(value)
+    .toSorted()
+    .map((key) => [key, value[key]]);
 }

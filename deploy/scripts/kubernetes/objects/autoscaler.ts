@@ -1,5 +1,4 @@
 import type { IHorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
-import { digits } from '../placeholders.ts';
 import type { Service } from '../services.ts';
 import type { Values } from '../values.ts';
 import { metadataOf } from './labels.ts';
@@ -30,7 +29,7 @@ export function autoscaler(service: Service, values: Values): IHorizontalPodAuto
                 type: 'Pods' as const,
                 pods: {
                   metric: { name: openStreams },
-                  target: { type: 'AverageValue' as const, averageValue: digits(streamsPerEdge) },
+                  target: { type: 'AverageValue' as const, averageValue: String(streamsPerEdge) },
                 },
               },
             ]

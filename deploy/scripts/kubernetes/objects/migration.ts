@@ -46,10 +46,3 @@ export function migrationJob(values: Values): IJob {
     },
   };
 }
-
-/** Helm runs the Job before it changes anything else, and takes away the one of the last release first. */
-export const hookAnnotations = {
-  'helm.sh/hook': 'pre-install,pre-upgrade',
-  'helm.sh/hook-weight': '0',
-  'helm.sh/hook-delete-policy': 'before-hook-creation',
-};

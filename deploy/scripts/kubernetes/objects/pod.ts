@@ -7,7 +7,6 @@ import type {
   IVolume,
   IVolumeMount,
 } from 'kubernetes-models/v1';
-import { digits, inText, sum } from '../placeholders.ts';
 import { backendSecrets, type PortName, portNumbers, type Service, services } from '../services.ts';
 import type { Values } from '../values.ts';
 import { labelsOf } from './labels.ts';
@@ -70,7 +69,7 @@ export const hardenedContainer = {
 
 /** The gateway's own image. */
 export function ownImage({ image }: Values): Pick<IContainer, 'image' | 'imagePullPolicy'> {
-  return { image: `${inText(image.repository)}:${inText(image.tag)}`, imagePullPolicy: image.pullPolicy };
+  return { image: `${image.repository}:${image.tag}`, imagePullPolicy: image.pullPolicy };
 }
 
 export function secretVariable(name: string, secret: string, optional = false): IEnvVar {
@@ -115,12 +114,12 @@ export function usesTables({ backends }: Service): boolean {
 }
 
 function graceSeconds({ carriesStreams }: Service, { maxStreamSeconds }: Values): number {
-  return sum(carriesStreams ? maxStreamSeconds : shortDrainSeconds, drainDelaySeconds + graceMarginSeconds);
+  return (carriesStreams ? maxStreamSeconds : shortDrainSeconds) + drainDelaySeconds + graceMarginSeconds;
 }
 
 function container(service: Service, values: Values, transport: Transport): IContainer {
   const { cpuRequest, cpuLimit } = values.services[service.key];
-  const memory = `${digits(service.memoryMiB(values))}Mi`;
+  const memory = `${service.memoryMiB(values)}Mi`;
   return {
     name: service.name,
     ...ownImage(values),
@@ -154,9 +153,9 @@ function variablesOf(service: Service, values: Values, transport: Transport): IE
     ...Object.fromEntries(service.ports.map((name) => [portSettings[name], String(portNumbers[name])])),
     DRAIN_DELAY_SECONDS: String(drainDelaySeconds),
     ...(service.carriesStreams
-      ? { MAX_STREAM_SECONDS: digits(values.maxStreamSeconds) }
+      ? { MAX_STREAM_SECONDS: String(values.maxStreamSeconds) }
       : { DRAIN_TIMEOUT_SECONDS: String(shortDrainSeconds) }),
-    NODE_OPTIONS: `--max-old-space-size=${digits(values.services[service.key].heapMiB)}`,
+    NODE_OPTIONS: `--max-old-space-size=${values.services[service.key].heapMiB}`,
     ...service.settings(values),
     ...Object.fromEntries(
       Object.entries(service.peers).map(([setting, { service: peer, port }]) => [
