@@ -1,0 +1,57 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { unclearProse } from './prose-rules.ts';
+import { violationText } from './source-tree.ts';
+import { repositoryRoot } from './test-references.ts';
+
+/** Pages that programs write from other files, and pages that quote the phrases. */
+const leftOut: ReadonlySet<string> = new Set([
+  'docs/develop/writing.md',
+  'docs/develop/performance.md',
+  'docs/reference/admin-api.md',
+  'docs/reference/conformance.md',
+  'docs/reference/gatewayctl.md',
+  'docs/reference/http-api.md',
+  'docs/reference/spec-coverage.md',
+]);
+
+const pages = globSync(['*.md', 'docs/**/*.md', 'docs/.vitepress/*.md'], {
+  cwd: repositoryRoot,
+  exclude: (path) => /(^|\/)(node_modules|dist|adr)(\/|$)/.test(path),
+}).filter((page) => !leftOut.has(page));
+
+const problemsIn = (text: string) => unclearProse('a.md', text).map(violationText);
+
+describe('prose', () => {
+  it('of every page follows docs/develop/writing.md', () => {
+    expect(pages.length).toBeGreaterThan(70);
+    const problems = pages.flatMap((page) => unclearProse(page, readFileSync(join(repositoryRoot, page), 'utf8')));
+    expect(problems.map(violationText)).toEqual([]);
+  });
+
+  it('has no phrase of the list, also in headings and tables', () => {
+    expect(problemsIn('It can not\nbe read.')).toEqual(['a.md:1: says "can not"; write "cannot" or "can\'t"']);
+    expect(problemsIn('# Nobody answers')).toHaveLength(1);
+    expect(problemsIn('| a | b |\n| --- | --- |\n| c | it mends itself |')).toEqual([
+      expect.stringContaining('a.md:3'),
+    ]);
+    expect(problemsIn('It stops. Of several the first one counts.')).toHaveLength(1);
+  });
+
+  it('has short sentences', () => {
+    const words = (count: number) => `${'word\n'.repeat(count - 1)}word.`;
+    expect(problemsIn(`${words(35)} Yes.`)).toEqual([]);
+    expect(problemsIn(`- First.\n- ${words(36)}`)).toEqual([expect.stringContaining('a.md:2')]);
+  });
+
+  it("has short lines, except for words that can't be broken", () => {
+    expect(problemsIn(`A ${'b'.repeat(118)}`)).toEqual([]);
+    expect(problemsIn(`A b ${'c'.repeat(117)}`)).toEqual(['a.md:1: has 121 characters; at most 120']);
+    expect(problemsIn('d'.repeat(200))).toEqual([]);
+  });
+
+  it('ignores code and front matter', () => {
+    expect(problemsIn('---\ntitle: nobody\n---\n\n```text\nnobody\n```\n\nSay `nobody`.')).toEqual([]);
+  });
+});
