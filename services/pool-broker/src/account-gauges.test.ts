@@ -35,7 +35,7 @@ function brokerOf(configured = accounts, storeOf = (clock: ManualClock): PoolSto
   async function end(of: Lease | undefined, report: MessageInitShape<typeof AttemptReportSchema>) {
     await pools.report({ attempt: { lease: of ?? expect.fail('there is no lease'), report } });
   }
-  /** The samples whose name begins so, without the comments. */
+  /** The samples whose name has this prefix, without comments. */
   async function shown(prefix: string) {
     const lines = (await metrics.exposition()).split('\n');
     return lines.filter((line) => line.startsWith(prefix)).map((line) => line.slice('gateway_'.length));
@@ -43,7 +43,7 @@ function brokerOf(configured = accounts, storeOf = (clock: ManualClock): PoolSto
   return { clock, pools, lease, end, shown };
 }
 
-/** A quota of five hours that began two hours ago. */
+/** A quota of five hours that started two hours ago. */
 const used = (usedFraction: number, more: { readonly name?: string; readonly models?: string } = {}) => ({
   ...{ name: '5h', usedFraction, lengthSeconds: 18_000, resetsAt: timestampFromMs(startMs + 3 * hourMs) },
   ...more,
@@ -100,7 +100,7 @@ describe('what metrics show of accounts', () => {
       'account_headroom_ratio{pool="responses",account="a",window="5h"} 0.5',
       'account_headroom_ratio{pool="responses",account="a",window="opus"} 0.25',
     ]);
-    // Half in two hours; of a family nothing is said of the account as a whole.
+    // Half of it is used in two hours; a family's quota does not appear for the account as a whole.
     expect(await shown('gateway_account_exhaustion')).toEqual([
       'account_exhaustion_seconds{pool="responses",account="a"} 7200',
     ]);
@@ -139,7 +139,7 @@ describe('what metrics show of pools', () => {
     const [exhaustion = ''] = await shown('gateway_pool_exhaustion_seconds');
     const [name, seconds] = exhaustion.split(' ');
     expect(name).toBe('pool_exhaustion_seconds{pool="responses"}');
-    // One is left of two, and half of one goes in an hour.
+    // One account of two is left, and half of its quota is used per hour.
     expect(Number(seconds)).toBeCloseTo(7_200, 0);
     expect(Number(endsAt?.seconds)).toBeCloseTo(startMs / 1_000 + Number(seconds), 0);
     expect(await shown('gateway_pool_headroom_ratio')).toEqual(['pool_headroom_ratio{pool="responses"} 0.5']);
@@ -162,7 +162,7 @@ describe('what metrics show of pools', () => {
     expect(await lease()).toBeUndefined();
     expect(await shown('gateway_pool_exhausted_total')).toEqual(['pool_exhausted_total{pool="responses"} 1', none[1]]);
     await end(await lease('claude-9'), limitedFor(1));
-    // Of a class each pool that it may go to.
+    // A class has a value for each pool that it can use.
     expect(await lease('gateway/sterk')).toBeUndefined();
     expect(await shown('gateway_pool_exhausted_total')).toEqual([
       'pool_exhausted_total{pool="responses"} 2',

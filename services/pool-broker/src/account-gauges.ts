@@ -15,8 +15,8 @@ import type { Broker } from './selection/broker.ts';
 import { readAccounts } from './selection/read-candidates.ts';
 
 /**
- * How pools and accounts stand, read whenever metrics are shown, and never on a request's way. Every replica shows the same of
- * what they share.
+ * Shows the state of pools and accounts. It is read only when metrics are exposed, never while a
+ * request is handled. All replicas show the same values for the state that they share.
  */
 export function showAccounts(broker: Broker, { logger, metrics }: ServiceRuntime): void {
   const gauges = accountGauges(metrics);
@@ -37,7 +37,7 @@ export function showAccounts(broker: Broker, { logger, metrics }: ServiceRuntime
     for (const { name } of broker.configuration.gateway.pools) {
       pools.push(await readPool(broker, name, ofPools.get(name) ?? []));
     }
-    // No other reader sees them half set.
+    // Set in one synchronous block, so that no other reader sees half of them.
     for (const gauge of Object.values(gauges)) gauge.reset();
     for (const account of accounts) showAccount(gauges, account);
     for (const pool of pools) showPool(gauges, pool);
@@ -98,7 +98,7 @@ interface ShownAccount {
   readonly secondsLeft: number | undefined;
 }
 
-/** Neither Redis nor this process does it all at once: requests come in between. */
+/** Reads in parts, so that requests run in between, both in Redis and in this process. */
 async function readAllAccounts(broker: Broker): Promise<readonly ShownAccount[]> {
   const { configuration, clock } = broker;
   const { settings: rules, accounts } = configuration;
@@ -116,7 +116,7 @@ async function readAllAccounts(broker: Broker): Promise<readonly ShownAccount[]>
 
 const sliceSize = 100;
 
-/** How long the quotas of those in service will last. Undefined while no end is in sight. */
+/** How long the quotas of accounts in service will last. Undefined while no end is foreseeable. */
 function secondsLeftOf(views: readonly AccountView[], nowMs: number): number | undefined {
   const serving = views.filter(isInService).map(({ health }) => health);
   const exhaustion = exhaustionOf(serving, '', nowMs);
@@ -128,7 +128,7 @@ interface ShownPool {
   readonly isPaused: boolean;
   readonly states: readonly AccountStateName[];
   readonly secondsLeft: number | undefined;
-  /** What is left of the tightest quota, of each account in service that has reported one. */
+  /** The remainder of the tightest quota, for each account in service that has reported one. */
   readonly headrooms: readonly number[];
 }
 
@@ -151,7 +151,7 @@ function showAccount(gauges: Gauges, { view, state, windows, secondsLeft }: Show
   gauges.state.set({ pool, account, state, use }, 1);
   gauges.inFlight.set({ pool, account }, view.inFlight);
   if (secondsLeft !== undefined) gauges.exhaustion.set({ pool, account }, secondsLeft);
-  // Several models may have quotas of one name.
+  // Several models may have quotas of the same name.
   for (const [window, sameName] of Map.groupBy(windows, ({ name }) => name)) {
     gauges.headroom.set({ pool, account, window }, Math.min(...sameName.map(leftOf)));
   }

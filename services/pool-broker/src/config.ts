@@ -14,14 +14,14 @@ import { redisSettings } from '@gateway/redis/redis-settings';
 import { type AccountKey, parseAccountKeys } from './credentials/encryption.ts';
 import { defaultRedisCommandTimeoutMs } from './store/pool-store.ts';
 
-/** What a broker needs to know, wherever it runs. */
+/** Settings that a broker needs in every composition. */
 export interface PoolBrokerConfig {
   readonly gateway: GatewayConfig;
-  /** How credentials are kept and refreshed. Default: the defaults of its settings, and no key. */
+  /** How credentials are stored and refreshed. Default: the default settings without a key. */
   readonly credentials?: ReturnType<typeof readCredentialConfig>;
 }
 
-/** Throws ConfigError with every problem, "no account" among them. */
+/** Throws ConfigError with every problem, including "no account". */
 export function readPoolBrokerConfig(env: Environment) {
   return readSettings(env, (reader) => {
     const redis = redisSettings.required(reader, 'What is known of accounts is kept there, for all replicas.');
@@ -34,7 +34,10 @@ export function readPoolBrokerConfig(env: Environment) {
   });
 }
 
-/** The gateway that the environment names, with or without accounts. Throws ConfigError with every problem of the file. */
+/**
+ * The gateway configuration that the environment names, with or without accounts. Throws
+ * ConfigError with every problem of the file.
+ */
 export function readGatewayConfig(env: Environment): GatewayConfig {
   const path = new EnvReader(env).optional('GATEWAY_CONFIG');
   return path === undefined ? defaultGatewayConfig(env) : loadGatewayFile(path, env);
@@ -52,11 +55,11 @@ export function readRequiredKeys(env: Environment): readonly AccountKey[] {
   return keys;
 }
 
-/** Problems of the file go to the reader, to be reported with the others. */
+/** Problems of the file are added to the reader, to be reported with the others. */
 function gatewayOf(reader: EnvReader, env: Environment, hasDatabase: boolean): GatewayConfig {
   try {
     const gateway = readGatewayConfig(env);
-    // With a database they may be there, or come there while the broker runs.
+    // With a database, accounts may be stored there or be added while the broker runs.
     if (gateway.accounts.length === 0 && !hasDatabase) reader.problem(noAccount);
     return gateway;
   } catch (thrown) {
@@ -68,9 +71,12 @@ function gatewayOf(reader: EnvReader, env: Environment, hasDatabase: boolean): G
 
 function credentialConfigOf(reader: EnvReader) {
   return {
-    /** What credentials are encrypted with, the key for new ones first. */
+    /** The keys that encrypt credentials, the one for new credentials first. */
     keys: keysOf(reader),
-    /** How long before its end an access token is replaced; a quarter of its life at most. */
+    /**
+     * How long before its expiry an access token is replaced, but at most a quarter of its
+     * lifetime.
+     */
     refreshAheadMs: reader.integer('OAUTH_REFRESH_AHEAD_SECONDS', 300, { min: 1, max: 86_400 }) * 1_000,
     requestTimeoutMs: reader.integer('OAUTH_TIMEOUT_SECONDS', 15, { min: 1, max: 30 }) * 1_000,
     pollMs: reader.integer('ACCOUNT_POLL_SECONDS', 5, { min: 1, max: 3_600 }) * 1_000,
@@ -83,7 +89,7 @@ function keysOf(reader: EnvReader): readonly AccountKey[] {
   if (text === undefined) return [];
   checkNotOfDevelopment(reader, 'ACCOUNT_KEYS', text, 'Make one with: openssl rand -base64 32.');
   const keys = parseAccountKeys(text);
-  // The value is a secret: it is not repeated.
+  // The value is a secret, so it is not repeated.
   if (keys === undefined) reader.problem(`ACCOUNT_KEYS ${badKeys}`);
   return keys ?? [];
 }

@@ -4,7 +4,10 @@ import type { ConfigurationChange } from './configuration/active-configuration.t
 
 export type BrokerMetrics = ReturnType<typeof brokerMetrics>;
 
-/** What operators learn of the broker's work. Pools are named; accounts are by gauges alone, which `showAccounts` sets. */
+/**
+ * Metrics and logs of the broker for operators. They name pools; accounts appear only in gauges,
+ * which `showAccounts` sets.
+ */
 export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
   const acquires = metrics.counter({
     name: 'gateway_pool_acquires_total',
@@ -35,7 +38,10 @@ export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
       help: 'Attempts at providers that have ended, by pool and result.',
       labels: ['pool', 'result'],
     }),
-    /** Its counters begin, if they have not: an alert sees the first of something only if there was none before. */
+    /**
+     * Initialises the counters of a pool: an alert detects the first event only if the counter was
+     * zero before.
+     */
     poolIsKnown(pool: string): void {
       exhausted.inc({ pool }, 0);
       for (const problem of ['credential_revoked', 'account_disabled']) disabled.inc({ pool, problem }, 0);
@@ -47,7 +53,7 @@ export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
   };
 }
 
-/** What operators learn of a configuration that is read again. Pools and classes are named, accounts never. */
+/** Metrics and logs of configuration reloads. They name pools and classes, never accounts. */
 export function reloadMetrics({ logger, metrics }: ServiceRuntime, path: string) {
   const reloads = metrics.counter({
     name: 'gateway_configuration_reloads_total',
@@ -63,7 +69,7 @@ export function reloadMetrics({ logger, metrics }: ServiceRuntime, path: string)
     help: '1 when the configuration in use is what gateway.yaml says, 0 when the file was refused since.',
   });
   for (const result of ['applied', 'refused']) reloads.inc({ result }, 0);
-  // The configuration of the start is in use.
+  // The configuration from the start is in use.
   lastSuccess.setToCurrentTime();
   isCurrent.set(1);
   return {
@@ -93,7 +99,10 @@ export type RefusalReason = (typeof refusalReasons)[number];
 
 export type CredentialEvents = ReturnType<typeof credentialEvents>;
 
-/** What operators learn of credentials. Pools are named, accounts never: `gatewayctl account list` shows which. */
+/**
+ * Metrics and logs of credentials. They name pools, never accounts: `gatewayctl account list` shows
+ * which are affected.
+ */
 export function credentialEvents({ logger, metrics }: ServiceRuntime) {
   const refreshes = metrics.counter({
     name: 'gateway_account_token_refreshes_total',
@@ -119,7 +128,7 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime) {
   let nextUnreadableLogMs = 0;
   let lastRefused = '';
   return {
-    /** As of `brokerMetrics`. */
+    /** As in `brokerMetrics`. */
     poolIsKnown(pool: string): void {
       for (const counter of [unsaved, refusals]) counter.inc({ pool }, 0);
     },
@@ -140,11 +149,11 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime) {
     unreadable(pool: string, thrown: unknown): void {
       refusals.inc({ pool });
       if (performance.now() < nextUnreadableLogMs) return;
-      // It may happen with every request.
+      // Logged at most once a minute, because it may happen with every request.
       nextUnreadableLogMs = performance.now() + 60_000;
       logger.error({ pool, err: thrown }, 'stored tokens of an account cannot be decrypted');
     },
-    /** Called whenever the accounts were read; logs once for each change. */
+    /** Called whenever the accounts were read; logs each change once. */
     accountsRefused(reasons: readonly RefusalReason[]): void {
       if (reasons.join() === lastRefused) return;
       lastRefused = reasons.join();

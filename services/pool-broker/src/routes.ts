@@ -14,7 +14,7 @@ export function poolBrokerRoutes(parts: PoolOperatorParts) {
       serviceRoute(PoolBrokerService, poolBrokerHandlers(parts.broker)),
       withBoundedTexts(serviceRoute(PoolOperatorService, poolOperatorHandlers(parts))),
     ],
-    /** Secrets, which the network keeps to the adapters: they are served on a port of their own. */
+    /** Serves secrets on a port of its own, which the network restricts to the adapters. */
     credentialRoutes: [serviceRoute(CredentialService, credentialHandlers(parts.broker))],
   } as const;
 }

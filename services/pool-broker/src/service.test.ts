@@ -54,7 +54,10 @@ function brokerOf(gateway: GatewayConfig = sampleGateway) {
     },
   });
 
-  /** A request that the accounts answer as given, one after the other; the first account without an answer serves it. */
+  /**
+   * A request to accounts that give these answers, one after the other; the first account without
+   * an answer serves it.
+   */
   async function request(question: Question, answers: readonly Failure[] = []) {
     const { model = 'gateway/sterk', formats = [], affinityKey = '', failover = true } = question;
     const attempts: ReturnType<typeof attemptOf>[] = [];
@@ -191,7 +194,7 @@ describe('acquiring an account', () => {
     const { tried, lease } = await request({}, [broken, broken]);
     expect(new Set(tried.map((id) => id.split('/')[0]))).toEqual(new Set(['responses']));
     expect(lease?.accountId).toBe('messages/a');
-    // A limit is no error: all accounts of the first candidate are tried.
+    // A limit is not an error: all accounts of the first candidate are tried.
     expect((await request({}, [limited(1), limited(1)])).lease?.accountId).toMatch(/^responses/);
   });
 

@@ -19,13 +19,13 @@ import { RetryBudget } from './selection/acquire-lease.ts';
 import type { Broker } from './selection/broker.ts';
 import type { PoolStore } from './store/pool-store.ts';
 
-/** What a broker works with. The caller that opened store and database closes them. */
+/** The parts of a broker. The caller that opened store and database closes them. */
 export interface PoolBrokerParts {
   readonly store: PoolStore;
-  /** Default: no accounts but those of gateway.yaml, and tokens in memory. */
+  /** Default: only the accounts of gateway.yaml, with tokens in memory. */
   readonly database?: GatewayDatabase | undefined;
   readonly clock?: Clock;
-  /** From 0 to below 1. Default: Math.random. */
+  /** Returns a number from 0 to below 1. Default: Math.random. */
   readonly random?: () => number;
 }
 
@@ -42,7 +42,7 @@ export function createPoolBrokerService(config: PoolBrokerConfig, runtime: Servi
   const credentials = new AccountCredentials(context);
   context.changes.on('renewed', (accountId, issuedAtMs) => {
     const times = { issuedAtMs, nowMs: clock.nowMs() };
-    // With a store that is away the pause runs to its end.
+    // If the store is away, the pause runs to its end.
     store.changeHealth(accountId, (health) => afterRenewal(health, times)).catch(() => undefined);
   });
   const configuration = new ActiveConfiguration(config.gateway, store, clock);
@@ -65,10 +65,10 @@ export function createPoolBrokerService(config: PoolBrokerConfig, runtime: Servi
     context.events.accountsRefused(directory.refused.map(({ reason }) => reason));
     await configuration.useAccounts(directory.gateway);
   };
-  /** Never rejects: what can't be read is read later. */
+  /** Never rejects: what can't be read now is read later. */
   const readAccounts = () => directory.read().catch(context.events.notRead).then(useAccounts);
 
-  /** Keeps to the accounts of the database, and access tokens fresh. */
+  /** Follows changes of the stored accounts and keeps access tokens fresh. */
   async function followAccounts(): Promise<void> {
     while (!stop.signal.aborted) {
       await readAccounts();
@@ -78,7 +78,7 @@ export function createPoolBrokerService(config: PoolBrokerConfig, runtime: Servi
     }
   }
 
-  /** Keeps to the file that the configuration came from, if it came from one. */
+  /** Follows changes of the configuration's file, if it has one. */
   async function followFile(): Promise<void> {
     const { source } = configuration.gateway;
     if (source === undefined) return;
@@ -120,7 +120,7 @@ export function createPoolBrokerService(config: PoolBrokerConfig, runtime: Servi
   } satisfies Service;
 }
 
-/** The broker as a process of its own, on Redis. Throws ConfigError when it can't be. */
+/** The broker as a process of its own, with Redis. Throws ConfigError for unusable settings. */
 export async function createPoolBrokerFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const config = readPoolBrokerConfig(env);
   const { openSharedPoolStore } = await import('./store/fallback-pool-store.ts');

@@ -18,7 +18,7 @@ const canary = 'canary';
 const key = Buffer.from(`${canary}-key-${'x'.repeat(32)}`.slice(0, 32)).toString('base64');
 const mask = (text: string) => text.replaceAll(/[^a-zA-Z0-9]/g, '').toLowerCase();
 
-/** A stand-alone broker as operators run it, with everything that it says. */
+/** A stand-alone broker as operators run it, with all its output. */
 async function brokerProcess(env: Readonly<Record<string, string>>) {
   const [grpc, secret, admin] = [await freePort(), await freePort(), await freePort()];
   const child = spawn(process.execPath, [join(import.meta.dirname, '../src/main.ts')], {

@@ -37,7 +37,7 @@ function oauthAccount({ url }: Simulator, refreshToken: string, rest: Partial<OA
   return sampleAccount('responses', 'team-a', { credential });
 }
 
-/** A replica of the broker, started. */
+/** A started replica of the broker. */
 async function brokerOf(gateway: GatewayConfig, places: Pick<PoolBrokerParts, 'database'>, clock: Clock = systemClock) {
   const metrics = new Metrics();
   const runtime = { logger: createLogger('test', 'silent'), metrics };
@@ -87,7 +87,7 @@ describe.each(waysToShare)('brokers that share credentials in %s', (kind) => {
       while (performance.now() < endsAtMs) {
         const askedAtMs = performance.now();
         const status = await statusAt(simulator, await credential());
-        // A token is good for a tenth of its life at least, which a busy machine may let pass.
+        // A token is valid for at least a tenth of its lifetime, which may pass on a busy machine.
         if (performance.now() - askedAtMs < 200) expect(status).toBe(200);
         if (status === 200) answers++;
         await sleep(5);
@@ -96,7 +96,7 @@ describe.each(waysToShare)('brokers that share credentials in %s', (kind) => {
     await Promise.all(brokers.flatMap((broker) => [ask(broker), ask(broker), ask(broker)]));
     const [family = expect.fail()] = simulator.oauth.families();
     expect(family).toMatchObject({ revoked: false, reuses: 0, mostAtOnce: 1 });
-    // Once in some 1.5 seconds, not once for each broker.
+    // Once in about 1.5 seconds, not once for each broker.
     expect(family.refreshes).toBeGreaterThanOrEqual(4);
     expect(family.refreshes).toBeLessThanOrEqual(8);
     expect(answers).toBeGreaterThan(300);
@@ -115,7 +115,7 @@ describe.each(waysToShare)('brokers that share credentials in %s', (kind) => {
     const fresh = await Promise.all([one, other, one, other].map(({ credential }) => credential(first.version)));
     expect(new Set(fresh.map(({ version }) => version)).size).toBe(1);
     expect(await statusAt(simulator, fresh[0] ?? expect.fail())).toBe(200);
-    // Refused again at once, it would not get better by yet another one.
+    // If the new token is refused at once, yet another one would not help.
     simulator.oauth.expire('team-a');
     const { version = '' } = fresh[0] ?? {};
     expect((await one.credential(version)).version).toBe(version);

@@ -8,7 +8,7 @@ import { healthy } from '../src/health/account-health.ts';
 import { openRedisPoolStore } from '../src/store/redis-pool-store.ts';
 import { redisAt } from './redis-at.ts';
 
-/** The keys of each script that a client runs meanwhile, those with a prefix only. */
+/** Records the keys with this prefix of each script that clients run. */
 async function watchScripts(url: string, prefix: string) {
   const redis = new Redis(url);
   const monitor = await redis.monitor();
@@ -26,7 +26,7 @@ async function watchScripts(url: string, prefix: string) {
 }
 
 it('a script touches the keys of one hash tag, so that Redis Cluster runs it too', async () => {
-  // Its own: to a client that watches, what others do at that moment looks like an answer to its question.
+  // A server of its own: a watching client would mistake other clients' commands for answers.
   const redis = await startRedis();
   onTestFinished(() => redis[Symbol.asyncDispose]());
   const keyPrefix = `test-${randomUUID()}:`;

@@ -33,7 +33,7 @@ interface Given {
   readonly keys?: ReturnType<typeof keysOf>;
 }
 
-/** A replica of the broker, with health of its own. */
+/** A replica of the broker with health of its own. */
 async function brokerOn({ database, gateway = onlyFile, keys = keysOf('k1') }: Given) {
   const credentials = { ...readCredentialConfig({}), pollMs: 100, keys };
   const runtime = { logger: createLogger('test', 'silent'), metrics: new Metrics() };
@@ -133,7 +133,7 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     );
     const winners = answers.filter(({ before }) => before?.use === expectedUse);
     expect(winners).toHaveLength(1);
-    // The others see what the first one did, and change nothing.
+    // The other callers see the result of the first one, and change nothing.
     for (const { account } of answers) expect(account?.use).toBe(winners[0]?.use);
     for (const { before } of answers.filter((answer) => !winners.includes(answer))) {
       expect(before?.use).toBe(winners[0]?.use);
@@ -179,7 +179,7 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
     const accountId = 'messages/of-file';
     const drain = operator.setAccountUse({ accountId, use: AccountUse.DRAINING });
     await expect(drain).rejects.toMatchObject(invalid(/DATABASE_URL.*gateway\.yaml/));
-    // What needs no keeping needs no database.
+    // A change back to the file's state needs no storage, and so no database.
     const enabled = await operator.setAccountUse({ accountId, use: AccountUse.ACTIVE });
     expect(enabled.account).toMatchObject({ use: AccountUse.ACTIVE });
   });

@@ -16,9 +16,9 @@ import { redisAt } from './redis-at.ts';
 
 interface Subject {
   readonly store: PoolStore;
-  /** Moves the clock that stores count leases by. */
+  /** Moves the clock by which stores count leases. */
   readonly clock: ManualClock;
-  /** Lets time pass where the store keeps time of its own. */
+  /** Lets time pass in stores that have their own clock. */
   readonly elapse: (ms: number) => Promise<void>;
 }
 
@@ -46,7 +46,7 @@ afterAll(async () => {
   for (const group of groups.values()) await (await group)[Symbol.asyncDispose]();
 });
 
-/** Stores in one group of servers, which is started for the first of them. */
+/** Stores in one group of servers, which starts with the first store. */
 const subjectIn = (start: () => Promise<RedisGroup>) => async () => {
   const group = groups.get(start) ?? start();
   groups.set(start, group);
@@ -214,7 +214,7 @@ describe.each([
       const share = await store.shareOf({ pool: 'p', caller: 'c', leaseTtlMs, callerMemoryMs: 60_000 });
       expect(share.inFlight).toBe(1);
     }
-    // A request that was renewed has not begun anew.
+    // Renewing a request does not change its start.
     expect(await store.oldestRequest({ pool: 'p', model: 'm', sinceMs: takenAtMs + 1 })).toBeUndefined();
     clock.advanceMs(leaseTtlMs);
     expect((await store.readAccounts(['p/a'], leaseTtlMs))[0]?.inFlight).toBe(0);

@@ -30,7 +30,7 @@ interface Shared {
   readonly caps: readonly number[];
 }
 
-/** Replicas of the broker, each with a connection of its own to one Redis. */
+/** Replicas of the broker, each with its own connection to one Redis. */
 async function replicasOf(count: number, { redisUrl, clock = systemClock, caps }: Shared) {
   const keyPrefix = `test-${randomUUID()}:`;
   const accounts = caps.map((maxConcurrency, n) => sampleAccount('responses', `a${n}`, { maxConcurrency }));
@@ -90,7 +90,8 @@ describe('three replicas of the broker', () => {
         most.set(lease.accountId, Math.max(most.get(lease.accountId) ?? 0, now));
         await sleep(3);
         served += 1;
-        // Before the broker knows of it: afterwards the place may be another's at once.
+        // Counted before the broker knows it, because afterwards another request may take the place
+        // at once.
         underWay.set(lease.accountId, (underWay.get(lease.accountId) ?? 0) - 1);
         await pools.report({ attempt: ended(lease, AttemptResult.SUCCEEDED) });
       }

@@ -19,7 +19,7 @@ import { databaseOfTest, keysOf } from './__fixtures__/credential-backends.ts';
 const settings = { ...readCredentialConfig({}), pollMs: 100 };
 const encryption = new Encryption(keysOf('k1'));
 
-/** A gateway with one account of its file, which is in no test's way. */
+/** A gateway with one account in its file, which does not affect any test. */
 const onlyFile = gatewayWith([sampleAccount('messages', 'of-file')]);
 
 function accountOf(id: string, credential = bearer(`secret of ${id}`)): AccountConfig {
@@ -52,7 +52,7 @@ async function brokerOn(
       const used = accounts.filter(({ note }) => !note.startsWith('Not used: '));
       return used.map(({ id, state }) => `${id} ${AccountState[state]}`).toSorted();
     },
-    /** What is said of those that are not used, by name. */
+    /** Why accounts are unused, by name. */
     unused: async () => {
       const { accounts } = await pools.listAccounts({});
       const texts = accounts.flatMap(({ id, note }) => (note.startsWith('Not used: ') ? [[id, note]] : []));
@@ -100,7 +100,7 @@ describe.each(databases)('accounts in %s', (kind) => {
     await table.setState('responses/a', 'active');
     await expect.poll(stateOfA).toBe('responses/a AVAILABLE');
     await table.remove('responses/a');
-    // For as long as requests that began with it may run.
+    // As long as requests that use the account may run.
     await expect.poll(stateOfA).toBe('responses/a DRAINING');
   });
 
@@ -133,7 +133,7 @@ describe.each(databases)('accounts in %s', (kind) => {
     expect(await broker.secretOf('responses/good')).toBe('secret of responses/good');
     expect(await broker.secretOf('messages/of-file')).toBe('secret-of-messages-of-file');
     expect(await broker.refused()).toEqual(['unknown_key 1', 'damaged 5', 'unknown_pool 1', 'name_in_file 1']);
-    // Each is listed with why, but for the one whose name another has.
+    // Each is listed with the reason, except the one whose name is already taken.
     expect(await broker.unused()).toEqual({
       ...Object.fromEntries(
         ['swapped-1', 'swapped-2', 'changed', 'moved', 'garbage'].map((name) => [

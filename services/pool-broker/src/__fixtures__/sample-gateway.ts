@@ -1,6 +1,9 @@
 import { type AccountConfig, type GatewayConfig, Secret, simulatedGatewayConfig } from '@gateway/config';
 
-/** The simulated gateway: accounts a and b in the pools responses and messages, classes sterk, snel and claude. */
+/**
+ * The simulated gateway: accounts a and b in the pools responses and messages, with the classes
+ * sterk, snel and claude.
+ */
 export const sampleGateway: GatewayConfig = simulatedGatewayConfig('http://127.0.0.1:1');
 
 export const sampleSettings = sampleGateway.settings;

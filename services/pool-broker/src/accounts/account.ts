@@ -5,17 +5,23 @@ import type { Clock } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 import { revealedJson } from '../credentials/encryption.ts';
 
-/** An account of a pool, as configured. Its health is elsewhere: it changes, this does not. */
+/**
+ * An account of a pool, as configured. Its health is stored elsewhere, because it changes and this
+ * does not.
+ */
 export interface Account extends AccountConfig {
   /** "<pool>/<name>" */
   readonly id: string;
-  /** Requests at a time. Infinity: no cap. */
+  /** The maximum number of concurrent requests. Infinity: no cap. */
   readonly maxConcurrency: number;
-  /** What its requests under way are measured against when accounts are compared. */
+  /** The capacity that its requests in flight are compared with when accounts are compared. */
   readonly weight: number;
   readonly credentialId: string;
   readonly note: string;
-  /** What people want of it: its state may be another, when its provider takes nothing of it. */
+  /**
+   * The state that operators want. The effective state differs while the provider refuses the
+   * account.
+   */
   readonly use: AccountConfig['state'];
 }
 
@@ -24,7 +30,7 @@ export function toAccount(config: AccountConfig): Account {
     ...config,
     id: accountIdOf(config),
     maxConcurrency: config.maxConcurrency ?? Number.POSITIVE_INFINITY,
-    // An account without a cap takes its share as if it had this one.
+    // An account without a cap gets the same share as with this cap.
     weight: config.maxConcurrency ?? 10,
     credentialId: credentialIdOf(config.credential),
     note: config.note ?? '',
@@ -36,7 +42,7 @@ export function accountIdOf({ pool, name }: Pick<AccountConfig, 'pool' | 'name'>
   return `${pool}/${name}`;
 }
 
-/** Identifies a credential, without revealing anything of it. */
+/** Identifies a credential without revealing any part of it. */
 export function credentialIdOf(credential: Credential): string {
   const text = revealedJson(['gateway credential', Object.entries(credential)]);
   return hash('sha256', text, 'base64url').slice(0, 22);
@@ -46,21 +52,24 @@ export function servesModel(account: Account, model: string): boolean {
   return account.models === undefined || matchesAnyPattern(model, account.models);
 }
 
-/** What was taken out of the configuration is known for as long as leases of it may be out. */
+/** Removed parts of the configuration, remembered for as long as leases of them may exist. */
 export type Removed<T extends object> = LRUCache<string, T>;
 
 export function noneRemoved<T extends object>(clock: Clock): Removed<T> {
-  // A bound by size, not by number: memory is taken as entries come.
+  // Bounded by size instead of `max`, because `max` allocates all memory up front.
   const bound = { maxSize: 100_000, sizeCalculation: () => 1 };
   return new LRUCache({ ...bound, ttlResolution: 0, perf: { now: () => clock.nowMs() } });
 }
 
-/** What was removed first comes first. */
+/** The parts, in the order of their removal. */
 export function removedParts<T extends object>(removed: Removed<T>): readonly T[] {
   return [...removed.values()].reverse();
 }
 
-/** The configured accounts, and those that were removed a while ago, draining, so that requests that began with them end as they would have. */
+/**
+ * The configured accounts, and recently removed ones, which are draining so that requests that use
+ * them end normally.
+ */
 export class Accounts {
   readonly configured: ReadonlyMap<string, Account>;
   readonly #removed: Removed<Account>;
@@ -81,7 +90,10 @@ export class Accounts {
     return this.configured.get(accountId) ?? this.#removed.get(accountId);
   }
 
-  /** As one list until something else is configured. If all were removed, those: the pool's model list may still be read. */
+  /**
+   * The accounts of a pool, in the same array until the configuration changes. If all were removed,
+   * it returns those, because the pool's model list may still be read.
+   */
   ofPool(pool: string): readonly Account[] {
     return this.#byPool.get(pool) ?? removedParts(this.#removed).filter((account) => account.pool === pool);
   }

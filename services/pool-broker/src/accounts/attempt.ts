@@ -13,7 +13,7 @@ import type { AccountHealth, SeenWindow } from '../health/account-health.ts';
 /** The result of an attempt at a provider. */
 export type AttemptResult = 'succeeded' | FailureResult | 'rejected' | 'cancelled';
 
-/** The results of attempts that another account might have served. */
+/** Results of attempts after which another account might serve the request. */
 export type FailureResult = (typeof failures)[number];
 
 export const failures = [
@@ -27,10 +27,15 @@ export const failures = [
   'feature_unavailable',
 ] as const;
 
-/** What does not pass by waiting: the credential was revoked, or the account was disabled. */
+/**
+ * A problem that waiting does not solve: the credential was revoked, or the account was disabled.
+ */
 export type ProblemKind = NonNullable<AccountHealth['problem']>['kind'];
 
-/** A quota of an account, as its provider describes it. An account has at most one of a name for the same models. */
+/**
+ * A quota of an account, as its provider describes it. An account has at most one quota with the
+ * same name and models.
+ */
 export type QuotaWindow = Omit<SeenWindow, 'seenAtMs'>;
 
 /** See the contract's `AttemptReport`. */
@@ -41,7 +46,9 @@ export interface AttemptReport {
   readonly windows: readonly QuotaWindow[];
   readonly answerBegan?: boolean;
   readonly problem?: ProblemKind | undefined;
-  /** With `feature_unavailable`: the feature, as a pattern of the names by which requests ask for it. */
+  /**
+   * With `feature_unavailable`: the feature, as a pattern of the names that requests use for it.
+   */
   readonly feature?: string | undefined;
 }
 
@@ -67,7 +74,7 @@ export const cancelled: AttemptReport = {
 function toReport(message: ReportMessage): AttemptReport {
   const { result, retryAt, modelScoped, windows, answerBegan, problem, feature } = message;
   return {
-    // A result that only a newer caller knows says nothing of the account.
+    // A result that only a newer caller knows reveals nothing about the account.
     result: results.get(result) ?? 'cancelled',
     retryAtMs: retryAt && timestampMs(retryAt),
     modelScoped,
@@ -78,14 +85,14 @@ function toReport(message: ReportMessage): AttemptReport {
   };
 }
 
-/** More than the name of any beta has. */
+/** Longer than the name of any beta feature. */
 const longestFeature = 100;
 
 const results = new Map<Result, AttemptResult>([
   ...failures.map((failure) => [Result[failure.toUpperCase() as Uppercase<FailureResult>], failure] as const),
   [Result.SUCCEEDED, 'succeeded'],
   [Result.REJECTED, 'rejected'],
-  // As after a rejected request: the account is fine, and no other would do better.
+  // As after a rejected request: the account works, and another one would do no better.
   [Result.ANSWER_TOO_LARGE, 'rejected'],
 ]);
 
@@ -94,7 +101,9 @@ const problems = new Map<AccountProblem, ProblemKind>([
   [AccountProblem.ACCOUNT_DISABLED, 'account_disabled'],
 ]);
 
-/** The quotas that an answer reported. What has no name or no sensible amount reports nothing. */
+/**
+ * The quotas that an answer reported. A quota without a name or with an invalid amount is ignored.
+ */
 export function toWindows(messages: readonly WindowMessage[]): readonly QuotaWindow[] {
   return messages
     .filter(({ name, usedFraction }) => name !== '' && Number.isFinite(usedFraction) && usedFraction >= 0)
@@ -113,24 +122,33 @@ export function isFailure(result: AttemptResult): result is FailureResult {
   return result !== 'succeeded' && result !== 'rejected' && result !== 'cancelled';
 }
 
-/** True for a failure that says nothing certain of the account: trying others costs the provider load, and is budgeted. */
+/**
+ * True for a failure that may have a cause other than the account. Trying other accounts adds load
+ * at the provider, so a budget limits these retries.
+ */
 export function isError(result: AttemptResult): boolean {
   return isFailure(result) && result !== 'rate_limited' && result !== 'unauthorized' && !isLack(result);
 }
 
-/** True when the account does not have what the request wants: the model, or a feature. */
+/** True when the account lacks what the request asks for: the model or a feature. */
 export function isLack(result: AttemptResult): result is Lack {
   return result === 'model_unavailable' || result === 'feature_unavailable';
 }
 
 export type Lack = 'model_unavailable' | 'feature_unavailable';
 
-/** True when the provider, or the way there, fails every account alike: it counts for the pool, if at all. */
+/**
+ * True when the provider, or the path to it, fails for every account alike: only the pool's health
+ * may count it.
+ */
 export function isFaultOfPool(result: AttemptResult): result is 'overloaded' | 'network_error' {
   return result === 'overloaded' || result === 'network_error';
 }
 
-/** Whether what concerns `models` (an id or pattern; empty: the whole account) concerns `model` (empty: the whole account). */
+/**
+ * Whether something that applies to `models` (an id or pattern; empty: the whole account) applies
+ * to `model` (empty: the whole account).
+ */
 export function holdsForModel(models: string, model: string): boolean {
   return models === '' || (model !== '' && matchesAnyPattern(model, [models]));
 }
@@ -139,27 +157,34 @@ export function isSpent({ usedFraction }: QuotaWindow): boolean {
   return usedFraction >= 1;
 }
 
-/** What a request asks for, as far as accounts differ in it. */
+/** The properties of a request in which accounts can differ. */
 export interface Wanted {
   /**
-   * The provider's model id. Empty asks for the account as a whole: what is confined to single models does not count.
+   * The provider's model id. Empty means the account as a whole: limits of single models are
+   * ignored.
    */
   readonly model: string;
-  /** The names of what it asks for beside the model. Absent: nothing. */
+  /** The names of requested features besides the model. Absent: none. */
   readonly features?: readonly string[];
 }
 
-/** An id that no other lease has. It says whose share the lease counts against; `caller` empty: no share is counted. */
+/**
+ * Creates a unique lease id. It contains the caller whose share the lease counts against; with an
+ * empty `caller` no share is counted.
+ */
 export function newLeaseId(caller: string): string {
   return caller === '' ? randomUUID() : `${randomUUID()}.${caller}`;
 }
 
-/** The caller that a lease id names; empty when it names none. */
+/** The caller in a lease id; empty when it has none. */
 export function callerOfLease(leaseId: string): string {
   return /^[^.]*\.(?<caller>[\w-]{22})$/.exec(leaseId)?.groups?.caller ?? '';
 }
 
-/** A caller's key as lease ids and the store keep it, however long it is. Empty stays empty. */
+/**
+ * Shortens a caller's key to the fixed length used in lease ids and in the store. Empty stays
+ * empty.
+ */
 export function toCallerId(caller: string): string {
   return caller === '' ? '' : hash('sha256', caller, 'base64url').slice(0, 22);
 }

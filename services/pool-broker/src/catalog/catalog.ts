@@ -14,7 +14,7 @@ import { listModels, splitSnapshotDate } from './list-models.ts';
 export interface Candidate {
   readonly pool: PoolConfig;
   readonly model: string;
-  /** Effort of a class's requests that name none. Empty for a direct model. */
+  /** The effort of a class for requests that name none. Empty for a direct model. */
   readonly defaultEffort: string;
   /** See `Lease.modelUnlisted`. */
   readonly isUnlisted?: boolean;
@@ -22,7 +22,9 @@ export interface Candidate {
   readonly traits?: ReturnType<typeof traitsOfModel>;
 }
 
-/** What model ids mean now. Answers from memory; reports of other replicas come in by `refresh`. */
+/**
+ * Resolves model ids to pools. It answers from memory; `refresh` adds reports of other replicas.
+ */
 export class Catalog {
   #gateway: GatewayConfig;
   #poolsWithAccounts: readonly PoolConfig[] = [];
@@ -31,7 +33,10 @@ export class Catalog {
   readonly #clock: Clock;
   readonly #reports = new Map<string, ModelReport>();
   readonly #changes = new EventEmitter().setMaxListeners(0);
-  /** What was asked for most recently, for as long as the times below say. Clients may make up the names of models. */
+  /**
+   * The most recently requested models, for as long as the times below allow. Bounded, because
+   * clients may make up names of models.
+   */
   readonly #candidates = new LRUCache<string, readonly Candidate[]>({
     maxSize: 1_000_000,
     sizeCalculation: (_candidates, question) => question.length,
@@ -62,12 +67,18 @@ export class Catalog {
     this.#onChange();
   }
 
-  /** All configured pools, and those that were removed a while ago: requests that began with them still need their address. */
+  /**
+   * All configured pools, and recently removed ones: requests that use them still need their
+   * address.
+   */
   get pools(): readonly PoolConfig[] {
     return [...this.#gateway.pools, ...removedParts(this.#removedPools)];
   }
 
-  /** The candidates of a model id, in order of preference. `formats` is what the endpoint can speak; empty: any. */
+  /**
+   * The candidates for a model id, in order of preference. `formats`: the formats that the endpoint
+   * can use; empty: any.
+   */
   resolve(model: string, formats: readonly PoolFormat[]): readonly Candidate[] {
     this.#forgetOutdated();
     const question = `${formats} ${model}`;
@@ -91,7 +102,10 @@ export class Catalog {
     return this.#reports.get(pool)?.reportedAtMs;
   }
 
-  /** Takes what a pool's provider offers now; `models` undefined: its list could not be read. */
+  /**
+   * Stores the models that a pool's provider currently offers; `models` undefined: the list could
+   * not be read.
+   */
   async report(pool: string, models: readonly ProviderModel[] | undefined): Promise<void> {
     const reachable = models !== undefined;
     const report = { pool, reportedAtMs: this.#clock.nowMs(), reachable, refreshMs: this.#refreshMs, models };
@@ -100,13 +114,16 @@ export class Catalog {
     await this.#store.saveModelReport(report);
   }
 
-  /** Takes over what other replicas were sent. Lists that are not reported on any more go out of date. */
+  /**
+   * Loads the reports that other replicas received. A list without further reports becomes
+   * outdated.
+   */
   async refresh(): Promise<void> {
     for (const report of await this.#store.readModelReports(this.pools.map(({ name }) => name))) this.#take(report);
     this.#onChange();
   }
 
-  /** The listing now, and again whenever it changes, until the signal is aborted. */
+  /** The current listing, and each new one when it changes, until the signal is aborted. */
   async *watch(signal: AbortSignal): AsyncGenerator<readonly ListedModel[]> {
     let shown: string | undefined;
     while (!signal.aborted) {
@@ -135,7 +152,9 @@ export class Catalog {
     });
   }
 
-  /** Candidates hold until something changes, or the first of the model lists that are current goes out of date. */
+  /**
+   * Candidates are valid until a report arrives or the first current model list becomes outdated.
+   */
   #forgetOutdated(): void {
     const nowMs = this.#clock.nowMs();
     if (nowMs >= this.#candidatesFromMs && nowMs <= this.#candidatesUntilMs) return;
@@ -154,7 +173,7 @@ export class Catalog {
     return this.#gateway.settings.modelListRefreshMs;
   }
 
-  /** A report that could not read the list keeps the list that we know. */
+  /** A report that could not read the list keeps the known list. */
   #take(report: ModelReport): void {
     const known = this.#reports.get(report.pool);
     if (known !== undefined && known.reportedAtMs > report.reportedAtMs) return;
@@ -163,9 +182,12 @@ export class Catalog {
     this.#reports.set(report.pool, withRefresh({ ...report, models }, isSame ? (known.refreshMs ?? 0) : 0));
   }
 
-  /** A current list is believed first, then the configuration, then what we knew of pools whose list is not current. */
+  /**
+   * A current list has precedence, then the configuration, then the known models of pools whose
+   * list is not current.
+   */
   #poolOf(model: string, pools: readonly PoolConfig[]): PoolConfig | undefined {
-    // Providers take a dated model by its undated id too, which their lists may leave out.
+    // Providers accept a dated model by its undated id too, which their lists may leave out.
     const lists = ({ name }: PoolConfig) =>
       this.#reports.get(name)?.models?.some(({ id }) => {
         return id === model || (id.startsWith(model) && splitSnapshotDate(id).undated === model);
@@ -178,7 +200,7 @@ export class Catalog {
     return listing.find(({ name }) => this.#isCurrent(name)) ?? pools.find(isUsed) ?? listing[0];
   }
 
-  /** Where a model is looked for that nothing lists, while a pool's list is not current. */
+  /** The pool for a model that no list contains, while a pool's list is not current. */
   #poolByPattern(model: string, pools: readonly PoolConfig[]): PoolConfig | undefined {
     return pools.find(({ name, modelPatterns }) => !this.#isCurrent(name) && matchesAnyPattern(model, modelPatterns));
   }
@@ -188,7 +210,10 @@ export class Catalog {
     return report !== undefined && this.#clock.nowMs() <= this.#currentUntilMs(report);
   }
 
-  /** A report counts for three times the time between them. Adapters go by the time that was set when they last asked. */
+  /**
+   * A report is valid for three report intervals. Adapters use the interval that was configured
+   * when they last asked.
+   */
   #currentUntilMs({ reachable, reportedAtMs, refreshMs = 0 }: ModelReport): number {
     return reachable ? reportedAtMs + 3 * Math.max(this.#refreshMs, refreshMs) : Number.NEGATIVE_INFINITY;
   }
@@ -202,7 +227,7 @@ function withRefresh(report: ModelReport, refreshMs: number): ModelReport {
   return { ...report, refreshMs: Math.max(refreshMs, report.refreshMs ?? 0) };
 }
 
-/** What the configuration says of a pool's model: of several patterns that fit, the first one counts. */
+/** The configured traits of a pool's model: the first matching pattern applies. */
 export function traitsOfModel({ modelTraits }: PoolConfig, model: string) {
   const traits = modelTraits.find(({ pattern }) => matchesAnyPattern(model, [pattern]))?.traits;
   if (traits === undefined) return undefined;

@@ -21,7 +21,7 @@ const lists = [undefined, [], ['gpt-5.5', 'claude-9-20260101'], ['claude-9', 'gp
 const models = ['gateway/sterk', 'gateway/snel', 'gpt-5.5', 'gpt-6', 'claude-9', 'claude-9-20260101', 'made-up'];
 const formats: readonly (readonly PoolFormat[])[] = [[], ['messages', 'responses'], ['responses'], ['messages']];
 
-/** To the ends of lists, beyond them, and back: clocks are set. */
+/** Times at the ends of lists, beyond them, and back, because clocks may be set. */
 const waitsMs = [1, -1, 3 * refreshMs, (3 * refreshMs) / 4, 3 * refreshMs + 1, -2 * refreshMs];
 
 const questions = models.flatMap((model) => formats.map((each) => ({ model, formats: each })));
@@ -81,7 +81,7 @@ describe('the candidates of a model', () => {
           await asked.take(each);
           const fresh = new CatalogUnderTest();
           for (const earlier of taken.slice(0, at + 1)) await fresh.take(earlier);
-          // The other way round, so that no answer of the one stands for another question as it does with the other.
+          // Asked in reverse order, so that a remembered answer can't affect both catalogs alike.
           expect(asked.answersTo(questions)).toEqual(fresh.answersTo(questions.toReversed()));
         }
       }),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const providerModelSchema = z.object({
   id: z.string(),
-  /** Empty when the provider has no name for it. */
+  /** Empty when the provider has no display name. */
   displayName: z.string(),
 });
 
@@ -13,9 +13,11 @@ export const modelReportSchema = z.object({
   reportedAtMs: z.number(),
   /** False: the list could not be read at that time. */
   reachable: z.boolean(),
-  /** How often reports were to come when it came, or since then if that was longer. Undefined: not known. */
+  /**
+   * The interval of reports when this one arrived, or a longer one set since. Undefined: unknown.
+   */
   refreshMs: z.number().optional(),
-  /** The last list that could be read. Undefined: none ever. */
+  /** The last list that could be read. Undefined: none yet. */
   models: z.array(providerModelSchema).readonly().optional(),
 });
 
@@ -24,7 +26,9 @@ export type ProviderModel = Readonly<z.infer<typeof providerModelSchema>>;
 
 export interface PoolModels {
   readonly pool: PoolConfig;
-  /** True when the provider's list is known and current; then it is the whole truth of what the pool offers. */
+  /**
+   * True when the provider's list is known and current; then the pool offers exactly these models.
+   */
   readonly reachable: boolean;
   readonly models: readonly ProviderModel[];
 }
@@ -35,7 +39,10 @@ export interface ListedModel {
   readonly name: string;
 }
 
-/** In the order of the public listing. `pools` are those that have accounts; a class that none of them could serve is left out. */
+/**
+ * Lists models in the order of the public listing. `pools`: those that have accounts; a class that
+ * none of them can serve is left out.
+ */
 export function listModels(classes: readonly ClassConfig[], pools: readonly PoolModels[]): readonly ListedModel[] {
   const offered = classes.filter(({ candidates }) =>
     candidates.some((candidate) => pools.some(({ pool }) => pool.name === candidate.pool)),
@@ -57,7 +64,10 @@ function ownedModels(format: PoolFormat, classes: readonly ClassConfig[], pools:
     .flatMap((each) => offeredBy(each, classes).map((model) => ({ ...model, ownedBy: each.pool.ownedBy })));
 }
 
-/** While the list can't be read, only what the classes use of a Responses pool is sure to be there. */
+/**
+ * While the list can't be read, only the models that classes use of a Responses pool are certain to
+ * exist.
+ */
 function offeredBy({ pool, reachable, models }: PoolModels, classes: readonly ClassConfig[]): readonly ProviderModel[] {
   if (reachable) return models;
   if (pool.format !== 'responses') return [];
@@ -65,7 +75,11 @@ function offeredBy({ pool, reachable, models }: PoolModels, classes: readonly Cl
   return used.map(({ model }) => models.find(({ id }) => id === model) ?? { id: model, displayName: '' });
 }
 
-/** A dated snapshot is named without its date, unless another model or thing (`taken`) has that name. @see spec "GET /v1/models", rule 2 */
+/**
+ * Names for models: a dated snapshot is named without its date, unless another model or a name in
+ * `taken` conflicts.
+ * @see spec "GET /v1/models", rule 2
+ */
 export function readableNames(models: readonly ProviderModel[], taken: readonly string[] = []): string[] {
   const names = models.map(nameWithoutDate);
   const uses = Map.groupBy([...taken, ...names], (name) => name);
@@ -91,7 +105,7 @@ function prettified(id: string): string {
   return [/^o\d/.test(first) ? first : capitalised(first), ...words.slice(1)].join(' ');
 }
 
-// These are written with a hyphen before what follows.
+// A hyphen follows these names.
 const brands = new Map([
   ['gpt', 'GPT'],
   ['chatgpt', 'ChatGPT'],
@@ -111,7 +125,10 @@ function capitalised(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
-/** Splits a model id with a date at its end, written -20251001 or -2025-10-01, into what it names and the date as "2025-10-01". */
+/**
+ * Splits a model id with a trailing date, written -20251001 or -2025-10-01, into the undated id and
+ * the date as "2025-10-01".
+ */
 export function splitSnapshotDate(id: string): { readonly undated: string; readonly date: string | undefined } {
   const found =
     /^(?<undated>.+)-(?<year>20\d\d)(?<dash>-?)(?<month>0[1-9]|1[0-2])\k<dash>(?<day>0[1-9]|[12]\d|3[01])$/.exec(id);

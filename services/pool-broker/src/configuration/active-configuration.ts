@@ -5,7 +5,7 @@ import { Catalog } from '../catalog/catalog.ts';
 import { withoutRefusals } from '../health/account-health.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 
-/** What is configured now. It is replaced as a whole; requests that run keep the lease they have. */
+/** The current configuration. It is replaced as a whole; running requests keep their lease. */
 export class ActiveConfiguration {
   readonly catalog: Catalog;
   gateway: GatewayConfig;
@@ -13,7 +13,7 @@ export class ActiveConfiguration {
   readonly #store: PoolStore;
   readonly #clock: Clock;
   readonly #removedAccounts: Removed<Account>;
-  /** When accounts were given the credential that they have, where that was not at the start. */
+  /** When accounts got their current credential, if they got it after the start. */
   readonly #credentialsSinceMs = new Map<string, number>();
 
   constructor(gateway: GatewayConfig, store: PoolStore, clock: Clock) {
@@ -29,24 +29,26 @@ export class ActiveConfiguration {
     return this.gateway.settings;
   }
 
-  /** When an account was given the credential that is configured. -Infinity: it has had it since the start. */
+  /** When an account got its configured credential. -Infinity: it has had it since the start. */
   credentialSinceMs(accountId: string): number {
     return this.#credentialsSinceMs.get(accountId) ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Goes over to another configuration, at once. Resolves when what was refused before is forgotten. */
+  /**
+   * Switches to another configuration immediately. Resolves when earlier refusals are forgotten.
+   */
   async use(next: GatewayConfig, onApplied?: (change: ConfigurationChange) => void): Promise<void> {
     const change = this.replace(next);
     onApplied?.(change);
-    // What a provider refused was not the credential of now, which is tried at once. A replica that did not know it yet may have
-    // been refused with an account that is new here.
+    // Earlier refusals concerned another credential, so the new one is tried at once. Accounts that
+    // are new here are included, because a replica with an older credential may have been refused.
     const ids = [...change.accounts.added, ...change.newCredentials];
     const forgotten = ids.map((accountId) => this.#store.changeHealth(accountId, withoutRefusals));
-    // With a store that is away the pauses run to their end.
+    // If the store is away, the pauses run to their end.
     await Promise.allSettled(forgotten);
   }
 
-  /** Goes over to other accounts of the same pools, if there are others. */
+  /** Switches to other accounts of the same pools, if they differ. */
   async useAccounts(next: GatewayConfig): Promise<void> {
     const { added, removed, changed } = changeBetween(this.gateway, next).accounts;
     if ([...added, ...removed, ...changed].length > 0) await this.use(next);
@@ -55,7 +57,7 @@ export class ActiveConfiguration {
   replace(next: GatewayConfig): ConfigurationChange {
     const before = this.gateway;
     const change = changeBetween(before, next);
-    // A lease lives on, by the settings that it was taken with.
+    // A lease stays valid, with the settings under which it was taken.
     const remembered = { ttl: before.settings.leaseTtlMs - 1 };
     for (const [id, account] of this.accounts.configured) {
       if (account.state !== 'disabled') this.#removedAccounts.set(id, { ...account, state: 'draining' }, remembered);
@@ -75,11 +77,11 @@ export interface ConfigurationChange {
   readonly pools: Difference;
   readonly accounts: Difference;
   readonly classes: Difference;
-  /** Ids of accounts that authenticate with something else. */
+  /** Ids of accounts whose credential changed. */
   readonly newCredentials: readonly string[];
 }
 
-/** By id; pools by name. */
+/** Accounts by id, pools by name. */
 interface Difference {
   readonly added: readonly string[];
   readonly removed: readonly string[];
@@ -97,7 +99,9 @@ export function changeBetween(before: GatewayConfig, after: GatewayConfig): Conf
   };
 }
 
-/** @throws ConfigError that says why a configuration can't take the place of another while the gateway runs. */
+/**
+ * @throws ConfigError that says why a configuration can't replace another while the gateway runs.
+ */
 export function checkChange(before: Pick<GatewayConfig, 'pools'>, after: NextConfiguration): void {
   const formats = new Map(before.pools.map(({ name, format }) => [name, format]));
   const otherFormat = after.pools.filter(({ name, format }) => formats.has(name) && formats.get(name) !== format);

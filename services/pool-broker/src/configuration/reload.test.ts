@@ -34,7 +34,7 @@ function textOf({
   return `pools: { ${pools} }\naccounts:\n${list}classes: { ${classes} }\nsettings: { ${settings} }\n`;
 }
 
-/** A broker that runs on a gateway.yaml. */
+/** A broker that uses a gateway.yaml. */
 async function brokerOn(first: FileText) {
   const folder = mkdtempSync(join(tmpdir(), 'reload-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -24,7 +24,7 @@ function credentialsWith(answers: ScriptedAnswer[], random = 0) {
     changes.on('renewed', (_id, issuedAtMs) => renewed.push(issuedAtMs));
     return new AccountCredentials({ ...world.context, changes, random: () => jitter });
   };
-  /** What was stored is lost. */
+  /** Erases everything that was stored. */
   const loseGrants = () => {
     const empty = memoryGrants();
     world.store.read = (which) => empty.read(which);

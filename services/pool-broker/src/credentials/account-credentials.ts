@@ -6,7 +6,10 @@ import { type RefreshContext, TokenRefresher } from './token-refresher.ts';
 export interface UsableSecret {
   readonly kind: 'bearer' | 'api_key';
   readonly text: string;
-  /** Identifies it among those before and after it, without revealing anything of it. Empty: there is only this one. */
+  /**
+   * Identifies the secret among earlier and later ones, without revealing any part of it. Empty:
+   * there is only one.
+   */
   readonly version: string;
   readonly cacheableUntilMs: number;
 }
@@ -15,39 +18,53 @@ export type CredentialOwner = Pick<Account, 'id' | 'pool' | 'credential'>;
 
 export class AccountCredentials {
   readonly #context: RefreshContext;
-  /** By `grantIdOf`: with another credential in the configuration everything begins anew. */
+  /** Tokens by `grantIdOf`: with another credential in the configuration they start anew. */
   readonly #tokens = new Map<string, AccessTokens>();
 
   constructor(context: RefreshContext) {
     this.#context = context;
   }
 
-  /** Another secret than the refused version, if there can be one. @throws GatewayError when there is no usable secret now. */
+  /**
+   * A secret other than the refused version, if one is available.
+   * @throws GatewayError when there is no usable secret now.
+   */
   async secretOf({ id, pool, credential }: CredentialOwner, refused = ''): Promise<UsableSecret> {
     if (credential.kind === 'oauth') return await this.#tokensOf({ id, pool, credential }).secret(refused);
     const cacheableUntilMs = this.#context.clock.nowMs() + longestCacheMs;
     return { kind: credential.kind, text: credential.secret.reveal(), version: '', cacheableUntilMs };
   }
 
-  /** True when an account has an access token that was issued after that time, so that a request sent then had another one. */
+  /**
+   * True when the account's access token was issued after that time, so a request sent at that time
+   * used another one.
+   */
   async isNewerThan({ id, pool, credential }: CredentialOwner, sentAtMs: number): Promise<boolean> {
     if (credential.kind !== 'oauth') return false;
     const { access } = await this.#tokensOf({ id, pool, credential }).refresher.read();
     return access !== undefined && access.issuedAtMs > sentAtMs;
   }
 
-  /** Tries a refresh token once more that was refused. Rejects when what is stored of it can't be changed. */
+  /**
+   * Allows a refused refresh token to be tried once more. Rejects when its stored state can't be
+   * changed.
+   */
   async forgetProblem({ id, pool, credential }: CredentialOwner): Promise<void> {
     if (credential.kind !== 'oauth') return;
     if (await this.#tokensOf({ id, pool, credential }).refresher.forgetProblem()) this.#context.changes.emit('problem');
   }
 
-  /** Replaces the access tokens of these accounts that end soon, or were refused and could not be replaced then. Never rejects. */
+  /**
+   * Replaces the access tokens of these accounts that expire soon, or that were refused and could
+   * not be replaced then. Never rejects.
+   */
   async keepFresh(accounts: readonly (OAuthAccount & Pick<Account, 'state'>)[]): Promise<void> {
-    // An account without requests keeps its tokens too: unused refresh tokens end, and one that pauses gets no request.
+    // Idle accounts are refreshed too: unused refresh tokens expire, and a paused account gets no
+    // requests.
     const refreshed = accounts.filter(({ state }) => state !== 'disabled');
     await Promise.allSettled(refreshed.map((account) => this.#tokensOf(account).secret()));
-    // The tokens themselves are stored: an account that was removed reads them again while requests still run with it.
+    // Tokens are stored, so they can be dropped here: a removed account reads them again while
+    // requests still use it.
     const configured = new Set(accounts.map(grantIdOf));
     for (const [id, { refresher }] of this.#tokens) {
       if (!configured.has(id) && refresher.running === undefined) this.#tokens.delete(id);
@@ -64,16 +81,19 @@ export class AccountCredentials {
   }
 }
 
-/** How long a credential that was taken away may still be used. */
+/** How long a revoked credential may still be used. */
 const longestCacheMs = 60_000;
 
-/** The access tokens of an account, each replaced ahead of its end, or when the provider refuses it. */
+/**
+ * The access tokens of an account. Each is replaced before it expires, or when the provider refuses
+ * it.
+ */
 class AccessTokens {
   readonly refresher: TokenRefresher;
   readonly #account: OAuthAccount;
   readonly #origin: string;
   readonly #context: RefreshContext;
-  /** Replicas differ, so that they do not refresh at the same time. */
+  /** Differs between replicas, so that they do not refresh at the same time. */
   readonly #aheadShare: number;
   #known: Grant | undefined;
   /** The version that the provider refused and that could not be replaced yet. */
@@ -93,11 +113,11 @@ class AccessTokens {
     const grant = await this.#upToDate(refusedVersion);
     if (grant.problem !== undefined) unusableBecause(grant.problem)();
     const nowMs = this.#context.clock.nowMs();
-    // A token that was issued just now and is refused all the same: another one would be refused too.
+    // If a newly issued token is refused, another one would be refused too.
     const isYoung = grant.access !== undefined && nowMs - grant.access.issuedAtMs < 30_000;
     const isRefused = refusedVersion === grant.version && !isYoung;
     if (grant.access !== undefined && !isRefused && nowMs < endOf(grant.access)) {
-      // It is used meanwhile; a failure is reported, and the next call tries again.
+      // The token is used during the refresh. A failure is reported, and the next call tries again.
       if (nowMs >= this.#refreshTimeOf(grant.access)) this.#refresh(grant).catch(() => undefined);
       return this.#usable(grant);
     }
@@ -109,7 +129,8 @@ class AccessTokens {
 
   async #upToDate(refusedVersion: number): Promise<Grant> {
     const known = this.#known;
-    // A problem may have been solved elsewhere. A caller that was refused with a newer token got it from another replica.
+    // Another replica may have solved the problem. A caller that was refused with a newer token got
+    // it from another replica.
     if (known !== undefined && known.problem === undefined && !(refusedVersion > known.version)) return known;
     return this.#remember(await this.refresher.read().catch(unusableBecause(notReadable)));
   }
@@ -131,7 +152,7 @@ class AccessTokens {
     if (access === undefined) return unusableBecause(problem)();
     const nowMs = this.#context.clock.nowMs();
     const refreshAtMs = this.#refreshTimeOf(access);
-    // While a token is being replaced, the new one is soon asked for.
+    // While a token is being replaced, ask again soon for the new one.
     const untilMs = nowMs < refreshAtMs ? refreshAtMs : nowMs + 1_000;
     return {
       kind: 'bearer',
@@ -149,12 +170,12 @@ class AccessTokens {
 const notRefreshed = 'Its access token could not be refreshed.';
 const notReadable = 'What is stored of its tokens can not be read.';
 
-/** A request that is on its way when its token ends would be refused. */
+/** Ends early, because a request in flight when its token expires would be refused. */
 function endOf({ issuedAtMs, expiresAtMs }: AccessToken): number {
   return expiresAtMs - Math.min(5_000, (expiresAtMs - issuedAtMs) / 10);
 }
 
-/** For the adapter, which moves on to another account. */
+/** Tells the adapter to use another account. */
 function unusableBecause(reason: string) {
   return (cause?: unknown): never => {
     throw new GatewayError('providers_unavailable', `The account has no usable credential. ${reason}`, { cause });

@@ -6,24 +6,30 @@ import { AccountTable, toAccountConfig, useBeside } from './account-table.ts';
 import { type AccountKey, Encryption } from './encryption.ts';
 import { databaseGrants, type GrantStore, grantIdOf, memoryGrants, type OAuthAccount } from './grants.ts';
 
-/** An account of the database that is not used. */
+/** A stored account that is not used. */
 export interface RefusedAccount {
   readonly row: AccountsTable;
   readonly reason: RefusalReason;
 }
 
-/** What decides which accounts of the database are used. */
+/** The parts of the file that determine which stored accounts are used. */
 type FileParts = Pick<GatewayText, 'pools' | 'accounts'>;
 
 interface StoredAccount {
   readonly row: AccountsTable;
-  /** Or why it can't be used, whatever the file says. */
+  /** The account, or why it is unusable whatever the file contains. */
   readonly account: AccountConfig | RefusalReason;
 }
 
-/** Which accounts there are: those of gateway.yaml, those of the database, and among both those that need a person. */
+/**
+ * All accounts: those of gateway.yaml and those of the database, with the grants and problems of
+ * both.
+ */
 export class AccountDirectory {
-  /** In the database. Without one, or without a key, in this process only, since tokens are never kept as plain text. */
+  /**
+   * Stored in the database. Without a database or a key, grants exist in this process only, because
+   * tokens are never stored as plain text.
+   */
   readonly grants: GrantStore;
   /** Undefined without a key. */
   readonly encryption: Encryption | undefined;
@@ -52,12 +58,12 @@ export class AccountDirectory {
     return { ...file, accounts: [...ofFile, ...this.usableBeside(file)].map((account) => this.#withProblem(account)) };
   }
 
-  /** The accounts of the database that are used beside a file. */
+  /** The stored accounts that can be used together with a file. */
   usableBeside(file: FileParts): readonly AccountConfig[] {
     return this.#storedBeside(file).filter(isUsable);
   }
 
-  /** The accounts of the database that are not used, and why. */
+  /** The stored accounts that are not used, and why. */
   get refused(): readonly RefusedAccount[] {
     return this.#storedBeside(this.file).flatMap((account) => (isUsable(account) ? [] : [account]));
   }
@@ -68,14 +74,14 @@ export class AccountDirectory {
     );
   }
 
-  /** The account of the file with that id, whatever the database says. */
+  /** The file's account with that id, whatever the database contains. */
   ofFile(accountId: string): AccountConfig | undefined {
     return this.file.accounts.find((account) => accountIdOf(account) === accountId);
   }
 
-  /** Reads what is shared anew. Rejects when it can't be; then the last known is kept. */
+  /** Reads the shared state again. If that fails, it rejects and keeps the last known state. */
   read(): Promise<void> {
-    // One after the other: what was read later is what holds.
+    // One read at a time, so that the latest read determines the state.
     const reading = this.#reading.then(() => this.#read());
     this.#reading = reading.catch(() => undefined);
     return reading;
@@ -89,7 +95,10 @@ export class AccountDirectory {
     this.#problems = await this.grants.problems();
   }
 
-  /** The accounts of the database beside those of a file, which has the first say in names, or why they can't be used. */
+  /**
+   * The stored accounts beside those of a file, or why they are not used. On a name conflict the
+   * file has precedence.
+   */
   #storedBeside(file: FileParts): readonly (AccountConfig | RefusedAccount)[] {
     const ids = new Set(file.accounts.map(({ pool = '', name = '' }) => accountIdOf({ pool, name })));
     const pools = new Set(file.pools.map(({ name }) => name));
@@ -119,7 +128,10 @@ function isUsable(account: AccountConfig | RefusedAccount): account is AccountCo
   return !('reason' in account);
 }
 
-/** A gateway with the accounts of its database as they are now, for looking at: nothing is refreshed. Without the tables there are none. */
+/**
+ * A gateway configuration with the currently stored accounts, for display: nothing is refreshed.
+ * Without the tables there are none.
+ */
 export async function withStoredAccounts(
   gateway: GatewayConfig,
   keys: readonly AccountKey[],

@@ -7,7 +7,10 @@ import { z } from 'zod';
 import { accountIdOf } from '../accounts/account.ts';
 import { DecryptionError, type Encryption, secretText } from './encryption.ts';
 
-/** The accounts that operators keep in the database, and what they want of those of `gateway.yaml`, for all brokers. */
+/**
+ * The accounts that operators keep in the database, and the state that they want for accounts of
+ * `gateway.yaml`. All brokers share it.
+ */
 export class AccountTable {
   readonly #database: GatewayDatabase;
 
@@ -19,7 +22,7 @@ export class AccountTable {
     return await this.#database.selectFrom('accounts').selectAll().orderBy('account_id').execute();
   }
 
-  /** False when there is one of that id already. */
+  /** False when the id already exists. */
   async add(account: AccountConfig, encryption: Encryption): Promise<boolean> {
     const { pool, name, models, maxConcurrency, credential, state } = account;
     const id = accountIdOf(account);
@@ -37,13 +40,16 @@ export class AccountTable {
         .onConflict((conflict) => conflict.column('account_id').doNothing())
         .executeTakeFirstOrThrow();
       if (numInsertedOrUpdatedRows === 0n) return false;
-      // Tokens of an earlier account of that name are not this one's.
+      // Tokens of an earlier account with that name do not belong to this one.
       await transaction.deleteFrom('account_grants').where('account_id', '=', id).execute();
       return true;
     });
   }
 
-  /** What kept the old credential out of service is forgotten. False when there is none of that id. */
+  /**
+   * Replaces the credential and forgets why the old one was out of service. False when the id does
+   * not exist.
+   */
   async replaceCredential(id: string, credential: Credential, encryption: Encryption): Promise<boolean> {
     const nowMs = systemClock.nowMs();
     return await this.#database.transaction().execute(async (transaction) => {
@@ -57,7 +63,10 @@ export class AccountTable {
     });
   }
 
-  /** False when there is none of that id. `keepTokens`: those under that name are of an account of gateway.yaml. */
+  /**
+   * False when the id does not exist. `keepTokens`: the tokens under that name belong to an account
+   * of gateway.yaml.
+   */
   async remove(id: string, { keepTokens = false }: { readonly keepTokens?: boolean } = {}): Promise<boolean> {
     return await this.#database.transaction().execute(async (transaction) => {
       const accounts = transaction.deleteFrom('accounts').where('account_id', '=', id);
@@ -69,14 +78,15 @@ export class AccountTable {
   }
 
   /**
-   * Activating an account also gives its refresh token another try. With `expected`, nothing is changed when its state is another:
-   * then the states before and now are the same. Undefined when there is none of that id.
+   * Activating an account also lets its refresh token be tried again. With `expected`, nothing
+   * changes if the current state is another one: then the states before and after are the same.
+   * Undefined when the id does not exist.
    */
   async setState(id: string, state: StoredAccountState, expected?: StoredAccountState) {
     const nowMs = systemClock.nowMs();
     return await this.#database.transaction().execute(async (transaction) => {
       const rows = transaction.updateTable('accounts').where('account_id', '=', id);
-      // Reads the row as it is, and holds it until the transaction ends.
+      // Reads the row and locks it until the transaction ends.
       const row = await rows
         .set(({ ref }) => ({ state: ref('state') }))
         .returning('state')
@@ -94,14 +104,14 @@ export class AccountTable {
   }
 
   /**
-   * What is wanted of an account of `gateway.yaml`. It holds as long as the file says what it says now, `fileState`: a file that
-   * says something else of an account has the last word. With `expected`, only if that is what the account is to be used for by
-   * now: else what it was to be used for before and is now are the same.
+   * Sets the state that operators want for an account of `gateway.yaml`. It applies as long as the
+   * file's state is `fileState`: a file whose state changes has precedence. With `expected`,
+   * nothing changes if the current use is another one: then the uses before and after are the same.
    */
   async setUse(id: string, use: StoredAccountState, fileState: StoredAccountState, expected?: StoredAccountState) {
     const row = { account_id: id, file_state: fileState, updated_at_ms: systemClock.nowMs() };
     return await this.#database.transaction().execute(async (transaction) => {
-      // Reads the row as it is, or makes one that says nothing, and holds it until the transaction ends.
+      // Reads the row, or creates one without effect, and locks it until the transaction ends.
       const known = await transaction
         .insertInto('account_uses')
         .values({ ...row, use_state: fileState })
@@ -119,7 +129,7 @@ export class AccountTable {
   }
 }
 
-/** What an account is to be used for of which the file says this. */
+/** The effective use of an account with this state in the file. */
 export function useBeside(fileState: StoredAccountState, row: AccountUsesTable | undefined): StoredAccountState {
   return row?.file_state === fileState ? row.use_state : fileState;
 }
@@ -138,19 +148,20 @@ async function forgetProblems(transaction: Transaction<Database>, id: string, no
     .execute();
 }
 
-/** The account in a row, or why it can't be used. */
+/** The account in a row, or why it is unusable. */
 export function toAccountConfig(
   row: AccountsTable,
   encryption: Encryption | undefined,
 ): AccountConfig | 'unknown_key' | 'damaged' {
   if (encryption === undefined) return 'unknown_key';
   const { account_id: accountId, pool, name, key_id: keyId, state } = row;
-  // Encrypted for the id: pool and name are only believed as far as they are it.
+  // The envelope is bound to the id: pool and name count only if they match it.
   if (accountId !== accountIdOf(row)) return 'damaged';
   try {
     const envelope = { keyId, text: row.credential };
     const credential = encryption.decrypt({ accountId, field: 'credential' }, envelope, credentialSchema);
-    // A text that is no list of models allows none: a row that was tampered with must not allow more than before.
+    // A value that is not a list of models allows none: a manipulated row must not allow more than
+    // before.
     const models = row.models === null ? undefined : (modelsSchema.safeParse(parseJson(row.models)).data ?? []);
     const maxConcurrency = row.max_concurrency ?? undefined;
     return { pool, name, credential, state, models, maxConcurrency, isStored: true };

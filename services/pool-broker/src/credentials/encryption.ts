@@ -2,14 +2,17 @@ import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, rand
 import { Secret } from '@gateway/config';
 import { z } from 'zod';
 
-/** A key that credentials are encrypted with. It lives apart from the database, so that a leaked table is of no use. */
+/**
+ * A key that encrypts credentials. It is kept outside the database, so that a leaked table is
+ * useless.
+ */
 export interface AccountKey {
-  /** Stored beside everything that it encrypted. */
+  /** Stored with everything that the key encrypted. */
   readonly id: string;
   readonly key: KeyObject;
 }
 
-/** What an envelope belongs to. It can be decrypted for nothing else. */
+/** The place that an envelope belongs to. It can't be decrypted for any other place. */
 export interface EnvelopePlace {
   readonly accountId: string;
   readonly field: 'credential' | 'tokens';
@@ -20,7 +23,10 @@ export interface Envelope {
   readonly text: string;
 }
 
-/** `unknown_key`: encrypted with a key that is not here. `damaged`: changed since, or it belongs to another place. */
+/**
+ * `unknown_key`: encrypted with a key that is not available. `damaged`: changed, or moved from
+ * another place.
+ */
 export class DecryptionError extends Error {
   override readonly name = 'DecryptionError';
   readonly reason: 'unknown_key' | 'damaged';
@@ -31,12 +37,15 @@ export class DecryptionError extends Error {
   }
 }
 
-/** Encrypts with the first of its keys, decrypts with any of them. AES-256-GCM with a nonce of its own for each value. */
+/**
+ * Encrypts with the first of its keys and decrypts with any of them. It uses AES-256-GCM with a
+ * fresh nonce for each value.
+ */
 export class Encryption {
   readonly #current: AccountKey;
   readonly #keys: ReadonlyMap<string, AccountKey>;
 
-  /** @throws RangeError without a key. */
+  /** @throws RangeError if there is no key. */
   constructor(keys: readonly AccountKey[]) {
     const [current] = keys;
     if (current === undefined) throw new RangeError('Encryption takes a key.');
@@ -69,21 +78,21 @@ export class Encryption {
   }
 }
 
-/** JSON with every secret in plain text: only to be encrypted or hashed. */
+/** JSON with every secret in plain text: use it only to encrypt or hash. */
 export function revealedJson(value: unknown): string {
   return JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key, shown: unknown) {
-    // `shown` is what the secret's own toJSON gave.
+    // `shown` is the result of the secret's own toJSON.
     const member = this[key];
     return member instanceof Secret ? member.reveal() : shown;
   });
 }
 
-/** A text that is a secret from then on. */
+/** A string that becomes a secret. */
 export const secretText = z.string().transform((text) => new Secret(text));
 
 /**
- * Keys written `id:base64` (or hex) with commas or line ends between them, the one for new credentials first; undefined when
- * one of them is not 32 bytes or an id comes twice.
+ * Parses keys written `id:base64` (or hex), separated by commas or line feeds, the key for new
+ * credentials first; undefined when one of them does not have 32 bytes or an id repeats.
  */
 export function parseAccountKeys(text: string): readonly AccountKey[] | undefined {
   const parts = text.split(/[,\n]/).map((part) => part.trim());
@@ -104,7 +113,7 @@ function decryptWith({ id, key }: AccountKey, place: EnvelopePlace, text: string
   if (!text.startsWith(formatPrefix)) throw new Error('It is of another format.');
   const encoded = text.slice(formatPrefix.length);
   const bytes = Buffer.from(encoded, 'base64url');
-  // Decoding skips what is no base64, but an envelope has one spelling only.
+  // The decoder skips invalid characters, but an envelope must have a single spelling.
   if (bytes.toString('base64url') !== encoded) throw new Error('It is not well encoded.');
   const tagStart = bytes.length - tagBytes;
   const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
@@ -113,7 +122,7 @@ function decryptWith({ id, key }: AccountKey, place: EnvelopePlace, text: string
   return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, tagStart)), decipher.final()]).toString('utf8');
 }
 
-/** JSON keeps the parts apart whatever is in them. */
+/** JSON separates the parts whatever they contain. */
 function associatedData({ accountId, field }: EnvelopePlace, keyId: string): Buffer {
   return Buffer.from(JSON.stringify(['gateway account', accountId, field, keyId]));
 }

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Account } from '../accounts/account.ts';
 import { type Encryption, revealedJson, secretText } from './encryption.ts';
 
-/** An account whose access tokens are got with a refresh token. */
+/** An account that obtains access tokens with a refresh token. */
 export interface OAuthAccount extends Pick<Account, 'id' | 'pool'> {
   readonly credential: OAuthCredential;
 }
@@ -17,35 +17,44 @@ const tokensSchema = z.object({
   access: z.object({ token: secretText, issuedAtMs: z.number(), expiresAtMs: z.number() }).optional(),
 });
 
-/** The tokens that an account has now, and whether they can be used. */
+/** The current tokens of an account, and whether they are usable. */
 export interface Grant extends Readonly<z.output<typeof tokensSchema>> {
-  /** One more with each change. 0: nothing was stored yet. */
+  /** Each change adds one. 0: nothing is stored yet. */
   readonly version: number;
-  /** Why the account can't be used until a person acts. */
+  /** Why the account is unusable until a person acts. */
   readonly problem?: string | undefined;
 }
 
 export type AccessToken = Readonly<NonNullable<Grant['access']>>;
 
-/** An account has one grant for each refresh token that its configuration ever had: replicas may differ in what they have read. */
+/**
+ * Stores one grant for each refresh token that an account's configuration ever had, because
+ * replicas may have read different configurations.
+ */
 export interface GrantStore {
-  /** The configured refresh token where nothing is stored. @throws DecryptionError: that one may have been replaced. */
+  /**
+   * Returns the configured refresh token if nothing is stored.
+   * @throws DecryptionError because that refresh token may have been replaced.
+   */
   read(account: OAuthAccount): Promise<Grant>;
-  /** Replaces the version before. False: something else is stored in its place. */
+  /** Replaces the previous version. False: the stored version is another one. */
   save(account: OAuthAccount, grant: Grant): Promise<boolean>;
-  /** Reserves the right to refresh for `ttlMs` from now. `taken_over`: the holder before let it run out. */
+  /**
+   * Reserves the right to refresh for `ttlMs` from now. `taken_over`: the previous holder's
+   * reservation had expired.
+   */
   reserve(account: OAuthAccount, holder: string, ttlMs: number): Promise<'reserved' | 'taken_over' | 'busy'>;
   release(account: OAuthAccount, holder: string): Promise<void>;
   /** The problems of all grants that have one, by `grantIdOf`. */
   problems(): Promise<ReadonlyMap<string, string>>;
 }
 
-/** Identifies the grant of an account that has this credential. */
+/** Identifies the grant of an account with this credential. */
 export function grantIdOf({ id, credential }: Pick<OAuthAccount, 'id' | 'credential'>): string {
   return `${id} ${originOf(credential)}`;
 }
 
-/** Identifies a credential without revealing anything of it. */
+/** Identifies a credential without revealing any part of it. */
 export function originOf({ refreshToken, tokenUrl, clientId }: OAuthCredential): string {
   return hash('sha256', revealedJson(['gateway grant', tokenUrl, clientId, refreshToken])).slice(0, 32);
 }
@@ -54,7 +63,7 @@ export function newGrant({ refreshToken }: OAuthCredential): Grant {
   return { version: 0, refreshToken };
 }
 
-/** Grants of one process, gone with it: for brokers without a database, or without a key to encrypt with. */
+/** Grants in the memory of one process, for brokers without a database or an encryption key. */
 export function memoryGrants(): GrantStore {
   const grants = new Map<string, Grant>();
   const holders = new Map<string, string>();
@@ -68,7 +77,7 @@ export function memoryGrants(): GrantStore {
       return isNext;
     },
 
-    /** A holder lives as long as its reservation. */
+    /** A holder does not outlive its reservation. */
     async reserve(account, holder) {
       const reservedBy = holders.getOrInsert(grantIdOf(account), holder);
       return reservedBy === holder ? 'reserved' : 'busy';
@@ -84,11 +93,12 @@ export function memoryGrants(): GrantStore {
 }
 
 /**
- * Grants in the database, encrypted, shared by all brokers. A reservation is two columns by the clock of the database: a lock would
- * end with its connection, just when new tokens wait for the database to come back.
+ * Encrypted grants in the database, shared by all brokers. A reservation is stored in two columns
+ * and timed by the database's clock. A lock would end with its connection, just when new tokens
+ * wait for the database to come back.
  */
 export function databaseGrants(database: GatewayDatabase, encryption: Encryption): GrantStore {
-  /** By the database's own clock. */
+  /** In the database's own time. */
   const inMs = (laterMs: number) =>
     isPostgres(database)
       ? sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint + ${laterMs}::bigint`
@@ -120,7 +130,7 @@ export function databaseGrants(database: GatewayDatabase, encryption: Encryption
         )
         .executeTakeFirstOrThrow();
       if (numInsertedOrUpdatedRows !== 1n) return false;
-      // No replica has a configuration of the past for so long.
+      // No replica uses an old configuration for this long.
       await database
         .deleteFrom('account_grants')
         .where('account_id', '=', account.id)

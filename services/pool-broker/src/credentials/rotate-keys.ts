@@ -5,15 +5,15 @@ import type { Encryption, Envelope, EnvelopePlace } from './encryption.ts';
 
 export interface RotationProgress {
   readonly total: number;
-  /** Encrypted with the current key by now, whichever process did it. */
+  /** How many are encrypted with the current key, whichever process did it. */
   readonly done: number;
-  /** Can't be decrypted with any of the keys: they stay as they are. */
+  /** Those that none of the keys can decrypt: they stay as they are. */
   readonly refused: readonly string[];
 }
 
 /**
- * Encrypts everything anew that was encrypted with another key than the current one, while gateways run: what they change
- * meanwhile stays theirs. Running it again does the rest.
+ * Encrypts everything again that was encrypted with an older key, while gateways run: their
+ * concurrent changes are kept. Running it again completes the rest.
  */
 export async function* rotateKeys(database: GatewayDatabase, encryption: Encryption): AsyncGenerator<RotationProgress> {
   const places = [...(await placesIn(database, 'credential')), ...(await placesIn(database, 'tokens'))];
@@ -52,7 +52,7 @@ async function encryptAnew(database: GatewayDatabase, encryption: Encryption, pl
     });
     if (anew.length === 0) return rows.length === 0;
     for (const { before, after } of anew) {
-      // Changes nothing when a refresh has replaced it in between: the next look shows it.
+      // Changes nothing when a refresh has replaced the row in between: the next check detects it.
       await sql`
         update ${table} set ${column} = ${after.text}, key_id = ${after.keyId}
         where account_id = ${place.accountId} and ${column} = ${before.text}`.execute(database);

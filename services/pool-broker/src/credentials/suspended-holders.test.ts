@@ -5,13 +5,13 @@ import { sampleOAuthAccount as account, worldOf } from './__fixtures__/refresher
 import { type Grant, type GrantStore, memoryGrants, newGrant } from './grants.ts';
 import type { TokenAnswer, TokenEndpoint } from './token-endpoint.ts';
 
-/** What a provider does with a refresh token that has been used before. */
+/** How a provider handles a refresh token that was used before. */
 type Reuse =
-  /** It is refused. What came of it stays good. */
+  /** It is refused. Tokens obtained with it stay valid. */
   | 'refused'
-  /** It is taken for stolen: all that came of it ends. */
+  /** It counts as stolen: all tokens obtained with it are revoked. */
   | 'revokes'
-  /** It works for some time more, as networks lose answers. */
+  /** It works for some time, because networks lose answers. */
   | 'tolerated';
 
 class ModelProvider {
@@ -46,7 +46,10 @@ class ModelProvider {
   }
 }
 
-/** Lets every call of the store come as late as the scheduler likes, and keeps what was stored. Its reservations keep no replica out. */
+/**
+ * Delays every call of the store as long as the scheduler likes, and records what was stored. Its
+ * reservations exclude no replica.
+ */
 function scheduledStore(scheduler: fc.Scheduler) {
   const store = memoryGrants();
   const history: Grant[] = [];

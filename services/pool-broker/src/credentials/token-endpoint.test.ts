@@ -23,7 +23,7 @@ async function endpointThat(answer: Answer) {
     server.closeAllConnections();
     server.close();
   });
-  // It listens on TCP.
+  // The server listens on TCP.
   const { port } = server.address() as AddressInfo;
   const ask = (credential: Partial<OAuthCredential> = {}, timeoutMs = roomMs(5_000), proxies: Partial<Proxies> = {}) =>
     tokenEndpoint(

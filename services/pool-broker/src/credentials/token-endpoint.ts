@@ -19,24 +19,29 @@ export type TokenAnswer =
       readonly kind: 'failed';
       readonly reason: string;
       readonly retryAfterMs: number;
-      /** True when the endpoint may have answered with new tokens, and the answer was lost. */
+      /** True when the endpoint may have issued new tokens in an answer that was lost. */
       readonly mayHaveCounted: boolean;
     };
 
-/** Asks a provider's token endpoint for new tokens. Never throws; no answer holds a word that the endpoint made up. */
+/**
+ * Requests new tokens from a provider's token endpoint. Never throws; no answer contains text from
+ * the endpoint.
+ */
 export type TokenEndpoint = (credential: OAuthCredential, refreshToken: Secret) => Promise<TokenAnswer>;
 
 /** @see https://www.rfc-editor.org/rfc/rfc6749#section-6 */
 export function tokenEndpoint(proxies: Proxies, timeoutMs: number, clock: Clock): TokenEndpoint {
-  // Each request has a connection of its own: none meets the end of one that was idle.
+  // Each request has a connection of its own, so that none fails because an idle connection was
+  // closed.
   const connections = new EnvHttpProxyAgent({ ...proxies, maxResponseSize: maxAnswerBytes, pipelining: 0 });
-  // Made for the first request: undici prints a warning with it, which most processes need not have in their output.
+  // Created for the first request: undici prints a warning when it is created, which most processes
+  // need not show.
   let decoding: Dispatcher | undefined;
   return async (credential, refreshToken) => {
     const askedAtMs = clock.nowMs();
     decoding ??= connections.compose(interceptors.decompress({ skipErrorResponses: false, maxSize: maxAnswerBytes }));
     try {
-      // Redirects are not followed: one would carry the refresh token to another place.
+      // Redirects are not followed: one would send the refresh token to another server.
       const { statusCode, headers, body } = await request(credential.tokenUrl, {
         dispatcher: decoding,
         method: 'POST',
@@ -46,7 +51,8 @@ export function tokenEndpoint(proxies: Proxies, timeoutMs: number, clock: Clock)
           'content-type': 'application/x-www-form-urlencoded',
         },
         body: formOf(credential, refreshToken).toString(),
-        // Not ended by the end of a caller or of the broker: the answer to a question that was asked must be kept.
+        // Not aborted when the caller or the broker stops: the answer to a request that was sent
+        // must be kept.
         signal: AbortSignal.timeout(timeoutMs),
       });
       const retryAfter = headers['retry-after']?.toString();
@@ -66,7 +72,7 @@ export function toTokenAnswer(status: number, text: string, askedAtMs: number, r
     const { data } = tokensSchema.safeParse(json);
     if (data === undefined)
       return { ...failed, reason: 'the token endpoint fails: HTTP 200 without tokens', mayHaveCounted: true };
-    // Counted from the question on: the token does not live longer than that.
+    // Counted from the request, because the token can't live longer than that.
     const expiresAtMs = askedAtMs + (data.expires_in ?? unknownLifetimeSeconds) * 1_000;
     const { access_token: accessToken, refresh_token: refreshToken } = data;
     return { kind: 'tokens', accessToken, refreshToken: refreshToken ?? undefined, expiresAtMs };
@@ -85,15 +91,15 @@ export function toTokenAnswer(status: number, text: string, askedAtMs: number, r
 
 const failed = { kind: 'failed', retryAfterMs: 0, mayHaveCounted: false } as const;
 
-// What is configured must change first; asking again now and then notices that the provider's side has.
+// The configuration must change first; occasional retries detect a change on the provider's side.
 const refusedPauseMs = 300_000;
 
-// An endpoint that does not say how long the token lives is asked again soon.
+// If the endpoint does not report a lifetime, the token is replaced soon.
 const unknownLifetimeSeconds = 600;
 
 const matching = (pattern: RegExp) => z.string().regex(pattern);
 
-/** Errors of the standard. Any other word could be anything, a secret included, and is not repeated. */
+/** Errors of the standard. Any other text could contain a secret and is not repeated. */
 const errorSchema = z.object({
   error: matching(/^(invalid_(grant|request|client|scope)|unauthorized_client|unsupported_grant_type)$/),
 });
@@ -118,7 +124,7 @@ function formOf(credential: OAuthCredential, refreshToken: Secret): URLSearchPar
   });
 }
 
-/** What went wrong on the way, in a word of Node's: "ECONNREFUSED", "TimeoutError". */
+/** The transport error in one word of Node's: "ECONNREFUSED", "TimeoutError". */
 function failureOf(thrown: unknown): string {
   const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
   if (!(cause instanceof Error)) return 'no answer';

@@ -7,7 +7,7 @@ import { DecryptionError } from './encryption.ts';
 import type { Grant, GrantStore, OAuthAccount } from './grants.ts';
 import type { NewTokens, TokenEndpoint } from './token-endpoint.ts';
 
-/** The message holds nothing that a provider or a person wrote. */
+/** The message contains no text from a provider or a person. */
 export class RefreshFailedError extends Error {
   override readonly name = 'RefreshFailedError';
   readonly retryAfterMs: number;
@@ -19,9 +19,9 @@ export class RefreshFailedError extends Error {
 }
 
 export interface CredentialChanges {
-  /** The provider refuses an account's refresh token, or it is to be tried again. */
+  /** The provider refuses an account's refresh token, or the token may be tried again. */
   readonly problem: [];
-  /** An account has another access token than this replica knew before, issued at that time. */
+  /** An account has a newer access token than this replica knew, issued at that time. */
   readonly renewed: [accountId: string, issuedAtMs: number];
 }
 
@@ -38,7 +38,10 @@ export interface RefreshContext {
   readonly signal: AbortSignal;
 }
 
-/** One replica at a time: a refresh token that is used twice makes the provider revoke everything. New tokens are stored before use. */
+/**
+ * Refreshes in one replica at a time, because a provider revokes everything when a refresh token is
+ * used twice. New tokens are stored before they are used.
+ */
 export class TokenRefresher {
   readonly #account: OAuthAccount;
   readonly #context: RefreshContext;
@@ -48,7 +51,7 @@ export class TokenRefresher {
   running: Promise<Grant> | undefined;
   #failures = 0;
   #pause = { untilMs: 0, reason: '' };
-  /** The last answer may have been lost on the way, with new tokens in it. */
+  /** The last answer may have been lost in transit, with new tokens in it. */
   #answerLost = false;
 
   constructor(account: OAuthAccount, context: RefreshContext) {
@@ -57,7 +60,7 @@ export class TokenRefresher {
     this.#reservationMs = 4 * context.requestTimeoutMs;
   }
 
-  /** What is stored now. @throws DecryptionError, or what the store throws. */
+  /** Reads the stored grant. @throws DecryptionError, or what the store throws. */
   async read(): Promise<Grant> {
     try {
       return await this.#context.grants.read(this.#account);
@@ -67,7 +70,10 @@ export class TokenRefresher {
     }
   }
 
-  /** A newer grant than that one. Calls at the same time share one refresh. @throws RefreshFailedError when there is none now. */
+  /**
+   * Returns a newer grant than that one. Concurrent calls share one refresh.
+   * @throws RefreshFailedError when there is none now.
+   */
   newerThan(known: Grant): Promise<Grant> {
     this.running ??= this.#newerThan(known).finally(() => {
       this.running = undefined;
@@ -75,7 +81,10 @@ export class TokenRefresher {
     return this.running;
   }
 
-  /** Lets a refresh token be tried again that was refused. False: it was not, or another replica has changed the grant meanwhile. */
+  /**
+   * Allows a refused refresh token to be tried again. False: it was not refused, or another replica
+   * changed the grant in the meantime.
+   */
   async forgetProblem(): Promise<boolean> {
     const { version, problem, ...grant } = await this.read();
     return problem !== undefined && this.#context.grants.save(this.#account, { ...grant, version: version + 1 });
@@ -89,7 +98,8 @@ export class TokenRefresher {
       this.#failures = 0;
       return grant;
     } catch (thrown) {
-      // An endpoint that fails is left alone for longer each time, and for as long as it said, within reason.
+      // Pauses for a failing endpoint grow, and last at least as long as the endpoint asked for,
+      // within limits.
       const { message, retryAfterMs } = thrown instanceof RefreshFailedError ? thrown : unexpected(thrown);
       const guessMs = Math.min(60_000, 1_000 * 2 ** this.#failures++) * (1 + 0.25 * random());
       const pauseMs = Math.max(guessMs, Math.min(retryAfterMs, longestGivenMs));
@@ -107,12 +117,13 @@ export class TokenRefresher {
       try {
         const stored = await this.read();
         if (isNews(stored, known)) return this.#shared(stored);
-        // What was stored is gone: the configured refresh token can be sent again only if the provider never replaced it.
+        // The stored tokens are lost. The configured refresh token may be sent again only if the
+        // provider never replaced it.
         const isFirst = known.refreshToken.reveal() === this.#account.credential.refreshToken.reveal();
         if (stored.version < known.version && !isFirst) {
           throw new RefreshFailedError('what was stored of its tokens is gone');
         }
-        // A process that stood still may have lost its reservation without noticing.
+        // A process that was paused may have lost its reservation without noticing.
         const isReserved = reservedAtMs !== undefined && performance.now() - reservedAtMs < 2 * requestTimeoutMs;
         if (isReserved) return await this.#refresh(stored);
       } finally {
@@ -123,13 +134,17 @@ export class TokenRefresher {
     throw new RefreshFailedError('another replica is refreshing and does not come to an end');
   }
 
-  /** When this replica made its reservation, by `performance.now()`. Undefined: another one has it. */
+  /**
+   * When this replica made its reservation, by `performance.now()`. Undefined: another replica
+   * holds it.
+   */
   async #reserve(): Promise<number | undefined> {
     const reserve = () => this.#context.grants.reserve(this.#account, this.#holder, this.#reservationMs);
     let reservedAtMs = performance.now();
     let reservation = await reserve();
     if (reservation === 'taken_over') {
-      // A holder that could not store its tokens as long as the store was away does so now.
+      // A previous holder that could not store its tokens during an outage of the store does so
+      // now.
       await sleep(takeOverMs);
       reservedAtMs = performance.now();
       reservation = await reserve();
@@ -152,7 +167,10 @@ export class TokenRefresher {
     return stored;
   }
 
-  /** Tries until the tokens are stored, for they are nowhere else, and keeps other replicas from refreshing meanwhile. */
+  /**
+   * Retries until the tokens are stored, because no other copy exists, and keeps other replicas
+   * from refreshing in the meantime.
+   */
   async #store(before: Grant, { accessToken: token, refreshToken, expiresAtMs }: NewTokens): Promise<Grant> {
     const { grants, clock, signal, events } = this.#context;
     const tokens = {
@@ -165,7 +183,8 @@ export class TokenRefresher {
         const grant: Grant = { version: stored.version + 1, ...tokens };
         if (await grants.save(this.#account, grant)) return grant;
         stored = await this.read();
-        // A replica that asked after this one was refused because this one had been answered: that problem gives way.
+        // A replica that sent its request after this one was refused because this one had
+        // succeeded: these tokens replace its problem.
         if (stored.access !== undefined || stored.refreshToken.reveal() !== before.refreshToken.reveal()) return stored;
       } catch (thrown) {
         events.notPersisted(this.#account.pool, thrown);
@@ -178,7 +197,10 @@ export class TokenRefresher {
     }
   }
 
-  /** A replica that lost its reservation without noticing may have been faster: then what it stored is good. */
+  /**
+   * A replica that lost its reservation without noticing may have been faster: then its stored
+   * tokens are valid.
+   */
   async #afterInvalidGrant(grant: Grant): Promise<Grant> {
     const { grants, events } = this.#context;
     const again = await this.read();
@@ -202,15 +224,18 @@ const perhapsLost = 'An answer of its token endpoint was lost before, which may 
 const pollMs = 100;
 const longestRetryMs = 2_000;
 const longestGivenMs = 600_000;
-// Longer than the holder before waits between two tries to store its tokens.
+// Longer than the pause of the previous holder between two attempts to store its tokens.
 const takeOverMs = 2 * longestRetryMs;
-// A process that is to stop tries for some seconds more: with it the tokens would be lost.
+// How many more attempts a stopping process makes, because the tokens would be lost with it.
 const lastTries = 5;
 
-/** True for a grant that makes asking needless: it has other tokens than those known, or there are none to be had. */
+/**
+ * True for a grant that makes a refresh unnecessary: it has other tokens than those known, or has a
+ * problem.
+ */
 function isNews(stored: Grant, known: Grant): boolean {
   if (stored.problem !== undefined || stored.access === undefined) return stored.problem !== undefined;
-  // What was stored may have been lost, and begun anew.
+  // The stored grant may have been lost and started again.
   return stored.version !== known.version || stored.access.token.reveal() !== known.access?.token.reveal();
 }
 

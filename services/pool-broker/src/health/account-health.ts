@@ -4,28 +4,34 @@ import { failures, holdsForModel, type Wanted } from '../accounts/attempt.ts';
 
 const probeSchema = z.object({
   leaseId: z.string(),
-  /** When others need not wait for it any more, should its end not be reported. */
+  /** When other requests need no longer wait for the probe, if its end is not reported. */
   expiresAtMs: z.number(),
 });
 
 export const cooldownSchema = z.object({
-  /** The models it is confined to: an id or, for a family, a pattern. Empty: the whole account. */
+  /** The models that it applies to: an id or, for a family, a pattern. Empty: the whole account. */
   model: z.string(),
-  /** The feature it is confined to, as a pattern. Undefined: requests are kept away whatever they ask for. */
+  /**
+   * The feature that it applies to, as a pattern. Undefined: it applies to requests with any
+   * features.
+   */
   feature: z.string().optional(),
   reason: z.enum(failures),
-  /** When it began, or was last confirmed. */
+  /** When it started, or was last confirmed. */
   sinceMs: z.number(),
   untilMs: z.number(),
-  /** True when the provider named the end: it is honoured exactly, and nothing needs to be found out after it. */
+  /**
+   * True when the provider named the end: the end is honoured exactly, and no probe is needed after
+   * it.
+   */
   givenByProvider: z.boolean(),
-  /** How many times in a row the duration had to be guessed. */
+  /** How many times in a row the duration was guessed. */
   repeats: z.number(),
-  /** The quota window that was used up, where the provider named one. */
+  /** The exhausted quota window, if the provider named one. */
   window: z.string().optional(),
-  /** From when on one request may find out ahead of the end whether it is over. Undefined: not before the end. */
+  /** The time from which one request may probe before the end. Undefined: not before the end. */
   probeFromMs: z.number().optional(),
-  /** The one request that finds out whether the cooldown is over. */
+  /** The single request that probes whether the cooldown is over. */
   probe: probeSchema.optional(),
 });
 
@@ -46,25 +52,34 @@ const problemSchema = z.object({
 
 export const accountHealthSchema = z.object({
   cooldowns: z.array(cooldownSchema).readonly(),
-  /** What the provider said last of each quota. */
+  /** The last report of each quota. */
   windows: z.array(windowSchema).readonly(),
-  /** Moving share of failed attempts, 0 to 1, as of `errorsAtMs`; it fades with time. */
+  /** Moving average of failed attempts, 0 to 1, as of `errorsAtMs`; it decays over time. */
   errorAverage: z.number(),
   errorsAtMs: z.number(),
-  /** Why its provider takes nothing of it any more. Ends with the credential that was refused, or by an operator. */
+  /**
+   * Why the provider refuses the account. It ends when the refused credential is replaced, or by an
+   * operator.
+   */
   problem: problemSchema.optional(),
 });
 
-/** What is remembered of an account's recent attempts. A value: rules make a new one, stores keep it. */
+/**
+ * The memory of an account's recent attempts. It is an immutable value: rules create a new one, and
+ * stores keep it.
+ */
 export type AccountHealth = Readonly<z.infer<typeof accountHealthSchema>>;
 export type AccountProblem = Readonly<z.infer<typeof problemSchema>>;
-/** Time during which an account, or some models of it, takes no requests. At most one for each scope and cause. */
+/**
+ * A time during which an account, or some of its models, takes no requests. There is at most one
+ * for each scope and cause.
+ */
 export type Cooldown = Readonly<z.infer<typeof cooldownSchema>>;
 export type SeenWindow = Readonly<z.infer<typeof windowSchema>>;
 
 /**
- * Why an account cools down: kept apart, so that being refused does not hide behind a longer limit. `lack`: of a model
- * or a feature.
+ * Why an account cools down. Causes are kept apart, so that a longer limit does not hide a refusal.
+ * `lack`: the account lacks a model or a feature.
  */
 export type CooldownCause = 'limit' | 'refusal' | 'errors' | 'provider' | 'lack';
 
@@ -90,7 +105,7 @@ const causes: Readonly<Record<Cooldown['reason'], CooldownCause>> = {
   feature_unavailable: 'lack',
 };
 
-/** Whether a cooldown keeps such requests away. */
+/** Whether a cooldown applies to such requests. */
 export function concerns({ model, feature }: Pick<Cooldown, 'model' | 'feature'>, wanted: Wanted): boolean {
   if (!holdsForModel(model, wanted.model)) return false;
   return feature === undefined || (wanted.features ?? []).some((name) => matchesAnyPattern(name, [feature]));
@@ -100,18 +115,21 @@ export function isRunning(cooldown: Cooldown, nowMs: number): boolean {
   return nowMs < cooldown.untilMs;
 }
 
-/** True once a guessed cooldown has run out and it is not known yet whether the account is back. */
+/** True once a guessed cooldown has elapsed and it is still unknown whether the account is back. */
 export function isHalfOpen(cooldown: Cooldown, nowMs: number): boolean {
   return !cooldown.givenByProvider && !isRunning(cooldown, nowMs) && nowMs < forgottenAtMs(cooldown);
 }
 
-/** True when a probe has not failed in time. Limits and a provider's faults are answered at once, so that they are as good as over. */
+/**
+ * True when a probe has not failed in time. Limits and provider faults are reported immediately, so
+ * these are as good as over.
+ */
 export function hasPassedProbe(cooldown: Cooldown, nowMs: number): boolean {
   const isAnsweredAtOnce = causeOf(cooldown) === 'limit' || causeOf(cooldown) === 'provider';
   return isAnsweredAtOnce && cooldown.probe !== undefined && nowMs >= cooldown.probe.expiresAtMs;
 }
 
-/** When a problem that no person has solved is forgotten: one request finds out then whether it is still there. */
+/** When a problem that no person has solved is forgotten: then one request probes the account. */
 export function forgottenProblemAtMs({ sinceMs }: AccountProblem): number {
   return sinceMs + 30 * 86_400_000;
 }
@@ -127,19 +145,25 @@ export function healthForgottenAtMs({ windows, cooldowns, errorsAtMs, problem }:
 
 const hourMs = 3_600_000;
 
-/** When a cooldown means nothing any more: at its end if the provider named it, else a while after it. */
+/**
+ * When a cooldown loses its meaning: at its end if the provider named it, otherwise some time
+ * later.
+ */
 export function forgottenAtMs(cooldown: Cooldown): number {
   if (cooldown.givenByProvider) return cooldown.untilMs;
   return cooldown.untilMs + (causeOf(cooldown) === 'provider' ? 300_000 : hourMs);
 }
 
-/** The health without all that its account was refused with. The same value when there was nothing. */
+/** The health without the refusals of its credential. The same object when there were none. */
 export function withoutRefusals(health: AccountHealth): AccountHealth {
   const rest = changeCooldowns(health, (cooldown) => (causeOf(cooldown) === 'refusal' ? undefined : cooldown));
   return rest.problem === undefined ? rest : { ...rest, problem: undefined };
 }
 
-/** After a new access token the pause that the one before was refused with ends. The same value when there was none. */
+/**
+ * A new access token ends the pause that followed the refusal of the previous one. The same object
+ * when there was none.
+ */
 export function afterRenewal(
   health: AccountHealth,
   { issuedAtMs, nowMs }: { readonly issuedAtMs: number; readonly nowMs: number },
@@ -150,7 +174,7 @@ export function afterRenewal(
   });
 }
 
-/** Undefined takes a cooldown away. The same health when none has changed. */
+/** Undefined removes a cooldown. The same object when nothing changed. */
 export function changeCooldowns(
   health: AccountHealth,
   change: (cooldown: Cooldown) => Cooldown | undefined,
@@ -160,7 +184,10 @@ export function changeCooldowns(
   return { ...health, cooldowns: cooldowns.filter((cooldown) => cooldown !== undefined) };
 }
 
-/** What two stores know of one account: of each scope and cause the cooldown that ends later, of each quota what was said last. */
+/**
+ * Merges two stores' health of one account: for each scope and cause, the cooldown that ends later;
+ * for each quota, the latest report.
+ */
 export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHealth {
   const cooldowns = mergeBy(
     [...one.cooldowns, ...other.cooldowns],
@@ -177,7 +204,7 @@ export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHe
   return { cooldowns, windows, errorAverage, errorsAtMs, problem };
 }
 
-/** Of each kind the item that is worth most; the first of equals. */
+/** For each kind, the item with the highest value; the first of equals. */
 function mergeBy<T>(items: readonly T[], kindOf: (item: T) => string, worthOf: (item: T) => number): readonly T[] {
   const better = (one: T, other: T) => (worthOf(other) > worthOf(one) ? other : one);
   return [...Map.groupBy(items, kindOf).values()].map((group) => group.reduce(better));

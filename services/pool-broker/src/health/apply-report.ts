@@ -25,7 +25,7 @@ const afterResult: Readonly<Record<AttemptResult, typeof applyReport>> = {
   unauthorized: afterRefusal,
   server_error: afterError,
   timeout: afterError,
-  // Of the provider or of the way there: whatever the account, it would have been the same.
+  // The provider or the path to it failed: any account would have had the same result.
   overloaded: endProbe,
   network_error: endProbe,
   model_unavailable: afterLack,
@@ -39,8 +39,8 @@ function withoutRefuted(health: AccountHealth, attempt: ReportedAttempt): Accoun
   const { result, windows } = attempt.report;
   const hasRoom = ({ window, model }: Cooldown) =>
     windows.some((each) => !isSpent(each) && each.name === window && each.models === model);
-  // Of features it is not known here which the request asked for: that one was asked for which the request was to find
-  // out.
+  // The requested features are unknown here, except that a probe requested the feature it was to
+  // test.
   const isOfServed = (cooldown: Cooldown) =>
     cooldown.feature === undefined ? concerns(cooldown, { model: attempt.model }) : isProbedBy(cooldown, attempt);
   const isServed = (cooldown: Cooldown) => result === 'succeeded' && isOfServed(cooldown);
@@ -63,7 +63,7 @@ function afterRateLimit(health: AccountHealth, attempt: ReportedAttempt, rules: 
   const reason = 'rate_limited';
   const ended = endProbe(health, attempt);
   if (retryAtMs === undefined) return withGuess(ended, { model, reason }, attempt, rules);
-  // An end that the provider named is believed to the millisecond, as far ahead as the settings allow.
+  // An end that the provider named is honoured to the millisecond, up to the configured maximum.
   const untilMs = Math.min(retryAtMs, sinceMs + rules.settings.givenCooldownMaxMs);
   return withCooldown(ended, { model, reason, sinceMs, untilMs, givenByProvider: true, repeats: 0, window }, rules);
 }
@@ -89,8 +89,8 @@ function afterLack(health: AccountHealth, attempt: ReportedAttempt, rules: Healt
 }
 
 /**
- * A failed probe, or too many errors of late, pauses the account. Answers that break after they have begun are counted, but pause
- * nothing: the account may be the only one, and answers.
+ * A failed probe, or too many recent errors, pauses the account. Answers that break off after they
+ * started are counted but pause nothing: the account may be the only one, and it does answer.
  */
 function afterError(health: AccountHealth, attempt: ReportedAttempt, rules: HealthRules): AccountHealth {
   const { result, answerBegan } = attempt.report;
@@ -102,7 +102,10 @@ function afterError(health: AccountHealth, attempt: ReportedAttempt, rules: Heal
   return withGuess(counted, { model: '', reason }, attempt, rules);
 }
 
-/** Counts one more attempt. A single failure weighs a quarter, so that it takes three in a row to pass one half. */
+/**
+ * Counts one more attempt. A failure weighs one quarter, so that it takes three in a row to exceed
+ * one half.
+ */
 function withAttemptCounted(health: AccountHealth, failed: boolean, nowMs: number): AccountHealth {
   if (!failed && health.errorAverage === 0) return health;
   const average = errorAverageAt(health, nowMs);
@@ -125,10 +128,13 @@ function limitOf({ retryAtMs, modelScoped, windows }: AttemptReport, model: stri
   };
 }
 
-/** The health with what was said last of its quotas. The same value as long as nothing has changed by much. */
+/**
+ * The health with the latest reports of its quotas. The same object as long as nothing changed
+ * significantly.
+ */
 export function withWindows(health: AccountHealth, windows: readonly QuotaWindow[], nowMs: number): AccountHealth {
   if (windows.length === 0) return health;
-  // A window that is over within seconds says nothing of the next choice.
+  // A window that ends within seconds is irrelevant for the next choice.
   const lasting = windows.filter(({ resetsAtMs }) => resetsAtMs === undefined || resetsAtMs - nowMs >= 5_000);
   if (lasting.every((window) => isKnown(window, health.windows, nowMs))) return health;
   const others = health.windows.filter(
@@ -138,7 +144,7 @@ export function withWindows(health: AccountHealth, windows: readonly QuotaWindow
   return { ...health, windows: [...others, ...latest].slice(-32) };
 }
 
-/** Each answer says a little more of its quotas: the store need not keep every one. */
+/** Each answer changes its quotas a little: the store need not keep every change. */
 function isKnown(window: QuotaWindow, seen: readonly SeenWindow[], nowMs: number): boolean {
   const known = seen.find((other) => isSameWindow(other, window));
   if (known === undefined || nowMs - known.seenAtMs >= 60_000) return false;

@@ -11,7 +11,10 @@ export interface HealthRules {
 
 type CooldownKind = Pick<Cooldown, 'model' | 'feature' | 'reason'>;
 
-/** A cooldown of a duration that we make up: it doubles while it proves too short, and is stretched at random. */
+/**
+ * A cooldown with a guessed duration: it doubles while it proves too short, and is lengthened by
+ * random jitter.
+ */
 export function withGuess(
   health: AccountHealth,
   kind: CooldownKind,
@@ -19,14 +22,17 @@ export function withGuess(
   rules: HealthRules,
 ): AccountHealth {
   const previous = health.cooldowns.find((cooldown) => isSameKind(cooldown, kind));
-  // Requests that were under way together fail together: that is one event, not many.
+  // Concurrent requests that fail together are a single event.
   if (previous !== undefined && isRunning(previous, nowMs) && (leasedAtMs ?? nowMs) <= previous.sinceMs) return health;
   const repeats = previous === undefined || nowMs >= forgottenAtMs(previous) ? 1 : previous.repeats + 1;
   const untilMs = nowMs + guessedMs(kind.reason, repeats, rules);
   return withCooldown(health, { ...kind, sinceMs: nowMs, untilMs, givenByProvider: false, repeats }, rules);
 }
 
-/** A duration that doubles with each repeat, stretched at random so that what began together does not end together. */
+/**
+ * A duration that doubles with each repeat, with random jitter so that cooldowns that start
+ * together do not end together.
+ */
 export function guessedMs(reason: Cooldown['reason'], repeats: number, rules: HealthRules): number {
   const { settings } = rules;
   const [firstMs, maxMs] = {
@@ -43,7 +49,10 @@ function stretchedMs(durationMs: number, { settings, random }: HealthRules): num
   return Math.ceil(durationMs * (1 + settings.cooldownJitter * random()));
 }
 
-/** Adds a cooldown that begins now. None is ever shortened; only what is sent from now on can show that an earlier one is over. */
+/**
+ * Adds a cooldown that starts now. It never shortens one; only requests sent from now on can end an
+ * earlier one.
+ */
 export function withCooldown(health: AccountHealth, cooldown: Cooldown, rules: HealthRules): AccountHealth {
   const { sinceMs: nowMs } = cooldown;
   const previous = health.cooldowns.find((other) => isSameKind(other, cooldown));
@@ -56,7 +65,7 @@ export function withCooldown(health: AccountHealth, cooldown: Cooldown, rules: H
   return { ...health, cooldowns: withoutOldLacks([...others, next]) };
 }
 
-/** Clients may make up the names of models, of which each would be remembered. */
+/** Bounded, because clients may make up names of models, and each would be remembered. */
 function withoutOldLacks(cooldowns: readonly Cooldown[]): readonly Cooldown[] {
   const lacks = cooldowns.filter((cooldown) => causeOf(cooldown) === 'lack');
   const tooMany = new Set(lacks.toSorted((one, other) => one.sinceMs - other.sinceMs).slice(0, -mostLacks));
@@ -78,7 +87,10 @@ export interface ProbeRequest extends Wanted {
   readonly nowMs: number;
 }
 
-/** Takes the right to probe an account. Undefined when no probe is due, or another request has it. */
+/**
+ * Takes the right to probe an account. Undefined when no probe is due, or another request has the
+ * right.
+ */
 export function startProbe(
   health: AccountHealth,
   request: ProbeRequest,
@@ -92,7 +104,10 @@ export function startProbe(
   );
 }
 
-/** Whether an early probe succeeds or not, the next one waits as long: the provider is not to be asked again and again. */
+/**
+ * Whether or not an early probe succeeds, the next one waits as long, so that the provider is not
+ * asked again and again.
+ */
 export function withProbe(cooldown: Cooldown, { leaseId, nowMs }: ProbeRequest, rules: HealthRules): Cooldown {
   if (!isRunning(cooldown, nowMs) && !isHalfOpen(cooldown, nowMs)) return cooldown;
   const { probeTimeoutMs, limitProbeQuietMs, poolProbeQuietMs } = rules.settings;
@@ -103,8 +118,8 @@ export function withProbe(cooldown: Cooldown, { leaseId, nowMs }: ProbeRequest, 
 }
 
 /**
- * When a cooldown that begins or was probed now may be probed ahead of its end. What an account lacks does not come
- * back so soon.
+ * When a cooldown that starts or is probed now may be probed before its end. A missing model or
+ * feature does not come back that soon.
  */
 function earlyProbeFromMs(cooldown: Cooldown, nowMs: number, rules: HealthRules): number {
   const { givenByProvider, untilMs } = cooldown;
@@ -113,7 +128,10 @@ function earlyProbeFromMs(cooldown: Cooldown, nowMs: number, rules: HealthRules)
   return nowMs + stretchedMs(givenByProvider ? earlyProbeIntervalMs : lastResortProbeIntervalMs, rules);
 }
 
-/** Gives the right back, for the next request to probe. The same value when the lease had none. */
+/**
+ * Releases the right, so that the next request can probe. The same object when the lease did not
+ * have it.
+ */
 export function endProbe(health: AccountHealth, lease: Pick<ProbeRequest, 'leaseId'>): AccountHealth {
   return changeCooldowns(health, (cooldown) =>
     isProbedBy(cooldown, lease) ? { ...cooldown, probe: undefined } : cooldown,

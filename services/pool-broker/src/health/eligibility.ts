@@ -19,13 +19,16 @@ export interface Eligibility {
   readonly probe?: boolean;
   /** Set when it may find out ahead of the end of the cooldown, which is why it is skipped. */
   readonly early?: EarlyProbe;
-  /** Nothing keeps it but that it lacks what the request wants: where all do, it may be asked all the same. */
+  /**
+   * True if the only obstacle is that the account lacks what the request asks for. If all accounts
+   * do, it may be asked all the same.
+   */
   readonly lacksOnly?: boolean;
 }
 
 /**
- * Why an account can't take a request. `retryAtMs`: when it can, where limits alone keep it from it. `lack`: what it
- * lacks of what the request wants, whatever else keeps it.
+ * Why an account can't take a request. `retryAtMs`: when it can, if only limits prevent it. `lack`:
+ * what it lacks of the request, whatever else prevents it.
  */
 export type SkipReason = { readonly retryAtMs?: number | undefined; readonly lack?: Lack | undefined } & (
   | { readonly kind: 'disabled'; readonly note: string }
@@ -35,14 +38,14 @@ export type SkipReason = { readonly retryAtMs?: number | undefined; readonly lac
   | { readonly kind: 'tried'; readonly result: AttemptResult }
 );
 
-/** The place of a busy account may be free at any time. */
+/** A busy account may have a free place at any time. */
 export const anyTime = Number.NEGATIVE_INFINITY;
 
 export interface Asked {
   readonly nowMs: number;
   readonly rules: PoolSettings;
   readonly attempts?: readonly Attempt[];
-  /** Accounts whose last place went to another request. */
+  /** Accounts whose last place another request took first. */
   readonly overtakenAt?: readonly string[];
 }
 
@@ -60,7 +63,7 @@ export function eligibilityOf(
   const availability = availabilityOf(health, wanted, nowMs);
   if (availability.kind === 'cooling') {
     const { cooldown, limitOnly, early, lack, lackOnly } = availability;
-    // After a guessed cooldown a single request finds out first, and it takes a while to know.
+    // After a guessed cooldown a single request probes first, and its result takes a while.
     const backAtMs = cooldown.untilMs + (cooldown.givenByProvider ? 0 : rules.limitProbeQuietMs);
     const skipReason: SkipReason = { kind: 'cooling', cooldown, lack, retryAtMs: limitOnly ? backAtMs : undefined };
     if (isBusy || tried !== undefined) return { skipReason };
@@ -82,19 +85,24 @@ export function eligibilityOf(
   return { probe: availability.kind === 'probe_due' };
 }
 
-/** The states of an account as a whole, as operators see it: one that is merely busy is available. */
+/**
+ * The states of an account as a whole, for operators: an account that is merely busy is available.
+ */
 export const accountStates = ['available', 'cooling', 'probing', 'disabled', 'draining'] as const;
 export type AccountStateName = (typeof accountStates)[number];
 
 const asAWhole: Wanted = { model: '' };
 
-/** Cooldowns of single models do not count. */
+/** Cooldowns of single models are ignored. */
 export function stateOf(view: AccountView, asked: Pick<Asked, 'nowMs' | 'rules'>): AccountStateName {
   const { skipReason } = eligibilityOf(view, asAWhole, asked);
   return accountStates.find((state) => state === skipReason?.kind) ?? 'available';
 }
 
-/** An account as it stands now: disabled, with the reason, when its provider takes nothing of its credential any more. */
+/**
+ * The account with its effective state: disabled, with the reason, when its provider refuses its
+ * credential.
+ */
 export function asInService(account: Account, { problem }: AccountHealth, nowMs: number): Account {
   if (problem === undefined || problem.credentialId !== account.credentialId) return account;
   if (nowMs >= forgottenProblemAtMs(problem)) return account;
@@ -111,7 +119,8 @@ const problemTexts: Readonly<Record<ProblemKind, string>> = {
 export type Availability =
   | { readonly kind: 'available' }
   /**
-   * `cooldown` is the one that ends last. `limitOnly`: nothing but rate limits keeps it; `lackOnly`: nothing but lacks.
+   * `cooldown`: the one that ends last. `limitOnly`: only rate limits prevent requests; `lackOnly`:
+   * only missing models or features do.
    */
   | {
       readonly kind: 'cooling';
@@ -121,12 +130,12 @@ export type Availability =
       readonly lackOnly: boolean;
       readonly early: EarlyProbe | 'not_yet';
     }
-  /** A guessed cooldown has run out: one request may find out. */
+  /** A guessed cooldown has elapsed: one request may probe. */
   | { readonly kind: 'probe_due' }
-  /** That request is under way; `freeAtMs` is when others need not wait for it any more. */
+  /** The probe is in flight; after `freeAtMs` other requests need no longer wait for it. */
   | { readonly kind: 'probing'; readonly cooldown: Cooldown; readonly freeAtMs: number; readonly limitOnly: boolean };
 
-/** Whether a request may find out early that a cooldown is over: `last_resort` if no other account can serve it. */
+/** Whether a request may probe a cooldown early: `last_resort` if no other account can serve it. */
 export type EarlyProbe = 'due' | 'last_resort';
 
 type Cooling = Pick<AccountHealth, 'cooldowns'>;
@@ -165,40 +174,49 @@ export function poolAvailabilityOf({ incidents }: PoolHealth, model: string, now
   return availabilityOf({ cooldowns }, { model }, nowMs);
 }
 
-/** The account's share of failed attempts as it stands now: half of it is forgotten every minute. */
+/** The account's current average of failed attempts: half of it decays every minute. */
 export function errorAverageAt({ errorAverage, errorsAtMs }: AccountHealth, nowMs: number): number {
   return errorAverage * 0.5 ** (Math.max(0, nowMs - errorsAtMs) / 60_000);
 }
 
-/** How much is left of the tightest quota that a model falls under, 0 to 1. All of it when no quota is known. */
+/**
+ * The remainder of the tightest quota that applies to a model, 0 to 1. It is 1 when no quota is
+ * known.
+ */
 export function headroomOf(health: AccountHealth, model: string, nowMs: number): number {
   return Math.min(1, ...windowsAt(health, nowMs, model).map(leftOf));
 }
 
-/** How fast an account may be used up, as a multiple of the speed that would use each quota up just when it begins anew. */
+/**
+ * How fast an account may be used, as a multiple of the speed that would exhaust each quota exactly
+ * at its reset.
+ */
 export function paceOf(health: AccountHealth, model: string, nowMs: number): number {
   const windows = windowsAt(health, nowMs, model);
   if (windows.length === 0) return 1;
   const paces = windows.map((window) => leftOf(window) / timeLeftOf(window, nowMs));
-  // No preference is so strong that the rest of a pool lies idle.
+  // Bounded, so that no preference leaves the rest of a pool idle.
   return Math.max(0.25, Math.min(4, ...paces));
 }
 
 type Quotas = Pick<AccountHealth, 'windows'>;
 
-/** The quotas that have not begun anew since they were reported: all, or those that a model falls under. */
+/**
+ * The quotas that have not been reset since they were reported: all, or those that apply to a
+ * model.
+ */
 export function windowsAt({ windows }: Quotas, nowMs: number, model?: string): readonly SeenWindow[] {
   return windows.filter(
     (window) => !isOver(window, nowMs) && (model === undefined || holdsForModel(window.models, model)),
   );
 }
 
-/** True once a quota has begun anew. A window without an end is believed for an hour. */
+/** True once a quota has been reset. A window without an end is valid for an hour. */
 export function isOver({ resetsAtMs, seenAtMs }: SeenWindow, nowMs: number): boolean {
   return nowMs >= (resetsAtMs ?? seenAtMs + 3_600_000);
 }
 
-/** Share of a quota, 0 to 1. */
+/** The remaining share of a quota, 0 to 1. */
 export function leftOf({ usedFraction }: QuotaWindow): number {
   return Math.min(1, Math.max(0, 1 - usedFraction));
 }

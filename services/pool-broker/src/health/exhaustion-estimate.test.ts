@@ -6,7 +6,7 @@ import { exhaustionOf, type Usable } from './quota-forecasts.ts';
 const hour = 3_600_000;
 const now = Date.parse('2026-11-21T12:00:00Z');
 
-/** A window of five hours that began so many hours ago. */
+/** A window of five hours that started this many hours ago. */
 const fiveHours = (usedFraction: number, hoursAgo: number, more: Partial<SeenWindow> = {}) =>
   window(usedFraction, 5, 5 - hoursAgo, { name: '5h', ...more });
 const window = (usedFraction: number, lengthHours: number, resetsInHours: number, more: Partial<SeenWindow> = {}) => ({
@@ -16,7 +16,7 @@ const window = (usedFraction: number, lengthHours: number, resetsInHours: number
   ...more,
 });
 const account = (...windows: SeenWindow[]): Usable => ({ ...healthy, windows });
-/** An account that takes nothing for so many hours. */
+/** An account that takes no requests for this many hours. */
 const cooling = (hours: number, ...windows: SeenWindow[]): Usable => ({ windows, cooldowns: [cooldownOf(hours)] });
 const cooldownOf = (hours: number): Cooldown => ({
   ...{ model: '', reason: 'rate_limited', givenByProvider: true, repeats: 0 },
@@ -36,7 +36,7 @@ describe('when a pool will be used up', () => {
   });
 
   it('is what is left at the speed at which the window was used so far', () => {
-    // Half of it in two hours: the other half lasts two more, and the window three.
+    // Half is used in two hours: the other half lasts two more, and the window three.
     expect(hoursUntil([account(fiveHours(0.5, 2))])).toBeCloseTo(2);
   });
 
@@ -46,13 +46,13 @@ describe('when a pool will be used up', () => {
   });
 
   it('counts on every account: load moves to where there is something left', () => {
-    // 1.1 of 2 are left, and 0.45 an hour go.
+    // Of 2 windows 1.1 are left, and 0.45 are used per hour.
     expect(hoursUntil([account(fiveHours(0.9, 2)), account(fiveHours(0, 2))])).toBeCloseTo(1.1 / 0.45);
     expect(hoursUntil([account(fiveHours(0.8, 2)), account(fiveHours(0.8, 2))])).toBeCloseTo(0.5);
   });
 
   it('counts on windows that begin anew on the way', () => {
-    // After a quarter of an hour there is a whole window more.
+    // After a quarter of an hour a whole window is added.
     const fresh = account(fiveHours(1, 4.75));
     const worn = account(fiveHours(0.8, 2));
     const used = 1 / 4.75 + 0.8 / 2;
@@ -93,7 +93,7 @@ describe('when a pool will be used up', () => {
   });
 
   it('is much the same for a thousand accounts as for ten like them, of which each counts', () => {
-    // Out of step with each other, so that hardly two of their changes come together.
+    // The windows are out of phase, so that few changes coincide.
     const accounts = (count: number, weekUsed: number) =>
       Array.from({ length: count }, (_, n) => {
         const phase = (n * 0.618_033_988_75) % 1;
@@ -119,7 +119,7 @@ describe('when a pool will be used up', () => {
           return exhaustion.kind === 'at' ? exhaustion.atMs : Number.POSITIVE_INFINITY;
         };
         expect(endMs(accounts)).toBeGreaterThanOrEqual(now);
-        // One more that has not been used adds what it has, and no load.
+        // One more unused account adds capacity and no load.
         const more = endMs([...accounts, account(fiveHours(0, 2))]);
         expect(more).toBeGreaterThanOrEqual(endMs(accounts) - 100);
       }),

@@ -28,7 +28,7 @@ function after(health: PoolHealth, result: AttemptResult, { retryAtMs, ...happen
   return applyToPool(health, { ...rest, leasedAtMs: happening.nowMs - 100, ...happening, report }, rules);
 }
 
-/** Failures of one account after the other, one every 100 ms for a time. */
+/** Consecutive failures of one account, one every 100 ms. */
 function failing(result: AttemptResult, forMs: number, rest: Partial<Happening> & { accountsMet?: number } = {}) {
   const { accountsMet = 3, ...happening } = rest;
   let health = noIncidents;

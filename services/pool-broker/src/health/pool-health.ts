@@ -6,22 +6,27 @@ import { guessedMs, type HealthRules, isProbedBy, type ProbeRequest, withProbe }
 import { poolAvailabilityOf } from './eligibility.ts';
 
 const incidentSchema = z.object({
-  /** `overloaded`: the provider says that it is. `network_error`: there is no way to it. */
+  /**
+   * `overloaded`: the provider reports overload. `network_error`: the provider can't be reached.
+   */
   cause: z.enum(['overloaded', 'network_error']),
-  /** Providers are overloaded model by model. Empty: all of them. */
+  /** Providers are overloaded for each model separately. Empty: all models. */
   model: z.string(),
-  /** The first failure since the provider last showed that it serves. */
+  /** The first failure since the provider was last known to serve. */
   sinceMs: z.number(),
-  /** The last failures since then, oldest first. */
+  /** The latest failures since then, oldest first. */
   failures: z.array(z.object({ accountId: z.string(), atMs: z.number() })).readonly(),
-  /** The pool's pause. Undefined while too few accounts have met the incident. */
+  /** The pool's pause. Undefined while too few accounts are affected. */
   pause: cooldownSchema.optional(),
 });
 
 /** At most one incident for each cause and model. */
 export const poolHealthSchema = z.object({ incidents: z.array(incidentSchema).readonly() });
 
-/** What is remembered of a pool's provider as a whole: faults that are not those of an account. A value, as AccountHealth. */
+/**
+ * The memory of a pool's provider as a whole: faults that are not those of an account. An immutable
+ * value, like AccountHealth.
+ */
 export type PoolHealth = Readonly<z.infer<typeof poolHealthSchema>>;
 export type PoolIncident = Readonly<z.infer<typeof incidentSchema>>;
 export type IncidentCause = PoolIncident['cause'];
@@ -30,9 +35,12 @@ export const noIncidents: PoolHealth = Object.freeze({ incidents: Object.freeze(
 
 export interface PoolAttempt extends ReportedAttempt {
   readonly accountId: string;
-  /** How many accounts of the pool may serve the model. */
+  /** How many accounts of the pool can serve the model. */
   readonly accounts: number;
-  /** When the oldest request was sent that is under way since the incident began. Undefined: none is. See `incidentSinceMs`. */
+  /**
+   * When the oldest request was sent that is in flight since the incident began. Undefined: there
+   * is none. See `incidentSinceMs`.
+   */
   readonly oldestUnderWayMs: number | undefined;
 }
 
@@ -49,16 +57,22 @@ export function incidentSinceMs(
   return quietMs < settings.poolFailureWindowMs ? known.sinceMs : nowMs;
 }
 
-/** A pool's health after one more attempt; the same value when the attempt says nothing new. Pure but for `random`. */
+/**
+ * A pool's health after one more attempt; the same object when the attempt shows nothing new. Pure
+ * except for `random`.
+ */
 export function applyToPool(health: PoolHealth, attempt: PoolAttempt, rules: HealthRules): PoolHealth {
   const { result } = attempt.report;
   if (isFaultOfPool(result)) return afterFault(health, attempt, result, rules);
-  // A probe without a result leaves the right to the next one.
+  // A probe without a result leaves the right to probe to the next request.
   if (result === 'cancelled') return changeIncidents(health, (incident) => withoutProbe(incident, attempt));
   return afterAnswer(health, attempt);
 }
 
-/** Takes the right to find out. Undefined when nothing is to be found out, or another request has it. */
+/**
+ * Takes the right to probe the pool. Undefined when no probe is due, or another request has the
+ * right.
+ */
 export function startPoolProbe(health: PoolHealth, request: ProbeRequest, rules: HealthRules): PoolHealth | undefined {
   const { model, nowMs } = request;
   if (poolAvailabilityOf(health, model, nowMs).kind !== 'probe_due') return undefined;
@@ -69,7 +83,10 @@ export function startPoolProbe(health: PoolHealth, request: ProbeRequest, rules:
   });
 }
 
-/** The provider answered: the way to it is open, and after a success it has room. A request that was sent earlier proves nothing. */
+/**
+ * The provider answered, so it can be reached; a success shows that it has room. A request that was
+ * sent before the incident proves nothing.
+ */
 function afterAnswer(health: PoolHealth, attempt: PoolAttempt): PoolHealth {
   const { model, report } = attempt;
   return changeIncidents(health, (incident) => {
@@ -109,7 +126,7 @@ function withPause(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRu
   const { pause, cause: reason, model } = incident;
   const { nowMs, leasedAtMs = nowMs } = attempt;
   const wasProbe = pause !== undefined && isProbedBy(pause, attempt);
-  // Requests that were under way when the pause began fail together: that is one event.
+  // Requests in flight when the pause began fail together: they are a single event.
   if (pause !== undefined && !wasProbe && leasedAtMs <= pause.sinceMs) return incident;
   if (!wasProbe && !isOfPool(incident, attempt, rules)) return incident;
   const repeats = (pause?.repeats ?? 0) + 1;
@@ -118,7 +135,10 @@ function withPause(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRu
   return { ...incident, pause: { model, reason, sinceMs: nowMs, untilMs, givenByProvider: false, repeats } };
 }
 
-/** True when so many accounts have met the incident, or so many requests, that it is none of theirs, and nothing gets through. */
+/**
+ * True when so many accounts or requests are affected that the cause is not an account, and nothing
+ * succeeds.
+ */
 function isOfPool(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRules): boolean {
   const { cause, sinceMs, failures } = incident;
   const { poolFailureAccounts, overloadConfirmMs, networkConfirmMs } = rules.settings;
@@ -129,28 +149,30 @@ function isOfPool(incident: PoolIncident, attempt: PoolAttempt, rules: HealthRul
   return failures.length >= fewestFailures && distinct >= Math.min(poolFailureAccounts, attempt.accounts);
 }
 
-/** Fewer in a row may be bad luck with a provider that refuses some requests and takes others. */
+/** Fewer in a row may be coincidence at a provider that refuses only some requests. */
 const fewestFailures = 8;
-/** So many are no accident, even where few accounts of a pool take requests now. */
+/** This many are no coincidence, even if few accounts of a pool take requests now. */
 const manyFailures = 12;
 
 function knownIncident({ incidents }: PoolHealth, cause: IncidentCause, model: string): PoolIncident | undefined {
   return incidents.find((incident) => incident.cause === cause && incident.model === scopeOf(cause, model));
 }
 
-/** Providers are overloaded model by model; the way to them is the same for all. */
+/** Providers are overloaded for each model separately; the network is the same for all. */
 function scopeOf(cause: IncidentCause, model: string): string {
   return cause === 'overloaded' ? model : '';
 }
 
-/** Undefined takes an incident away. The same health when none has changed. */
+/** Undefined removes an incident. The same object when nothing changed. */
 function changeIncidents(health: PoolHealth, change: (incident: PoolIncident) => PoolIncident | undefined): PoolHealth {
   const incidents = health.incidents.map(change);
   if (incidents.every((incident, index) => incident === health.incidents[index])) return health;
   return { incidents: incidents.filter((incident) => incident !== undefined) };
 }
 
-/** When an incident means nothing any more: long after its pause, so that one that comes back pauses for longer. */
+/**
+ * When an incident is forgotten: long after its pause, so that a recurring one pauses for longer.
+ */
 export function forgottenIncidentAtMs({ pause, failures }: PoolIncident): number {
   return pause === undefined ? (failures.at(-1)?.atMs ?? 0) + 300_000 : forgottenAtMs(pause);
 }

@@ -4,19 +4,22 @@ import { type AccountView, type Availability, availabilityOf } from './eligibili
 import type { PoolHealth } from './pool-health.ts';
 import { isInService } from './quota-forecasts.ts';
 
-/** Time during which no account of a pool takes requests, though some are in service. */
+/** A time during which no account of a pool takes requests although some are in service. */
 export interface PoolPause {
   readonly pool: string;
-  /** Empty: all. */
+  /** Empty: all models. */
   readonly model: string;
   readonly reason: FailureResult;
-  /** When the first account is back. Undefined: one request is finding out whether it is. */
+  /** When the first account is back. Undefined: a request is probing now. */
   readonly untilMs: number | undefined;
-  /** True: the pool pauses as a whole. False: each account cools by itself. */
+  /** True: the pool pauses as a whole. False: each account cools down by itself. */
   readonly isWholePool: boolean;
 }
 
-/** Of each of these pools, those of its models first that its provider fails, then that of its accounts. */
+/**
+ * The pauses of these pools: for each, first those of models that its provider fails, then the one
+ * caused by its accounts.
+ */
 export function pausesOf(
   views: readonly AccountView[],
   pools: ReadonlyMap<string, PoolHealth>,
@@ -38,14 +41,14 @@ interface Kept {
   readonly untilMs: number | undefined;
 }
 
-/** Undefined while a request would be let through. */
+/** Undefined when a request would be let through. */
 function keptBy(availability: Availability): Kept | undefined {
   if (availability.kind === 'available' || availability.kind === 'probe_due') return undefined;
   const { cooldown, kind } = availability;
   return { reason: cooldown.reason, untilMs: kind === 'cooling' ? cooldown.untilMs : undefined };
 }
 
-/** Of accounts that all take nothing now, what keeps the one that will be back first. */
+/** If no account takes requests, the obstacle of the account that is back first. */
 function firstBack(serving: readonly AccountView[], nowMs: number): Kept | undefined {
   const kept = serving.map(({ health }) => keptBy(availabilityOf(health, { model: '' }, nowMs)));
   const known = kept.filter((each) => each !== undefined);

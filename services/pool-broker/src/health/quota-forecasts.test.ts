@@ -8,7 +8,7 @@ import { forecastsOf } from './quota-forecasts.ts';
 const hourMs = 3_600_000;
 const nowMs = Date.parse('2026-11-21T12:00:00Z');
 
-/** A quota of five hours that began two hours ago. */
+/** A quota of five hours that started two hours ago. */
 const used = (usedFraction: number, more: Partial<SeenWindow> = {}): SeenWindow => ({
   ...{ name: '5h', models: '', usedFraction, seenAtMs: nowMs },
   ...{ resetsAtMs: nowMs + 3 * hourMs, lengthMs: 5 * hourMs },

@@ -3,12 +3,17 @@ import { type AccountView, leftOf, windowsAt } from './eligibility.ts';
 
 export interface QuotaForecast {
   readonly pool: string;
-  /** The family of models whose quotas count besides those of whole accounts. Empty: none. */
+  /**
+   * The family of models whose quotas apply in addition to those of whole accounts. Empty: none.
+   */
   readonly models: string;
   readonly exhaustion: Exhaustion;
 }
 
-/** How long the quotas of each pool will last: those of whole accounts first, then of each family that has quotas of its own. */
+/**
+ * How long the quotas of each pool will last: first those of whole accounts, then those of each
+ * family with quotas of its own.
+ */
 export function forecastsOf(views: readonly AccountView[], nowMs: number): readonly QuotaForecast[] {
   return [...Map.groupBy(views, ({ account }) => account.pool)].flatMap(([pool, ofPool]) => {
     const serving = ofPool.filter(isInService).map(({ health }) => health);
@@ -21,23 +26,31 @@ export function forecastsOf(views: readonly AccountView[], nowMs: number): reado
   });
 }
 
-/** When a pool will have used up its quotas, if it goes on as it did since they began. */
+/**
+ * When a pool will have exhausted its quotas if usage continues at its average rate since they
+ * began.
+ */
 export type Exhaustion =
-  /** Nothing is known of how fast any quota is used. */
+  /** The rate of usage is unknown for every quota. */
   | { readonly kind: 'unknown' }
   /** The quotas are renewed faster than they are used. */
   | { readonly kind: 'never' }
-  /** No account can be used then, for the most part because of `window`; empty when it is cooldowns. It may be now. */
+  /**
+   * From then on no account is usable, mostly because of `window`; empty when the cause is
+   * cooldowns. It may be the case already.
+   */
   | { readonly kind: 'at'; readonly atMs: number; readonly window: string };
 
-/** What an account can be used for is known by. */
+/** The data that determines whether an account is usable. */
 export type Usable = Pick<AccountHealth, 'cooldowns' | 'windows'>;
 
 /**
- * Lets the load go on from one change to the next: accounts come back, windows begin anew or are used up. A pool that lasts until
- * each window has begun anew lasts for ever. Accounts that reported no quota are left out.
+ * Simulates the load from one change to the next: accounts come back, and windows are reset or
+ * exhausted. A pool that lasts until each window has been reset lasts forever. Accounts without
+ * reported quotas are left out.
  *
- * @param models pattern of a family, whose quotas count besides those of whole accounts; empty for requests of no family.
+ * @param models pattern of a family whose quotas apply in addition to those of whole accounts;
+ *   empty for requests of no family.
  */
 export function exhaustionOf(accounts: readonly Usable[], models: string, nowMs: number): Exhaustion {
   const known = accounts.map((account) => toSupply(account, models, nowMs)).filter(({ windows }) => windows.length > 0);
@@ -48,7 +61,7 @@ export function exhaustionOf(accounts: readonly Usable[], models: string, nowMs:
   const lastMs = nowMs + windows.reduce((longest, { lengthMs }) => Math.max(longest, lengthMs), 0);
   for (let now = nowMs, step = 0; now <= lastMs; step++) {
     if (!shareLoad(supplies, loads, now)) return { kind: 'at', atMs: now, window: mostSpent(windows) };
-    // Every change counts, until there are very many: then those that are close together are one.
+    // Every change is a step until there are very many; then changes close together share a step.
     const leastMs = step * windows.length < exactLooks ? 1 : Math.max(1, (now - nowMs) / 32);
     const next = Math.max(now + leastMs, nextChangeMs(supplies, now));
     for (const window of windows) useUntil(window, now, next);
@@ -57,10 +70,15 @@ export function exhaustionOf(accounts: readonly Usable[], models: string, nowMs:
   return { kind: 'never' };
 }
 
-/** How many times a window is looked at before that: a few milliseconds of work, which others wait for. */
+/**
+ * How many windows are examined before that: a few milliseconds of work, during which others wait.
+ */
 const exactLooks = 400_000;
 
-/** Of very many accounts some stand for all, from those with most left to those with least: within a twentieth of the exact time. */
+/**
+ * If there are very many accounts, a sample from most to least remaining quota represents them. The
+ * result lies within a twentieth of the exact time.
+ */
 function sampleOf(supplies: readonly Supply[], nowMs: number): readonly Supply[] {
   if (supplies.length <= mostAccounts) return supplies;
   const sorted = supplies.toSorted((one, other) => usableOf(other, nowMs) - usableOf(one, nowMs));
@@ -72,7 +90,7 @@ function sampleOf(supplies: readonly Supply[], nowMs: number): readonly Supply[]
 
 const mostAccounts = 64;
 
-/** What one account has left. The estimate moves it on in time. */
+/** The remaining quotas of one account. The estimate advances it in time. */
 interface Supply {
   readonly usableFromMs: number;
   readonly windows: readonly RunningWindow[];
@@ -80,16 +98,16 @@ interface Supply {
 
 interface RunningWindow {
   readonly name: string;
-  /** Share of the window, 0 to 1. */
+  /** The remaining share of the window, 0 to 1. */
   left: number;
   resetsAtMs: number;
   readonly lengthMs: number;
-  /** Share of the window that goes in a millisecond. */
+  /** The share of the window used per millisecond. */
   speed: number;
 }
 
 function toSupply({ cooldowns, windows }: Usable, models: string, nowMs: number): Supply {
-  // Only cooldowns of the whole account keep it.
+  // Only cooldowns of the whole account matter.
   const ends = cooldowns.flatMap((cooldown) =>
     cooldown.model === '' && isRunning(cooldown, nowMs) ? [cooldown.untilMs] : [],
   );
@@ -104,12 +122,15 @@ function toSupply({ cooldowns, windows }: Usable, models: string, nowMs: number)
   return { usableFromMs: Math.max(0, ...ends), windows: running };
 }
 
-/** Of each kind of window, the share that goes in a millisecond when one account carries all of the load, on average so far. */
+/**
+ * For each kind of window, the share used per millisecond if one account carried all the load, on
+ * average so far.
+ */
 function loadsOf(supplies: readonly Supply[], nowMs: number): ReadonlyMap<string, number> {
   const all = supplies.flatMap(({ windows }) => windows);
   const loads = [...Map.groupBy(all, ({ name }) => name)].map(([name, ofName]) => {
     const used = ofName.reduce((sum, window) => sum + speedSoFar(window, nowMs), 0);
-    // Accounts without such a window carry load as well, which others would feel in theirs.
+    // Accounts without such a window carry load too, which the others would take over.
     return [name, (used * supplies.length) / ofName.length] as const;
   });
   return new Map(loads);
@@ -117,11 +138,14 @@ function loadsOf(supplies: readonly Supply[], nowMs: number): ReadonlyMap<string
 
 function speedSoFar({ left, resetsAtMs, lengthMs }: RunningWindow, nowMs: number): number {
   const elapsedMs = nowMs - (resetsAtMs - lengthMs);
-  // In less time a window says nothing of a speed.
+  // In less time a window does not show a rate.
   return elapsedMs < 60_000 ? 0 : (1 - left) / elapsedMs;
 }
 
-/** Sets the speed at which windows are used: load goes where something is left. False when no account can be used. */
+/**
+ * Sets the rate at which windows are used: the load goes to accounts with remaining quota. False
+ * when no account is usable.
+ */
 function shareLoad(supplies: readonly Supply[], loads: ReadonlyMap<string, number>, nowMs: number): boolean {
   let total = 0;
   for (const supply of supplies) total += usableOf(supply, nowMs);
@@ -133,7 +157,7 @@ function shareLoad(supplies: readonly Supply[], loads: ReadonlyMap<string, numbe
   return true;
 }
 
-/** 0 for an account that can't be used. */
+/** 0 for an unusable account. */
 function usableOf({ usableFromMs, windows }: Supply, nowMs: number): number {
   if (usableFromMs > nowMs) return 0;
   let least = 1;
@@ -159,17 +183,17 @@ function useUntil(window: RunningWindow, nowMs: number, untilMs: number): void {
   window.resetsAtMs += window.lengthMs * Math.ceil((untilMs - window.resetsAtMs + 1) / window.lengthMs);
 }
 
-/** Rounding leaves no more than this of what is used up. */
+/** Rounding leaves at most this much of an exhausted window. */
 const nothing = 1e-9;
 
-/** The kind of window that is used up on most accounts; empty when none is. */
+/** The kind of window that is exhausted on most accounts; empty when none is. */
 function mostSpent(windows: readonly RunningWindow[]): string {
   const spent = windows.filter(({ left }) => left <= nothing);
   const byName = [...Map.groupBy(spent, ({ name }) => name)].sort(([, one], [, other]) => other.length - one.length);
   return byName[0]?.[0] ?? '';
 }
 
-/** Disabled and draining accounts take nothing, however much they have left. */
+/** Disabled and draining accounts take no requests, whatever they have left. */
 export function isInService({ account }: Pick<AccountView, 'account'>): boolean {
   return account.state === 'active';
 }

@@ -19,14 +19,14 @@ import type { RefusalReason } from '../metrics.ts';
 
 type AccountMessage = MessageInitShape<typeof AccountSchema>;
 
-/** An account as operators see it: never its credential. */
+/** An account as operators see it, without its credential. */
 export function toAccountMessage(view: AccountView, nowMs: number, rules: PoolSettings): AccountMessage {
   const { account, health, inFlight } = view;
   const { id, pool, name, note, maxConcurrency, use, isStored = false, credential } = account;
   const cooldowns = health.cooldowns.filter((cooldown) => isRunning(cooldown, nowMs));
   return {
     ...{ id, pool, name, note, inFlight, use: accountUses[use], stored: isStored, credentialKind: credential.kind },
-    // Of the account as a whole: cooldowns of single models are listed beside it.
+    // The state of the account as a whole: cooldowns of single models are listed separately.
     state: AccountState[stateOf(view, { nowMs, rules }).toUpperCase() as Uppercase<AccountStateName>],
     cooldowns: cooldowns.map(({ untilMs, model, feature = '', reason, givenByProvider }) => ({
       ...{ model, feature, givenByProvider, until: timestampFromMs(untilMs) },
@@ -42,7 +42,7 @@ export function resultOf(reason: FailureResult): AttemptResult {
   return AttemptResult[reason.toUpperCase() as Uppercase<FailureResult>];
 }
 
-/** An account of the database that can't be used: so that it can be seen why, and removed. */
+/** An unusable stored account, shown so that operators can see why and remove it. */
 export function toRefusedMessage({ row, reason }: RefusedAccount): AccountMessage {
   return {
     ...{ id: row.account_id, pool: row.pool, name: row.name, note: refusalNotes[reason], stored: true },
@@ -78,7 +78,7 @@ export function fromAccountUse(use: AccountUse): StoredAccountState | undefined 
   return names.find((name) => accountUses[name] === use);
 }
 
-/** A new account in the words of `gateway.yaml`, whose rules it is held to. */
+/** A new account in the form of `gateway.yaml`, so that its rules apply. */
 export function fromAccountSpec(
   { pool, name, models, maxConcurrency }: Pick<AccountSpec, 'pool' | 'name' | 'models' | 'maxConcurrency'>,
   credential: AccountCredential | undefined,

@@ -7,7 +7,7 @@ import { type AccountView, availabilityOf } from '../health/eligibility.ts';
 import type { Broker } from '../selection/broker.ts';
 import { readAccounts } from '../selection/read-candidates.ts';
 
-/** How to reach an account's provider and what to authenticate with. */
+/** Returns the address of an account's provider and the secret to authenticate with. */
 export function credentialHandlers(broker: Broker): Handlers<typeof CredentialService> {
   return {
     async getCredential({ target, refusedVersion }) {
@@ -37,7 +37,10 @@ async function accountOf(broker: Broker, target: GetCredentialRequest['target'])
   return target.case === 'pool' ? usableAccount(broker, target.value) : undefined;
 }
 
-/** An account to read the pool's model list with. One that is limited will do: lists are not what the limits are on. */
+/**
+ * An account to read the pool's model list with. A limited one is acceptable: limits do not apply
+ * to lists.
+ */
 async function usableAccount(broker: Broker, pool: string): Promise<Account | undefined> {
   const views = await readAccounts(broker, broker.configuration.accounts.ofPool(pool));
   const nowMs = broker.clock.nowMs();

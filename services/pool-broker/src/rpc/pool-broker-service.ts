@@ -21,7 +21,7 @@ import { readAccounts } from '../selection/read-candidates.ts';
 import { settleAttempt } from '../selection/settle-attempt.ts';
 import { resultOf, toAccountMessage, toRefusedMessage } from './account-messages.ts';
 
-/** What `gateway.pool.v1.PoolBrokerService` answers. See the contract for what each call is for. */
+/** Handlers of `gateway.pool.v1.PoolBrokerService`. The contract documents each call. */
 export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerService> {
   const { configuration, directory, store, clock, draining } = broker;
   return {
@@ -31,7 +31,8 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
         formats: formats.flatMap(fromProviderFormat),
         attempts: attempts.map(toAttempt).filter((attempt) => attempt !== undefined),
       });
-      // A caller that has gone would never report on its lease, whose place would be lost until it expires.
+      // A caller that is gone would never report on its lease, whose place would be lost until the
+      // lease expires.
       if (signal.aborted && answer.result.case === 'lease') {
         await settleAttempt(broker, { ...answer.result.value, report: cancelled }, '');
       }
@@ -46,7 +47,7 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
 
     async renewLeases({ renewals }) {
       const { accounts, settings } = configuration;
-      // Leases of accounts that are no longer configured have nothing to keep.
+      // Leases of accounts that are no longer configured need no renewal.
       const known = renewals.filter(({ accountId }) => accounts.byId(accountId) !== undefined);
       const renewed = known.map(({ leaseId, accountId, pool, model }) => {
         const caller = callerOfLease(leaseId);
@@ -118,7 +119,7 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
   };
 }
 
-/** Nothing for unspecified, and for formats of a newer contract. */
+/** Empty for unspecified, and for formats of a newer contract. */
 function fromProviderFormat(format: ProviderFormat): readonly PoolFormat[] {
   return poolFormats.filter((each) => providerFormats[each] === format);
 }
@@ -135,7 +136,7 @@ function toForecastMessage({ exhaustion, ...of }: QuotaForecast): MessageInitSha
     case 'never':
       return { ...of, outlook: QuotaOutlook.LASTS };
     case 'at': {
-      // A moment that is worked out may lie between milliseconds.
+      // A computed time may lie between milliseconds.
       const endsAt = timestampFromMs(Math.round(exhaustion.atMs));
       return { ...of, outlook: QuotaOutlook.ENDS, endsAt, window: exhaustion.window };
     }

@@ -27,20 +27,20 @@ import {
 
 export interface PoolOperatorParts {
   readonly broker: Broker;
-  /** Reads the accounts of the database anew, and goes over to them. */
+  /** Reads the stored accounts again and switches to them. */
   readonly refresh: () => Promise<void>;
-  /** What is known of the file in use. */
+  /** The state of the file in use. */
   readonly reload: () => FileReload;
 }
 
-/** How it went with `gateway.yaml` the last time. */
+/** The result of the last reload of `gateway.yaml`. */
 export interface FileReload {
   readonly loadedAtMs: number;
-  /** Why the file as it is now is not in use. Empty: it is. */
+  /** Why the current file is not in use. Empty: it is. */
   readonly problems: readonly string[];
 }
 
-/** What `gateway.pool.v1.PoolOperatorService` answers. See the contract for what each call is for. */
+/** Handlers of `gateway.pool.v1.PoolOperatorService`. The contract documents each call. */
 export function poolOperatorHandlers({
   broker,
   refresh,
@@ -58,7 +58,7 @@ export function poolOperatorHandlers({
     return view && toAccountMessage(view, clock.nowMs(), configuration.settings);
   }
 
-  /** What its provider or a token endpoint said of an account is no reason any more to leave it out. */
+  /** Earlier refusals by the account's provider or a token endpoint no longer exclude it. */
   async function forgetRefusals(accountId: string): Promise<void> {
     const account = configuration.accounts.byId(accountId);
     if (account === undefined) return;
@@ -165,7 +165,7 @@ export function poolOperatorHandlers({
     },
   };
 
-  /** @throws GatewayError that says what to set. */
+  /** @throws GatewayError that says which setting is missing. */
   function storage() {
     const { stored, encryption } = directory;
     if (stored === undefined) throw refused(`${noDatabase} Or add accounts to gateway.yaml.`);
@@ -176,7 +176,9 @@ export function poolOperatorHandlers({
 
 const noDatabase = 'The pool-broker has no database to keep it in. Set its DATABASE_URL, the same for every broker.';
 
-/** Problems have the places of the request, a line each: "credential.bearer: must not be empty". */
+/**
+ * Problems name the fields of the request, one per line: "credential.bearer: must not be empty".
+ */
 function checked(input: AccountInput): AccountConfig {
   if (input.credential === undefined)
     throw refused('credential: is missing; it is a bearer, an api_key or an oauth grant');

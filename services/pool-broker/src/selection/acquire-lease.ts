@@ -14,12 +14,15 @@ import { askAllTheSame, mostOfCaller, selectAccount } from './select-account.ts'
 import { settleAttempt } from './settle-attempt.ts';
 
 type LeaseRequest = Omit<AcquireRequest, '$typeName' | 'requestId' | 'attempts' | 'formats'> & {
-  /** Empty: any. */
+  /** Empty: any format. */
   readonly formats: readonly PoolFormat[];
   readonly attempts: readonly Attempt[];
 };
 
-/** Settles the request's last attempt and leases the account for the next one, or says why there is none. */
+/**
+ * Settles the request's last attempt and leases an account for the next one, or says why there is
+ * none.
+ */
 export async function acquireLease(broker: Broker, request: LeaseRequest) {
   const last = request.attempts.at(-1);
   if (last === undefined) broker.retryBudget.noteRequest();
@@ -36,7 +39,7 @@ const resultNames = {
   unknownModel: 'unknown_model',
 } as const satisfies Record<NonNullable<AcquireResponse['result']['case']>, string>;
 
-/** Ends, because a request is overtaken at an account only once and there are only so many. */
+/** Terminates, because a request is overtaken at each account only once. */
 async function leaseNext(broker: Broker, request: LeaseRequest) {
   const { catalog, settings } = broker.configuration;
   const { model, formats, attempts, affinityKey, features } = request;
@@ -107,7 +110,7 @@ function skippedAccounts(examinations: readonly Examination[]) {
 
 type Question = Asking & Pick<LeaseRequest, 'features'> & Pick<SelectionRequest, 'attempts' | 'overtakenAt'>;
 
-/** By a sample of the accounts where that decides, else by all of them. */
+/** Selects from a sample of the accounts if that decides; otherwise from all of them. */
 async function selectOneOf(broker: Broker, candidates: readonly Candidate[], asked: Question): Promise<Selection> {
   const { random, clock, configuration } = broker;
   for (const which of ['sample', 'all'] as const) {
@@ -116,7 +119,7 @@ async function selectOneOf(broker: Broker, candidates: readonly Candidate[], ask
       views.push(await readCandidate(broker, candidate, asked, which));
       const rules = configuration.settings;
       const selection = selectAccount({ ...asked, candidates: views, rules, nowMs: clock.nowMs(), random });
-      // A later candidate is read only where the earlier ones have no account to spare.
+      // A later candidate is read only if the earlier ones have no usable account.
       if (selection?.kind === 'chosen') return selection;
       if (selection !== undefined && views.length === candidates.length) {
         return askAllTheSame(selection, { ...asked, random });
@@ -126,7 +129,10 @@ async function selectOneOf(broker: Broker, candidates: readonly Candidate[], ask
   throw new Error('All accounts were looked at: they decide.');
 }
 
-/** The last attempt that errors leave a request is for a candidate that has not failed it yet: another provider may serve it. */
+/**
+ * The last attempt that errors allow is made at a candidate that has not failed the request yet,
+ * because another provider may serve it.
+ */
 function inOrder(
   candidates: readonly Candidate[],
   attempts: readonly Attempt[],
@@ -139,7 +145,10 @@ function inOrder(
   return candidates.toSorted((one, other) => Number(failedIt(one)) - Number(failedIt(other)));
 }
 
-/** Asked only when there is a usable account, so that a request whose other accounts are all limited gets that answer. */
+/**
+ * Checked only when there is a usable account, so that a request whose remaining accounts are all
+ * limited gets that answer.
+ */
 function takesItsTry({ configuration, metrics, retryBudget }: Broker, attempts: readonly Attempt[]): boolean {
   const errors = attempts.filter(({ report }) => isError(report.result));
   if (errors.length >= configuration.settings.maxErrorAttempts) {
@@ -152,7 +161,7 @@ function takesItsTry({ configuration, metrics, retryBudget }: Broker, attempts: 
   return false;
 }
 
-/** False when another request was faster. */
+/** False when another request took the place first. */
 async function takeLease(broker: Broker, chosen: Chosen, taker: LeaseTaker): Promise<boolean> {
   const { leaseId, caller } = taker;
   const { store, configuration } = broker;
@@ -160,7 +169,7 @@ async function takeLease(broker: Broker, chosen: Chosen, taker: LeaseTaker): Pro
   const { id: accountId, maxConcurrency } = chosen.view.account;
   const { leaseTtlMs } = configuration.settings;
   const most = mostOfCaller(chosen.candidate, { nowMs: broker.clock.nowMs(), rules: configuration.settings });
-  // Requests that come together have all seen the same places free.
+  // Concurrent requests have all seen the same places as free.
   const caps = { maxConcurrency, mostOfCaller: most === 'undecided' ? Number.POSITIVE_INFINITY : most };
   const lease = { leaseId, accountId, pool: pool.name, model, caller, leaseTtlMs, ...caps };
   if (!(await store.takeLease(lease))) return false;
@@ -191,15 +200,22 @@ async function takeProbes(
   return false;
 }
 
-/** The binding of a session whose account can't serve it: set free, the session stays where it succeeds next. */
+/**
+ * The session's binding to an account that can't serve it: once it is removed, the session stays
+ * where it next succeeds.
+ */
 function staleBindingOf({ candidate: { accounts, boundAccountId }, view }: Chosen): string | undefined {
   if (boundAccountId === undefined || boundAccountId === view.account.id) return undefined;
   const bound = accounts.find(({ account }) => account.id === boundAccountId);
-  // An account that is only busy keeps its sessions: what it has cached for them is worth more than one request elsewhere.
+  // An account that is only busy keeps its sessions: its cache for them is worth more than one
+  // request elsewhere.
   return bound !== undefined && bound.inFlight >= bound.account.maxConcurrency ? undefined : boundAccountId;
 }
 
-/** Keeps attempts after errors to a share of the load of the last ten seconds. Replicas that each keep to it do so together. */
+/**
+ * Limits retries after errors to a share of the load of the last ten seconds. If each replica keeps
+ * to its share, all together do.
+ */
 export class RetryBudget {
   readonly #clock: Clock;
   readonly #seconds = new Map<number, { requests: number; retries: number }>();
@@ -212,7 +228,7 @@ export class RetryBudget {
     this.#current().requests += 1;
   }
 
-  /** Spends a retry. False: there is none to spend. */
+  /** Spends a retry. False: the budget is exhausted. */
   takeRetry({ retryBudgetShare: share, retryBudgetFloorPerSecond: floor }: RetryRules): boolean {
     const current = this.#current();
     const sumOf = (kind: 'requests' | 'retries') =>

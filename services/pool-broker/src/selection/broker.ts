@@ -6,7 +6,7 @@ import type { BrokerMetrics } from '../metrics.ts';
 import type { PoolStore } from '../store/pool-store.ts';
 import type { RetryBudget } from './acquire-lease.ts';
 
-/** What the RPCs work with. */
+/** The parts that the RPC handlers use. */
 export interface Broker {
   readonly configuration: ActiveConfiguration;
   readonly directory: AccountDirectory;
@@ -14,9 +14,11 @@ export interface Broker {
   readonly credentials: AccountCredentials;
   readonly retryBudget: RetryBudget;
   readonly clock: Clock;
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   readonly random: () => number;
   readonly metrics: BrokerMetrics;
-  /** Aborted when the broker takes nothing new: streams without an end of their own must end then. */
+  /**
+   * Aborted when the broker takes no new work: streams that never end by themselves must end then.
+   */
   readonly draining: AbortSignal;
 }

@@ -6,18 +6,21 @@ import type { Broker } from './broker.ts';
 import { readCandidate } from './read-candidates.ts';
 import { askAllTheSame, type Selection, selectAccount } from './select-account.ts';
 
-/** Which account would serve a first request for a model now, and why not the others. Changes nothing. */
+/**
+ * Explains which account would serve a first request for a model now, and why the others would not.
+ * Changes nothing.
+ */
 export async function explainModel(broker: Broker, model: string, affinityKey: string) {
   const { catalog, settings: rules } = broker.configuration;
   const asking = { affinityKey, caller: '' };
   const resolved = catalog.resolve(model, []);
   const candidates = await Promise.all(resolved.map((candidate) => readCandidate(broker, candidate, asking, 'all')));
-  // Equals are drawn at random; the first of them stands for all.
+  // Equal accounts are normally drawn at random; here the first one represents all.
   const first = { affinityKey, attempts: [], overtakenAt: [], rules, nowMs: broker.clock.nowMs(), random: () => 0 };
   const found = selectAccount({ ...first, candidates });
   const selection = found && askAllTheSame(found, first);
   return candidates.map((candidate) => {
-    // Candidates after the chosen one are looked at as if they were alone.
+    // Candidates after the chosen one are examined as if each were alone.
     const examinations = selectAccount({ ...first, candidates: [candidate] })?.examinations ?? [];
     const accounts = examinations
       .flatMap(({ examined }) => examined)

@@ -7,7 +7,10 @@ import type { AccountRecord } from '../store/pool-store.ts';
 import type { Broker } from './broker.ts';
 import { type CandidateView, drawByShare } from './select-account.ts';
 
-/** Who asks, as far as it decides what they may have. Empty texts: no session, no share is counted. */
+/**
+ * The properties of a caller that affect which accounts it may use. Empty texts: no session, or no
+ * share is counted.
+ */
 export interface Asking {
   readonly affinityKey: string;
   readonly caller: string;
@@ -68,15 +71,21 @@ function viewsOf(
   });
 }
 
-/** Names a session in a pool without revealing it. Each pool binds a session to an account of its own. */
+/**
+ * Identifies a session in a pool without revealing it. Each pool binds a session to an account of
+ * its own.
+ */
 export function affinityIdOf(pool: string, affinityKey: string): string {
   return hash('sha256', `${pool}\n${affinityKey}`, 'base64url');
 }
 
-/** So many accounts are all looked at, so that the choice among them is exact. */
+/** Up to this many accounts are all examined, so that the choice among them is exact. */
 const sampleSize = 8;
 
-/** `accounts`: all of a pool, as one list for as long as they stay the same. Clients may make up the names of models. */
+/**
+ * `accounts`: all accounts of a pool, the same array until they change. Bounded, because clients
+ * may make up names of models.
+ */
 function samplesOf(accounts: readonly Account[], model: string): ModelAccounts {
   const memoMethod = (of: string) => new ModelAccounts(accounts, of);
   return samplesOfPool.getOrInsertComputed(accounts, () => new LRUCache({ max: 100, memoMethod })).memo(model);
@@ -84,11 +93,15 @@ function samplesOf(accounts: readonly Account[], model: string): ModelAccounts {
 
 const samplesOfPool = new WeakMap<readonly Account[], LRUCache<string, ModelAccounts>>();
 
-// This only steers where a request looks: whether an account takes it is decided by its health, and a refusal by all accounts.
-/** The accounts that may serve a model, of which a request looks at a few. One that was found limited is not drawn for a second. */
+// This only determines which accounts a request examines: health decides whether an account takes
+// it, and a refusal requires all accounts to refuse.
+/**
+ * The accounts that may serve a model, of which a request examines a few. An account that was found
+ * limited is not drawn for a second.
+ */
 class ModelAccounts {
   readonly serving: readonly Account[];
-  /** When to look again at accounts that were found limited, in that order. */
+  /** When to examine limited accounts again, sorted by that time. */
   readonly #limited = new Map<Account, number>();
 
   constructor(accounts: readonly Account[], model: string) {
@@ -99,11 +112,14 @@ class ModelAccounts {
     return 1 - this.#limited.size / this.serving.length;
   }
 
-  /** By weight: at random, or the same ones for each request of a session. All of them if they are few. */
+  /**
+   * Draws accounts by weight: at random, or the same ones for each request of a session. Returns
+   * all of them if they are few.
+   */
   draw(affinityKey: string, nowMs: number, random: () => number): readonly Account[] {
     if (this.serving.length <= sampleSize) return this.serving;
     const due = [...this.#limited].filter(([, atMs]) => atMs <= nowMs).map(([account]) => account);
-    // Requests that come meanwhile need not look at them as well.
+    // Concurrent requests need not examine them as well.
     for (const account of due) this.note(account, true, nowMs);
     const next = affinityKey === '' ? random : numbersOf(affinityKey);
     const usable = new Set<Account>();
@@ -119,7 +135,7 @@ class ModelAccounts {
     if (isLimited) this.#limited.set(account, nowMs + lookAgainMs);
   }
 
-  /** Where most accounts are limited the draws may all miss the others. */
+  /** Where most accounts are limited, the draws may all miss the others. */
   #someUsable(place: number): readonly Account[] {
     const usable = this.serving.filter((account) => !this.#limited.has(account));
     const from = Math.floor(place * usable.length);
@@ -131,7 +147,7 @@ const lookAgainMs = 1_000;
 /** As many as a digest has numbers. */
 const maxDraws = 16;
 
-/** Numbers from 0 to below 1 that are always the same for a key. */
+/** A sequence of numbers from 0 to below 1 that depends only on the key. */
 function numbersOf(key: string): () => number {
   const digest = hash('sha512', key, 'buffer');
   let at = 0;

@@ -79,7 +79,7 @@ describe('the retry budgets of several replicas', () => {
           clock.advanceMs(waitMs);
           replicas.forEach((replica, index) => {
             for (let n = 0; n < (asked[index] ?? 0); n++, requests++) replica.noteRequest();
-            // A retry comes to any replica, not to the one that its request came to.
+            // A retry may reach a replica other than the one of its first request.
             for (let n = 0; n < (wanted[index] ?? 0); n++) {
               if (replica.takeRetry(budgetRules)) retries += 1;
             }

@@ -193,7 +193,7 @@ const anyAccounts = fc.array(fc.record({ cooldowns: anyHealth, inFlight: fc.inte
   maxLength: 5,
 });
 
-/** When an account takes requests in numbers again, computed in another way than the code does. */
+/** When an account can take many requests again, computed differently from the code under test. */
 function limitedUntil(cooldowns: readonly Cooldown[]): number | undefined {
   const mine = cooldowns.filter(({ model, untilMs }) => model !== 'other' && untilMs > nowMs);
   if (mine.length === 0 || mine.some(({ reason }) => reason !== 'rate_limited')) return undefined;

@@ -17,12 +17,15 @@ import type { PoolView } from '../store/pool-store.ts';
 export interface CandidateView extends Omit<PoolView, 'accounts'> {
   readonly candidate: Candidate;
   readonly accounts: readonly AccountView[];
-  /** Set when `accounts` is a sample. `usableShare`: of all that serve the model, those that are not known to be limited. */
+  /**
+   * Set when `accounts` is a sample. `usableShare`: the share of accounts for the model that are
+   * not known to be limited.
+   */
   readonly sampled?: { readonly usableShare: number };
 }
 
 export interface SelectionRequest extends Required<Asked> {
-  /** In order of preference; only those that the request may use. */
+  /** In order of preference; only candidates that the request may use. */
   readonly candidates: readonly CandidateView[];
   /** See `Wanted`. */
   readonly features?: readonly string[];
@@ -31,10 +34,10 @@ export interface SelectionRequest extends Required<Asked> {
   readonly random: () => number;
 }
 
-/** `examinations`: what was found of each candidate that was looked at, in order. */
+/** `examinations`: the findings for each examined candidate, in order. */
 export type Selection = { readonly examinations: readonly Examination[] } & (
   | Chosen
-  /** Something is merely limited. `retryAtMs`: the earliest known reset. */
+  /** At least one account is merely limited. `retryAtMs`: the earliest known reset. */
   | { readonly kind: 'exhausted'; readonly retryAtMs: number | undefined }
   /** `lack`: what all accounts in service lack. */
   | { readonly kind: 'unavailable'; readonly lack?: Lack | undefined }
@@ -44,9 +47,9 @@ export interface Chosen {
   readonly kind: 'chosen';
   readonly candidate: CandidateView;
   readonly view: AccountView;
-  /** Why this one, in words for operators. */
+  /** Explains the choice to operators. */
   readonly reason: string;
-  /** The request is the only one that finds out whether the account, or the pool, is back. */
+  /** The request is the only one that probes whether the account, or the pool, is back. */
   readonly probe: boolean;
   readonly poolProbe: boolean;
 }
@@ -60,7 +63,10 @@ interface Examined extends Eligibility {
   readonly view: AccountView;
 }
 
-/** Undefined when a sample does not decide: all accounts have to be looked at. Pure but for `random`. */
+/**
+ * Undefined when a sample does not decide, so that all accounts must be examined. Pure except for
+ * `random`.
+ */
 export function selectAccount(request: SelectionRequest): Selection | undefined {
   const examinations: Examination[] = [];
   for (const candidate of request.candidates) {
@@ -76,7 +82,7 @@ export function selectAccount(request: SelectionRequest): Selection | undefined 
       const reason = probe ? 'to find out whether it is back' : choice.reason;
       return { kind: 'chosen', candidate, view, reason, probe, poolProbe: pool.kind === 'probe_due', examinations };
     }
-    // In a pool that is closed as a whole the other accounts would not do either.
+    // In a pool that is closed as a whole the other accounts would not help either.
     if (candidate.sampled !== undefined && closed === undefined) return undefined;
   }
   if (request.candidates.some(({ sampled }) => sampled !== undefined)) return undefined;
@@ -84,8 +90,9 @@ export function selectAccount(request: SelectionRequest): Selection | undefined 
 }
 
 /**
- * Where no account of all candidates is known to have what the request wants, one is asked all the same, once: the
- * answer is the provider's own, and an account that has it by now is found at once.
+ * If no account of any candidate is known to have what the request asks for, one is asked all the
+ * same, once: the client gets the provider's own answer, and an account that has it by now is found
+ * immediately.
  */
 export function askAllTheSame(selection: Selection, { attempts, random }: AskRequest): Selection {
   const isLacked = selection.kind === 'unavailable' && selection.lack !== undefined;
@@ -120,14 +127,14 @@ function poolSkipReason(
 }
 
 /**
- * How many requests a caller may have in flight in a pool that it shares: what leaves the reserve to others, and never less than its
- * part. Undecided when a sample does not show plenty.
+ * How many requests a caller may have in flight in a shared pool: enough that a reserve is left for
+ * others, but never less than an equal part. Undecided when a sample does not show ample capacity.
  */
 export function mostOfCaller(
   { accounts, candidate: { model }, callerShare, sampled }: CandidateView,
   { nowMs, rules: { callerReserveShare: callerReserve } }: Pick<SelectionRequest, 'nowMs' | 'rules'>,
 ): number | 'undecided' {
-  // A caller that is alone may use the pool up.
+  // A single caller may use the whole pool.
   if (callerShare === undefined || callerShare.callers < 2) return Number.POSITIVE_INFINITY;
   const { callers, inFlight: own } = callerShare;
   const { capacity, free, quota, inFlight, serving } = supplyOf(accounts, model, nowMs);
@@ -136,15 +143,18 @@ export function mostOfCaller(
     if (hasPlaces && (quota / serving) * sampled.usableShare > 2 * callerReserve) return Number.POSITIVE_INFINITY;
     return own === 0 ? 1 : 'undecided';
   }
-  // Each may have one request in flight.
+  // Each caller may have at least one request in flight.
   const partOf = (whole: number) => Math.max(1, Math.floor(whole / callers));
-  // An account without a cap always has places.
+  // An account without a cap always has free places.
   const spare = Number.isFinite(capacity) ? free - Math.floor(capacity * callerReserve) : Number.POSITIVE_INFINITY;
   const byPlaces = Math.max(partOf(capacity), own + spare);
   return quota / serving <= callerReserve ? Math.min(byPlaces, partOf(inFlight)) : byPlaces;
 }
 
-/** What accounts have for a model: requests in flight, quotas (each 0 to 1), and the places of those that can take requests now. */
+/**
+ * The capacity of accounts for a model: requests in flight, quotas (each 0 to 1), and the places of
+ * accounts that can take requests now.
+ */
 function supplyOf(accounts: CandidateView['accounts'], model: string, nowMs: number) {
   const serving = accounts.filter(({ account }) => account.state === 'active' && servesModel(account, model));
   const supply = { serving: serving.length, inFlight: 0, quota: 0, capacity: 0, free: 0 };
@@ -179,7 +189,7 @@ function chooseAccount(examined: readonly Examined[], candidate: CandidateView, 
   const fit = examined.filter(({ skipReason }) => skipReason === undefined);
   const bound = fit.find(({ view }) => view.account.id === boundAccountId);
   if (bound !== undefined) return { account: bound, reason: 'its session is bound to it' };
-  // No session that would leave its account for it, and no request twice.
+  // Not for a session, which would leave its account for the probe, and at most once per request.
   const mayProbeEarly = boundAccountId === undefined && attempts.length === 0;
   const early = mayProbeEarly ? drawEarly(examined, 'due', request) : undefined;
   if (early !== undefined) return early;
@@ -188,9 +198,10 @@ function chooseAccount(examined: readonly Examined[], candidate: CandidateView, 
     const chosenBy = affinityKey === '' ? 'it has as much to spare as any' : "its session's key prefers it";
     return { account: best, reason: fit.length === 1 && sampled === undefined ? 'the only one that could' : chosenBy };
   }
-  // A request that is to be refused may take three attempts to find an account that is back already.
+  // A request that would be refused may make up to three attempts to find an account that is
+  // already back.
   if (sampled !== undefined || attempts.length >= 3) return undefined;
-  // What a provider said of an account is more certain than a guess.
+  // A provider's statement about an account is more certain than a guess.
   return drawEarly(examined, 'last_resort', request) ?? drawEarly(examined, 'due', request);
 }
 
@@ -200,7 +211,9 @@ function drawEarly(examined: readonly Examined[], kind: EarlyProbe, { random }: 
   return account && { account, reason: '' };
 }
 
-/** By the session's key among those that are about as busy as the least busy one, or else at random among the least busy. */
+/**
+ * Chooses among the least busy accounts: by the session's key, with some tolerance, or at random.
+ */
 function bestOf(fit: readonly Examined[], { candidate, sampled }: CandidateView, request: SelectionRequest) {
   const { model } = candidate;
   const { affinityKey, rules, nowMs } = request;
@@ -210,10 +223,11 @@ function bestOf(fit: readonly Examined[], { candidate, sampled }: CandidateView,
   const preferred = preferring(preferring(fit, isReliable), hasQuota);
   if (sampled !== undefined && !preferred.some((each) => isReliable(each) && hasQuota(each))) return undefined;
   if (preferred.length < 2) return preferred[0];
-  // Accounts of a sample were drawn by weight already.
+  // The accounts of a sample were already drawn by weight.
   const weightOf = ({ view }: Examined) => (sampled === undefined ? view.account.weight : 1);
   if (affinityKey === '') return drawLeastBusy(preferred, model, weightOf, request);
-  // A session that a failure has just set free would else go back, since its key prefers the same account as before.
+  // A session that a failure has just unbound would otherwise return, because its key still prefers
+  // the same account.
   const calm = preferring(preferred, (each) => errorsOf(each) < errorsOfCalm);
   const loadOf = ({ view: { account, inFlight } }: Examined) => inFlight / account.weight;
   const least = Math.min(...calm.map(loadOf));
@@ -226,12 +240,15 @@ function preferring(examined: readonly Examined[], isPreferred: (each: Examined)
   return preferred.length > 0 ? preferred : examined;
 }
 
-// Less than what a single failure leaves behind, for some twenty seconds or until the next success.
+// Less than the average after a single failure, for about twenty seconds or until the next success.
 const errorsOfCalm = 0.2;
-// Requests of a new session that come together share one account's cache, unless it is so much of its capacity busier than another.
+// Concurrent requests of a new session share one account's cache, unless that account is busier
+// than another by this share of its capacity.
 const affinityTolerance = 0.25;
 
-/** One of those with the fewest requests in flight for their share, drawn by share. */
+/**
+ * One of the accounts with the fewest requests in flight relative to their share, drawn by share.
+ */
 function drawLeastBusy(
   accounts: readonly Examined[],
   model: string,
@@ -248,7 +265,7 @@ function drawLeastBusy(
   return drawByShare(leastBusy, ({ share }) => share, random())?.each;
 }
 
-/** What stands at a place from 0 to below 1, of which each has its share. */
+/** The item at a place from 0 to below 1, of which each item occupies its share. */
 export function drawByShare<T>(from: readonly T[], shareOf: (each: T) => number, place: number): T | undefined {
   let left = place * from.reduce((sum, each) => sum + shareOf(each), 0);
   const drawn = from.find((each) => {
@@ -258,7 +275,10 @@ export function drawByShare<T>(from: readonly T[], shareOf: (each: T) => number,
   return drawn ?? from.at(-1);
 }
 
-/** Rendezvous hashing by weight: every replica picks the same account, and adding or removing one moves only the keys that prefer it. */
+/**
+ * Weighted rendezvous hashing: every replica picks the same account, and adding or removing one
+ * moves only the keys that prefer it.
+ */
 function preferredByKey(key: string, accounts: readonly Examined[], weightOf: (each: Examined) => number) {
   const scored = accounts.map((each) => {
     const score = weightOf(each) / -Math.log(fractionOf(`${key}\n${each.view.account.id}`));
@@ -267,13 +287,17 @@ function preferredByKey(key: string, accounts: readonly Examined[], weightOf: (e
   return scored.reduce((best, other) => (other.score > best.score ? other : best)).each;
 }
 
-/** A number between 0 and 1, never either, that is always the same for a text. */
+/** A number strictly between 0 and 1 that depends only on the text. */
 function fractionOf(text: string): number {
   const digest = hash('sha256', text, 'buffer');
   return (digest.readUIntBE(0, 6) + 0.5) / 2 ** 48;
 }
 
-/** Exhausted as soon as one account is merely limited. Without a time when a place may be free at any time. @see spec "Rate limits" */
+/**
+ * Exhausted as soon as one account is merely limited. It has no time when a place may be free at
+ * any time.
+ * @see spec "Rate limits"
+ */
 function earliestReset(examinations: readonly Examination[]) {
   const skipReasons = examinations.flatMap(({ examined }) => examined.map(({ skipReason }) => skipReason));
   const resets = skipReasons.map((skipReason) => skipReason?.retryAtMs).filter((retryAtMs) => retryAtMs !== undefined);

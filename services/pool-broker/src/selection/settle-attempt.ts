@@ -6,7 +6,10 @@ import { applyToPool, incidentSinceMs, type PoolHealth } from '../health/pool-he
 import type { Broker } from './broker.ts';
 import { affinityIdOf } from './read-candidates.ts';
 
-/** Records how an attempt ended. `answerKeys`: what later requests refer to its answer by. Doing it again changes nothing. */
+/**
+ * Records the result of an attempt. `answerKeys`: keys by which later requests refer to its answer.
+ * Repeating it changes nothing.
+ */
 export async function settleAttempt(
   broker: Broker,
   attempt: Attempt,
@@ -45,7 +48,10 @@ function rulesOf({ configuration: { settings }, random }: Broker) {
   return { settings, random };
 }
 
-/** A refusal says nothing of an account that has another secret by now than its request may have been sent with. */
+/**
+ * Whether the account's secret may be newer than the one the request was sent with: then its
+ * refusal means nothing.
+ */
 async function hasNewerSecret(
   { configuration, credentials }: Broker,
   account: Account,
@@ -54,7 +60,7 @@ async function hasNewerSecret(
   // An unknown lease has expired.
   const { leasedAtMs = ended.nowMs - configuration.settings.leaseTtlMs } = ended;
   if (configuration.credentialSinceMs(account.id) > leasedAtMs) return true;
-  // If that can't be found out, the refusal counts: it is the present secret most of the time.
+  // If this is unknown, the refusal counts, because the secret is usually the current one.
   return credentials.isNewerThan(account, leasedAtMs).catch(() => false);
 }
 

@@ -6,7 +6,7 @@ import { withFallback } from './fallback-pool-store.ts';
 import { MemoryPoolStore } from './memory-pool-store.ts';
 import type { PoolStore } from './pool-store.ts';
 
-/** A shared store that can go away; it counts the calls that reach it. */
+/** A shared store that can become unreachable; it counts the calls that reach it. */
 class AwayableStore extends MemoryPoolStore {
   away = false;
   calls = 0;
@@ -105,7 +105,8 @@ describe('a shared store that goes away', () => {
       expect(await inFlight(store)).toBe(1);
       expect(await store.takeLease({ ...request, leaseId: 'another' })).toBe(false);
     }
-    // What another replica leased counts here as well, while each goes by its own reports.
+    // Leases of other replicas count here too while the store answers; without it each replica
+    // counts its own.
     await store.renewLease({ ...request, accountId: 'b', leaseId: 'of another replica' });
     expect((await store.readAccounts(['b'], ttlMs))[0]?.inFlight).toBe(1);
     shared.away = false;

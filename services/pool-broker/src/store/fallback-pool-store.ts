@@ -6,7 +6,10 @@ import { MemoryPoolStore } from './memory-pool-store.ts';
 import { defaultRedisCommandTimeoutMs, type PoolStore, readApart } from './pool-store.ts';
 import { openRedisPoolStore } from './redis-pool-store.ts';
 
-/** The store that replicas share, with a snapshot in this process to fall back on. The caller disposes of it. */
+/**
+ * The store that replicas share, with a snapshot in this process as a fallback. The caller disposes
+ * of it.
+ */
 export async function openSharedPoolStore(
   settings: RedisSettings,
   { logger, metrics }: ServiceRuntime,
@@ -24,7 +27,10 @@ export async function openSharedPoolStore(
   });
 }
 
-/** A snapshot answers for a second after the shared store failed. Health that changed meanwhile is merged once that is back. */
+/**
+ * Answers from a snapshot for a second after the shared store failed. Health that changed in the
+ * meantime is merged once the shared store is back.
+ */
 export function withFallback(shared: PoolStore, clock: Clock, onFallback: (thrown: unknown) => void): PoolStore {
   const snapshot = new MemoryPoolStore(clock);
   /** Accounts whose health changed while the shared store was away. */
@@ -42,7 +48,7 @@ export function withFallback(shared: PoolStore, clock: Clock, onFallback: (throw
     }
   }
 
-  /** Keeps the snapshot up to date, and gives the answer of the shared store where that has one. */
+  /** Updates the snapshot and returns the shared store's answer if it has one. */
   async function both<T>(call: (store: PoolStore) => Promise<T>): Promise<T> {
     const answer = await call(snapshot);
     return sharedOr(
@@ -105,7 +111,7 @@ export function withFallback(shared: PoolStore, clock: Clock, onFallback: (throw
       return sharedOr(take, () => snapshot.takeLease(lease));
     },
 
-    /** While the shared store answers, it alone counts what other replicas leased. */
+    /** While the shared store answers, only it counts the leases of other replicas. */
     async renewLease(renewal) {
       const renewHere = () => snapshot.renewLease(renewal);
       if (snapshot.hasLease(renewal.leaseId)) await renewHere();
@@ -121,7 +127,7 @@ export function withFallback(shared: PoolStore, clock: Clock, onFallback: (throw
       );
     },
 
-    /** A pool's faults last seconds: what a replica learns of them alone is not merged later. */
+    /** A pool's faults last seconds: what one replica learns alone is not merged later. */
     changePoolHealth: (...change) => both((store) => store.changePoolHealth(...change)),
     oldestRequest: (question) => both((store) => store.oldestRequest(question)),
     shareOf: (question) => both((store) => store.shareOf(question)),

@@ -16,7 +16,7 @@ interface ModelLease extends NewLease {
   state: 'in flight' | 'expired' | 'settled';
 }
 
-/** What a store is, said as simply as it can be: all the leases that ever were. */
+/** The simplest possible model of a store: a list of all leases that ever existed. */
 class ModelStore {
   readonly leases: ModelLease[] = [];
   readonly askedAtMs = new Map<string, number>();
@@ -93,7 +93,7 @@ describe('the leases of a single process', () => {
           const lease = model.leases.at(each.which % Math.max(1, model.leases.length));
           if (lease === undefined) continue;
           const expected = model.settle(lease.leaseId, nowMs);
-          // What expired is noticed when a call asks for what is in flight.
+          // Expired leases are noticed when a call reads what is in flight.
           await store.readAccounts(accountIds, leaseTtlMs);
           const settlement = await store.settleLease(lease.accountId, lease);
           if (expected === undefined) expect(settlement).toBeUndefined();

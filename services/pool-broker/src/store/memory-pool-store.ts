@@ -24,15 +24,15 @@ export class MemoryPoolStore implements PoolStore {
   readonly #accounts = new Map<string, AccountHealth>();
   readonly #pools = new Map<string, PoolHealth>();
   readonly #reports = new Map<string, ModelReport>();
-  /** The leases in flight, in the order in which they were taken, or renewed last. */
+  /** The leases in flight, in the order in which they were taken or last renewed. */
   readonly #leases = new Map<string, Lease>();
-  /** How many there are of each account, and of each caller in a pool. */
+  /** The number of leases of each account, and of each caller in a pool. */
   readonly #inFlight = new Map<string, number>();
-  /** The leases that were settled last, so that a repeated report is recognized. */
+  /** The leases that were settled last, so that a repeated report is recognised. */
   readonly #settled = new LRUCache<string, true>(bounded);
-  /** Of each pool when each caller last asked for something of it, in that order. */
+  /** For each pool, when each caller last asked for a lease, in that order. */
   readonly #callers = new Map<string, Map<string, number>>();
-  /** The account of each session. The bound limits what clients that make up sessions can cost. */
+  /** The account of each session. Bounded, because clients may make up sessions. */
   readonly #bindings: LRUCache<string, string>;
 
   constructor(clock: Clock) {
@@ -88,7 +88,7 @@ export class MemoryPoolStore implements PoolStore {
     if (this.#settled.has(leaseId)) return;
     const known = this.#leases.get(leaseId);
     if (known !== undefined) this.#end(known);
-    // When an unknown request began is not known: it was not recently.
+    // The start of an unknown request is unknown, but it is not recent.
     this.#begin(renewal, known?.takenAtMs ?? this.#clock.nowMs() - leaseTtlMs);
   }
 
@@ -186,17 +186,17 @@ export class MemoryPoolStore implements PoolStore {
   }
 }
 
-// A bound by size, not by number: memory is taken as entries come.
+// Bounded by size instead of `max`, because `max` allocates all memory up front.
 const bounded = { maxSize: 100_000, sizeCalculation: () => 1 };
 
 interface Lease extends PoolRequest {
   readonly accountId: string;
   readonly takenAtMs: number;
-  /** When it was taken, or renewed last. */
+  /** When it was taken or last renewed. */
   readonly seenAtMs: number;
 }
 
-/** No account id has a line break. */
+/** Account ids contain no line break. */
 function callerKey(pool: string, caller: string): string {
   return `${pool}\n${caller}`;
 }

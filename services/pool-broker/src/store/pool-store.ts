@@ -3,37 +3,68 @@ import type { AccountHealth } from '../health/account-health.ts';
 import type { AccountView } from '../health/eligibility.ts';
 import type { PoolHealth } from '../health/pool-health.ts';
 
-/** What all replicas of the broker share. Every entry expires. Calls reject when the store can't be reached. */
+/**
+ * The state that all replicas of the broker share. Every entry expires. Calls reject when the store
+ * can't be reached.
+ */
 export interface PoolStore extends AsyncDisposable {
-  /** What a request has to know of a pool: what `readAccounts`, `readPool`, `boundAccount` and `shareOf` answer. */
+  /**
+   * What a request must know about a pool: the results of `readAccounts`, `readPool`,
+   * `boundAccount` and `shareOf`.
+   */
   readPoolView(question: PoolQuestion): Promise<PoolView>;
-  /** Health and requests in flight of each account, in the order asked. Leases older than `leaseTtlMs` do not count. */
+  /**
+   * Health and requests in flight of each account, in the given order. Leases older than
+   * `leaseTtlMs` are ignored.
+   */
   readAccounts(accountIds: readonly string[], leaseTtlMs: number): Promise<readonly AccountRecord[]>;
-  /** Applies a change to the current health of an account, atomically. False when the change declined. */
+  /**
+   * Applies a change to the current health of an account, atomically. False when `change` declined.
+   */
   changeHealth(accountId: string, change: Change<AccountHealth>): Promise<boolean>;
   readPool(pool: string): Promise<PoolHealth>;
   changePoolHealth(pool: string, change: Change<PoolHealth>): Promise<boolean>;
-  /** Counts one more request in flight. False when the account has `maxConcurrency` already. Repeating it has no effect. */
+  /**
+   * Counts one more request in flight. False when the account already has `maxConcurrency`.
+   * Repeating it has no effect.
+   */
   takeLease(lease: NewLease): Promise<boolean>;
-  /** Lets a lease count for another `leaseTtlMs`, whatever the cap; a settled one does not. The begin of its request stays. */
+  /**
+   * Extends a lease for another `leaseTtlMs`, whatever the cap; a settled lease is not extended.
+   * The start of its request stays the same.
+   */
   renewLease(renewal: LeaseRenewal): Promise<void>;
-  /** Ends a lease and its request. Only the first call for a lease has an answer: when it was taken, if known, and both healths then. */
+  /**
+   * Ends a lease and its request. Only the first call for a lease returns a result: when it was
+   * taken, if known, and both healths at that time.
+   */
   settleLease(accountId: string, request: PoolRequest): Promise<Settlement | undefined>;
-  /** When the oldest request in flight began that began at `sinceMs` or later. `model` empty: any. */
+  /**
+   * The start of the oldest request in flight that started at `sinceMs` or later. `model` empty:
+   * any.
+   */
   oldestRequest(question: SinceQuestion): Promise<number | undefined>;
-  /** What a caller has of a pool. The question counts the caller among those that want something of it. */
+  /**
+   * A caller's share of a pool. Reading it also counts the caller among those that use the pool.
+   */
   shareOf(question: ShareQuestion): Promise<CallerShare>;
   boundAccount(affinityId: string): Promise<string | undefined>;
-  /** Binds a session that is not bound to another account, for `ttlMs` from now. */
+  /** Binds a session, unless it is bound to another account, for `ttlMs` from now. */
   bind(affinityId: string, accountId: string, ttlMs: number): Promise<void>;
-  /** Ends a session's binding if it is to this account. */
+  /** Removes a session's binding if it is to this account. */
   unbind(affinityId: string, accountId: string): Promise<void>;
-  /** Keeps the last report on a pool's models. A report without models leaves the last list as it is. */
+  /**
+   * Stores the last report on a pool's models. A report without models leaves the last list
+   * unchanged.
+   */
   saveModelReport(report: ModelReport): Promise<void>;
   readModelReports(pools: readonly string[]): Promise<readonly ModelReport[]>;
 }
 
-/** Makes the new value of the current one. Undefined, or the same value: leave it. May be called more than once. */
+/**
+ * Computes the new value from the current one. Undefined, or the same value: no change. May be
+ * called more than once.
+ */
 export type Change<T> = (value: T) => T | undefined;
 
 export interface PoolQuestion extends ShareQuestion {
@@ -52,7 +83,7 @@ export interface PoolView {
 
 export type AccountRecord = Omit<AccountView, 'account'>;
 
-/** The view of a store that has its parts in several places, which are asked at once. */
+/** The view of a store whose parts are read concurrently from several places. */
 export async function readApart(store: PoolStore, question: PoolQuestion): Promise<PoolView> {
   const { accountIds, leaseTtlMs, pool, affinityId, caller } = question;
   const [accounts, poolHealth, boundAccountId, callerShare] = await Promise.all([
@@ -75,14 +106,17 @@ export interface PoolRequest {
 
 export interface LeaseRenewal extends PoolRequest {
   readonly accountId: string;
-  /** When it stops counting if it is neither renewed nor settled. */
+  /** When the lease expires if it is neither renewed nor settled. */
   readonly leaseTtlMs: number;
 }
 
 export interface NewLease extends LeaseRenewal {
   /** Infinity: no cap. */
   readonly maxConcurrency: number;
-  /** How many leases its caller may have of the pool, this one included. Absent: as many as there are. */
+  /**
+   * The maximum number of leases that its caller may have in the pool, including this one. Absent:
+   * unlimited.
+   */
   readonly mostOfCaller?: number;
 }
 
@@ -100,14 +134,17 @@ export interface ShareQuestion extends Pick<LeaseRenewal, 'pool' | 'caller' | 'l
   readonly callerMemoryMs: number;
 }
 
-/** A caller's requests in flight in a pool, and the callers that asked the pool for something recently, this one among them. */
+/**
+ * A caller's requests in flight in a pool, and the number of callers that used the pool recently,
+ * including this one.
+ */
 export interface CallerShare {
   readonly inFlight: number;
   readonly callers: number;
 }
 
-/** Further callers need not be counted: the share of each is one request by then. */
+/** More callers need not be counted: by then the share of each is one request. */
 export const maxCallers = 10_000;
 
-/** How long a call waits for Redis, where the settings do not say. */
+/** How long a call waits for Redis unless the settings say otherwise. */
 export const defaultRedisCommandTimeoutMs = 100;

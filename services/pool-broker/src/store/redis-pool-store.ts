@@ -20,30 +20,37 @@ export interface RedisPoolStoreOptions extends Pick<RedisOptions, 'settings' | '
   readonly commandTimeoutMs: number;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Before every key, so that suites can share a server. Default "pool:". */
+  /** Prefix of every key, so that suites can share a server. Default "pool:". */
   readonly keyPrefix?: string;
 }
 
 /**
- * The pool store that replicas share. Every key has a TTL; leases and requests are members of sorted sets, by time. Opens whether
- * Redis is there or not; while it is away calls reject within the command timeout.
+ * The pool store that replicas share. Every key has a TTL; leases and requests are members of
+ * sorted sets, scored by time. It opens whether or not Redis is reachable; during an outage calls
+ * reject within the command timeout.
  */
 export async function openRedisPoolStore(options: RedisPoolStoreOptions): Promise<PoolStore> {
   const { commandTimeoutMs: timeoutMs, clock, metrics, keyPrefix } = options;
   const redis = openRedis({ ...options, timeoutMs, isRepeatable: false });
   const operation = redisOperations(metrics);
   const keys = keysWith(keyPrefix ?? 'pool:');
-  /** The last change that this process makes of each value. */
+  /** The last change of each value in this process. */
   const changes = new Map<string, Promise<unknown>>();
 
   const get = (key: string) => operation('get', () => redis.get(key));
 
-  /** Keys are of one pool, or of one session, which have a hash tag in common: Redis Cluster runs it too. */
+  /**
+   * The keys of one pool, or of one session, share a hash tag, so that Redis Cluster can run the
+   * script.
+   */
   async function run<T>(name: keyof typeof scripts, on: readonly string[], terms: readonly (string | number)[]) {
     return (await operation(name, () => runScript(redis, scripts[name], on, terms))) as T;
   }
 
-  /** Changes of this process follow each other, so that a change has to be repeated only after one of another replica. */
+  /**
+   * Changes by this process run one after the other, so that only a change by another replica
+   * causes a retry.
+   */
   async function change<T>(key: string, next: (value: T) => T | undefined, stored: StoredValue<T>) {
     const before = changes.get(key) ?? Promise.resolve();
     const changing = before.catch(() => undefined).then(() => replace(key, next, stored));
@@ -56,7 +63,7 @@ export async function openRedisPoolStore(options: RedisPoolStoreOptions): Promis
   }
 
   async function replace<T>(key: string, nextOf: (value: T) => T | undefined, stored: StoredValue<T>) {
-    // Each try loses only to another replica that has just changed the same value.
+    // Each attempt fails only when another replica has just changed the same value.
     for (let tries = 0; tries < 30; tries++) {
       const text = await get(key);
       const value = stored.read(text);
@@ -72,7 +79,7 @@ export async function openRedisPoolStore(options: RedisPoolStoreOptions): Promis
   const store: PoolStore = {
     readPoolView: (question) => readApart(store, question),
 
-    /** With one script per pool. */
+    /** Uses one script per pool. */
     async readAccounts(accountIds, leaseTtlMs) {
       const records = new Map<string, { health: AccountHealth; inFlight: number }>();
       const read = async (ids: readonly string[]) => {
@@ -152,12 +159,17 @@ export async function openRedisPoolStore(options: RedisPoolStoreOptions): Promis
 }
 
 function keysWith(prefix: string) {
-  /** Leases by when they were taken, or renewed last; settled ones by when they were settled. */
+  /**
+   * Leases scored by when they were taken or last renewed; settled ones by when they were settled.
+   */
   const account = (accountId: string) => {
     const start = `${prefix}{${poolOf(accountId)}}:account:${accountId}`;
     return { health: `${start}:health`, leases: `${start}:leases`, settled: `${start}:settled` };
   };
-  /** Callers by when they last asked; requests, and those for a model, by when they began; those of a caller as leases. */
+  /**
+   * Callers scored by their last use; requests, in total and per model, by their start; those of a
+   * caller like leases.
+   */
   const pool = (name: string) => {
     const start = `${prefix}{${name}}`;
     return {
@@ -169,7 +181,7 @@ function keysWith(prefix: string) {
       caller: (caller: string) => `${start}:caller:${caller}`,
     };
   };
-  /** The sets that a request is in while it goes on. */
+  /** The sets that contain a request while it runs. */
   const requestSets = ({ pool: name, model, caller }: PoolRequest): readonly string[] => {
     const ofPool = pool(name);
     return [ofPool.requests, ofPool.model(model), ...(caller === '' ? [] : [ofPool.caller(caller)])];
@@ -183,14 +195,20 @@ function poolOf(accountId: string): string {
   return accountId.split('/', 1)[0] ?? '';
 }
 
-/** How long at least a settled lease is remembered, so that a repeated report is recognized. */
+/**
+ * The minimum time for which a settled lease is remembered, so that a repeated report is
+ * recognised.
+ */
 const settledMemoryMs = 120_000;
 
-/** How a value is kept as JSON text. */
+/** How a value is stored as JSON. */
 interface StoredValue<T> {
-  /** Text that can't be read, or none, is the value without any faults: the next failures will show. */
+  /**
+   * A missing or unreadable text counts as a value without faults: the next failures will show
+   * them.
+   */
   readonly read: (text: unknown) => T;
-  /** When it means nothing any more. */
+  /** When the value can be dropped. */
   readonly endsAtMs: (value: T) => number;
 }
 
@@ -201,7 +219,7 @@ const storedPoolHealth = {
   endsAtMs: ({ incidents }: PoolHealth) => Math.max(0, ...incidents.map(forgottenIncidentAtMs)),
 };
 
-/** A model list on which there are no more reports is kept for a week. */
+/** A model list without further reports is kept for a week. */
 const storedReport = {
   read: jsonReader(modelReportSchema, undefined),
   endsAtMs: (report: ModelReport | undefined) => (report?.reportedAtMs ?? 0) + 7 * 86_400_000,
@@ -218,7 +236,7 @@ function jsonReader<T, E>(schema: z.ZodType<T>, empty: E) {
   };
 }
 
-/** Puts a lease into sorted sets by a time, from which those that are too old are removed. */
+/** Adds a lease to sorted sets, scored by a time, and removes members that are too old. */
 const countIn = `
 local function count_in(key, lease, now, ttl)
   redis.call('ZREMRANGEBYSCORE', key, '-inf', now - ttl)
@@ -227,8 +245,8 @@ local function count_in(key, lease, now, ttl)
 end`;
 
 const scripts = {
-  // Keys: health and leases of each account. Parameters: the time before which leases do not count, as "(<ms>".
-  // Returns health and number of leases of each.
+  // Keys: health and leases of each account. Parameters: the time before which leases are ignored,
+  // as "(<ms>". Returns health and number of leases of each.
   readAccounts: scriptOf(`
 local found = {}
 for index = 1, #KEYS, 2 do
@@ -237,8 +255,9 @@ for index = 1, #KEYS, 2 do
 end
 return found`),
 
-  // Keys: leases of the account, then the sets of requests, that of the caller last. Parameters: lease, now, TTL, cap of the account and
-  // of the caller (-1 for none). Returns 1 if there was room.
+  // Keys: leases of the account, then the sets of requests, that of the caller last. Parameters:
+  // lease, now, TTL, cap of the account and of the caller (-1 for none). Returns 1 if there was
+  // room.
   takeLease: scriptOf(`${countIn}
 local lease, now, ttl = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 for key, cap in pairs({ [KEYS[1]] = tonumber(ARGV[4]), [KEYS[#KEYS]] = tonumber(ARGV[5]) }) do
@@ -248,16 +267,17 @@ end
 for _, key in ipairs(KEYS) do count_in(key, lease, now, ttl) end
 return 1`),
 
-  // Keys: settled leases, then the sets in which the lease counts. Parameters: lease, now, TTL. The sets that say when requests
-  // began are not among the keys: that stays as it is.
+  // Keys: settled leases, then the sets in which the lease counts. Parameters: lease, now, TTL. The
+  // sets scored by the start of requests are not among the keys, because the start does not change.
   renewLease: scriptOf(`${countIn}
 if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
 for index = 2, #KEYS do count_in(KEYS[index], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])) end
 return 1`),
 
-  // Keys: settled leases, health of the account, health of the pool, leases of the account, then the sets of requests, that with
-  // the time at which the request began first. Parameters: lease, now, memory of settled leases. Returns nothing for a lease that
-  // was settled before, else the begin of the request and both healths ("" for what is not known).
+  // Keys: settled leases, health of the account, health of the pool, leases of the account, then
+  // the sets of requests, starting with the one scored by the start of requests. Parameters: lease,
+  // now, memory of settled leases. Returns nothing for a lease that was settled before; otherwise
+  // the start of the request and both healths ("" if unknown).
   settleLease: scriptOf(`${countIn}
 local lease, now, memory = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 if (tonumber(redis.call('ZSCORE', KEYS[1], lease)) or -1) > now - memory then return {} end
@@ -266,27 +286,29 @@ local began = redis.call('ZSCORE', KEYS[5], lease)
 for index = 4, #KEYS do redis.call('ZREM', KEYS[index], lease) end
 return { began or '', redis.call('GET', KEYS[2]) or '', redis.call('GET', KEYS[3]) or '' }`),
 
-  // Keys: callers, requests of the caller. Parameters: caller, now, memory of callers, TTL of requests, most callers.
-  // Returns the caller's requests and the number of callers.
+  // Keys: callers, requests of the caller. Parameters: caller, now, memory of callers, TTL of
+  // requests, most callers. Returns the caller's requests and the number of callers.
   shareOf: scriptOf(`${countIn}
 local now, ttl = tonumber(ARGV[2]), tonumber(ARGV[4])
 count_in(KEYS[1], ARGV[1], now, tonumber(ARGV[3]))
 redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -1 - ARGV[5])
 return { redis.call('ZCOUNT', KEYS[2], '(' .. now - ttl, '+inf'), redis.call('ZCARD', KEYS[1]) }`),
 
-  // Replaces a value if it is still the expected one. Keys: value. Parameters: expected ("" for none), next, TTL.
+  // Replaces a value if it still equals the expected one. Keys: value. Parameters: expected ("" for
+  // none), next, TTL.
   replace: scriptOf(`
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`),
 
-  // Binds a session that is free or bound to the account already. Keys: binding. Parameters: account, TTL.
+  // Binds a session that is unbound or already bound to the account. Keys: binding. Parameters:
+  // account, TTL.
   bind: scriptOf(`
 local bound = redis.call('GET', KEYS[1])
 if not bound or bound == ARGV[1] then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
 return 0`),
 
-  // Ends a binding to the account. Keys: binding. Parameters: account.
+  // Removes a binding to the account. Keys: binding. Parameters: account.
   unbind: scriptOf(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 0`),

@@ -3,13 +3,13 @@ import { testDatabases } from '@gateway/database/testing';
 import { expect, onTestFinished } from 'vitest';
 import { type AccountKey, parseAccountKeys } from '../../src/credentials/encryption.ts';
 
-/** A key of the given id, the same each time. */
+/** Keys with these ids, the same each time. */
 export function keysOf(...ids: string[]): readonly AccountKey[] {
   const text = ids.map((id) => `${id}:${Buffer.alloc(32, id).toString('base64')}`).join();
   return parseAccountKeys(text) ?? expect.fail('no keys can be read from this text');
 }
 
-/** An empty database with all tables that goes with the test. */
+/** An empty database with all tables, removed after the test. */
 export async function databaseOfTest(kind: 'SQLite' | 'Postgres'): Promise<GatewayDatabase> {
   const opened = await (testDatabases.find(({ name }) => name === kind) ?? expect.fail()).open();
   onTestFinished(() => opened[Symbol.asyncDispose]());

@@ -9,7 +9,7 @@ import { createPoolBrokerService } from '../../src/service.ts';
 import { MemoryPoolStore } from '../../src/store/memory-pool-store.ts';
 import { randomNumbers } from './__fixtures__/random-numbers.ts';
 
-/** Counts the accounts that are looked at. */
+/** Counts the accounts that are read. */
 class CountingStore extends MemoryPoolStore {
   looks = 0;
 
@@ -41,7 +41,10 @@ function poolOf(count: number, optionsOf: (n: number) => Options = () => ({})) {
     const retryAt = untilMs === undefined ? undefined : timestampFromMs(untilMs);
     return pools.report({ attempt: { lease, report: { result, retryAt } } });
   };
-  /** How many accounts are looked at by each of so many requests, one after the other at 200 a second. */
+  /**
+   * How many accounts each request reads, for this many requests, one after the other at 200 a
+   * second.
+   */
   const looksPerRequest = async (requests: number, optionsOfRequest: (n: number) => object = () => ({})) => {
     const before = store.looks;
     for (let n = 0; n < requests; n++) {
@@ -50,7 +53,7 @@ function poolOf(count: number, optionsOf: (n: number) => Options = () => ({})) {
     }
     return (store.looks - before) / requests;
   };
-  /** Has all accounts but the last ones limited for an hour. */
+  /** Limits all accounts except the last ones for an hour. */
   const limitAllBut = async (last: number) => {
     const lease = await leased();
     for (const [n, name] of names.slice(0, count - last).entries()) {
@@ -77,7 +80,7 @@ describe('a pool of a thousand accounts', () => {
     const pool = poolOf(1_000);
     await pool.limitAllBut(usable);
     await pool.looksPerRequest(400);
-    // Each limited account is looked at once a second, which is by every two hundredth request.
+    // Each limited account is examined once a second, which is once in two hundred requests.
     expect(await pool.looksPerRequest(1_000)).toBeLessThan(9 + 1_000 / 200);
     pool.clock.advanceMs(3_600_000);
     await pool.looksPerRequest(400);
@@ -89,7 +92,7 @@ describe('a pool of a thousand accounts', () => {
     await pool.limitAllBut(1);
     const lease = await pool.leased();
     expect(lease.accountId).toBe('responses/a999');
-    // It is only busy: a place may be free at any time.
+    // The account is only busy: a place may be free at any time.
     const busy = await pool.acquire();
     expect(busy.case === 'exhausted' && busy.value.retryAt).toBeUndefined();
     const untilMs = pool.clock.nowMs() + 60_000;

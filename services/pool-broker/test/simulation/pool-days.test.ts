@@ -15,16 +15,16 @@ import { VirtualTime } from './__fixtures__/virtual-time.ts';
 const startMs = Date.parse('2026-11-16T00:00:00Z');
 const minuteMs = 60_000;
 const rules = sampleSettings;
-/** At night requests are seconds apart: what waits for the next one may wait so long. */
+/** At night requests are seconds apart: a probe may have to wait this long for the next one. */
 const nextRequestMs = 30_000;
-/** A probe that is due goes out with the next request, and is stretched at random. */
+/** A probe that is due goes out with the next request, after random jitter. */
 const stretched = (ms: number) => ms * (1 + rules.cooldownJitter) + nextRequestMs;
 
 function lagAfter(skipReason: SimulatedAccount['lastFault']): number {
   switch (skipReason) {
     case 'none':
       return 0;
-    // Providers name seconds: the truth may be up to one earlier.
+    // Providers round to seconds: the true end may be up to one second earlier.
     case 'named_limit':
       return 1_000;
     case 'early_reset':
@@ -66,7 +66,7 @@ function worldOf(seed: number, days: number) {
 
 type Simulated = ReturnType<typeof worldOf>;
 
-/** Requests come at random, more by day than by night; a third of them belong to sessions. */
+/** Requests arrive at random, more by day than by night; a third of them belong to sessions. */
 function load({ world, endMs }: Simulated, perSecond: number): void {
   const { time, random } = world;
   let sent = 0;
@@ -135,7 +135,7 @@ function weather({ world, report }: Simulated, days: number): void {
   }
 }
 
-/** Every afternoon providers take five accounts out of service, and a person settles it before the evening. */
+/** Every afternoon providers disable five accounts, and a person resolves it before the evening. */
 function disabledAccounts({ world, report }: Simulated, days: number): void {
   const victims = [...world.accounts.values()].slice(40, 45);
   for (let day = 0; day < days; day++) {

@@ -14,7 +14,7 @@ const startMs = Date.parse('2026-11-20T12:00:00Z');
 const sessions = Array.from({ length: 1_000 }, (_, n) => `session ${n}`);
 const accountCount = 20;
 
-/** Two replicas of the broker on one store, asked in turn. */
+/** Two replicas of the broker on one store, which are asked in turn. */
 function poolOf() {
   const clock = new ManualClock(startMs);
   const store = new MemoryPoolStore(clock);
@@ -25,7 +25,10 @@ function poolOf() {
     return directClient(service.routes[0]);
   });
   let asked = 0;
-  /** A request of a session that is limited at the accounts named, and served by the first other one. */
+  /**
+   * Makes a request of a session that is limited at these accounts and served by the first other
+   * one.
+   */
   const serve = async (affinityKey: string, limitedAt: readonly string[] = []) => {
     const pools = replicas[asked++ % replicas.length] ?? expect.fail();
     const attempts: MessageInitShape<typeof AttemptSchema>[] = [];
@@ -49,7 +52,10 @@ function poolOf() {
   return { clock, serveAll };
 }
 
-/** How far counts are from an even spread: above 43.8 it is no accident, for twenty places and one chance in a thousand. */
+/**
+ * The deviation of counts from an even distribution. For twenty places, the probability of a value
+ * above 43.8 is one in a thousand.
+ */
 function chiSquare(counts: readonly number[]): number {
   const even = sessions.length / counts.length;
   return counts.reduce((sum, count) => sum + (count - even) ** 2 / even, 0);

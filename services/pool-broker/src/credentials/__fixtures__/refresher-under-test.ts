@@ -18,14 +18,16 @@ export const sampleCredential: OAuthCredential = {
 
 export const sampleOAuthAccount: OAuthAccount = { id: 'p/a', pool: 'p', credential: sampleCredential };
 
-/** Answers in order; each may take its time. */
+/** Answers are given in order; each may take time. */
 export type ScriptedAnswer = TokenAnswer | (() => Promise<TokenAnswer>);
 
 export function tokensNumbered(n: number, expiresAtMs = 3_600_000): TokenAnswer {
   return { kind: 'tokens', accessToken: new Secret(`at-${n}`), refreshToken: new Secret(`rt-${n}`), expiresAtMs };
 }
 
-/** What several refreshers share: a store, a clock, and an endpoint with scripted answers. */
+/**
+ * The parts that several refreshers share: a store, a clock, and an endpoint with scripted answers.
+ */
 export function worldOf(answers: ScriptedAnswer[], store: GrantStore = memoryGrants()) {
   const clock = new ManualClock(0);
   const asked: string[] = [];

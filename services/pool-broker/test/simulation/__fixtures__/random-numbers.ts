@@ -1,4 +1,4 @@
-/** The same numbers from 0 to below 1 for the same seed. */
+/** A sequence of numbers from 0 to below 1 that depends only on the seed. */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -9,7 +9,10 @@ import {
 
 export const hourMs = 3_600_000;
 
-/** How an account's provider reports a used-up quota. Each is what an adapter makes of the headers of that kind. */
+/**
+ * The ways in which providers report an exhausted quota. Each corresponds to the result that an
+ * adapter derives from the headers.
+ */
 export const limitForms = [
   'retry_after_seconds',
   'retry_after_ms',
@@ -23,19 +26,22 @@ export type LimitForm = (typeof limitForms)[number];
 
 export type Report = MessageInitShape<typeof AttemptReportSchema>;
 
-/** What goes wrong at an account, until when, and how its provider shows it. */
+/** A fault of an account: what happens, until when, and how its provider reports it. */
 export interface Fault {
   readonly untilMs: number;
   readonly result: AttemptResult;
-  /** The share of requests that meet it. */
+  /** The share of requests that are affected. */
   readonly share: number;
-  /** True for a limit whose end the provider names, in the account's form. */
+  /** True for a limit whose end the provider reports, in the account's form. */
   readonly named?: boolean;
-  /** Set for one that its provider says no waiting mends. */
+  /** Set for a problem that waiting does not solve, according to the provider. */
   readonly problem?: AccountProblem;
 }
 
-/** An account as it is at its provider: quotas that are used up and begin anew, and faults that come and go. */
+/**
+ * An account as it is at its provider: quotas that are exhausted and reset, and faults that come
+ * and go.
+ */
 export class SimulatedAccount {
   readonly id: string;
   readonly form: LimitForm;
@@ -52,7 +58,7 @@ export class SimulatedAccount {
     this.#usableSinceMs = startMs;
   }
 
-  /** Begins a fault. What is in flight goes on. */
+  /** Starts a fault. Requests in flight continue. */
   meet(fault: Fault): void {
     this.#fault = fault;
     if (fault.share < 1) return;
@@ -60,7 +66,7 @@ export class SimulatedAccount {
     this.#usableSinceMs = Math.max(this.#usableSinceMs, fault.untilMs);
   }
 
-  /** Empties every window ahead of its time. */
+  /** Resets every window early. */
   resetEarly(nowMs: number): void {
     if (this.#resetMs(nowMs) !== undefined) {
       this.lastFault = 'early_reset';
@@ -112,7 +118,7 @@ export class SimulatedAccount {
   }
 }
 
-/** A reset as precisely as a form can say it. Never too early: providers round up. */
+/** A reset as precisely as a form can express it. Never too early, because providers round up. */
 function namedResetMs(form: LimitForm, resetMs: number, nowMs: number): number {
   switch (form) {
     case 'retry_after_seconds':
@@ -129,7 +135,7 @@ function namedResetMs(form: LimitForm, resetMs: number, nowMs: number): number {
   }
 }
 
-/** A quota that begins with its first request and is whole again some time later. */
+/** A quota that starts with its first request and is reset some time later. */
 export class SimulatedWindow {
   readonly #lengthMs: number;
   readonly #capacity: number;

@@ -9,16 +9,16 @@ export interface ClientRequest {
   readonly id: number;
   readonly model: string;
   readonly affinityKey: string;
-  /** Set for a request that comes back at the time it was given. */
+  /** Set for a request that is repeated at the time it was given. */
   readonly cameBack?: boolean;
 }
 
-/** What watches a simulation. */
+/** Observes a simulation. */
 export interface Observer {
   sent(accountId: string): void;
   answered(accountId: string, report: Report): void;
   served(request: ClientRequest, accountId: string): void;
-  /** `retryAtMs`: when the client is to come back; undefined when it was given no time. */
+  /** `retryAtMs`: when the client should retry; undefined when it was given no time. */
   refused(request: ClientRequest, refusal: Refusal): void;
 }
 
@@ -34,7 +34,7 @@ export interface World {
   readonly accounts: ReadonlyMap<string, SimulatedAccount>;
   readonly random: () => number;
   readonly observer: Observer;
-  /** How long an answer goes on, on average. */
+  /** The average duration of an answer. */
   readonly answerMs: number;
 }
 
@@ -43,7 +43,10 @@ interface Attempt {
   readonly report: Report;
 }
 
-/** Carries one request from account to account, as an edge does, and comes back once if it was given a time. */
+/**
+ * Moves one request from account to account, as an edge does, and repeats it once if it was given a
+ * time.
+ */
 export async function sendRequest(
   world: World,
   request: ClientRequest,
@@ -98,7 +101,7 @@ function isError({ report }: Attempt): boolean {
   return errors.includes(report.result);
 }
 
-/** `retry-after` is whole seconds, at least one. */
+/** `retry-after` is a number of whole seconds, at least one. */
 function toRetryAfter(retryAtMs: number, nowMs: number): number {
   return nowMs + Math.max(1, Math.ceil((retryAtMs - nowMs) / 1_000)) * 1_000;
 }

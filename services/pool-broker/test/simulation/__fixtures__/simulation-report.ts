@@ -8,14 +8,14 @@ import type { VirtualTime } from './virtual-time.ts';
 /** How long it may take to find out that an account serves again, after what kept it. */
 export type KnowledgeLag = (skipReason: SimulatedAccount['lastFault']) => number;
 
-/** What an account said last: that it is limited until then. */
+/** The account's last report: that it is limited until then. */
 interface Limit {
   readonly untilMs: number;
-  /** Requests that were sent to it since. */
+  /** The number of requests sent to it since. */
   contacts: number;
 }
 
-/** Counts what a pool must get right, by what its accounts really were like. */
+/** Counts how well a pool does, based on the true state of its accounts. */
 export class SimulationReport implements Observer {
   readonly #time: VirtualTime;
   readonly #accounts: ReadonlyMap<string, SimulatedAccount>;
@@ -28,16 +28,24 @@ export class SimulationReport implements Observer {
   servedRequests = 0;
   exhausted = 0;
   unavailable = 0;
-  /** Refused although an account had served for long enough that it should be known. */
+  /** Requests refused although an account had been serving for long enough to be known. */
   refusedInError: string[] = [];
-  /** The most requests that an account was sent between its naming a limit and the end of that, or its next word. */
+  /**
+   * The highest number of requests that an account received between reporting a limit and the
+   * limit's end, or its next answer.
+   */
   mostContactsInCooldown = 0;
   probesInCooldown = 0;
-  /** Accounts that their providers took out of service, and requests that were sent to them before they were enabled again. */
+  /**
+   * Accounts that their providers disabled, and the requests sent to them before they were enabled
+   * again.
+   */
   readonly outOfService = new Set<string>();
   takenOutOfService = 0;
   sentOutOfService = 0;
-  /** Clients that came back exactly at the time they were given, by whether providers had named it. */
+  /**
+   * Clients that retried exactly at the time they were given, by whether providers had named it.
+   */
   readonly named = { came: 0, served: 0 };
   readonly guessed = { came: 0, served: 0 };
   readonly recoveriesMs: number[] = [];
@@ -94,7 +102,7 @@ export class SimulationReport implements Observer {
     this.#count(request, false);
     this[kind] += 1;
     if (retryAtMs !== undefined && this.#isGuess()) this.#guessedFor.add(request.id);
-    // After errors a request may give up though other accounts remain.
+    // After errors a request may give up although other accounts remain.
     if (errors > 0) return;
     const { nowMs } = this.#time;
     for (const account of this.#accounts.values()) {
@@ -115,7 +123,7 @@ export class SimulationReport implements Observer {
     counts.served += served ? 1 : 0;
   }
 
-  /** True while an account is limited that did not say until when. */
+  /** True while an account is limited without a reported end. */
   #isGuess(): boolean {
     const { nowMs } = this.#time;
     return this.#accounts

@@ -8,10 +8,10 @@ interface Appointment {
   readonly work: Work;
 }
 
-/** Runs work at its time on a clock that jumps from one appointment to the next. */
+/** Runs work at scheduled times on a clock that jumps from one appointment to the next. */
 export class VirtualTime {
   readonly clock: ManualClock;
-  /** A binary heap: the next appointment first. */
+  /** A binary heap with the next appointment first. */
   readonly #heap: Appointment[] = [];
   #made = 0;
 
@@ -32,7 +32,7 @@ export class VirtualTime {
     this.at(this.nowMs + Math.ceil(durationMs), work);
   }
 
-  /** Until nothing is left to do. */
+  /** Runs until no appointment is left. */
   async run(): Promise<void> {
     for (let next = this.#take(); next !== undefined; next = this.#take()) {
       this.clock.setMs(next.atMs);
