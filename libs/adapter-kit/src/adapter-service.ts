@@ -25,15 +25,15 @@ export interface AdapterPeers {
 
 type CreateAdapter = (config: AdapterConfig, peers: AdapterPeers, runtime: ServiceRuntime) => Service;
 
-/** What every adapter serves. */
+/** The RPCs of every adapter. */
 export function adapterRoutes(context: AdapterContext): readonly ServiceRoute[] {
   const handlers = { execute: execute(context), countTokens: countTokens(context), listModels: listModels(context) };
   return [serviceRoute(AdapterService, handlers)];
 }
 
 /**
- * Makes the adapter of one format: its RPCs, and the timer that reports to the broker
- * what its pools' providers offer.
+ * Creates the adapter of one format: its RPCs, and the timer that reports to the broker which
+ * models its pools' providers offer.
  */
 export function adapterFactory(
   format: FormatDefinition,
@@ -52,7 +52,10 @@ export function adapterFactory(
   };
 }
 
-/** What an adapter's handlers work with. Disposing it closes every connection to providers, and ends its threads. */
+/**
+ * The parts that an adapter's handlers use. Disposal closes every connection to providers and ends
+ * the threads.
+ */
 export type AdapterContext = ReturnType<typeof createAdapterContext>;
 
 export function createAdapterContext(options: {
@@ -78,8 +81,8 @@ export function createAdapterContext(options: {
 }
 
 /**
- * An adapter as a process of its own: its settings and the addresses of the broker come from the environment, and calls to each
- * share one stream.
+ * An adapter as a process of its own: its settings and the addresses of the broker come from the
+ * environment, and calls to each address share one stream.
  */
 export function createAdapterFromEnvironment(createService: CreateAdapter): ServiceFactory {
   return async (env, runtime) => {
@@ -95,7 +98,7 @@ export function createAdapterFromEnvironment(createService: CreateAdapter): Serv
   };
 }
 
-/** @throws ConfigError with every problem in the settings of an adapter that is a process of its own. */
+/** @throws ConfigError with every problem in the settings of a stand-alone adapter. */
 export function checkAdapterSettings(env: Environment) {
   return readSettings(env, (reader) => {
     const why = 'The pool broker knows the accounts that requests are sent with.';

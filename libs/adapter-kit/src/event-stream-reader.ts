@@ -6,7 +6,10 @@ import { answerTooLarge, brokenStream } from './failure/attempt-failure.ts';
 import type { AnswerReader, AnswerResult, AttemptFailure } from './format-definition.ts';
 import type { ChatReaderOptions } from './translation/translation.ts';
 
-/** Reads a provider's event stream, however it is split. What the events of a format mean, its reader says. */
+/**
+ * Reads a provider's event stream in arbitrary chunks. The meaning of events is defined by the
+ * format's reader.
+ */
 export abstract class EventStreamReader
   implements Pick<AnswerReader, 'push' | 'end' | 'result' | 'pendingBytes' | 'reasoning'>
 {
@@ -24,7 +27,7 @@ export abstract class EventStreamReader
 
   /** Takes the next whole event, also after the result. */
   protected abstract onEvent(event: Buffer): void;
-  /** Takes what the stream ended in; empty when that was a whole event. */
+  /** Takes the unterminated rest of the stream; empty if the last event was complete. */
   protected abstract onRest(rest: Buffer): void;
 
   push(bytes: Uint8Array): void {
@@ -42,12 +45,12 @@ export abstract class EventStreamReader
     this.fail(brokenStream());
   }
 
-  /** An event is too large. */
+  /** Called when an event is too large. */
   protected onOverflow(): void {
     this.fail(brokenStream());
   }
 
-  /** Ends the answer with a failure, unless it has ended already. */
+  /** Ends the answer with a failure, unless it has already ended. */
   protected fail(failure: AttemptFailure): void {
     this.result ??= { kind: 'failed', failure };
   }
@@ -58,24 +61,25 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
   protected readonly answer: ChatAnswer;
   abstract readonly reportedUsage: ReportedUsage | undefined;
   abstract readonly producedCharacters: number;
-  /** Events that were skipped because they are not known. */
+  /** How many unknown events were skipped. */
   unknownEvents = 0;
   finishReason: FinishReason | undefined;
   answeringModel: string | undefined;
 
-  /** One event may bring the answer whole, beside what an event holds otherwise. */
+  /** One event may contain the whole answer in addition to the usual content of an event. */
   constructor(answer: ChatAnswer, { maxEventBytes, maxAnswerBytes }: ChatEventBounds) {
     super(maxEventBytes + maxAnswerBytes);
     this.answer = answer;
   }
 
   /**
-   * Writes what an event's data says to the answer. Not called after the result. Never throws on what the provider sends.
+   * Writes what an event's data says to the answer. Not called after the result. Never throws on
+   * what the provider sends.
    * @param name of its `event:` line
    */
   protected abstract read(json: JsonObject, name: string): void;
 
-  /** Ends the answer as the provider has. */
+  /** Ends the answer with the provider's reason. */
   protected finish(reason: FinishReason): void {
     this.finishReason = reason;
     this.answer.finish(reason, wholeUsage(this.reportedUsage, this.producedCharacters));
@@ -97,7 +101,8 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
   protected override onEvent(event: Buffer): void {
     if (this.result !== undefined) return;
     const { name, data = '' } = readEvent(event);
-    // Some providers pad the data, and end their streams with the marker of the chat format.
+    // Some providers add whitespace to the data, and end their streams with the marker of the chat
+    // format.
     const text = data.trim();
     if (text === '' || text === '[DONE]') return;
     const json = asObject(parseJson(text));

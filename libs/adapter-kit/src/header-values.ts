@@ -2,7 +2,7 @@ import type { QuotaWindow } from './format-definition.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A number in a header; undefined when it is not there or no number. */
+/** A number in a header; undefined when it is missing or not a number. */
 export function numberIn(headers: Headers, name: string): number | undefined {
   const text = headers[name]?.trim();
   if (text === undefined || text === '') return undefined;
@@ -10,7 +10,10 @@ export function numberIn(headers: Headers, name: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** Epoch milliseconds that `retry-after` or `retry-after-ms` names: seconds, milliseconds or a date. */
+/**
+ * Epoch milliseconds from `retry-after` or `retry-after-ms`, which contain seconds, milliseconds or
+ * a date.
+ */
 export function readRetryAfterMs({ headers, nowMs }: { headers: Headers; nowMs: number }): number | undefined {
   const milliseconds = numberIn(headers, 'retry-after-ms');
   if (milliseconds !== undefined) return toFutureMs(nowMs + milliseconds, nowMs);
@@ -19,21 +22,21 @@ export function readRetryAfterMs({ headers, nowMs }: { headers: Headers; nowMs: 
   return toFutureMs(Date.parse(headers['retry-after'] ?? ''), nowMs);
 }
 
-/** A whole number of milliseconds in the future, in epoch milliseconds. Undefined for a time that has passed. */
+/** Rounds a future time to whole epoch milliseconds. Undefined for a time in the past. */
 export function toFutureMs(epochMs: number, nowMs: number): number | undefined {
   return epochMs > nowMs && epochMs <= latestDateMs ? Math.ceil(epochMs) : undefined;
 }
 
-/** The last time that a Date can hold. */
+/** The latest time that a Date can represent. */
 const latestDateMs = 8.64e15;
 
-/** The latest of the known times. */
+/** The latest of the times that are known. */
 export function latestMs(times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined);
   return known.length === 0 ? undefined : Math.max(...known);
 }
 
-/** Quotas with what was reported later: the latest word on each counts. */
+/** Merges quotas with later reports: the latest report of each counts. */
 export function withLaterQuotas(quotas: readonly QuotaWindow[], later: readonly QuotaWindow[]): readonly QuotaWindow[] {
   const isReplaced = ({ name, models }: QuotaWindow) =>
     later.some((window) => window.name === name && window.models === models);

@@ -2,7 +2,7 @@ import { AttemptResult, ProviderFormat as ProviderFormatId } from '@gateway/prot
 import { durationBucketsSeconds, type Metrics } from '@gateway/telemetry';
 import type { ErrorMeaning } from './failure/error-meanings.ts';
 
-/** What is counted of an adapter's calls to providers. */
+/** Metrics of an adapter's calls to providers. */
 export type AdapterMetrics = ReturnType<typeof adapterMetrics>;
 
 export function adapterMetrics(metrics: Metrics, formatId: ProviderFormatId) {
@@ -38,12 +38,12 @@ export function adapterMetrics(metrics: Metrics, formatId: ProviderFormatId) {
     help: 'Requests to providers that are under way.',
     labels: ['format'],
   });
-  // From the start, so that no request is needed to see it.
+  // Set at the start, so that the series exists before the first request.
   openStreams.inc({ format }, 0);
   unknownEvents.inc({ format }, 0);
   resent.inc({ format }, 0);
   return {
-    /** The same calls by the GenAI conventions. */
+    /** The same calls by OpenTelemetry's GenAI conventions. */
     genAi: genAiMetrics(metrics, formatId),
     attemptEnded: (result: AttemptResult) => attempts.inc({ format, result: AttemptResult[result].toLowerCase() }),
     requestAmended: (meaning: ErrorMeaning) => amended.inc({ format, meaning }),
@@ -55,19 +55,28 @@ export function adapterMetrics(metrics: Metrics, formatId: ProviderFormatId) {
   };
 }
 
-/** What a provider is asked. `count_tokens` and `list_models` are names of ours: the convention has none. */
+/**
+ * The operation of a call. `count_tokens` and `list_models` are our own names, because the
+ * convention has none.
+ */
 export type GenAiOperation = 'chat' | 'count_tokens' | 'list_models';
 
 type TokenType = 'input' | 'output' | 'cache_read_input' | 'cache_creation_input';
 
-/** Whom one call asks for what. */
+/** The provider, model and operation of one call. */
 export interface GenAiCall {
   readonly operation: GenAiOperation;
-  /** A model of the catalog, or `other`: no name that clients make up. Empty: no model is asked. */
+  /**
+   * A model of the catalog, or `other`: never a name that clients make up. Empty: the call concerns
+   * no model.
+   */
   readonly model: string;
 }
 
-/** Calls to providers by the GenAI conventions. @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/ */
+/**
+ * Metrics of calls by the GenAI conventions.
+ * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/
+ */
 function genAiMetrics(metrics: Metrics, format: ProviderFormatId) {
   const provider = providers[format];
   const durations = metrics.histogram({
@@ -100,11 +109,11 @@ function genAiMetrics(metrics: Metrics, format: ProviderFormatId) {
   });
   return {
     provider,
-    /** @param errorType empty after success */
+    /** @param errorType empty on success */
     callEnded: (call: GenAiCall, errorType: string, seconds: number) =>
       durations.observe({ ...labelsOf(call), error_type: errorType }, seconds),
     firstChunkCame: (call: GenAiCall, seconds: number) => firstChunks.observe(labelsOf(call), seconds),
-    /** @param isReported false for an estimate, which is no observation */
+    /** @param isReported false for an estimate, which is not an observation */
     tokensUsed: (call: GenAiCall, type: TokenType, count: number, isReported: boolean) => {
       const labels = { ...labelsOf(call), gen_ai_token_type: type };
       tokens.inc(labels, count);
@@ -113,13 +122,13 @@ function genAiMetrics(metrics: Metrics, format: ProviderFormatId) {
   };
 }
 
-/** Whose format it is, as the conventions name them. */
+/** The owner of each format, by its name in the conventions. */
 const providers: Readonly<Record<ProviderFormatId, string>> = {
   [ProviderFormatId.UNSPECIFIED]: 'other',
   [ProviderFormatId.RESPONSES]: 'openai',
   [ProviderFormatId.MESSAGES]: 'anthropic',
 };
 
-/** As the convention has them. */
+/** The convention's buckets. */
 const genAiBucketsSeconds = Array.from({ length: 14 }, (_, power) => 2 ** power / 100);
 const callLabels = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;

@@ -6,7 +6,7 @@ import type { MatchedFaults } from './faults/fault-book.ts';
 
 export type FormatName = 'responses' | 'messages';
 
-/** One provider's way of putting things: requests, answers, events, errors. */
+/** One provider's format of requests, answers, events and errors. */
 export interface SimulatedFormat {
   readonly name: FormatName;
   /**

@@ -63,7 +63,9 @@ async function writeEnding(
   if (fault.kind === 'endless_line') await writer.endlessLine(fault.bytes ?? Number.POSITIVE_INFINITY);
 }
 
-/** By default the Messages provider is overloaded and the Responses provider has an internal error. */
+/**
+ * By default the Messages provider reports overload and the Responses provider an internal error.
+ */
 function errorOf({ error }: FaultOf<'error_event' | 'failed'>, { name }: SimulatedFormat): ProviderError {
   const usual: ProviderError =
     name === 'messages'

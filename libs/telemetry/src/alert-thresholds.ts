@@ -1,6 +1,6 @@
 /**
- * When the gateway needs a person. The overview of the console and the alert rules of Prometheus share these thresholds,
- * so that both name the same problems.
+ * When the gateway needs a person. The overview of the console and the alert rules of Prometheus
+ * share these thresholds, so that both name the same problems.
  */
 export const alertThresholds = {
   /** Failed requests below which a share of failures says nothing. */
@@ -13,6 +13,9 @@ export const alertThresholds = {
   poolRunningDrySeconds: 3_600,
   /** Time until a certificate expires. */
   certificateExpirySeconds: 7 * 86_400,
-  /** The share of its longest remaining time that a certificate still has. It covers short-lived certificates. */
+  /**
+   * The share of its longest remaining time that a certificate still has. It covers short-lived
+   * certificates.
+   */
   certificateRemainingShare: 0.2,
 } as const;

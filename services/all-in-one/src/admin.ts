@@ -17,19 +17,19 @@ interface AdminOptions {
   readonly config: AllInOneConfig;
   readonly runtime: ServiceRuntime;
   readonly database: GatewayDatabase;
-  /** Of all services in this process. */
+  /** The routes of all services in this process. */
   readonly routes: readonly ServiceRoute[];
   /** Why the gateway takes no requests. */
   readonly notReady: () => Promise<string | undefined>;
 }
 
-/** The operators' API and console, on the services of this process. */
+/** The operators' API and console, using the services of this process. */
 export async function createAdmin({ env, database, routes, ...options }: AdminOptions): Promise<AdminService> {
   const { config, runtime, notReady } = options;
   const address = `${config.adminHost}:${config.adminPort}`;
   const peers = {
     ...peersOf((service) => directClientOf(routes, service)),
-    // With workers, their metrics are among those of this process.
+    // With workers, the metrics of this process include theirs.
     replicas: ownReplica({ service: 'gateway', address, metrics: runtime.metrics, notReady }),
   };
   const settings = readAdminConfig(env);
@@ -37,12 +37,13 @@ export async function createAdmin({ env, database, routes, ...options }: AdminOp
   return createAdminService({ ...settings, adminToken }, peers, { database }, runtime);
 }
 
-/** Where the first operator's token of a gateway on its embedded database is kept. */
+/** The file with the first operator's token of a gateway on its embedded database. */
 export const adminTokenFile = 'admin-token';
 
 /**
- * What the first operator of an embedded database signs in with, and gatewayctl on this machine: made once, and made anew when the
- * file is gone. Operators of a shared database are their owner's business: ADMIN_TOKEN.
+ * The token with which the first operator of an embedded database, and gatewayctl on this machine,
+ * sign in. It is created once, and again when the file is gone. A shared database gets its
+ * operators from its owner: ADMIN_TOKEN.
  */
 async function ownAdminToken(env: Environment, database: GatewayDatabase): Promise<Secret | undefined> {
   if (readDatabaseUrl(env) !== undefined) return undefined;

@@ -33,9 +33,12 @@ import { DataFolder } from './data-folder.ts';
 import { createFront, firstReason } from './front.ts';
 import { migrateGatewayDatabase, openGatewayDatabase, readDatabaseUrl, readIdentityKeys } from './gateway-database.ts';
 
-// Client libraries of Redis, NATS and gRPC are loaded only where a setting asks for them.
+// Client libraries of Redis, NATS and gRPC are loaded only if a setting requires them.
 
-/** All services, wired and started: by direct calls in one process, or with the front in workers. Disposing it stops them in reverse order. */
+/**
+ * All services, wired and started: with direct calls in one process, or with the front in workers.
+ * Disposal stops them in reverse order.
+ */
 export async function composeGateway(env: Environment, config: AllInOneConfig, runtime: ServiceRuntime) {
   await using stack = new AsyncDisposableStack();
   const wiring = { env, config, runtime, stack };
@@ -47,7 +50,7 @@ export async function composeGateway(env: Environment, config: AllInOneConfig, r
   };
 
   if (config.migrateAtStart || readDatabaseUrl(env) === undefined) await migrateGatewayDatabase(env);
-  // Long enough for pages that change with every commit to be copied once for many of them.
+  // Long enough that a page that changes with every commit is copied once for many commits.
   const { handle: database } = stack.use(
     await openGatewayDatabase(env, { checkpointMs: 5_000, metrics: runtime.metrics }),
   );
@@ -77,7 +80,7 @@ export async function composeGateway(env: Environment, config: AllInOneConfig, r
   const running = stack.move();
   return {
     edge,
-    /** Set when no account is configured, and the providers are simulated. */
+    /** Set when no account is configured and the providers are simulated. */
     simulatorUrl,
     identity: directClientOf(identity.routes, IdentityService),
     admin,
@@ -87,7 +90,7 @@ export async function composeGateway(env: Environment, config: AllInOneConfig, r
   };
 }
 
-/** What every part of the wiring is made with. The stack closes what they open. */
+/** The inputs of every part of the wiring. The stack closes what they open. */
 interface Wiring {
   readonly env: Environment;
   readonly config: AllInOneConfig;
@@ -95,10 +98,12 @@ interface Wiring {
   readonly stack: AsyncDisposableStack;
 }
 
-/** The configured accounts; without any, simulated ones, so that the first request is answered. */
+/**
+ * The configured accounts; without any, simulated ones, so that the first request gets an answer.
+ */
 async function chooseProviders({ env, config, stack }: Wiring, database: GatewayDatabase) {
   const gateway = readGatewayConfig(env);
-  // Tables that were not made yet hold no accounts.
+  // Tables that do not exist yet contain no accounts.
   const stored = (await pendingMigrations(database)).length > 0 ? [] : await new AccountTable(database).list();
   if (gateway.accounts.length + stored.length > 0) return { gateway, simulatorUrl: undefined };
   const { startSimulator } = await import('@gateway/simulator');
@@ -120,7 +125,7 @@ async function openStores({ env, config: { redis }, runtime, stack }: Wiring) {
   return { limitStore, poolStore: stack.use(await openSharedPoolStore(redis, runtime)) };
 }
 
-/** How usage reaches the ledger over JetStream. Undefined without a NATS_URL. */
+/** Sends usage to the ledger over JetStream. Undefined without a NATS_URL. */
 async function openUsageStream({ env, config: { natsServers: servers }, runtime, stack }: Wiring) {
   if (servers === undefined) return undefined;
   const { LedgerProgress, UsagePublisher } = await import('@gateway/usage-stream');
@@ -129,7 +134,7 @@ async function openUsageStream({ env, config: { natsServers: servers }, runtime,
   return {
     ofIngest: { consumer: new NatsUsageConsumer({ ...readUsageStreamConfig(env), servers, ...runtime }) },
     ofQuery: { progress: stack.use(new LedgerProgress(servers, runtime)) },
-    /** In place of the ingest's own, which writes to the ledger at once. */
+    /** Replaces the ingest's own route, which writes to the ledger directly. */
     route: serviceRoute(UsageIngestService, {
       record: async (batch, { signal }) => {
         await publisher.publish(batch, signal);
@@ -147,12 +152,12 @@ async function createEdge(wiring: Wiring, routes: readonly ServiceRoute[]): Prom
 }
 
 /**
- * The front in several processes of their own. They reach the services of this process over a socket in a folder that only
- * the gateway's own user may enter: provider credentials pass over it.
+ * The front in several processes. They reach the services of this process over a socket in a folder
+ * that only the gateway's own user may enter, because provider credentials are sent over it.
  */
 async function createFrontWorkers({ env, config, runtime, stack }: Wiring, routes: readonly ServiceRoute[]) {
   const { GrpcServer } = await import('@gateway/rpc/grpc');
-  // mkdtemp makes folders for this user alone.
+  // mkdtemp creates folders for this user only.
   const folder = await mkdtemp(join(tmpdir(), 'gateway-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const address = `unix:${join(folder, 'primary')}`;

@@ -15,14 +15,20 @@ import {
 
 const setting = 'GATEWAY_DATA';
 
-/** The folder of everything that the embedded default keeps: database, usage outbox, keys. Only its owner can read it. */
+/**
+ * The folder with everything that the embedded defaults store: database, usage outbox, keys. Only
+ * its owner can read it.
+ */
 export class DataFolder {
   readonly databaseFile: string;
-  /** The requests that took a slot in the last minute. */
+  /** The file of requests that took a slot in the last minute. */
   readonly admissionsFile: string;
   readonly #path: string;
 
-  /** Opens, and makes if need be, the folder that GATEWAY_DATA names (./data). @throws ConfigError when it can't be used. */
+  /**
+   * Opens the folder in GATEWAY_DATA (./data), and creates it if necessary.
+   * @throws ConfigError when it is not usable.
+   */
   static async open(env: Environment): Promise<DataFolder> {
     const path = new EnvReader(env).string(setting, './data');
     await openFolder(setting, path);
@@ -30,7 +36,8 @@ export class DataFolder {
   }
 
   /**
-   * The gateway that works on the folder that GATEWAY_DATA names. Undefined: none does, or there is no such folder.
+   * The gateway that uses the folder in GATEWAY_DATA. Undefined: none does, or the folder does not
+   * exist.
    *
    * @throws ConfigError when the folder does not answer.
    */
@@ -47,7 +54,7 @@ export class DataFolder {
     this.admissionsFile = join(path, 'admissions.sqlite');
   }
 
-  /** The key under which token digests are stored. Made once; losing it makes every token unknown. */
+  /** The key that hashes token digests. It is created once; without it every token is unknown. */
   async tokenHashKey(): Promise<string> {
     const existing = await this.read('token-hash-key');
     if (existing !== undefined) return existing;
@@ -74,16 +81,18 @@ export class DataFolder {
   }
 
   /**
-   * Takes the folder for this gateway alone: two on one folder would each count the limits by themselves. The lock is the one that
-   * SQLite puts on an empty database, which the operating system takes away when the process dies, and not before.
+   * Reserves the folder for this gateway, because two gateways on one folder would each count
+   * limits separately. The lock is SQLite's lock on an empty database, which the operating system
+   * releases when the process dies, and not before.
    */
   async claim(): Promise<Disposable> {
     const path = this.#lockFile;
     makePrivateFile(path);
-    // A process that looks whether the lock is taken holds it for a moment.
+    // A process that checks whether the lock is taken holds it for a moment.
     const lock = new DatabaseSync(path, { timeout: 200 });
     try {
-      // Nothing is ever written, yet without this a file for rolling it back would be made beside this one.
+      // Nothing is ever written, but without this a rollback journal would be created beside the
+      // file.
       lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE;');
     } catch (thrown) {
       lock.close();
@@ -131,5 +140,5 @@ function isBusy(thrown: unknown): boolean {
   return thrown instanceof Error && 'errcode' in thrown && thrown.errcode === 5;
 }
 
-/** Says for people who has the lock. It proves nothing: a killed process leaves it behind. */
+/** Tells people who holds the lock. It proves nothing: a killed process leaves it behind. */
 const ownerFile = 'gateway.pid';

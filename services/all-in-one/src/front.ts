@@ -15,10 +15,13 @@ import { readResponsesAdapterConfig } from '@gateway/responses-adapter/config';
 import { createResponsesAdapterService } from '@gateway/responses-adapter/service';
 import { type Client, directClientOf } from '@gateway/rpc';
 
-/** How the front reaches the services that there is one of in the whole gateway. */
+/** Gives the front clients of the services that exist once in the whole gateway. */
 type ClientOf = <S extends DescService>(service: S) => Client<S>;
 
-/** What there may be many of: the edge and its adapters, in one process. Starting it starts all of them. */
+/**
+ * The services that may run several times: the edge and its adapters, in one process. Starting the
+ * front starts all of them.
+ */
 export async function createFront(
   env: Environment,
   clientOf: ClientOf,

@@ -7,12 +7,15 @@ import type { Metrics } from '@gateway/telemetry';
 import { DataFolder } from './data-folder.ts';
 
 interface GatewayDatabaseOptions {
-  /** Of the embedded one. */
+  /** For the embedded database. */
   readonly checkpointMs?: number;
   readonly metrics?: Metrics;
 }
 
-/** The database of DATABASE_URL, else the embedded one in the data folder. @throws ConfigError */
+/**
+ * The database of DATABASE_URL or, without it, the embedded one in the data folder.
+ * @throws ConfigError
+ */
 export async function openGatewayDatabase(env: Environment, { checkpointMs, metrics }: GatewayDatabaseOptions = {}) {
   const url = readDatabaseUrl(env);
   if (url === undefined) {
@@ -29,7 +32,7 @@ export async function openGatewayDatabase(env: Environment, { checkpointMs, metr
   return openDatabase(handle, 'shared', descriptionOf(url));
 }
 
-/** The same, with its tables up to date. @throws ConfigError when those of a shared one are not. */
+/** The same with current tables. @throws ConfigError when a shared database lacks migrations. */
 export async function openCurrentDatabase(env: Environment) {
   const opened = await openGatewayDatabase(env);
   const { handle, kind, description } = opened;
@@ -41,7 +44,7 @@ export async function openCurrentDatabase(env: Environment) {
   return opened;
 }
 
-/** Brings the same database up to date and names the migrations that ran. Takes as long as it takes. */
+/** Migrates the same database and names the migrations that ran, without a time limit. */
 export async function migrateGatewayDatabase(env: Environment) {
   const url = readDatabaseUrl(env);
   if (url !== undefined) {
@@ -52,7 +55,7 @@ export async function migrateGatewayDatabase(env: Environment) {
   return { applied: await migrate(database.handle), description: database.description };
 }
 
-/** Waits until another process has brought the tables of DATABASE_URL up to date, and changes nothing. */
+/** Waits until another process has migrated the tables of DATABASE_URL, and changes nothing. */
 export async function waitForMigration(env: Environment, note: (text: string) => void) {
   const url = readDatabaseUrl(env);
   if (url === undefined) throw new ConfigError(['DATABASE_URL is not set. It names the database that is waited for.']);
@@ -61,7 +64,10 @@ export async function waitForMigration(env: Environment, note: (text: string) =>
   return { applied: [], description: descriptionOf(url) };
 }
 
-/** The keys of the stored token hashes: TOKEN_HASH_KEY, else the one kept beside the embedded database. */
+/**
+ * The keys of the stored token hashes: TOKEN_HASH_KEY, or the one stored beside the embedded
+ * database.
+ */
 export async function readIdentityKeys(env: Environment): Promise<IdentityConfig> {
   checkIdentityKeys(env);
   if (new EnvReader(env).optional('TOKEN_HASH_KEY') !== undefined) return readIdentityConfig(env);
@@ -69,7 +75,10 @@ export async function readIdentityKeys(env: Environment): Promise<IdentityConfig
   return readIdentityConfig({ TOKEN_HASH_KEY: await data.tokenHashKey() });
 }
 
-/** A shared database needs the variable, since every process on it must have the same key. @throws ConfigError */
+/**
+ * A shared database requires the variable, because every process on it must have the same key.
+ * @throws ConfigError
+ */
 export function checkIdentityKeys(env: Environment): void {
   readSettings(env, (reader) => {
     if (reader.optional('DATABASE_URL') === undefined) return;
@@ -79,17 +88,20 @@ export function checkIdentityKeys(env: Environment): void {
   readIdentityConfig(env);
 }
 
-/** DATABASE_URL. @throws ConfigError */
+/** The value of DATABASE_URL. @throws ConfigError */
 export function readDatabaseUrl(env: Environment): string | undefined {
   return readSettings(env, databaseUrl.optional);
 }
 
-/** Where it is, without user and password. */
+/** The database's location without user and password. */
 function descriptionOf(url: string): string {
   return `the database of DATABASE_URL (${backendText('DATABASE_URL', url)})`;
 }
 
-/** The embedded one is this gateway's own; a shared one is migrated only when a person says so. The description is for a person. */
+/**
+ * The embedded database belongs to this gateway; a shared one is migrated only on request. The
+ * description is for people.
+ */
 function openDatabase(handle: GatewayDatabase, kind: 'embedded' | 'shared', description: string) {
   return { handle, kind, description, [Symbol.asyncDispose]: () => handle.destroy() };
 }

@@ -45,8 +45,9 @@ export interface OfflineDatabase {
 }
 
 /**
- * Opens the admin API and the services behind it in this process, on the gateway's database. It does not serve what only
- * a running gateway knows: sessions, replicas, health of accounts, counters of the limiter.
+ * Opens the admin API and the services behind it in this process, on the gateway's database. It
+ * does not serve what only a running gateway knows: sessions, replicas, health of accounts,
+ * counters of the limiter.
  *
  * @param issues whether callers issue tokens, which takes the gateway's own key.
  * @throws ConfigError
@@ -77,7 +78,10 @@ export async function openOfflineAdmin(
   };
 }
 
-/** Access to the database is access to everything: the machine itself makes the calls, and the audit log names it. */
+/**
+ * Access to the database is access to everything: the machine itself makes the calls, and the audit
+ * log names it.
+ */
 const asThisMachine: Interceptor = (next) => async (request) => {
   request.contextValues.set(callerKey, machine);
   try {

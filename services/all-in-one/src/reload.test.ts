@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { composeGateway } from './compose.ts';
 import { readAllInOneConfig } from './config.ts';
 
-/** A whole gateway on a gateway.yaml whose accounts are `name: key`. */
+/** A whole gateway with a gateway.yaml whose accounts are `name: key`. */
 async function gatewayWith(firstAccounts: Readonly<Record<string, string>>) {
   const stack = new AsyncDisposableStack();
   onTestFinished(() => stack.disposeAsync());
@@ -30,7 +30,7 @@ async function gatewayWith(firstAccounts: Readonly<Record<string, string>>) {
       headers: { authorization: `Bearer ${tokenText}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'gateway/sterk', stream, messages: [{ role: 'user', content }] }),
     });
-  /** Asks once. Gives the key that the provider answered to. */
+  /** Makes one request. Returns the key that the provider received. */
   const keyThatAnswers = async () => {
     const response = await ask('Hi');
     expect(response.status).toBe(200);

@@ -18,7 +18,10 @@ import { DataFolder } from './data-folder.ts';
 import { checkIdentityKeys, readDatabaseUrl } from './gateway-database.ts';
 import { firstToken, welcomeText } from './welcome.ts';
 
-/** Runs the whole gateway until SIGTERM or SIGINT. A failed start prints one message that says what to do, and exits 1. */
+/**
+ * Runs the whole gateway until SIGTERM or SIGINT. If the start fails, it prints one message that
+ * says what to do, and exits with status 1.
+ */
 export async function runAllInOne(env: Environment): Promise<void> {
   try {
     await checkSettings(env);
@@ -28,7 +31,10 @@ export async function runAllInOne(env: Environment): Promise<void> {
   }
 }
 
-/** Every setting of every service in the process, `gateway.yaml` and the data folder. @throws ConfigError with all problems. */
+/**
+ * Checks every setting of every service in the process, `gateway.yaml` and the data folder.
+ * @throws ConfigError with all problems.
+ */
 async function checkSettings(env: Environment): Promise<void> {
   const isSet = (name: string) => new EnvReader(env).optional(name) !== undefined;
   await checkAll([
@@ -58,13 +64,13 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   const runtime = { logger, metrics, tls };
 
   await using stack = new AsyncDisposableStack();
-  // Ends last, with the spans of all else.
+  // Disposed last, so that it sends the spans of everything else.
   stack.use(await startTracing({ service: 'gateway', logger, metrics }, env));
   const data = await DataFolder.open(env);
   const isDatabaseShared = readDatabaseUrl(env) !== undefined;
-  // There is something that two gateways on one folder would each have for themselves.
+  // Some of the state is local to the folder, which two gateways must not share.
   if (!isDatabaseShared || config.redis === undefined) stack.use(await data.claim());
-  // Without a database nothing can be done: opening it fails.
+  // Not the database: without it the start fails anyway.
   warnOfUnreachableBackends(env, ['REDIS_URL', 'NATS_URL'], runtime.logger);
   const gateway = stack.use(await composeGateway(env, config, runtime));
   const { identity, edge, simulatorUrl, notReady } = gateway;
@@ -78,7 +84,7 @@ async function serveUntilStopped(env: Environment): Promise<void> {
     welcomeText({
       baseUrl: url('http', config.host, edge.port),
       adminUrl,
-      // Tokens of a shared database are the operator's business.
+      // The operator manages the tokens of a shared database.
       token: isDatabaseShared ? undefined : await firstToken(identity, data, simulatorUrl !== undefined),
       signInWith: signInText(env, isDatabaseShared),
       simulatorUrl,
@@ -95,7 +101,10 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   await edge.drain?.(config.drainTimeoutMs);
 }
 
-/** What gatewayctl needs, beside what it takes by itself, to find this gateway and its operator's token. */
+/**
+ * The settings that gatewayctl needs to find this gateway and its operator's token, if its defaults
+ * do not suffice.
+ */
 function settingsForCommands(env: Environment, adminUrl: string): Readonly<Record<string, string>> {
   const folder = new EnvReader(env).optional('GATEWAY_DATA');
   return {
@@ -104,7 +113,7 @@ function settingsForCommands(env: Environment, adminUrl: string): Readonly<Recor
   };
 }
 
-/** What a person signs in to the console with at first. */
+/** What a person first signs in to the console with. */
 function signInText(env: Environment, isDatabaseShared: boolean): string {
   const reader = new EnvReader(env);
   if (reader.optional('ADMIN_TOKEN') !== undefined) return 'the token in ADMIN_TOKEN';

@@ -9,15 +9,21 @@ export interface Welcome {
   readonly adminUrl: string;
   /** "the token in data/admin-token" */
   readonly signInWith: string;
-  /** Absent when it was shown before, or when the gateway works on a shared database. */
+  /** Absent when it was shown before, or when the gateway uses a shared database. */
   readonly token: string | undefined;
   /** Set when no provider account is configured. */
   readonly simulatorUrl: string | undefined;
-  /** With which gatewayctl finds this gateway from another terminal. Empty: it does so by itself. */
+  /**
+   * The settings with which gatewayctl finds this gateway from another terminal. Empty: it needs
+   * none.
+   */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** What a person sees once the gateway runs: where it is, a line to paste, and what to do next. */
+/**
+ * The text that a person sees once the gateway runs: its addresses, a command to paste, and what to
+ * do next.
+ */
 export function welcomeText({ baseUrl, adminUrl, signInWith, token, simulatorUrl, settings }: Welcome): string {
   return [
     '',
@@ -39,8 +45,9 @@ export function welcomeText({ baseUrl, adminUrl, signInWith, token, simulatorUrl
 }
 
 /**
- * A token for a new gateway. On simulated providers it is kept in the data folder and shown at every start. Where requests cost
- * money it is shown at the first start alone, and kept nowhere: undefined when there was one already.
+ * A token for a new gateway. With simulated providers it is kept in the data folder and shown at
+ * every start. With real providers it is shown at the first start only, and stored nowhere:
+ * undefined when one already existed.
  */
 export async function firstToken(
   identity: Client<typeof IdentityService>,

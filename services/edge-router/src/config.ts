@@ -23,7 +23,10 @@ export function readEdgeRouterConfig(env: Environment) {
     tokenCacheMs: seconds('TOKEN_CACHE_SECONDS', 30, { max: 30 }),
     /** Deadline of every short call to another service. */
     rpcTimeoutMs: reader.integer('RPC_TIMEOUT_MS', 1_000, { min: 10, max: 60_000 }),
-    /** While the limiter is away, `local` decides by this edge's share of each limit; `closed` fails with internal_error. */
+    /**
+     * While the limiter is away, `local` decides by this edge's share of each limit; `closed` fails
+     * with internal_error.
+     */
     limiterFailureMode: reader.oneOf('LIMITER_FAILURE_MODE', failureModes, 'local'),
     /** How long one outage of the limiter may be bridged so before it fails as `closed`. */
     limiterLocalMaxMs: seconds('LIMITER_LOCAL_MAX_SECONDS', 300, { max: 86_400 }),
@@ -42,9 +45,15 @@ export function readEdgeRouterConfig(env: Environment) {
     },
     /** Most bytes of request bodies in memory at a time; requests beyond it wait, then get 503. */
     bodyMemoryMaxBytes: reader.integer('BODY_MEMORY_MAX_MIB', 512, { min: 64, max: 1024 * 1024 }) * 1024 * 1024,
-    /** An SSE comment is sent when a running stream was silent for so long, or up to a second longer. */
+    /**
+     * An SSE comment is sent when a running stream was silent for so long, or up to a second
+     * longer.
+     */
     heartbeatMs: seconds('HEARTBEAT_SECONDS', 15, { min: 1, max: 300 }),
-    /** Is a trace sampled when the `traceparent` of a client says so? Else this gateway alone decides. */
+    /**
+     * Is a trace sampled when the `traceparent` of a client says so? Else this gateway alone
+     * decides.
+     */
     trustsClientSampling: reader.boolean('TRUST_CLIENT_SAMPLING', false),
     /** A request whose answer had not begun by then, once it was read, is logged as slow. */
     traceSlowMs: seconds('EDGE_TRACE_SLOW_SECONDS', 30, upToAnHour),

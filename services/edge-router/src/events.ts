@@ -105,9 +105,11 @@ const parts = ['outbox', 'delivery', 'charge', 'identity', 'renewal'] as const;
 type Part = (typeof parts)[number];
 
 /**
- * The golden signals of requests and of models' answers, by the names, labels and buckets of OpenTelemetry's conventions, and what
- * happens behind them. No label has a value that a client makes.
- * @see https://opentelemetry.io/docs/specs/semconv/http/http-metrics/ and https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/
+ * The golden signals of requests and of models' answers, by the names, labels and buckets of
+ * OpenTelemetry's conventions, and what happens behind them. No label has a value that a client
+ * makes.
+ * @see https://opentelemetry.io/docs/specs/semconv/http/http-metrics/ and
+ *   https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/
  */
 function createMetrics(metrics: Metrics) {
   const ofModel = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model'] as const;
@@ -184,9 +186,15 @@ export const otherRoute = 'other';
 
 const httpBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
-/** The provider and model by which requests are counted: what they were leased for, and only names that the catalog has. */
+/**
+ * The provider and model by which requests are counted: what they were leased for, and only names
+ * that the catalog has.
+ */
 class ModelLabels {
-  /** By what listed models are asked for: a request that gets no account is counted where that name was last. */
+  /**
+   * By what listed models are asked for: a request that gets no account is counted where that name
+   * was last.
+   */
   readonly #lastOf = new Map<string, ReturnType<typeof labelsOf>>();
 
   of({ lease, message }: RequestLogEntry) {
@@ -214,7 +222,10 @@ const providerNames: Readonly<Record<ProviderFormat, string>> = {
   [ProviderFormat.MESSAGES]: 'anthropic',
 };
 
-/** Undefined where nothing can be said: no stream, an end before its time, no count, or but one token. */
+/**
+ * Undefined where nothing can be said: no stream, an end before its time, no count, or but one
+ * token.
+ */
 function secondsPerToken({ message, firstTokenMs }: RequestLogEntry): number | undefined {
   const { ending, usage, times } = message;
   if (firstTokenMs === undefined || ending !== RequestEnding.COMPLETED || times?.ended === undefined) return undefined;

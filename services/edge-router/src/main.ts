@@ -21,7 +21,10 @@ async function checkSettings(env: Environment): Promise<void> {
   ]);
 }
 
-/** The edge in this process; with several workers, in processes of their own, which this one looks after. */
+/**
+ * The edge in this process; with several workers, in processes of their own, which this one looks
+ * after.
+ */
 async function createEdge(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const count = readEdgeWorkers(env);
   if (count === 1) {

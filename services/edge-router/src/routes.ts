@@ -29,7 +29,10 @@ export interface Route {
   readonly authHeader: AuthHeader;
   /** What a request costs its token. Undefined: nothing, it takes no slot. */
   readonly cost: CostKind | undefined;
-  /** What it asks of a model: then its answers carry `x-ratelimit-*`, and its requests are in the request log. Undefined: it asks none. */
+  /**
+   * What it asks of a model: then its answers carry `x-ratelimit-*`, and its requests are in the
+   * request log. Undefined: it asks none.
+   */
   readonly operation: GenAiOperation | undefined;
   readonly body: BodyLimits;
   readonly endpoint: Endpoint;

@@ -25,7 +25,10 @@ import { createOutboxEvents, showOutboxDisk } from './usage/outbox-events.ts';
 import { createRequestLog } from './usage/request-log.ts';
 import type { UsageSink } from './usage/send-batch.ts';
 
-/** The services that the edge calls. It never learns which of them are in its process. They are disposed of with it. */
+/**
+ * The services that the edge calls. It never learns which of them are in its process. They are
+ * disposed of with it.
+ */
 export interface EdgeRouterPeers extends Partial<AsyncDisposable> {
   readonly identity: Client<typeof IdentityService>;
   readonly limiter: LimiterOf;
@@ -103,7 +106,10 @@ export async function createEdgeRouterService(
 /** How long a token that is not known waits for its turn to be looked up. */
 const lookupWaitMs = 5_000;
 
-/** The edge as a process of its own, or as one of several. Connections are made in the background, and again for as long as it is open. */
+/**
+ * The edge as a process of its own, or as one of several. Connections are made in the background,
+ * and again for as long as it is open.
+ */
 export async function createEdgeRouterFromEnvironment(
   env: Environment,
   runtime: ServiceRuntime,

@@ -23,9 +23,9 @@ export interface AdapterUnderTest extends AsyncDisposable {
   readonly provider: FakeProvider;
   readonly clock: ManualClock;
   readonly metrics: Metrics;
-  /** What the account service was asked. */
+  /** The requests that the account service received. */
   readonly asked: GetCredentialRequest['target'][];
-  /** What it answers; the test may replace it. */
+  /** The account service's answer; tests may replace it. */
   credential: (target: GetCredentialRequest['target']) => Promise<GetCredentialResponse>;
 }
 
@@ -64,7 +64,7 @@ export async function startAdapter(
   return adapter;
 }
 
-/** @param version empty for one that is never replaced. */
+/** @param version empty for a secret that is never replaced. */
 export function bearer(baseUrl: string, value: string, version = ''): GetCredentialResponse {
   return create(GetCredentialResponseSchema, {
     accountId: 'pool/a',
@@ -82,12 +82,15 @@ export interface Sending extends CallOptions {
   readonly lease?: { readonly model: string; readonly modelUnlisted?: boolean };
 }
 
-/** Sends one request and gives the adapter's frames as they come, but for the one which says that it was sent. */
+/**
+ * Sends one request and yields the adapter's frames as they arrive, except the one that confirms
+ * the sending.
+ */
 export async function* send(adapter: AdapterUnderTest, sending: Sending = {}): AsyncGenerator<ExecuteResponse> {
   for await (const frame of sendForAllFrames(adapter, sending)) if (!frame.sent) yield frame;
 }
 
-/** Sends one request and gives all frames as they come. */
+/** Sends one request and yields all frames as they arrive. */
 export function sendForAllFrames({ client }: AdapterUnderTest, sending: Sending = {}): AsyncIterable<ExecuteResponse> {
   const { body: _, dialect: __, forwardHeaders: ___, lease: ____, ...options } = sending;
   return client.execute(streamOf(framesOf(sending)), options);
@@ -108,7 +111,7 @@ export async function* streamOf<T>(items: readonly T[]): AsyncGenerator<T> {
   yield* items;
 }
 
-/** Frames as a test likes to read them. */
+/** A frame in a form that is convenient for tests. */
 export interface ReadableFrame {
   readonly status?: number;
   readonly body?: string;

@@ -1,18 +1,20 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 
-/** A proxy as companies have them between their networks and providers. */
+/** A proxy like those between company networks and providers. */
 export interface ConnectProxy extends AsyncDisposable {
   readonly url: string;
-  /** What it was asked for: "CONNECT host:port" and "POST url". */
+  /** The requests it received: "CONNECT host:port" and "POST url". */
   readonly asked: string[];
-  /** `proxy-authorization` of each. */
+  /** `proxy-authorization` of each request. */
   readonly authorizations: (string | undefined)[];
-  /** How it answers to CONNECT. */
+  /** The status of its answers to CONNECT. */
   status: number;
 }
 
-/** Whatever host is asked for, it leads to this port of this machine: so the client does not look names up. */
+/**
+ * It connects to this local port whatever host is requested, so that the client resolves no names.
+ */
 export async function startConnectProxy(port: number): Promise<ConnectProxy> {
   const server = createServer((request, response) => {
     note(`${request.method} ${request.url}`, request.headers['proxy-authorization']);

@@ -23,8 +23,9 @@ import type {
 import type { UpstreamHead } from '../upstream/upstream-exchange.ts';
 
 /**
- * The smallest format there is: `text`, `think`, `reason`, `reasoned`, `usage`, `id`, `reasoning`, `quota`, `unknown`, `done`, `fail` and `throw` events. As
- * messages, it passes errors on. It can do without the member `spare` of a request.
+ * A minimal format: `text`, `think`, `reason`, `reasoned`, `usage`, `id`, `reasoning`, `quota`,
+ * `unknown`, `done`, `fail` and `throw` events. For the Messages dialect it passes errors on.
+ * Requests can do without the member `spare`.
  */
 export const fakeFormat: FormatDefinition = {
   id: ProviderFormatId.MESSAGES,
@@ -56,7 +57,7 @@ const results: ReadonlyMap<number, AttemptResult> = new Map([
 export const event = {
   text: (text: string) => sseEvent('text', text),
   think: (text: string) => sseEvent('think', text),
-  /** Reasoning begins, of which nothing is seen but the encrypted form at its end. */
+  /** Reasoning starts; only its encrypted form becomes visible, at its end. */
   reason: sseEvent('reason', '{}'),
   reasoned: (encrypted: string) => sseEvent('reasoned', encrypted),
   usage: (usage: TokenUsage & Pick<ReportedUsage, 'cacheCreationTokens'>) => sseEvent('usage', JSON.stringify(usage)),

@@ -7,16 +7,16 @@ export interface ReceivedCall {
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
   readonly clientPort: number | undefined;
-  /** True once the connection of the answer is gone before the answer ended. */
+  /** True once the connection closed before the answer ended. */
   readonly cutOff: () => boolean;
 }
 
-/** A provider on this machine that answers as the test says. */
+/** A local provider that answers as the test defines. */
 export interface FakeProvider extends AsyncDisposable {
   readonly url: string;
   readonly calls: ReceivedCall[];
   answer: (response: ServerResponse, call: ReceivedCall) => void;
-  /** Closes every connection, whatever stands on it. */
+  /** Closes every connection, whatever is in progress on it. */
   cutAll(): void;
 }
 
@@ -51,19 +51,22 @@ export async function startFakeProvider(): Promise<FakeProvider> {
   return provider;
 }
 
-/** Begins a stream of events: its head is sent at once. */
+/** Starts a stream of events; its head is sent at once. */
 export function eventStream(response: ServerResponse): ServerResponse {
   const stream = eventStreamToBegin(response);
   stream.flushHeaders();
   return stream;
 }
 
-/** The same, where the head is sent together with what is written first: both come in one read. */
+/** The same, but the head is sent with the first bytes, so that both arrive in one read. */
 export function eventStreamToBegin(response: ServerResponse): ServerResponse {
   return response.writeHead(200, { 'content-type': 'text/event-stream' });
 }
 
-/** Answers with an event so many times, as fast as the connection takes them, and a last one. Gives how often it was written so far. */
+/**
+ * Answers with an event this many times, as fast as the connection accepts them, and a final one.
+ * Returns how often it has been written so far.
+ */
 export function answerAsTaken(provider: FakeProvider, event: string, times: number, last: string): () => number {
   let written = 0;
   provider.answer = async (response) => {

@@ -1,7 +1,9 @@
 import { GatewayError } from '@gateway/errors';
 import { translationWorker } from '../translation/translation-worker.ts';
 
-/** Does as the body says; any other body is repeated in capitals, with the model of its lease. */
+/**
+ * Obeys commands in the body; any other body is repeated in capitals, with the model of its lease.
+ */
 export const translate = translationWorker((body, { lease }) => {
   const text = Buffer.from(body).toString();
   if (text.startsWith('refuse')) throw new GatewayError('unsupported_content', 'messages[0] is not for this model');

@@ -2,21 +2,21 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 
-/** A server on this machine with which no connection is ever completed, nor refused. */
+/** A local server that neither completes nor refuses a connection. */
 export interface FullListener extends AsyncDisposable {
   readonly origin: string;
 }
 
 /**
- * Listens in a thread that then sleeps, so that nothing is accepted, and fills the queue of connections that wait for that.
- * From there on Linux drops every attempt at another one, and drops what is tried again.
+ * Listens in a thread that then sleeps, so that nothing is accepted, and fills the queue of pending
+ * connections. After that Linux drops every further attempt and its repeats.
  */
 export async function startFullListener(): Promise<FullListener> {
   const thread = new Worker(new URL('./listening-thread.ts', import.meta.url), { workerData: { backlog } });
   const [port]: unknown[] = await once(thread, 'message');
   if (typeof port !== 'number') throw new Error('The thread does not listen.');
   const waiting: Socket[] = [];
-  // The kernel lets one more wait than its backlog says.
+  // The kernel queues one more connection than the backlog.
   while (waiting.length <= backlog) waiting.push(await connected(port));
   return {
     origin: `http://127.0.0.1:${port}`,

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** Listens with the backlog that it is given, reports the port, and sleeps until it is ended. */
+/** Listens with the given backlog, reports the port, and sleeps until it is terminated. */
 const server = createServer();
 server.listen({ port: 0, host: '127.0.0.1', backlog: workerData.backlog }, () => {
   const address = server.address();

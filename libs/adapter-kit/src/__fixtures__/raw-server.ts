@@ -1,15 +1,15 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
-/** A server that speaks as the test says, byte for byte. */
+/** A server whose bytes the test defines. */
 export interface RawServer extends AsyncDisposable {
   readonly origin: string;
-  /** Its connections so far. */
+  /** All its connections so far. */
   readonly sockets: readonly Socket[];
-  /** What each has sent so far, in Latin-1. */
+  /** What each connection has received so far, in Latin-1. */
   readonly received: readonly string[];
-  /** Called with all that has come on a connection, whenever more of it has come. */
+  /** Called with all bytes of a connection whenever more arrive. */
   onData: (socket: Socket, received: string) => void;
-  /** How many connections are open. */
+  /** The number of open connections. */
   open(): number;
 }
 
@@ -45,7 +45,7 @@ export async function serve(server: Server, scheme: 'http' | 'https', onData: Ra
   return raw;
 }
 
-/** Answers every request, which have no bodies or whole ones, in the same way. */
+/** Gives the same answer to every request, which must have no body or a complete one. */
 export function answering(answer: string | Buffer): RawServer['onData'] {
   return (socket) => socket.write(answer);
 }

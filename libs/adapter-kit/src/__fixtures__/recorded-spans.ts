@@ -3,7 +3,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { type ReadableSpan, TracerProvider } from '@opentelemetry/sdk-trace';
 
-/** A span that has ended, as a test likes to read it. */
+/** An ended span in a form that is convenient for tests. */
 export interface RecordedSpan {
   readonly name: string;
   readonly kind: string | undefined;
@@ -12,11 +12,11 @@ export interface RecordedSpan {
   readonly parentSpanId: string | undefined;
   readonly attributes: ReadableSpan['attributes'];
   readonly events: readonly string[];
-  /** What its status says of a failure. */
+  /** The status message of a failed span. */
   readonly failure: string | undefined;
 }
 
-/** All spans of the process from now on, in the order in which they end. Disposing it switches tracing off. */
+/** All spans of the process from now on, in the order in which they end. Disposal stops tracing. */
 export class RecordedSpans implements Disposable {
   readonly all: RecordedSpan[] = [];
 

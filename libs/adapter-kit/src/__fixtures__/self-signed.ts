@@ -1,4 +1,4 @@
-/** A certificate for localhost that no other program trusts, with its key: for servers of tests. */
+/** A certificate for localhost with its key, which no other program trusts: for test servers. */
 export const selfSigned = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBljCCATugAwIBAgIUWU/fzKRusF7ISzWPieLOOxKrcTUwCgYIKoZIzj0EAwIw

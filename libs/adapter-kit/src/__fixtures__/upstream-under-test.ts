@@ -11,7 +11,7 @@ export function createUpstream(limits: Partial<UpstreamLimits> = {}): UpstreamCl
   return new UpstreamClient({ ...readAdapterConfig({}), ...limits }, metrics);
 }
 
-/** A request to an origin, with whatever the test wants of it. */
+/** A request to an origin, with the members that the test sets. */
 export function requestTo(origin: string, request: Partial<UpstreamRequest> = {}): UpstreamRequest {
   const account = {
     accountId: 'pool/a',
@@ -26,11 +26,11 @@ export function requestTo(origin: string, request: Partial<UpstreamRequest> = {}
   return { account, method: 'POST', path: '/', headers: {}, body: '{}', timeoutMs: 10_000, ...request };
 }
 
-/** What came of an answer. */
+/** The result of an answer. */
 export interface RecordedAnswer {
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** In Latin-1, up to where it ended or broke off. */
+  /** In Latin-1, up to the end or the failure. */
   readonly body: string;
   readonly error: UpstreamError | undefined;
 }

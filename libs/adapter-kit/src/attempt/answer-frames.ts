@@ -9,8 +9,9 @@ import type { ExecuteResultInit } from './execute-result.ts';
 export type ExecuteFrame = Exclude<MessageInitShape<typeof ExecuteResponseSchema>, { readonly $typeName: string }>;
 
 /**
- * Parts of a frame that are each as small as messages between services should be: the head with the first, the result with the
- * last. Usage goes with both: what the provider has reported is known also when the client never takes the last.
+ * Parts of a frame that are each as small as messages between services should be: the head with the
+ * first, the result with the last. Usage goes with both: what the provider has reported is known
+ * also when the client never takes the last.
  */
 function partsOf(frame: ExecuteFrame): readonly ExecuteFrame[] {
   const { head, body = nothing, usage, result } = frame;
@@ -25,15 +26,18 @@ function partsOf(frame: ExecuteFrame): readonly ExecuteFrame[] {
 const maxPartBytes = 256 * 1024;
 const nothing = new Uint8Array();
 
-/** Makes the frames of an answer out of what its reader has, and knows what was reported before. */
+/**
+ * Creates the frames of an answer from the state of its reader, and remembers what earlier frames
+ * reported.
+ */
 export class AnswerFrames {
   readonly #inputEstimate: number;
   #reported: UsageReport | undefined;
-  /** As it was reported. */
+  /** The last reported value. */
   #hasProduced = false;
-  /** True once a frame had the head. */
+  /** True once a frame contained the head. */
   hasHead = false;
-  /** The provider answers, so that something is used, and no frame has said so. */
+  /** The provider is answering, so usage has begun, and no frame has reported it. */
   usageIsDue = false;
 
   /** @param inputEstimate see `estimateInputTokens` */
@@ -41,31 +45,31 @@ export class AnswerFrames {
     this.#inputEstimate = inputEstimate;
   }
 
-  /** That the request was sent, with what that uses at least. */
+  /** Reports that the request was sent, with its minimum usage. */
   sent(answer: AnswerReader): ExecuteFrame {
     return { sent: true, usage: toMessage(usageSoFar(answer, this.#inputEstimate)) };
   }
 
-  /** Usage, if it is due and no frame had it. */
+  /** Usage, if it is due and no frame has contained it. */
   dueUsage(answer: AnswerReader): ExecuteFrame | undefined {
     return this.usageIsDue ? this.usage(answer) : undefined;
   }
 
-  /** Usage as it stands. */
+  /** The current usage. */
   usage(answer: AnswerReader): ExecuteFrame {
     return this.#report(usageSoFar(answer, this.#inputEstimate), hasProduced(answer));
   }
 
   /**
-   * The last usage of an answer that failed, if it is due, or if nothing else follows that says what it has used. One that is given
-   * up for its size has been produced, also where it could not be read.
+   * The last usage of a failed answer, if it is due or no later frame will report it. An answer
+   * that was abandoned because of its size was produced, even if it could not be read.
    */
   lastUsage(answer: AnswerReader, isTooLarge: boolean): ExecuteFrame | undefined {
     if (isTooLarge) return this.#report(usageSoFar(answer, this.#inputEstimate), true);
     return !this.hasHead && hasProduced(answer) ? this.usage(answer) : this.dueUsage(answer);
   }
 
-  /** What is new of an answer that goes on. */
+  /** What is new in an answer that continues. */
   progress(answer: AnswerReader): readonly ExecuteFrame[] {
     const body = answer.take();
     if (body.length === 0) return this.#isNews(answer) ? [this.usage(answer)] : [];
@@ -73,19 +77,19 @@ export class AnswerFrames {
     return partsOf({ head: this.#headOnce(answer), body, usage });
   }
 
-  /** The last of an answer that has ended well. */
+  /** The last frames of an answer that ended successfully. */
   whole(answer: AnswerReader, result: ExecuteResultInit): readonly ExecuteFrame[] {
     const { usage } = this.#report(finalUsage(answer, this.#inputEstimate), true);
     return partsOf({ head: this.#headOnce(answer), body: answer.take(), usage, result });
   }
 
-  /** The last of an answer of which the client has the head. */
+  /** The last frames of an answer whose head the client has received. */
   broken(answer: AnswerReader, result: ExecuteResultInit): readonly ExecuteFrame[] {
     const { usage } = this.usage(answer);
     return partsOf({ body: answer.take(), usage, result });
   }
 
-  /** Without bytes to go with it, usage is reported in steps. */
+  /** Without bytes to send, usage is reported in steps. */
   #isNews(answer: AnswerReader): boolean {
     const reported = this.#reported;
     if (this.usageIsDue || reported === undefined || this.#hasProduced !== hasProduced(answer)) return true;
@@ -110,8 +114,8 @@ export class AnswerFrames {
 const usageStepTokens = 256;
 
 /**
- * True once the model has begun to write or to reason. Encrypted reasoning may be long and silent: its beginning shows as much as
- * a text does.
+ * True once the model has begun to write or to reason. Encrypted reasoning may take long without
+ * output: its start proves as much as a text does.
  */
 export function hasProduced({ hasContent, producedCharacters, reasoning }: AnswerReader): boolean {
   return hasContent || producedCharacters > 0 || reasoning !== undefined;
@@ -133,15 +137,18 @@ export interface UsageReport extends TokenUsage {
 
 type Produced = Pick<AnswerReader, 'reportedUsage' | 'producedCharacters'>;
 
-/** The usage of an answer that has ended well: the provider's word, or an estimate of what it did not report. */
+/**
+ * The usage of a successful answer: the provider's report, or an estimate of the parts that it did
+ * not report.
+ */
 export function finalUsage(answer: Produced, inputEstimate: number): UsageReport {
   const usage = wholeUsage(answer.reportedUsage, answer.producedCharacters);
   return usage === undefined ? usageSoFar(answer, inputEstimate) : { ...usage, estimated: false };
 }
 
 /**
- * The usage of an answer that is not done. Providers report output at the end, and some a first count at the start: until
- * the end it is at least what was seen, and never known.
+ * The usage of an unfinished answer. Providers report output at the end, and some an initial count
+ * at the start. Until the end the output is at least what was seen, and never known exactly.
  */
 export function usageSoFar({ reportedUsage, producedCharacters }: Produced, inputEstimate: number): UsageReport {
   const inputTokens = reportedUsage?.inputTokens ?? inputEstimate;

@@ -37,8 +37,9 @@ export interface AttemptedRequest {
  * - head, bytes and usage, at the first content; bytes and usage after that;
  * - the result, with the last bytes.
  *
- * What comes in one read of the provider's answer is one frame. No head goes out before the result of a failure means that
- * another attempt may be made. Aborting the signal, or leaving the frames, cancels the provider's request at once.
+ * What comes in one read of the provider's answer is one frame. No head goes out before the result
+ * of a failure means that another attempt may be made. Aborting the signal, or leaving the frames,
+ * cancels the provider's request at once.
  */
 export async function* attemptFrames(
   context: AdapterContext,
@@ -71,8 +72,8 @@ export async function* attemptFrames(
 }
 
 /**
- * How an attempt stands. `sent`: the request has left for the provider. `whole`: the client has all of the answer with the next frame.
- * Or why it failed.
+ * The state of an attempt. `sent`: the request was sent to the provider. `whole`: the next frame
+ * completes the client's answer. Otherwise the failure.
  */
 type AttemptStep<Reached extends AttemptState> = Promise<Reached | AttemptFailure>;
 type AttemptState = 'sent' | 'goes on' | 'whole';
@@ -114,7 +115,7 @@ class Attempt implements Disposable {
     return this.#frames.sent(this.#call.answer);
   }
 
-  /** Waits for the head of the answer. `sent`: the request was sent again, with a newer secret. */
+  /** Waits for the head of the answer. `sent`: the request was sent again with a newer secret. */
   async open(): AttemptStep<'sent' | 'goes on'> {
     const { answer } = this.#call;
     try {
@@ -131,7 +132,7 @@ class Attempt implements Disposable {
     return 'goes on';
   }
 
-  /** Hands the reader what the next read brings, or the end. */
+  /** Passes the next bytes, or the end, to the reader. */
   async readOn(): AttemptStep<'goes on' | 'whole'> {
     const { answer } = this.#call;
     try {
@@ -150,13 +151,19 @@ class Attempt implements Disposable {
     }
   }
 
-  /** What is new of an answer that goes on. Before the first content it goes along with what has come already. */
+  /**
+   * The new part of an answer that continues. Before the first content it is held and sent with
+   * later bytes.
+   */
   newFrames(): readonly ExecuteFrame[] {
     const { answer } = this.#call;
     return this.#opened?.exchange.hasMore && !answer.hasContent ? [] : this.#frames.progress(answer);
   }
 
-  /** The client gets the whole answer, also one that ends with the provider's own event of its failure. */
+  /**
+   * The client receives the whole answer, even one that ends with the provider's own event of its
+   * failure.
+   */
   conclude(): readonly ExecuteFrame[] {
     this.#opened?.exchange.release();
     const { answer } = this.#call;
@@ -173,33 +180,39 @@ class Attempt implements Disposable {
     return this.#frames.whole(answer, result);
   }
 
-  /** What an answer that failed has used, if no frame has said so. */
+  /** The usage of a failed answer, if no frame has reported it. */
   lastUsage(failure: AttemptFailure): ExecuteFrame | undefined {
     return this.#frames.lastUsage(this.#call.answer, isTooLarge(failure));
   }
 
-  /** A failure after the head has gone out keeps the bytes so far; the client gets generic words for it. */
+  /**
+   * Fails after the head was sent: the bytes so far are kept, and the client receives a generic
+   * error.
+   */
   fail(failure: AttemptFailure): readonly ExecuteFrame[] {
     this.#end(failure.result);
     this.#opening[Symbol.dispose]();
     const attempt = failedAttempt(failure);
     if (this.#frames.hasHead) {
-      // These words are ours, and say what to do.
+      // This message is our own and says what to do.
       const error = toErrorDetail(isTooLarge(failure) ? failure.error : brokenAnswer(failure));
       return this.#frames.broken(this.#call.answer, this.#resultOf(attempt, { error }));
     }
-    // For the client, should no other attempt be made.
+    // For the client, if no other attempt is made.
     const error = toErrorDetail(failure.error);
     const upstreamAnswer = this.#request.passesErrorsOn ? answerToPassOn(failure) : undefined;
     return [{ result: this.#resultOf(attempt, { error, upstreamAnswer }) }];
   }
 
-  /** The call without what the provider complains of, where the request can do without: once, and before the first content. */
+  /**
+   * The call without what the provider refuses, if the request can do without it: at most once, and
+   * only before the first content.
+   */
   amendedCall(failure: AttemptFailure): PreparedCall | undefined {
     return this.#frames.hasHead || this.#amended !== '' ? undefined : this.#call.amend?.(failure);
   }
 
-  /** The next answer is that of another call. Gives what the one before has used, if it is due. */
+  /** Continues with the amended call. Returns the usage of the previous call, if it is due. */
   amend(call: PreparedCall, { result, meaning = 'rejected' }: AttemptFailure): ExecuteFrame | undefined {
     const { metrics, logger } = this.#context;
     const { requestId, lease } = this.#request;
@@ -235,7 +248,7 @@ class Attempt implements Disposable {
       if (chunks === undefined) answer.end();
       else for (const chunk of chunks) answer.push(chunk);
     } catch (cause) {
-      // Only the name: the text may be the provider's.
+      // Only the name, because the message may contain the provider's text.
       const reason = cause instanceof Error ? cause.name : typeof cause;
       this.#context.logger.warn({ request_id: this.#request.requestId, reason }, 'an answer could not be read');
       if (answer.result === undefined) throw new UpstreamError('malformed', 'The answer could not be read.', { cause });
@@ -243,8 +256,8 @@ class Attempt implements Disposable {
   }
 
   /**
-   * Once the model has produced something, silence is limited in place of the whole time. While it reasons it may be silent for as
-   * long as its first content may take.
+   * Once the model has produced output, silence is limited instead of the total time. While it
+   * reasons, it may be silent for as long as the first content may take.
    */
   #limitSilence(): void {
     const { firstByteTimeoutMs, idleTimeoutMs } = this.#context.config;
@@ -255,9 +268,9 @@ class Attempt implements Disposable {
   }
 
   /**
-   * Bounds what comes before the client has something of the answer. Once the model has produced something, what it writes and
-   * reasons is bounded in place of all bytes: what readers keep they bound themselves. That goes for an event that has not ended,
-   * too: it may be the first content.
+   * Bounds what arrives before the client has any part of the answer. Once the model has produced
+   * output, its text and reasoning are bounded instead of all bytes; readers bound what they keep
+   * themselves. The same applies to an incomplete event, which may be the first content.
    */
   #checkPreamble(chunks: readonly Uint8Array[]): void {
     const { config } = this.#context;
@@ -272,7 +285,10 @@ class Attempt implements Disposable {
     }
   }
 
-  /** Throws what is no failure of the exchange: something here is at fault then, not the account. */
+  /**
+   * Throws anything that is not a failure of the exchange: then the fault is in this code, not in
+   * the account.
+   */
   #failureOf(thrown: unknown): AttemptFailure {
     if (thrown instanceof UpstreamError) return failureOfExchange(thrown, this.#opened !== undefined);
     throw thrown;
@@ -287,7 +303,7 @@ class Attempt implements Disposable {
     return { attempt: { ...attempt, windows, answerBegan }, amended: this.#amended, ...details };
   }
 
-  /** Undefined before the provider answers with success. */
+  /** Undefined until the provider answers with success. */
   get #factsSoFar(): AnswerFacts | undefined {
     const { answer } = this.#call;
     return this.#opened && { answer, usage: usageSoFar(answer, this.#request.estimatedTokens) };

@@ -1,14 +1,15 @@
 import { maxTokenCount } from '@gateway/chat';
 import type { BufferList } from '@gateway/json';
 
-/** Tokens that a model's output is worth, by its length in characters. */
+/** Estimates the tokens of a model's output from its length in characters. */
 export function estimateOutputTokens(characters: number): number {
   return Math.min(Math.ceil(characters / charactersPerToken), maxTokenCount);
 }
 
 /**
- * Input tokens that a request body is worth, by its size. Images and files stand in it as long texts without a space
- * and count as one image each: their size says nothing of their tokens.
+ * Estimates the input tokens of a request body from its size. Images and files appear in it as long
+ * strings without a space and count as one image each, because their size says nothing about their
+ * tokens.
  */
 export function estimateInputTokens(body: BufferList): number {
   const blobs = body.length < minBlobBytes ? noBlobs : measureBlobs(body);
@@ -16,7 +17,7 @@ export function estimateInputTokens(body: BufferList): number {
 }
 
 const charactersPerToken = 4;
-/** No text in quotes is so long without a space, apart from encoded files. */
+/** Except for encoded files, no string is this long without a space. */
 const minBlobBytes = 4 * 1024;
 const tokensPerBlob = 1_500;
 
@@ -27,7 +28,10 @@ interface Blobs {
 
 const noBlobs: Blobs = { count: 0, bytes: 0 };
 
-/** A text of that length stands across a multiple of it: only there is looked, whatever else the body is made of. */
+/**
+ * A string of that length spans a multiple of it, so only those positions are examined, whatever
+ * else the body contains.
+ */
 function measureBlobs(body: BufferList): Blobs {
   let count = 0;
   let bytes = 0;

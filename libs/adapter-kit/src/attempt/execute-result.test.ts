@@ -6,7 +6,7 @@ import { type AdapterUnderTest, nowMs, send, startAdapter } from '../__fixtures_
 import { event, fakeFormat } from '../__fixtures__/fake-format.ts';
 import type { FormatDefinition } from '../format-definition.ts';
 
-/** Reports one quota, in a header of its own. */
+/** Reports one quota in a header of its own. */
 const formatWithQuotas: FormatDefinition = {
   ...fakeFormat,
   readWindows: ({ headers, model, nowMs: now }) => {
@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => adapter[Symbol.asyncDispose]());
 
-/** What the caller gets when the provider answers so. */
+/** The caller's result for such an answer of the provider. */
 async function resultOf(status: number, headers: Readonly<Record<string, string>>, body: string) {
   adapter.provider.answer = (response) => response.writeHead(status, headers).end(body);
   let last: ExecuteResult | undefined;

@@ -10,15 +10,16 @@ import type { UpstreamError, UpstreamErrorKind } from '../upstream/upstream-exch
 /** What ends a call of Execute. */
 export type ExecuteResultInit = MessageInitShape<typeof ExecuteResultSchema>;
 
-/** What a failed attempt says of its account. */
+/** What a failed attempt reports about its account. */
 export function failedAttempt({ result, retryAtMs, modelScoped, problem, feature, upstreamStatus }: AttemptFailure) {
   const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
   return { result, retryAt, modelScoped, problem, feature, upstreamStatus };
 }
 
 /**
- * The failure of an exchange that broke off. Where the provider had begun to answer, the way to it was open: a connection that
- * breaks then counts against the account, as an answer that ends too early is.
+ * The failure of an exchange that broke off. If the provider had begun to answer, the network
+ * worked: a connection that breaks then counts against the account, like an answer that ends too
+ * early.
  */
 export function failureOfExchange(error: UpstreamError, answerBegan: boolean): AttemptFailure {
   if (error.kind === 'too_large') return answerTooLarge();
@@ -33,26 +34,32 @@ const resultOfKind: Record<Exclude<UpstreamErrorKind, 'too_large'>, AttemptResul
   cancelled: AttemptResult.CANCELLED,
 };
 
-/** A failure that says nothing but how the attempt ended. `upstreamStatus` is 0 unless the provider's status was at fault. */
+/**
+ * A failure that reports only its result. `upstreamStatus` is 0 unless the provider's status was
+ * the cause.
+ */
 export function plainFailure(result: AttemptResult, cause: unknown, upstreamStatus = 0): AttemptFailure {
   return { result, retryAtMs: undefined, modelScoped: false, upstreamStatus, error: unavailable(cause) };
 }
 
-/** What a client gets when the answer it was promised does not come. */
+/** The client's error when the promised answer does not arrive. */
 export function unavailable(cause: unknown): GatewayError {
   return new GatewayError('providers_unavailable', 'The provider did not give a complete answer.', { cause });
 }
 
-/** What a client gets that has the beginning of an answer: why there is no more of it, where the provider has said that. */
+/**
+ * The error for a client that has the start of an answer: the provider's reason why there is no
+ * more, if it gave one.
+ */
 export function brokenAnswer({ meaning = 'server_error', error }: AttemptFailure): GatewayError {
   if (meaning === 'server_error') return unavailable(error);
   return new GatewayError('providers_unavailable', error.message, { cause: error });
 }
 
 /**
- * What a client of a dialect that passes errors on may get of a failure. Kept back are what refuses the gateway's own
- * credential, since a client would take its token for invalid, and a page that something on the way has put in the provider's
- * place.
+ * What a client of a dialect that passes errors on may see of a failure. Two kinds are withheld:
+ * refusals of the gateway's own credential, because a client would consider its token invalid, and
+ * pages that an intermediary sent instead of the provider.
  */
 export function answerToPassOn(failure: AttemptFailure): MessageInitShape<typeof UpstreamAnswerSchema> | undefined {
   const { answer } = failure;

@@ -9,7 +9,7 @@ import { type ProviderCalls, toErrorType } from './provider-calls.ts';
 
 type OpenedAnswer = SuccessfulAnswer | RefusedAnswer;
 
-/** An answer with success, from its head on, with the quotas that the head reports. */
+/** A successful answer, from its head on, with the quotas in the head. */
 export interface SuccessfulAnswer {
   readonly exchange: UpstreamExchange;
   readonly head: UpstreamHead;
@@ -17,29 +17,30 @@ export interface SuccessfulAnswer {
   readonly failure?: undefined;
 }
 
-/** Why there is none. */
+/** Why there is no answer. */
 interface RefusedAnswer {
   readonly failure: AttemptFailure;
   readonly quotas: readonly QuotaWindow[];
 }
 
-/** What of a request matters for sending it. */
+/** The parts of a request that affect how it is sent. */
 type LeasedRequest = Pick<ClientRequest, 'requestId' | 'lease'>;
 
 /** The part of a prepared call that is sent. */
 type Call = Pick<PreparedCall, 'path' | 'headers' | 'body'>;
 
 export interface OpenOptions {
-  /** How long the answer may take to begin. See `UpstreamExchange`. */
+  /** How long the start of the answer may take. See `UpstreamExchange`. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** They are begun here; the last one is ended by the caller. */
+  /** Calls are started here; the caller ends the last one. */
   readonly calls: ProviderCalls;
 }
 
 /**
- * Sends a call with the lease's account, up to the head of the answer; again with a newer secret when the provider refuses the
- * one it was sent with. Throws UpstreamError when the exchange broke off, and GatewayError when accounts can't be asked for at all.
+ * Sends a call with the lease's account and reads the answer's head. It sends the call again with a
+ * newer secret when the provider refuses the secret. Throws UpstreamError when the exchange broke
+ * off, and GatewayError when no account's secret can be requested at all.
  */
 export async function openAnswer(
   context: AdapterContext,
@@ -55,9 +56,12 @@ export async function openAnswer(
   }
 }
 
-/** The steps of `openAnswer`, for a caller that has something to do between them. Disposing it cancels the provider's request. */
+/**
+ * The steps of `openAnswer`, for a caller that acts between them. Disposal cancels the provider's
+ * request.
+ */
 export class Opening implements Disposable {
-  /** Of the request that was sent last. */
+  /** The exchange of the latest request. */
   exchange: UpstreamExchange | undefined;
   readonly #context: AdapterContext;
   readonly #request: LeasedRequest;
@@ -71,7 +75,7 @@ export class Opening implements Disposable {
     this.#options = options;
   }
 
-  /** Resolves once the request has left for the provider, or answers why it can't be sent. */
+  /** Resolves when the request was sent to the provider, or with the reason why it can't be. */
   async send({ path, headers: own, body }: Call): Promise<AttemptFailure | undefined> {
     const { upstream, format, metrics } = this.#context;
     const { calls, timeoutMs, signal } = this.#options;
@@ -85,7 +89,10 @@ export class Opening implements Disposable {
     return undefined;
   }
 
-  /** Undefined when the provider refuses the secret and there is a newer one: the call is to be sent again. */
+  /**
+   * Undefined when the provider refuses the secret and a newer one exists: the caller must send
+   * again.
+   */
   async answer(): Promise<OpenedAnswer | undefined> {
     const { exchange } = this;
     if (exchange === undefined) throw new Error('nothing was sent');
@@ -94,7 +101,7 @@ export class Opening implements Disposable {
     const opened = await toOpened(this.#context, this.#request, exchange, head);
     if (opened.failure === undefined) return opened;
     exchange[Symbol.dispose]();
-    // Some providers refuse a revoked token with another status, and say so in the body alone.
+    // Some providers refuse a revoked token with another status, and only the body shows it.
     const isRefused = head.status === 401 || (this.#renewals === 0 && isRevoked(opened));
     return isRefused ? this.#renewed(opened) : opened;
   }
@@ -103,7 +110,7 @@ export class Opening implements Disposable {
     this.exchange?.[Symbol.dispose]();
   }
 
-  /** Undefined when there is another secret than the refused one. */
+  /** Undefined when a secret other than the refused one is available. */
   async #renewed(opened: RefusedAnswer): Promise<OpenedAnswer | undefined> {
     const { calls, signal } = this.#options;
     const { credentials } = this.#context;
@@ -111,7 +118,7 @@ export class Opening implements Disposable {
     if (refused === undefined) return opened;
     calls.end(toErrorType(opened.failure.result));
     credentials.drop(refused);
-    // The same secret, when what took its place can't be asked for.
+    // The same secret, if a replacement can't be requested.
     const canRenew = this.#renewals < maxRenewals;
     const fresh = canRenew ? await credentials.ofAccount(refused.accountId).catch(() => refused) : refused;
     if (signal.aborted || sameSecret(fresh, refused))
@@ -125,12 +132,15 @@ export class Opening implements Disposable {
 const jsonHeaders = {
   'content-type': 'application/json',
   accept: 'text/event-stream',
-  // Without it a provider may send any encoding, which decoding would hold up.
+  // Otherwise a provider may use any encoding, and decoding would delay the answer.
   'accept-encoding': 'identity',
   'user-agent': 'model-gateway',
 };
 
-/** What took the place of a refused secret may be as old, and the broker learns that it is refused only from the second try. */
+/**
+ * The replacement of a refused secret may be just as old, and the broker learns of the refusal only
+ * with the second attempt.
+ */
 const maxRenewals = 2;
 
 async function toOpened(
@@ -149,7 +159,8 @@ async function toOpened(
 }
 
 /**
- * Redirects, pages and bytes that can't be decoded are not a provider's answer: a proxy or a captive network gave them.
+ * Redirects, pages and bytes that can't be decoded do not come from a provider but from a proxy or
+ * a captive portal.
  */
 function isProviderAnswer({ status, headers }: UpstreamHead): boolean {
   const { 'content-type': contentType = '' } = headers;
@@ -160,7 +171,7 @@ function isProviderAnswer({ status, headers }: UpstreamHead): boolean {
   );
 }
 
-/** False for an encoding that is not known here. */
+/** False for an unknown encoding. */
 function isReadable({ 'content-encoding': encoding = 'identity' }: UpstreamHead['headers']): boolean {
   return encoding.toLowerCase() === 'identity';
 }
@@ -179,7 +190,7 @@ async function readFailure(
 }
 
 const errorBodyTimeoutMs = 10_000;
-/** A refused secret is replaced at once: a body that does not come must not delay the next try. */
+/** A refused secret is replaced at once: a missing body must not delay the next attempt. */
 const refusalBodyTimeoutMs = 1_000;
 const maxErrorBodyBytes = 64 * 1024;
 
@@ -187,7 +198,10 @@ function isRevoked({ failure }: RefusedAnswer): boolean {
   return failure.problem === AccountProblem.CREDENTIAL_REVOKED;
 }
 
-/** A token that could not be replaced just now does not end its account: the broker knows when it never can be. */
+/**
+ * A token that could not be replaced at the moment does not disable its account: the broker knows
+ * when it never can be.
+ */
 function withoutDoubt(opened: RefusedAnswer, account: ProviderAccount): RefusedAnswer {
   if (!isRevoked(opened) || account.version === '') return opened;
   return { ...opened, failure: { ...opened.failure, problem: undefined } };

@@ -37,7 +37,7 @@ function refuse(): void {
   adapter.provider.answer = (response) => response.writeHead(429).end();
 }
 
-/** Leaves an answer that has begun. */
+/** Leaves an answer that has started. */
 async function askAndLeave(): Promise<void> {
   adapter.provider.answer = (response) => eventStream(response).write(event.text('x'.repeat(40)));
   for await (const { head } of send(adapter)) if (head !== undefined) break;
@@ -48,7 +48,7 @@ async function count(): Promise<void> {
   await adapter.client.countTokens(streamOf(frames));
 }
 
-/** The samples of a metric as "labels value", without what all have in common. */
+/** The samples of a metric as "labels value", without their common labels. */
 async function samples(name: string): Promise<readonly string[]> {
   const lines = (await adapter.metrics.exposition()).split('\n').filter((line) => line.startsWith(`${name}{`));
   return lines.map((line) =>
@@ -188,7 +188,7 @@ describe('the spans of calls to a provider', () => {
   });
   afterEach(() => recorded[Symbol.dispose]());
 
-  /** What came of `work` within a span: the spans of calls, which are below it. */
+  /** The spans of calls that `work` makes within a span. */
   async function spansOf(work: () => Promise<unknown>): Promise<readonly RecordedSpan[]> {
     await inSpan('attempt', { kind: SpanKind.SERVER }, work);
     const parent = recorded.all.find(({ name }) => name === 'attempt');

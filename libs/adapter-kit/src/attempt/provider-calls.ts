@@ -6,23 +6,24 @@ import type { AnswerReader } from '../format-definition.ts';
 import type { GenAiCall, GenAiOperation } from '../metrics.ts';
 import type { UsageReport } from './answer-frames.ts';
 
-/** What an answer has used, and what its reader knows of it. */
+/** The usage of an answer, and what its reader knows about it. */
 export interface AnswerFacts {
   readonly usage: UsageReport;
   readonly answer: AnswerReader;
 }
 
 /**
- * The calls to a provider that one RPC makes, one after the other, as metrics and traces show them: a secret that is refused and
- * replaced makes two calls. Each ends once, in whatever way. A call is a span of the trace in which it was asked for; what the
- * gateway asks by itself has none. Nothing that clients or models write goes in.
+ * The calls to a provider within one RPC, one after the other, for metrics and traces: a secret
+ * that is refused and replaced causes two calls. Each call ends exactly once. A call is a span in
+ * the trace of its request; calls that the gateway makes on its own have none. Nothing that clients
+ * or models write is included.
  */
 export class ProviderCalls implements Disposable {
   readonly #context: Pick<AdapterContext, 'metrics' | 'config'>;
   readonly #call: GenAiCall;
   #underWay: { readonly span: Span; readonly startedMs: number; hasContent: boolean } | undefined;
 
-  /** @param lease what is asked for; absent: no model */
+  /** @param lease the requested model's lease; absent: no model */
   constructor(
     context: Pick<AdapterContext, 'metrics' | 'config'>,
     operation: GenAiOperation,
@@ -32,7 +33,10 @@ export class ProviderCalls implements Disposable {
     this.#call = { operation, model: lease?.modelUnlisted ? unlisted : (lease?.model ?? '') };
   }
 
-  /** A request is about to be sent. Gives the headers that carry the trace, where providers may have it. */
+  /**
+   * Starts a call for a request that is about to be sent. Returns the headers that carry the trace,
+   * if providers may receive it.
+   */
   begin(account: ProviderAccount): Readonly<Record<string, string>> {
     const span = this.#startSpan(account);
     this.#underWay = { span, startedMs: performance.now(), hasContent: false };
@@ -40,12 +44,12 @@ export class ProviderCalls implements Disposable {
     return traceparent === undefined ? {} : { traceparent };
   }
 
-  /** The provider answers. */
+  /** Called when the provider answers. */
   onHead(status: number): void {
     this.#underWay?.span.setAttribute('http.response.status_code', status);
   }
 
-  /** A streamed answer has content; called once or more. */
+  /** Called when a streamed answer has content, at least once. */
   onContent(): void {
     const call = this.#underWay;
     if (call === undefined || call.hasContent) return;
@@ -56,7 +60,7 @@ export class ProviderCalls implements Disposable {
   }
 
   /**
-   * The call under way is over.
+   * Ends the current call.
    * @param errorType see `toErrorType`
    * @param facts absent unless the provider answered with success
    */
@@ -72,7 +76,7 @@ export class ProviderCalls implements Disposable {
     span.end();
   }
 
-  /** Of a call that is left before its end. */
+  /** Ends a call that was abandoned. */
   [Symbol.dispose](): void {
     this.end(toErrorType(AttemptResult.CANCELLED));
   }
@@ -90,7 +94,10 @@ export class ProviderCalls implements Disposable {
     });
   }
 
-  /** Estimates are left out, and details of which there is nothing. @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
+  /**
+   * Leaves out estimates, and details whose count is zero.
+   * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
+   */
   #attributesOf({ usage, answer }: AnswerFacts): Attributes {
     const { finishReason, answerId, answeringModel, reportedUsage } = answer;
     return {
@@ -120,7 +127,7 @@ export class ProviderCalls implements Disposable {
 
 const unlisted = 'other';
 
-/** How a failed call is named in metrics and spans: `rate_limited`, `timeout`. Empty after success. */
+/** The name of a failed call in metrics and spans: `rate_limited`, `timeout`. Empty on success. */
 export function toErrorType(result: AttemptResult): string {
   return result === AttemptResult.SUCCEEDED ? '' : AttemptResult[result].toLowerCase();
 }

@@ -1,11 +1,11 @@
 import { asString } from '@gateway/json';
 
-/** Whether a model reasons: `open` while it does, `over` once it has. */
+/** The state of a model's reasoning: `open` while it lasts, `over` afterwards. */
 export type ReasoningState = 'open' | 'over';
 
 /**
- * The reasoning of one answer. Providers show where it begins and ends, and in between little or nothing of it: how much there
- * was is known from its encrypted form, which comes at its end.
+ * The reasoning of one answer. Providers show its start and its end, and little or nothing in
+ * between. How much there was follows from its encrypted form, which arrives at its end.
  */
 export class Reasoning {
   #open = 0;
@@ -13,13 +13,13 @@ export class Reasoning {
   #shownCharacters = 0;
   #encryptedCharacters = 0;
 
-  /** Undefined before it begins. */
+  /** Undefined before it starts. */
   get state(): ReasoningState | undefined {
     if (this.#open > 0) return 'open';
     return this.#hasBegun ? 'over' : undefined;
   }
 
-  /** What is shown is often a summary: the encrypted form says more then. */
+  /** The visible text is often a summary; then the encrypted form shows more. */
   get producedCharacters(): number {
     return Math.max(this.#shownCharacters, Math.ceil(this.#encryptedCharacters * charactersPerEncryptedOne));
   }
@@ -37,14 +37,17 @@ export class Reasoning {
     this.#encryptedCharacters += lengthOf(text);
   }
 
-  /** Also of reasoning that was not seen to begin. */
+  /** Also ends reasoning whose start was not seen. */
   end(): void {
     this.#hasBegun = true;
     this.#open = Math.max(0, this.#open - 1);
   }
 }
 
-/** In recorded answers a token of reasoning has about 6.7 characters of the encrypted form, and 4 as text. */
+/**
+ * In recorded answers a token of reasoning has about 6.7 characters in encrypted form, and 4 as
+ * text.
+ */
 const charactersPerEncryptedOne = 0.6;
 
 function lengthOf(text: unknown): number {

@@ -16,7 +16,7 @@ let asked: string[];
 let refused: string[];
 let versions: boolean;
 let failing: boolean;
-/** The secret that is given next, and its version; a new one for each request unless set. */
+/** The next secret and its version; a new one for each request unless set. */
 let given: number | undefined;
 let beforeAnswer: () => Promise<void>;
 let cache: CredentialCache;

@@ -3,25 +3,25 @@ import type { CredentialService, GetCredentialResponse } from '@gateway/proto/po
 import type { Client } from '@gateway/rpc';
 import type { Clock } from '@gateway/time';
 
-/** An account of a provider: where it is reached and what it is authenticated with. */
+/** An account at a provider: its address and its credential. */
 export interface ProviderAccount {
   readonly accountId: string;
   /** "https://api.example.com" */
   readonly origin: string;
-  /** What spans say of the origin: "api.example.com", 443. */
+  /** The origin in spans: "api.example.com", 443. */
   readonly host: string;
   readonly port: number;
-  /** Path of the base URL, without a slash at the end: "/v1". */
+  /** The path of the base URL, without a trailing slash: "/v1". */
   readonly basePath: string;
-  /** The header that carries the secret. */
+  /** The header that contains the secret. */
   readonly secretHeader: Readonly<Record<string, string>>;
   /** Epoch milliseconds until which this may be used without asking again. */
   readonly cacheableUntilMs: number;
-  /** Differs from that of the account's other secrets. Empty: there is only this one. */
+  /** Differs between the account's secrets. Empty: there is only one. */
   readonly version: string;
 }
 
-/** The accounts' secrets, each asked for once while it may be cached. */
+/** The accounts' secrets. Each is requested once per period in which it may be cached. */
 export class CredentialCache {
   readonly #client: Client<typeof CredentialService>;
   readonly #clock: Clock;
@@ -35,7 +35,10 @@ export class CredentialCache {
     this.#clock = clock;
   }
 
-  /** The account of a lease. Calls for one account at the same time share one request. Throws what the service throws. */
+  /**
+   * The account of a lease. Concurrent calls for one account share a request. Throws what the
+   * service throws.
+   */
   async ofAccount(accountId: string): Promise<ProviderAccount> {
     const cached = this.#accounts.get(accountId);
     if (cached !== undefined && this.#clock.nowMs() < cached.cacheableUntilMs) return cached;
@@ -49,11 +52,11 @@ export class CredentialCache {
     return toProviderAccount(await this.#client.getCredential({ target: { case: 'pool', value: pool } }, deadline));
   }
 
-  /** The provider refused this secret: the next call asks for another one. */
+  /** Called when the provider refuses this secret: the next call requests another one. */
   drop(account: ProviderAccount): void {
     const { accountId, version } = account;
     const kept = this.#accounts.get(accountId);
-    // It may have been asked for again since the request was sent that was refused.
+    // A new secret may have been requested since the refused request was sent.
     if (kept !== undefined && sameSecret(kept, account)) this.#accounts.delete(accountId);
     if (!this.#accounts.has(accountId) && version !== '') this.#refused.set(accountId, version);
   }
@@ -62,7 +65,7 @@ export class CredentialCache {
     const refusedVersion = this.#refused.get(accountId) ?? '';
     const target = { case: 'accountId' as const, value: accountId };
     const account = toProviderAccount(await this.#client.getCredential({ target, refusedVersion }, deadline));
-    // Refused while this was under way: the broker does not know yet.
+    // It was refused while this request was in flight, so the broker does not know yet.
     if (refusedVersion === '' && account.version !== '' && account.version === this.#refused.get(accountId))
       return this.#fetch(accountId);
     this.#dropExpired();
@@ -71,7 +74,7 @@ export class CredentialCache {
     return account;
   }
 
-  /** Secrets of accounts that are gone are not kept in memory. */
+  /** Secrets of removed accounts must not stay in memory. */
   #dropExpired(): void {
     const nowMs = this.#clock.nowMs();
     for (const [accountId, { cacheableUntilMs }] of this.#accounts) {

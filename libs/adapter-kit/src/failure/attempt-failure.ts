@@ -6,17 +6,20 @@ import { capabilityText, errorTexts, type RejectedCapability } from './error-tex
 
 export interface FailureFacts {
   readonly meaning: ErrorMeaning;
-  /** What of a rejected request the model does not take; undefined when the provider did not say. */
+  /**
+   * The part of a rejected request that the model does not accept; undefined when the provider did
+   * not say.
+   */
   readonly capability?: RejectedCapability | undefined;
-  /** HTTP status; 0 when the failure came inside a stream. */
+  /** HTTP status; 0 when the failure occurred inside a stream. */
   readonly upstreamStatus: number;
-  /** A code of the provider on which client libraries act; undefined for all others. */
+  /** A provider's code that client libraries act on; undefined for all others. */
   readonly upstreamCode?: string | undefined;
   /** Epoch milliseconds; undefined when the provider named no time. */
   readonly retryAtMs: number | undefined;
 }
 
-/** A failed attempt in the gateway's own words: the provider's text is never among them. */
+/** A failed attempt in the gateway's own words, never with the provider's text. */
 export function toAttemptFailure(facts: FailureFacts): AttemptFailure {
   const { meaning } = facts;
   const { result, problem = AccountProblem.UNSPECIFIED, feature } = consequences[meaning];
@@ -26,7 +29,8 @@ export function toAttemptFailure(facts: FailureFacts): AttemptFailure {
     meaning,
     retryAtMs,
     modelScoped: meaning === 'model_limited',
-    // A request that the provider had begun to answer proves that it knew the account: the next one will show.
+    // A provider that had begun to answer accepted the account; the next request will show whether
+    // it still does.
     problem: facts.upstreamStatus === 0 ? AccountProblem.UNSPECIFIED : problem,
     feature,
     upstreamStatus: facts.upstreamStatus,
@@ -34,14 +38,14 @@ export function toAttemptFailure(facts: FailureFacts): AttemptFailure {
   };
 }
 
-/** A stream that broke, ended early or can't be read. */
+/** A stream that broke off, ended early or can't be read. */
 export function brokenStream(): AttemptFailure {
   return toAttemptFailure({ meaning: 'server_error', upstreamStatus: 0, retryAtMs: undefined });
 }
 
 /**
- * An answer that is larger than may be buffered. It is the gateway's bound and not the account's fault: any other account would
- * answer as much, and bill for it.
+ * An answer that exceeds the buffer limit. The limit is the gateway's, not the account's fault: any
+ * other account would answer as much, and bill for it.
  */
 export function answerTooLarge(): AttemptFailure {
   return {
@@ -56,7 +60,7 @@ export function answerTooLarge(): AttemptFailure {
 const answerTooLargeText =
   'The answer is larger than the gateway can hold at once, and was given up. Answers to requests with "stream": true have no such limit.';
 
-/** Results that a provider's "come back at" belongs to. */
+/** Results that a provider's "retry at" belongs to. */
 const waits: ReadonlySet<AttemptResult> = new Set([AttemptResult.RATE_LIMITED, AttemptResult.OVERLOADED]);
 
 function toGatewayError({ meaning, capability, upstreamStatus, upstreamCode, retryAtMs }: FailureFacts): GatewayError {
@@ -74,8 +78,8 @@ function toGatewayError({ meaning, capability, upstreamStatus, upstreamCode, ret
   return new GatewayError('providers_unavailable', text, details);
 }
 
-/** Results of requests that were not taken as they are. */
+/** Results of requests that were rejected. */
 const rejections: ReadonlySet<AttemptResult> = new Set([AttemptResult.REJECTED, AttemptResult.FEATURE_UNAVAILABLE]);
 
-/** The statuses that a rejection has for clients; any other is a 400. @see spec "Codes" */
+/** The statuses that a rejection keeps for clients; any other becomes 400. @see spec "Codes" */
 const rejectionStatuses: readonly number[] = [400, 413, 422];

@@ -1,19 +1,22 @@
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 
-/** What follows from an error for the account and for the request. What a client reads of it is in `errorTexts`. */
+/**
+ * The consequences of an error for the account and the request. Clients' messages are in
+ * `errorTexts`.
+ */
 export interface Consequence {
-  /** Whom the error concerns, and so what counts: see `concerns`. */
+  /** What the error concerns, and so what it counts against: see `concerns`. */
   readonly concern: Concern;
   readonly result: AttemptResult;
-  /** Refused for good: why it is out of service until a person acts. */
+  /** Why the account is out of service until a person acts, after a permanent refusal. */
   readonly problem?: AccountProblem;
-  /** A refused request may be sent again as it is. Default false. */
+  /** A refused request may be sent again unchanged. Default false. */
   readonly mayBeRepeated?: true;
-  /** What the account lacks, as a pattern of the names by which requests ask for it. */
+  /** What the account lacks, as a pattern of the names that requests use for it. */
   readonly feature?: string;
 }
 
-/** Whom an error concerns, and what the gateway does about it. */
+/** What an error concerns, and how the gateway reacts to it. */
 export const concerns = {
   request: 'is final, and counts for nothing',
   model: 'the next account; the model is not asked of this one for a while',
@@ -39,7 +42,7 @@ const byMeaning = {
   model_limited: ofAccount(AttemptResult.RATE_LIMITED),
   refused_account: ofAccount(AttemptResult.UNAUTHORIZED),
   revoked_credential: ofAccount(AttemptResult.UNAUTHORIZED, AccountProblem.CREDENTIAL_REVOKED),
-  /** The account, its workspace or its organization. */
+  /** The account, its workspace or its organisation. */
   disabled_account: ofAccount(AttemptResult.UNAUTHORIZED, AccountProblem.ACCOUNT_DISABLED),
   unknown_model: { concern: 'model', result: AttemptResult.MODEL_UNAVAILABLE },
   lacks_long_context: {
@@ -52,7 +55,7 @@ const byMeaning = {
   network: ofProvider(AttemptResult.NETWORK_ERROR),
   timeout: ofProvider(AttemptResult.TIMEOUT),
   rejected,
-  /** Something else has what the request is about in hand. */
+  /** Another operation has locked the subject of the request. */
   conflict: { ...rejected, mayBeRepeated: true },
   too_large: rejected,
   context_too_long: rejected,
@@ -61,12 +64,15 @@ const byMeaning = {
   unreadable_reasoning: rejected,
 } satisfies Record<string, Consequence>;
 
-/** What a provider's error means for the request, for the account and for who else could serve it. */
+/**
+ * The meaning of a provider's error for the request, for the account, and for what else could serve
+ * the request.
+ */
 export type ErrorMeaning = keyof typeof byMeaning;
 
 export const consequences: Readonly<Record<ErrorMeaning, Consequence>> = byMeaning;
 
-/** The meanings that say what is wrong with the request, more closely than that it was refused. */
+/** Meanings that describe more precisely what is wrong with a rejected request. */
 export const closerRejections = [
   'too_large',
   'context_too_long',

@@ -22,7 +22,7 @@ describe('what clients read of a provider’s error', () => {
     const facts = { meaning: 'rejected', capability, upstreamStatus: 400, retryAtMs: undefined } as const;
     const { message } = toAttemptFailure(facts).error;
     expect(message).toBe(capabilityText(capability));
-    // As the client looks for it: nothing that could belong to a longer name follows.
+    // Uses the client's rule: no character of a longer name may follow.
     expect(message).toMatch(new RegExp(`capability_rejected: ${capability}(?![A-Za-z0-9_:.-])`));
   });
 });

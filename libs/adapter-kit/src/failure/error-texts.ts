@@ -1,8 +1,8 @@
 import type { ErrorMeaning } from './error-meanings.ts';
 
 /**
- * What clients read of a provider's error: the gateway's own words, and never the provider's. Agents look for some of them:
- * "prompt is too long" makes them compact the conversation and go on.
+ * The messages that clients receive for a provider's error: always the gateway's own words. Agents
+ * search for some of them: "prompt is too long" makes them compact the conversation and continue.
  */
 export const errorTexts: Readonly<Record<ErrorMeaning, string>> = {
   limited: 'The provider limits requests. Try again later.',
@@ -25,7 +25,7 @@ export const errorTexts: Readonly<Record<ErrorMeaning, string>> = {
   lacks_long_context: 'The provider does not give its accounts the long context that the request asks for.',
 };
 
-/** What a model does not take of a request, by the names that Claude Code knows. */
+/** The parts of a request that a model does not accept, by the names that Claude Code knows. */
 const capabilities = {
   mid_conv_system: 'the model takes no system messages within the conversation',
   cache_control_field: 'it takes no cache_control',
@@ -43,7 +43,10 @@ export type RejectedCapability = keyof typeof capabilities;
 
 export const rejectedCapabilities = Object.keys(capabilities) as readonly RejectedCapability[];
 
-/** Claude Code looks for the words at its end, and sends the request again without what was rejected. */
+/**
+ * Claude Code searches for the end of this message, and repeats the request without the rejected
+ * part.
+ */
 export function capabilityText(capability: RejectedCapability): string {
   return `The provider rejected the request: ${capabilities[capability]} (capability_rejected: ${capability})`;
 }

@@ -1,15 +1,15 @@
 import type { ErrorMeaning } from './error-meanings.ts';
 
-/** Errors that only differ in their text. */
+/** Errors that differ only in their text. */
 export interface TextMeaning {
-  /** What the code says. */
+  /** The meaning of the code. */
   readonly of: ErrorMeaning;
-  /** Tied to the beginning: further on, a text may repeat words of the request. */
+  /** Anchored at the start, because later parts of a text may repeat words of the request. */
   readonly text: RegExp;
   readonly means: ErrorMeaning;
 }
 
-/** What an error means by its text, where its code alone does not say it. */
+/** The meaning of an error by its text, if its code is not specific enough. */
 export function meaningOfText(
   coded: ErrorMeaning | undefined,
   text: string,
@@ -20,7 +20,10 @@ export function meaningOfText(
 
 const disabledText = /^(?:this|your) (?:organization|account|workspace) has been (?:disabled|suspended|deactivated)/i;
 
-/** Refusals of an account that look like those of a request: what both providers say of credit, plans and access. */
+/**
+ * Refusals of an account that look like refusals of a request: both providers' messages about
+ * credit, plans and access.
+ */
 export const accountTexts: readonly TextMeaning[] = [
   { of: 'rejected', text: disabledText, means: 'disabled_account' },
   { of: 'refused_account', text: disabledText, means: 'disabled_account' },

@@ -41,7 +41,7 @@ beforeEach(async () => {
     config: readAdapterConfig({}),
     credentials: directClient(
       serviceRoute(CredentialService, {
-        // Each pool's provider is reached under a path of its own.
+        // Each pool's provider has its own path.
         getCredential: async ({ target }): Promise<GetCredentialResponse> =>
           bearer(`${provider.url}/${target.value}`, 'secret'),
       }),

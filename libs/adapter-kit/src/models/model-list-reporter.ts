@@ -7,18 +7,21 @@ import { readModelList } from '../rpc/list-models.ts';
 import { UpstreamError } from '../upstream/upstream-exchange.ts';
 
 /**
- * Reports to the broker, on a timer, what the provider of each pool of the format offers, or that it can't be reached.
- * Disposing it stops the reports.
+ * Periodically reports to the broker which models the provider of each pool offers, or that it
+ * can't be reached. Disposal stops the reports.
  */
 export class ModelListReporter implements AsyncDisposable {
   readonly #context: AdapterContext;
   readonly #broker: Client<typeof PoolBrokerService>;
   readonly #schedule = new Schedule();
   readonly #stop = new AbortController();
-  /** What can't be read or reported now: logged when that begins and when it is over. */
+  /** What can't be read or reported at present: logged when the problem starts and when it ends. */
   readonly #problems = new Set<string>();
   #running: Promise<void> = Promise.resolve();
-  /** Whether the broker has answered yet. Without it there are no credentials, so nothing can be asked of a provider. */
+  /**
+   * Whether the broker has ever answered. Without it there are no credentials, so no provider can
+   * be asked.
+   */
   hasReachedBroker = false;
 
   constructor(context: AdapterContext, broker: Client<typeof PoolBrokerService>) {
@@ -26,7 +29,7 @@ export class ModelListReporter implements AsyncDisposable {
     this.#broker = broker;
   }
 
-  /** Reports at once, then on the timer. */
+  /** Reports at once, then periodically. */
   start(): void {
     this.#running = this.#run(this.#stop.signal);
   }
@@ -41,13 +44,16 @@ export class ModelListReporter implements AsyncDisposable {
       const hasReported = await this.#reportDue(signal);
       const retryMs = this.hasReachedBroker ? brokerRetryMs : firstBrokerRetryMs;
       const pauseMs = hasReported ? this.#schedule.pauseMs : Math.min(this.#schedule.pauseMs, retryMs);
-      // With jitter, for replicas that started together.
+      // Jitter for replicas that started together.
       const jitteredMs = pauseMs * (0.9 + 0.2 * Math.random());
       await sleep(jitteredMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
-  /** One round over the pools that are due, side by side: one that hangs does not delay the others. False when the broker is away. */
+  /**
+   * One round over the pools that are due, concurrently: one that hangs does not delay the others.
+   * False when the broker is away.
+   */
   async #reportDue(signal: AbortSignal): Promise<boolean> {
     try {
       const options = { signal, timeoutMs: brokerDeadlineMs };
@@ -84,13 +90,13 @@ export class ModelListReporter implements AsyncDisposable {
   }
 }
 
-/** How soon the broker is asked again when it did not answer. */
+/** The pause before asking a broker again that did not answer. */
 const brokerRetryMs = 2_000;
-/** The same at a start, when all services come up at once. */
+/** The same pause at the start, when all services start together. */
 const firstBrokerRetryMs = 200;
 const brokerDeadlineMs = 5_000;
 
-/** Errors of ours have words of ours; the words of others may be the provider's. */
+/** Our own errors have our own messages; other messages may contain the provider's text. */
 function reasonOf(thrown: unknown): string {
   const isOurs = thrown instanceof GatewayError || thrown instanceof RpcError || thrown instanceof UpstreamError;
   if (isOurs) return thrown.message;
@@ -98,19 +104,19 @@ function reasonOf(thrown: unknown): string {
 }
 
 /**
- * Which pools' lists are to be read when. The broker says how often, and is asked far more often than that, since its setting and
- * its pools may change at any time.
+ * Decides when to read each pool's list. The broker determines the interval, and is asked far more
+ * often, because its setting and its pools may change at any time.
  */
 export class Schedule {
   #refreshMs = defaultRefreshMs;
   #readAtMs = new Map<string, number>();
 
-  /** Until the broker is asked again. */
+  /** The pause before the broker is asked again. */
   get pauseMs(): number {
     return Math.min(this.#refreshMs, longestPauseMs);
   }
 
-  /** The pools whose lists are to be read now. */
+  /** The pools whose lists must be read now. */
   duePools({ pools, modelListRefreshSeconds }: ListPoolsResponse): readonly string[] {
     this.#refreshMs = modelListRefreshSeconds > 0 ? modelListRefreshSeconds * 1_000 : defaultRefreshMs;
     const nowMs = performance.now();
@@ -126,12 +132,12 @@ export class Schedule {
     return due;
   }
 
-  /** All lists are due. */
+  /** Makes all lists due. */
   startAnew(): void {
     this.#readAtMs.clear();
   }
 }
 
-/** With a broker that does not say how often. */
+/** The interval when the broker does not name one. */
 const defaultRefreshMs = 60_000;
 const longestPauseMs = 5_000;

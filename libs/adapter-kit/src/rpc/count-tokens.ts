@@ -12,8 +12,9 @@ import { readWholeBody, UpstreamError } from '../upstream/upstream-exchange.ts';
 import { readClientRequest } from './execute.ts';
 
 /**
- * The handler of AdapterService.CountTokens: one attempt at one account. Throws `model_not_found` when the format has no
- * count of its own, and what is found wrong with the request; failures of the provider come as a result.
+ * The handler of AdapterService.CountTokens: one attempt at one account. Throws `model_not_found`
+ * when the format has no count of its own, and what is found wrong with the request; failures of
+ * the provider come as a result.
  */
 export function countTokens(context: AdapterContext): Handlers<typeof AdapterService>['countTokens'] {
   return async (frames, { signal }) => {

@@ -17,7 +17,7 @@ const metric = async (name: string) => {
   return Number(line?.split(' ').at(-1) ?? 0);
 };
 
-/** Refuses what the request can do without, in the given way. */
+/** Refuses the part that the request can do without, in the given way. */
 function refuseSpare(refuse: 'status' | 'event'): void {
   adapter.provider.answer = (response, { body }) => {
     if (!body.includes('spare')) eventStream(response).end(event.text('Hi') + event.done);

@@ -10,7 +10,7 @@ import type { AnswerReader, FormatDefinition, Translator } from '../format-defin
 let adapter: AdapterUnderTest;
 afterEach(() => adapter[Symbol.asyncDispose]());
 
-/** Nothing that goes wrong within a call may end the process. */
+/** No failure within a call may end the process. */
 const unhandled: unknown[] = [];
 const noteUnhandled = (reason: unknown) => unhandled.push(reason);
 beforeEach(() => {
@@ -72,7 +72,7 @@ describe('a caller that leaves after a frame', () => {
   });
 });
 
-/** The n-th time that it has something, and ever after. */
+/** Throws the n-th time that it has something to take, and every time after. */
 function takingFails(first: number): (answer: AnswerReader) => void {
   return (answer) => {
     const take = answer.take.bind(answer);
@@ -104,7 +104,10 @@ function faulty(breakReader: (answer: AnswerReader) => void): FormatDefinition {
   return { ...fakeFormat, translators: new Map([[Dialect.CHAT_COMPLETIONS, { prepare }]]) };
 }
 
-/** What comes of a request, up to the end or until the test leaves, and whether anything fails a little later. */
+/**
+ * The frames of a request, up to the end or until the test leaves, and whether anything fails
+ * shortly afterwards.
+ */
 async function notesOf(onFrame: () => unknown = () => undefined): Promise<readonly string[]> {
   const notes: string[] = [];
   try {

@@ -106,7 +106,7 @@ describe('a silent provider', () => {
   describe('that reasons', () => {
     const encrypted = 'x'.repeat(100_000);
     const bounds = { firstByteTimeoutMs: 1_000, idleTimeoutMs: 5_000, maxPreambleBytes: 10_000 };
-    /** Writes pieces so far apart. */
+    /** Writes pieces with this interval. */
     const paced = (pieces: readonly string[], betweenMs: number): AdapterUnderTest['provider']['answer'] => {
       return async (response) => {
         const stream = eventStream(response);
@@ -179,7 +179,7 @@ describe('a silent provider', () => {
 
   it('is given up when no connection can be made in time', async () => {
     adapter = await startAdapter({ connectTimeoutMs: 100 });
-    // Takes connections and never shakes hands.
+    // Accepts connections but never completes a TLS handshake.
     const mute = createServer();
     await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
     const address = mute.address();
@@ -257,7 +257,7 @@ describe('memory', () => {
     const frames = await Array.fromAsync(send(adapter, { body: { stream: false } }));
     expect(Math.max(...frames.map(({ body }) => body.length))).toBe(256 * 1024);
     expect(frames.filter(({ head }) => head !== undefined)).toHaveLength(1);
-    // A client that leaves before the last part owes what the provider has reported.
+    // A client that leaves before the last part is charged what the provider has reported.
     expect(frames.find(({ head }) => head !== undefined)?.usage).toEqual(frames.at(-1)?.usage);
     expect(frames.filter(({ result }) => result !== undefined)).toEqual([frames.at(-1)]);
     const { choices } = JSON.parse(Buffer.concat(frames.map(({ body }) => body)).toString());
@@ -278,7 +278,7 @@ async function metric(name: string, label = ''): Promise<number> {
   return Number(line?.split(' ').at(-1) ?? Number.NaN);
 }
 
-/** The value once it has not changed for a while. */
+/** The value once it has stopped changing. */
 async function whenStill(value: () => number): Promise<number> {
   for (let last = Number.NaN; ; ) {
     const now = value();

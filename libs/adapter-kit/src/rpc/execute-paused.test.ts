@@ -11,7 +11,7 @@ afterEach(() => adapter[Symbol.asyncDispose]());
 const piece = event.text('x'.repeat(64 * 1024));
 
 describe('a pause of the caller', () => {
-  /** Begins to take an answer, and leaves it alone from then on. */
+  /** Starts to read an answer and then stops reading. */
   const pausing = async () => {
     const frames = send(adapter)[Symbol.asyncIterator]();
     for (let n = 0; n < 2; n++) await frames.next();
@@ -30,7 +30,7 @@ describe('a pause of the caller', () => {
     expect(await openStreams()).toBe(1);
     await expect.poll(openStreams).toBe(0);
     const rest = await Array.fromAsync({ [Symbol.asyncIterator]: () => frames });
-    // It was not the provider's account that took so long.
+    // The provider's account did not cause the delay.
     expect(rest.at(-1)?.result?.attempt).toMatchObject({ result: AttemptResult.CANCELLED });
   });
 

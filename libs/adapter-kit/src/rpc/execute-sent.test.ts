@@ -29,7 +29,7 @@ describe('a frame says that the request was sent', () => {
 
   it('never, when no connection was there to send it on', async () => {
     adapter = await startAdapter({ connectTimeoutMs: 100 });
-    // Takes connections and never shakes hands.
+    // Accepts connections but never completes a TLS handshake.
     const mute = createServer();
     await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
     const address = mute.address();

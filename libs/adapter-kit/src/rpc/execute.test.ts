@@ -21,14 +21,14 @@ const usage = { inputTokens: 10, cachedTokens: 2, outputTokens: 3, reasoningToke
 
 let received: ExecuteResponse[] = [];
 
-/** The frames of one request; `received` while they come. */
+/** The frames of one request; `received` contains them as they arrive. */
 async function framesOf(sending?: Parameters<typeof send>[1]) {
   received = [];
   for await (const frame of send(adapter, sending)) received.push(frame);
   return received.map(readable);
 }
 
-/** For a provider that waits until what it sent has arrived. */
+/** Lets a provider wait until its frames have arrived. */
 const arrived = (frames: number) => expect.poll(() => received.length, { interval: 2 }).toBe(frames);
 
 describe('what the provider is sent', () => {
@@ -422,7 +422,7 @@ describe('a revoked secret', () => {
   const refuseAll = (status: number) => {
     adapter.provider.answer = (response) => response.writeHead(status).end('revoked');
   };
-  /** As an account whose tokens the broker refreshes: each one that is asked for is another one. */
+  /** An account whose tokens the broker refreshes: each request for a token returns another one. */
   const renewing = () => {
     let count = 0;
     adapter.credential = async () => bearer(adapter.provider.url, `secret-${++count}`, `v${count}`);
@@ -504,7 +504,7 @@ describe('attempts', () => {
   });
 });
 
-/** Time for what was written to be read, and for a connection to come back to its pool. */
+/** Time for written bytes to be read, and for a connection to return to its pool. */
 const settled = () => new Promise((resolve) => setTimeout(resolve, 30));
 
 async function openStreams(): Promise<number> {

@@ -9,15 +9,18 @@ import { estimateInputTokens } from '../attempt/estimate-tokens.ts';
 import type { ClientRequest, Translator } from '../format-definition.ts';
 
 /**
- * The handler of AdapterService.Execute. Fails with `model_not_found` for a dialect that the format does not speak, and
- * with what the translator finds wrong with the request; failures of the provider come as a result.
+ * The handler of AdapterService.Execute. Fails with `model_not_found` for a dialect that the format
+ * does not speak, and with what the translator finds wrong with the request; failures of the
+ * provider come as a result.
  */
 export function execute(context: AdapterContext) {
   return (requests: AsyncIterable<RequestFrame>, { signal }: CallContext): AsyncGenerator<ExecuteFrame> =>
     attemptFrames(context, () => prepare(context, requests, signal), signal);
 }
 
-/** Of the client's body nothing is kept here for as long as the answer takes. */
+/**
+ * A separate function, so that nothing keeps the client's body in memory while the answer streams.
+ */
 async function prepare(
   context: AdapterContext,
   frames: AsyncIterable<RequestFrame>,
@@ -36,7 +39,7 @@ async function prepare(
 
 type Translated = Pick<AttemptedRequest, 'prepared' | 'estimatedTokens'>;
 
-/** A request that is much work to translate is done in another thread. */
+/** A large request is translated in another thread. */
 async function translate(
   { translations, config }: AdapterContext,
   request: ClientRequest,
@@ -59,7 +62,10 @@ interface RequestFrame {
   readonly body: Uint8Array;
 }
 
-/** Gathers a request from its frames. Throws `invalid_request` without a head, `body_too_large` over the largest body taken. */
+/**
+ * Assembles a request from its frames. Throws `invalid_request` without a head, and
+ * `body_too_large` above the maximum size.
+ */
 export async function readClientRequest(
   frames: AsyncIterable<RequestFrame>,
   { clock, config }: AdapterContext,
@@ -84,5 +90,5 @@ export async function readClientRequest(
   return { dialect, request: { requestId, lease, body, members, forwardHeaders, affinityKey, nowMs, ...bounds } };
 }
 
-/** The largest body that any endpoint takes. @see spec "Size limits" */
+/** The largest body that any endpoint accepts. @see spec "Size limits" */
 const maxBodyBytes = 64 * 1024 * 1024;

@@ -10,7 +10,10 @@ import { failureOfExchange } from '../attempt/execute-result.ts';
 import { ProviderCalls, toErrorType } from '../attempt/provider-calls.ts';
 import { readWholeBody, UpstreamError } from '../upstream/upstream-exchange.ts';
 
-/** The handler of AdapterService.ListModels. Throws `providers_unavailable` when the list can't be read. */
+/**
+ * The handler of AdapterService.ListModels. Throws `providers_unavailable` when the list can't be
+ * read.
+ */
 export function listModels(context: AdapterContext): Handlers<typeof AdapterService>['listModels'] {
   return async ({ pool }, { signal }) => {
     try {
@@ -21,7 +24,10 @@ export function listModels(context: AdapterContext): Handlers<typeof AdapterServ
   };
 }
 
-/** What a pool's provider offers, asked now. Throws, within 15 seconds, when the list can't be read. */
+/**
+ * Reads the models that a pool's provider offers now. Throws, within 15 seconds, when the list
+ * can't be read.
+ */
 export async function readModelList(
   context: AdapterContext,
   pool: string,
@@ -62,7 +68,7 @@ async function askForModels(
   return format.readModelList(JSON.parse((await readWholeBody(exchange, maxListBytes)).toString()));
 }
 
-/** The status, where that was at fault. */
+/** The status, if it was the cause. */
 function errorTypeOf(thrown: unknown): string {
   if (thrown instanceof UpstreamError) return toErrorType(failureOfExchange(thrown, false).result);
   const status = thrown instanceof GatewayError ? thrown.upstreamStatus : undefined;
@@ -72,7 +78,10 @@ function errorTypeOf(thrown: unknown): string {
 const timeoutMs = 10_000;
 const maxListBytes = 4 * 1024 * 1024;
 
-/** The models of a list body, each once and in order. Throws `providers_unavailable` for a body that is no model list. */
+/**
+ * The models in a list's body, each once and in order. Throws `providers_unavailable` for a body
+ * that is not a model list.
+ */
 export function readModels(
   body: unknown,
   displayNameOf: (model: JsonObject) => unknown = () => undefined,

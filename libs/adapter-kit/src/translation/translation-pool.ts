@@ -5,15 +5,24 @@ import { Piscina } from 'piscina';
 import type { TranslatedInWorker, TranslationContext, TranslationReply, TranslationTask } from './translation.ts';
 
 interface TranslationPoolOptions {
-  /** What the threads run: a module that exports what `translationWorker` makes, as `translate`. */
+  /** The module that threads run: it exports the result of `translationWorker` as `translate`. */
   readonly module: URL;
-  /** Threads at most. They are started when there is work for them, and end when there has been none for a while. */
+  /**
+   * The maximum number of threads. They start when there is work, and end when there has been none
+   * for a while.
+   */
   readonly workers: number;
-  /** Bodies that are translated or wait for it, in bytes; one alone may be larger. */
+  /**
+   * The total size in bytes of bodies that are being translated or wait; a single body may exceed
+   * it.
+   */
   readonly maxBytes: number;
 }
 
-/** Translates large bodies in threads of its own, so that the event loop goes on. Disposing it ends them. */
+/**
+ * Translates large bodies in threads, so that the event loop is not blocked. Disposal ends the
+ * threads.
+ */
 export class TranslationPool implements AsyncDisposable {
   readonly #threads: Piscina<TranslationTask, TranslationReply>;
   readonly #whenFree: LimitFunction;
@@ -25,15 +34,17 @@ export class TranslationPool implements AsyncDisposable {
     const threads = { minThreads: 0, maxThreads: workers, idleTimeout: idleMs };
     const resourceLimits = { maxOldGenerationSizeMb: maxHeapMiB };
     this.#threads = new Piscina({ filename: module.href, name: 'translate', ...threads, resourceLimits });
-    // Bodies are copied when a thread is free, and not before: those that wait take no memory twice.
+    // A body is copied only when a thread is free, so that waiting bodies do not take twice the
+    // memory.
     this.#whenFree = pLimit(workers);
     this.#maxBytes = maxBytes;
   }
 
   /**
-   * Translates a body that came in pieces, in order of asking. They are copied once, since another account may be tried with
-   * them. Throws what the translation throws, `providers_unavailable` when too much waits already, and `internal_error`
-   * when the thread breaks.
+   * Translates a body that arrived in pieces, in order of the calls. The pieces are copied, because
+   * another account may be tried with them. Throws what the translation throws,
+   * `providers_unavailable` when too much is already waiting, and `internal_error` when the thread
+   * fails.
    */
   async translate(
     pieces: readonly Uint8Array[],
@@ -45,7 +56,7 @@ export class TranslationPool implements AsyncDisposable {
     this.#bytes += size;
     try {
       return await this.#whenFree(async () => {
-        // After a while in the queue the caller may be gone.
+        // The caller may have left while the request waited.
         this.#checkWanted(signal);
         const body = await copied(pieces, size);
         this.#checkWanted(signal);
@@ -61,9 +72,9 @@ export class TranslationPool implements AsyncDisposable {
     await this.#threads.destroy();
   }
 
-  /** The body's memory goes to the thread: the caller has it no more. */
+  /** Transfers the body's memory to the thread: the caller can't use it afterwards. */
   async #translateNow(task: TranslationTask): Promise<TranslatedInWorker> {
-    // Piscina's type is that of another form of `postMessage`.
+    // Piscina's type describes another overload of `postMessage`.
     const options = { transferList: [task.body.buffer] as object, signal: AbortSignal.timeout(maxTranslationMs) };
     const reply = await this.#threads.run(task, options).catch((thrown: Error) => {
       const cause = new Error(`A translation failed: ${thrown.message}.`);
@@ -78,14 +89,14 @@ export class TranslationPool implements AsyncDisposable {
   }
 }
 
-/** How long threads are kept for the next large body. */
+/** How long idle threads are kept for the next large body. */
 const idleMs = 60_000;
-/** Enough for the largest body in each of its forms: bytes, text, values, text and bytes again. */
+/** Enough for the largest body in all its forms: bytes, text, values, text and bytes again. */
 const maxHeapMiB = 1_024;
 /** Far more than the largest body takes. */
 const maxTranslationMs = 60_000;
 
-/** The pieces in memory that can be handed over. Other work goes on between them. */
+/** Copies the pieces into memory that can be transferred. It yields to other work in between. */
 async function copied(pieces: readonly Uint8Array[], size: number): Promise<Uint8Array<ArrayBuffer>> {
   const copy = new Uint8Array(size);
   let at = 0;

@@ -7,8 +7,9 @@ import { estimateInputTokens } from '../attempt/estimate-tokens.ts';
 import type { TranslateChat, TranslationReply, TranslationTask } from './translation.ts';
 
 /**
- * What the module of a translation worker exports as `translate`: it makes one request into the provider's. A fault of the
- * translation is thrown as no more than its name: its text may be the client's.
+ * Creates the function that a translation worker's module exports as `translate`: it converts one
+ * request to the provider's format. A fault of the translation is thrown with its name only,
+ * because its message may contain the client's text.
  */
 export function translationWorker(translate: TranslateChat): (task: TranslationTask) => object {
   yieldToEventLoops();
@@ -19,9 +20,12 @@ export function translationWorker(translate: TranslateChat): (task: TranslationT
   };
 }
 
-/** Where there are fewer cores than threads, what many requests wait for comes before what one large one waits for. */
+/**
+ * With fewer cores than threads, work that many requests wait for has precedence over one large
+ * request.
+ */
 function yieldToEventLoops(): void {
-  // On other systems the priority is that of the whole process.
+  // On other systems the priority applies to the whole process.
   if (platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 }
 

@@ -9,20 +9,26 @@ import type { GatewayErrorCode } from '@gateway/errors';
 import { toWellFormedJson } from '@gateway/json';
 import type { AnswerReader, ClientRequest, Translator } from '../format-definition.ts';
 
-/** How chat completions are spoken to a provider of one format. No header of the client goes along: none is of its dialect. */
+/**
+ * Translates chat completions to one provider format. No header of the client is forwarded, because
+ * none belongs to the provider's dialect.
+ */
 interface ChatFormat {
   readonly path: string;
-  /** Members that are undefined are not sent. Throws `invalid_request` or `unsupported_content`. */
+  /** Undefined members are not sent. Throws `invalid_request` or `unsupported_content`. */
   toProviderRequest(request: ChatRequest, context: TranslationContext): object;
   readAnswer(answer: ChatAnswer, options: ChatReaderOptions): AnswerReader;
 }
 
 export interface ChatReaderOptions extends Pick<ClientRequest, 'nowMs' | 'maxAnswerBytes' | 'maxEventBytes'> {
-  /** True when the client asked for a JSON answer. */
+  /** True when the client requested a JSON answer. */
   readonly wantsJson: boolean;
 }
 
-/** Translates chat completions. `translate` is the work on the whole body, which may be done in another thread. */
+/**
+ * Creates the translator of chat completions. `translate` is the work on the whole body, which may
+ * run in another thread.
+ */
 export function chatTranslatorOf({ path, toProviderRequest, readAnswer }: ChatFormat) {
   const translate: TranslateChat = (body, context) => {
     const request = parseChatRequest(body);
@@ -44,19 +50,22 @@ export function chatTranslatorOf({ path, toProviderRequest, readAnswer }: ChatFo
   return { prepare, toCall, translate };
 }
 
-/** What a translation is made from, besides the body. Plain data: it may go to another thread. */
+/**
+ * The inputs of a translation besides the body. Plain data, because it may be sent to another
+ * thread.
+ */
 export type TranslationContext = Pick<ClientRequest, 'affinityKey'> & {
   readonly lease: Pick<ClientRequest['lease'], 'model' | 'defaultEffort' | 'traits'>;
 };
 
-/** A chat request as a provider takes it. Plain data. */
+/** A chat request in the provider's format. Plain data. */
 export interface TranslatedChat<Body = string> {
   readonly body: Body;
-  /** What the client wants of its answer. */
+  /** The client's options for the answer. */
   readonly answer: Pick<ChatAnswerOptions, 'stream' | 'includeUsage'> & Pick<ChatReaderOptions, 'wantsJson'>;
 }
 
-/** The same as a worker gives it. */
+/** The same in the form that a worker returns. */
 export interface TranslatedInWorker extends TranslatedChat<Uint8Array<ArrayBuffer>> {
   /** See `estimateInputTokens`. */
   readonly estimatedTokens: number;
@@ -65,11 +74,11 @@ export interface TranslatedInWorker extends TranslatedChat<Uint8Array<ArrayBuffe
 /** Throws `invalid_request`, `invalid_json` or `unsupported_content`. */
 export type TranslateChat = (body: Uint8Array, context: TranslationContext) => TranslatedChat;
 
-/** What a worker is asked. */
+/** A request to a worker. */
 export interface TranslationTask {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly context: TranslationContext;
 }
 
-/** What a worker answers, also when the request is at fault. */
+/** A worker's answer, also when the request is invalid. */
 export type TranslationReply = TranslatedInWorker | { readonly refusedFor: GatewayErrorCode; readonly message: string };

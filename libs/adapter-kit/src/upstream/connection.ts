@@ -6,13 +6,13 @@ export interface ServedConnection {
   served: number;
 }
 
-/** A handler that wants to know the connection of its request. */
+/** A handler that needs the connection of its request. */
 export interface ConnectionHandler extends Dispatcher.DispatchHandler {
-  /** Called before the request starts on it. */
+  /** Called before the request starts on the connection. */
   onConnection(connection: ServedConnection): void;
 }
 
-/** A client of one connection at a time, which counts what that has served. */
+/** A client with one connection at a time, which counts the answers on it. */
 export class Connection extends Client implements ServedConnection {
   served = 0;
 

@@ -1,8 +1,9 @@
 import { type Dispatcher, interceptors } from 'undici';
 
 /**
- * Decodes an answer whose body is encoded: gzip, deflate, br, zstd, several of them too. The handler takes it as if it
- * had come without an encoding, at its own pace. An answer with another encoding comes as it is, with its header.
+ * Decodes an answer whose body is encoded with gzip, deflate, br or zstd, or several of them. The
+ * handler receives it at its own pace, as if it had no encoding. An answer with another encoding is
+ * passed on unchanged, with its header.
  */
 export function decodedFor(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
   let decoding = handler;
@@ -15,5 +16,8 @@ export function decodedFor(handler: Dispatcher.DispatchHandler): Dispatcher.Disp
   return decoding;
 }
 
-/** Made for the first encoded answer: undici prints a warning with it, which most processes need not have in their output. */
+/**
+ * Created for the first encoded answer: undici prints a warning when it is created, which most
+ * processes need not show.
+ */
 let decompress: ReturnType<typeof interceptors.decompress> | undefined;

@@ -12,9 +12,9 @@ type RequestBody = Uint8Array | string | readonly Uint8Array[];
 export interface UpstreamRequest {
   readonly account: ProviderAccount;
   readonly method: 'GET' | 'POST';
-  /** Path under the account's base URL. */
+  /** The path relative to the account's base URL. */
   readonly path: string;
-  /** All headers, the secret's too. */
+  /** All headers, including the secret's. */
   readonly headers: Readonly<Record<string, string>>;
   /** Pieces are sent one after the other. */
   readonly body?: RequestBody;
@@ -28,15 +28,15 @@ export interface UpstreamRequest {
 export type UpstreamLimits = Pick<AdapterConfig, 'connectTimeoutMs' | 'maxStreamMs' | 'http2' | 'proxies'>;
 
 /**
- * The connections to providers: as many as there are calls, each used again. A request is sent once, whatever becomes
- * of it, but for one that meets the end of an idle connection; see `UpstreamExchange`. Redirects are not followed.
- * Disposing it closes all.
+ * The connections to providers: as many as there are concurrent calls, and reused. A request is
+ * sent once, whatever happens to it, except when it meets the end of an idle connection; see
+ * `UpstreamExchange`. Redirects are not followed. Disposal closes all connections.
  */
 export class UpstreamClient implements AsyncDisposable {
   readonly #limits: UpstreamLimits;
   readonly #metrics: AdapterMetrics;
   readonly #dispatcher: EnvHttpProxyAgent;
-  /** Each of one request that is sent again. */
+  /** A new connection for each request that is sent again. */
   readonly #fresh = new Set<EnvHttpProxyAgent>();
   #isDisposed = false;
 
@@ -46,7 +46,7 @@ export class UpstreamClient implements AsyncDisposable {
     this.#dispatcher = createDispatcher(limits);
   }
 
-  /** A request that can't be sent, and one after disposal, gives an exchange that has failed. */
+  /** A request that can't be sent, or that comes after disposal, returns a failed exchange. */
   send({ account, method, path, headers, body = '', timeoutMs, signal, onHead }: UpstreamRequest): UpstreamExchange {
     const { origin, basePath } = account;
     const dispatch = (dispatcher: EnvHttpProxyAgent, to: UpstreamExchange) =>
@@ -63,7 +63,10 @@ export class UpstreamClient implements AsyncDisposable {
     await Promise.all([this.#dispatcher, ...this.#fresh].map((dispatcher) => dispatcher.destroy()));
   }
 
-  /** Those of the pool that are idle may be closed by the provider as well. The new one ends with its answer. */
+  /**
+   * The provider may have closed the other idle connections of the pool too. The new connection
+   * closes after its answer.
+   */
   #onNewConnection(dispatch: (dispatcher: EnvHttpProxyAgent) => void): void {
     const fresh = createDispatcher(this.#limits);
     this.#fresh.add(fresh);
@@ -73,7 +76,10 @@ export class UpstreamClient implements AsyncDisposable {
   }
 }
 
-/** Little is joined, so that it leaves in one write. Large bodies go in slices, as fast as the connection takes them. */
+/**
+ * Small bodies are joined with the head into one write. Large bodies are sent in slices, as fast as
+ * the connection accepts them.
+ */
 function toSend(headers: UpstreamRequest['headers'], body: RequestBody) {
   if (typeof body === 'string' || body instanceof Uint8Array) return { headers, body };
   const size = body.reduce((sum, { length }) => sum + length, 0);
@@ -89,11 +95,12 @@ function* slicesOf(pieces: readonly Uint8Array[]): Generator<Uint8Array> {
 
 const sliceBytes = 256 * 1024;
 
-/** Trusts the certificates that Node trusts, those of NODE_EXTRA_CA_CERTS too. */
+/** Trusts Node's certificates, including those of NODE_EXTRA_CA_CERTS. */
 function createDispatcher({ connectTimeoutMs, http2, proxies }: UpstreamLimits): EnvHttpProxyAgent {
   const tls = { allowH2: http2, preferH2: http2 };
   const connectDirectly = buildConnector({ ...tls, timeout: connectTimeoutMs });
-  // Exchanges limit their time themselves: the time until the first content is neither that of a head nor of a pause.
+  // Exchanges limit their time themselves, because neither undici's timeout of the head nor that of
+  // a pause matches the time until the first content.
   const timeouts = { connectTimeout: connectTimeoutMs, headersTimeout: 0, bodyTimeout: 0 };
   const keepAlive = { keepAliveTimeout: 30_000, keepAliveMaxTimeout: 600_000, keepAliveTimeoutThreshold: 2_000 };
   const poolOptions = { ...timeouts, ...keepAlive, allowH2: http2, maxHeaderSize: 32 * 1024 };
@@ -106,12 +113,15 @@ function createDispatcher({ connectTimeoutMs, http2, proxies }: UpstreamLimits):
       const factory = (to: URL | string, ofClient: Client.Options) => new Connection(to, ofClient);
       return new Pool(origin, { ...poolOptions, ...options, factory, connect: failingOnReset(connect) });
     },
-    // To the proxy itself: how long it may take to open a tunnel.
+    // Applies to the proxy itself: how long it may take to open a tunnel.
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: connectTimeoutMs }),
   });
 }
 
-/** undici takes a reset for the end of an answer that lasts until its connection ends, unless the error has another code. */
+/**
+ * An answer without a length lasts until its connection ends. undici takes a reset for that end
+ * unless the error has another code.
+ */
 function failingOnReset(connect: buildConnector.connector): buildConnector.connector {
   const failOnReset = (socket: Socket) =>
     socket.prependListener('error', (error: NodeJS.ErrnoException) => {

@@ -19,7 +19,7 @@ beforeEach(async () => {
   server = await startRawServer(answering(short));
 });
 
-/** Whatever was done: nothing stays open. */
+/** Nothing may stay open, whatever the test did. */
 afterEach(async () => {
   await client[Symbol.asyncDispose]();
   await expect.poll(() => server.open()).toBe(0);
@@ -266,7 +266,7 @@ describe('a connection', () => {
     await Promise.all([answered(), answered()]);
     await passed(20);
     for (const socket of server.sockets) socket.write(`${ok}content-length: 4\r\n\r\nevil`);
-    // The bytes are there before the event loop asks for any.
+    // The bytes arrive before the event loop reads any.
     const until = performance.now() + 20;
     while (performance.now() < until);
     expect(await answered()).toMatchObject({ body: 'hi' });
@@ -281,7 +281,7 @@ describe('a connection', () => {
     }
   });
 
-  /** One that has served a request, and is free for another. */
+  /** A connection that has served a request and is idle. */
   const used = async () => {
     await answered();
     await nextTick();

@@ -5,50 +5,51 @@ import { decodedFor } from './decoded-body.ts';
 
 export interface UpstreamHead {
   readonly status: number;
-  /** Lower-case names; the values of a repeated one joined with commas. */
+  /** Lower-case names; repeated values are joined with commas. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface ExchangeOptions {
   /** How long the answer may take from now on. See `endWithin`. */
   readonly timeoutMs: number;
-  /** No exchange lasts longer, whatever goes on in it. */
+  /** The maximum duration of the exchange, whatever happens in it. */
   readonly maxMs: number;
   /** Aborting it ends the exchange at once, in any state. */
   readonly signal: AbortSignal | undefined;
-  /** Called when the head of the answer comes, with how long that took. */
+  /** Called when the head of the answer arrives, with the time that it took. */
   readonly onHead?: ((afterMs: number) => void) | undefined;
-  /** Sends the request once more, on a new connection. */
+  /** Sends the request once more on a new connection. */
   readonly sendAgain: (exchange: UpstreamExchange) => void;
   readonly metrics: AdapterMetrics;
 }
 
 /**
- * One request to a provider and its answer, which is read by waiting for it. Bytes that are not read yet are kept up to a
- * bound; then the socket is paused, so that a slow reader slows the provider down and memory stays flat.
+ * One request to a provider and its answer, which the reader pulls. Unread bytes are kept up to a
+ * bound; then the socket is paused, so that a slow reader slows the provider down and memory stays
+ * bounded.
  *
- * A provider may close a connection that is idle just as a request goes out on it. An exchange on a connection that has
- * served others, which ends before any byte of an answer, is begun anew on another one: once, and its reader does not
- * notice.
+ * A provider may close an idle connection at the moment when a request is sent on it. If a reused
+ * connection ends before any byte of an answer, the request is sent again on another one: once, and
+ * unnoticed by the reader.
  * @see https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1
  *
- * Encoded answers are decoded. Time is limited while the reader waits: the time in which it does not read is its own,
- * not the provider's. A limit that passes, the signal or disposing it closes the connection at once, and every method
- * throws UpstreamError from then on.
+ * Encoded answers are decoded. Time is limited only while the reader waits: pauses of the reader
+ * are not the provider's delay. When a limit passes, the signal is aborted or the exchange is
+ * disposed of, the connection closes at once, and every method throws UpstreamError from then on.
  *
- * It is itself what undici calls with the answer: the methods that begin with `on` are for that.
+ * undici calls this object with the answer: the methods that start with `on` are for that.
  */
 export class UpstreamExchange implements ConnectionHandler, Disposable {
   readonly #metrics: AdapterMetrics;
   readonly #signal: AbortSignal | undefined;
   readonly #onHead: ExchangeOptions['onHead'];
   readonly #startedMs = performance.now();
-  /** Beyond this it is not the provider that took so long. */
+  /** After this time the provider is not the cause of the duration. */
   #lastsUntilMs: number;
   #deadlineMs: number;
-  /** Limits each wait in place of the deadline. */
+  /** Limits each wait instead of the deadline. */
   #silenceMs: number | undefined;
-  /** Until when the reader waits; undefined while it does not. */
+  /** The deadline of the current wait; undefined while the reader does not wait. */
   #waitsUntilMs: number | undefined;
   #timer: { readonly firesAtMs: number; readonly timeout: NodeJS.Timeout } | undefined;
   #controller: Dispatcher.DispatchController | undefined;
@@ -56,7 +57,7 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
   /** Undefined once the request can't be sent again, or was. */
   #sendAgain: ExchangeOptions['sendAgain'] | undefined;
   #hasAnswerBegun = false;
-  /** Takes an encoded answer, and hands back the decoded one. */
+  /** Receives an encoded answer and returns the decoded one. */
   #decoder: Dispatcher.DispatchHandler | undefined;
   #head: UpstreamHead | undefined;
   #chunks: Buffer[] = [];
@@ -82,25 +83,25 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
     return this.#isOver;
   }
 
-  /** True when the next `read` need not wait. */
+  /** True when the next `read` does not have to wait. */
   get hasMore(): boolean {
     return this.#chunks.length > 0 || this.#isOver;
   }
 
-  /** Once there is a connection and the request leaves on it. */
+  /** Resolves when there is a connection and the request is sent on it. */
   async sent(): Promise<void> {
     while (this.#controller === undefined && !this.#isOver) await this.#change();
     if (this.#controller === undefined) throw this.#failure();
   }
 
-  /** The head of the answer. */
+  /** Resolves with the head of the answer. */
   async head(): Promise<UpstreamHead> {
     while (this.#head === undefined && !this.#isOver) await this.#change();
     if (this.#head === undefined) throw this.#failure();
     return this.#head;
   }
 
-  /** The body's bytes that have come since the last call, waiting for some; undefined at the end. */
+  /** The body's bytes since the last call; waits for some; undefined at the end. */
   async read(): Promise<readonly Buffer[] | undefined> {
     while (!this.hasMore) await this.#change();
     const chunks = this.#chunks;
@@ -114,18 +115,18 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
     return chunks;
   }
 
-  /** From now on the answer must end within a time. */
+  /** Limits the time until the end of the answer from now on. */
   endWithin(timeoutMs: number): void {
     this.#silenceMs = undefined;
     this.#deadlineMs = performance.now() + timeoutMs;
   }
 
-  /** From now on the reader waits no longer than this for more bytes. */
+  /** Limits each wait for more bytes from now on. */
   limitSilence(timeoutMs: number): void {
     this.#silenceMs = timeoutMs;
   }
 
-  /** Nothing more is wanted. What little still comes is dropped, so that the connection can be used again. */
+  /** Drops the few bytes that still arrive, so that the connection can be reused. */
   release(): void {
     this.#isReleased = true;
     if (this.#isOver) return;
@@ -146,9 +147,9 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // On a new connection the request itself, or what came of it, ended that.
+    // On a new connection the request itself, or its answer, caused the end.
     if (this.#decoder === undefined && (this.#connection?.served ?? 0) === 0) this.#sendAgain = undefined;
-    // It was given up while there was no connection.
+    // The exchange was abandoned before there was a connection.
     if (this.#isOver) controller.abort(this.#failure());
     this.#wakeReader();
   }
@@ -196,7 +197,7 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
     sendAgain(this);
   }
 
-  /** What undici says of an encoded answer goes to its decoder, which has a controller of its own. */
+  /** undici's calls for an encoded answer go to its decoder, which has a controller of its own. */
   #isEncoded(controller: Dispatcher.DispatchController): boolean {
     return this.#decoder !== undefined && controller !== this.#controller;
   }
@@ -224,7 +225,7 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
     return this.#error ?? new UpstreamError('network', 'The connection ended without an answer.');
   }
 
-  /** Waits for the next thing that comes of the exchange, one reader at a time. */
+  /** Waits for the next event of the exchange, for one reader at a time. */
   #change(): Promise<void> {
     this.#waitsUntilMs = this.#silenceMs === undefined ? this.#deadlineMs : performance.now() + this.#silenceMs;
     this.#watchTime();
@@ -239,7 +240,10 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
     this.#wake = undefined;
   }
 
-  /** One timer for all limits. It fires when the next of them may have passed, and looks again when it has not. */
+  /**
+   * One timer for all limits. It fires at the earliest of them, and is set again if that limit has
+   * moved.
+   */
   #watchTime(): void {
     const firesAtMs = Math.min(this.#lastsUntilMs, this.#waitsUntilMs ?? Number.POSITIVE_INFINITY);
     if (this.#timer !== undefined && this.#timer.firesAtMs <= firesAtMs) return;
@@ -250,7 +254,7 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
 
   #limitTime(): void {
     this.#timer = undefined;
-    // A timer may fire a moment early.
+    // A timer may fire slightly early.
     const nowMs = performance.now() + 1;
     if (this.#waitsUntilMs !== undefined && this.#waitsUntilMs <= nowMs)
       this.#abort('timeout', 'The provider took too long.');
@@ -259,7 +263,10 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
   }
 }
 
-/** The first `maxBytes` bytes of the body, or fewer when it ends before, or breaks off. Throws when it was given up. */
+/**
+ * The first `maxBytes` bytes of the body, or fewer when it ends or breaks off before. Throws when
+ * the exchange was abandoned.
+ */
 export function readBody(exchange: UpstreamExchange, maxBytes: number): Promise<Buffer> {
   const endUnlessCancelled = (thrown: UpstreamError) => {
     if (thrown.kind === 'cancelled') throw thrown;
@@ -268,7 +275,10 @@ export function readBody(exchange: UpstreamExchange, maxBytes: number): Promise<
   return readUpTo(maxBytes, () => exchange.read().catch(endUnlessCancelled));
 }
 
-/** The whole body. Throws UpstreamError when it breaks off, and `malformed` when it is larger than `maxBytes`. */
+/**
+ * The whole body. Throws UpstreamError when it breaks off, and `malformed` when it exceeds
+ * `maxBytes`.
+ */
 export async function readWholeBody(exchange: UpstreamExchange, maxBytes: number): Promise<Buffer> {
   const body = await readUpTo(maxBytes + 1, () => exchange.read());
   if (body.length > maxBytes) throw new UpstreamError('malformed', 'The answer is too large.');
@@ -287,12 +297,12 @@ async function readUpTo(maxBytes: number, read: () => ReturnType<UpstreamExchang
 }
 
 /**
- * Why an exchange with a provider broke off. `malformed`: what came is no whole answer. `too_large`: it is larger than the bound on an
- * answer. `cancelled`: our side gave up.
+ * Why an exchange with a provider broke off. `malformed`: the answer is incomplete. `too_large`: it
+ * exceeds the limit for answers. `cancelled`: our side abandoned it.
  */
 export type UpstreamErrorKind = 'network' | 'timeout' | 'malformed' | 'too_large' | 'cancelled';
 
-/** An exchange that broke off. Its text goes to the log at most. */
+/** An exchange that broke off. Its message is only logged. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly kind: UpstreamErrorKind;
@@ -316,7 +326,10 @@ function joined(headers: IncomingHeaders): UpstreamHead['headers'] {
   return result;
 }
 
-/** In undici's words and those of the operating system. Of HTTP/2 the provider may have announced it. */
+/**
+ * The errors of undici and the operating system. With HTTP/2 the provider may have announced the
+ * end.
+ */
 function isConnectionEnd(error: Error & { readonly code?: string }): boolean {
   return connectionEnds.has(error.code);
 }

@@ -213,7 +213,9 @@ describe('a proxy', () => {
   });
 });
 
-/** What comes in a process that begins with this setting: Node reads it only then. */
+/**
+ * The result in a process that starts with this setting, because Node reads it only at its start.
+ */
 async function answeredInProcess(extraCertificates: string | undefined): Promise<string> {
   const fixtures = new URL('../__fixtures__/upstream-under-test.ts', import.meta.url).href;
   const program = `
@@ -240,7 +242,7 @@ interface Secured {
   readonly isResumed: boolean;
 }
 
-/** Gives what was agreed with each client. */
+/** Returns what was negotiated with each client. */
 async function startSecure(): Promise<() => readonly Secured[]> {
   const secured: Secured[] = [];
   const secure = createServer({ ...selfSigned, ALPNProtocols: ['h2', 'http/1.1'] });

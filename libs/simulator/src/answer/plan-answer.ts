@@ -7,7 +7,7 @@ import { countTokens, cutToTokens } from './text.ts';
 export interface AnswerPlan {
   readonly parts: readonly AnswerPart[];
   readonly ending: PlannedStop;
-  /** How much of the input to report as read from and written to the cache. */
+  /** How much of the input is reported as read from the cache and as written to it. */
   readonly cachedTokens: number;
   readonly cacheWriteTokens: number;
 }
@@ -123,7 +123,7 @@ function firstStopSequence(text: string, sequences: readonly string[]) {
     .sort((left, right) => left.position - right.position)[0];
 }
 
-/** Reasoning counts too. */
+/** Reasoning counts towards the limit. */
 function cutAtLimit(parts: readonly AnswerPart[], ending: PlannedStop, maximumTokens: number) {
   let remaining = maximumTokens;
   for (const [index, part] of parts.entries()) {

@@ -22,7 +22,10 @@ import { createEdgeRouterService } from '../service.ts';
 export type Acquired = MessageInitShape<typeof AcquireResponseSchema>['result'];
 export type Frame = MessageInitShape<typeof ExecuteResponseSchema>;
 
-/** The whole edge on a port of its own, with scripted services in its process: what it is asked for, it answers by `acquired` and `frames`. */
+/**
+ * The whole edge on a port of its own, with scripted services in its process: what it is asked for,
+ * it answers by `acquired` and `frames`.
+ */
 export class WholeEdge implements AsyncDisposable {
   readonly metrics = new Metrics();
   /** What the broker answers a request for a model, by its number of attempts so far. */

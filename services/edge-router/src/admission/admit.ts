@@ -20,8 +20,9 @@ export function isLimited({ kind, limits }: Token): boolean {
 }
 
 /**
- * Takes a slot for a request, unless it costs nothing. A refusal is returned beside the headers: they belong on the 429 too. While the limiter is away
- * this edge decides, for as long as it may. @see spec "Token limits"
+ * Takes a slot for a request, unless it costs nothing. A refusal is returned beside the headers:
+ * they belong on the 429 too. While the limiter is away this edge decides, for as long as it may.
+ * @see spec "Token limits"
  */
 export async function admit(
   requestId: string,
@@ -52,7 +53,10 @@ export function limiterTerms({ tokenId, limits }: Token) {
   return { key: `token:${tokenId}`, ...(limits && { limits }) };
 }
 
-/** The `x-ratelimit-*` headers of a request: a pair's three are absent when its limit is not set. @see spec "Rate-limit headers" */
+/**
+ * The `x-ratelimit-*` headers of a request: a pair's three are absent when its limit is not set.
+ * @see spec "Rate-limit headers"
+ */
 function rateLimitHeaders({ requests, tokens }: Partial<LimitStatus> = {}, nowMs: number): Admission['headers'] {
   return {
     ...(requests && threeOf('requests', requests, requests.emptyAt, nowMs)),
@@ -73,7 +77,10 @@ function threeOf(
   };
 }
 
-/** In Go's style, rounded up to whole seconds: `42s`, `1m0s`, `7h49m35s`; `0s` when there is nothing to wait for. */
+/**
+ * In Go's style, rounded up to whole seconds: `42s`, `1m0s`, `7h49m35s`; `0s` when there is nothing
+ * to wait for.
+ */
 export function formatDuration(durationMs: number): string {
   const seconds = Math.max(0, Math.ceil(durationMs / 1_000));
   const hours = Math.floor(seconds / 3_600);

@@ -14,7 +14,10 @@ export interface EdgeLimiter extends Partial<AsyncDisposable> {
   admit(check: Check): Promise<Decision>;
   /** Reads both limits. */
   peek(terms: Pick<Check, 'key' | 'limits'>): Promise<LimitStatus | undefined>;
-  /** Charges a finished request to the day budget. Resolves when the next request sees that. Never rejects. */
+  /**
+   * Charges a finished request to the day budget. Resolves when the next request sees that. Never
+   * rejects.
+   */
   charge(settlement: Settlement): Promise<void>;
 }
 
@@ -27,7 +30,10 @@ export type LimiterOf = (edge: {
 
 type PlainClient = Pick<Client<typeof LimiterService>, 'admit' | 'peek' | 'settle'>;
 
-/** A limiter in the edge's own process, which can't be away: nothing is kept for an outage, and no answer is given up. */
+/**
+ * A limiter in the edge's own process, which can't be away: nothing is kept for an outage, and no
+ * answer is given up.
+ */
 export function plainLimiter(limiter: PlainClient): LimiterOf {
   return ({ events }) => ({
     admit: (check) => limiter.admit(check),

@@ -33,8 +33,9 @@ export interface OutageTolerantLimiterOptions extends Pick<FallbackOptions, 'clo
 }
 
 /**
- * The limiter as the edge asks it, which may go away. From the first question without an answer on, this edge decides alone, by its
- * share of each limit, until the limiter answers again and has what was admitted meanwhile.
+ * The limiter as the edge asks it, which may go away. From the first question without an answer on,
+ * this edge decides alone, by its share of each limit, until the limiter answers again and has what
+ * was admitted meanwhile.
  */
 export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter {
   readonly #events: OutageTolerantLimiterOptions['events'];
@@ -70,7 +71,8 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
       return await super.admit(check);
     } catch (thrown) {
       if (!(thrown instanceof RpcError)) throw thrown;
-      // No limiter was reached yet. One may be just about to start: it is given as much time as for an answer.
+      // No limiter was reached yet. One may be just about to start: it is given as much time as for
+      // an answer.
       await Promise.race([this.whenBack, sleep(this.#timeoutMs, undefined, { ref: false })]);
       return super.admit(check).catch(failAsGateway);
     }
@@ -82,7 +84,10 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
     return (await super.admit(reading).catch(failAsGateway)).status;
   }
 
-  /** Resolves also when it has to wait for the limiter: what was not taken is offered again under the same id. */
+  /**
+   * Resolves also when it has to wait for the limiter: what was not taken is offered again under
+   * the same id.
+   */
   async charge(settlement: Settlement): Promise<void> {
     await this.settle(settlement).catch((fault) => this.#events.faulted('charge', fault, settlement.requestId));
   }
@@ -119,8 +124,8 @@ function remoteLimits(limiter: RemoteClient, timeoutMs: number): RemoteLimits {
 }
 
 /**
- * When the connection broke, another limiter may be behind the address: it is asked once more, in the time that is left. A repeated
- * admission takes no second slot.
+ * When the connection broke, another limiter may be behind the address: it is asked once more, in
+ * the time that is left. A repeated admission takes no second slot.
  */
 async function repeated<T>(
   timeoutMs: number,

@@ -18,7 +18,10 @@ import { Leases } from './leases.ts';
 
 const lease = create(LeaseSchema, { leaseId: 'l', accountId: 'a', format: ProviderFormat.RESPONSES, model: 'm' });
 
-/** Replicas of an adapter behind one name. The first `dying` calls each end the replica that they came to. */
+/**
+ * Replicas of an adapter behind one name. The first `dying` calls each end the replica that they
+ * came to.
+ */
 async function adapters({ replicas, dying }: { readonly replicas: number; readonly dying: number }) {
   let calls = 0;
   const servers = await Promise.all(

@@ -12,11 +12,12 @@ export interface AnswerFramesOptions {
 }
 
 /**
- * The frames of one attempt, as its reader takes them. The one with a result is the last: there is none to be asked for after it.
+ * The frames of one attempt, as its reader takes them. The one with a result is the last: there is
+ * none to be asked for after it.
  *
- * They end when their reader closes them, and when the client leaves: at once, but for one case. Before it is known that a request
- * which is recorded was sent, the adapter has a little time to say so: what the provider was asked must be recorded, and what it
- * was not must not.
+ * They end when their reader closes them, and when the client leaves: at once, but for one case.
+ * Before it is known that a request which is recorded was sent, the adapter has a little time to
+ * say so: what the provider was asked must be recorded, and what it was not must not.
  */
 export class AnswerFrames {
   readonly #answer: AsyncIterator<ExecuteResponse>;
@@ -35,7 +36,10 @@ export class AnswerFrames {
     client.addEventListener('abort', this.#onLeave, { once: true });
   }
 
-  /** Throws when the answer ends without a result, and `AnswerTooLongError` when it lasts too long. They are closed then. */
+  /**
+   * Throws when the answer ends without a result, and `AnswerTooLongError` when it lasts too long.
+   * They are closed then.
+   */
   async next(): Promise<ExecuteResponse> {
     try {
       const { value: frame, done } = await this.#answer.next();

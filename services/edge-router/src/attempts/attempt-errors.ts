@@ -3,14 +3,20 @@ import { GatewayError } from '@gateway/errors';
 import { type Attempt, type AttemptReport, AttemptResult, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolExhausted, UnknownModel } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 
-/** The gateway has ended an answer because it lasted too long. It says nothing of the provider's account. */
+/**
+ * The gateway has ended an answer because it lasted too long. It says nothing of the provider's
+ * account.
+ */
 export class AnswerTooLongError extends GatewayError {
   constructor(cause: unknown) {
     super('providers_unavailable', 'The answer took longer than the gateway lets answers take.', { cause });
   }
 }
 
-/** A model that the endpoint can't reach, though there may be one of that name elsewhere. @see spec "Codes" */
+/**
+ * A model that the endpoint can't reach, though there may be one of that name elsewhere.
+ * @see spec "Codes"
+ */
 export function modelNotFound(
   model: string,
   formats: readonly ProviderFormat[],
@@ -58,8 +64,9 @@ export function outOfReach(formats: readonly ProviderFormat[], cause?: unknown):
 }
 
 /**
- * False for a failure of which no client may see the status: the gateway's own credential was refused, and a client would take
- * its token for invalid. A refusal with 402 or 403 is the provider's word on the account.
+ * False for a failure of which no client may see the status: the gateway's own credential was
+ * refused, and a client would take its token for invalid. A refusal with 402 or 403 is the
+ * provider's word on the account.
  */
 export function mayBeShown({ result, upstreamStatus }: AttemptReport): boolean {
   if (upstreamStatus === 401) return false;

@@ -59,7 +59,10 @@ const hang: Frame = {};
 
 const brokerAway: Acquired = { case: undefined };
 
-/** A broker that gives these answers in turn, and adapters that answer each account with these frames. */
+/**
+ * A broker that gives these answers in turn, and adapters that answer each account with these
+ * frames.
+ */
 function setUp(
   acquired: readonly Acquired[],
   frames: Readonly<Record<string, AdapterAnswer>>,

@@ -37,14 +37,20 @@ import type { Leases } from './leases.ts';
 export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal' | 'logEntry'> {
   /** A class id or a provider's model id. */
   readonly model: string;
-  /** Formats that the endpoint can speak. With several of them a class may move on to a candidate of another one. */
+  /**
+   * Formats that the endpoint can speak. With several of them a class may move on to a candidate of
+   * another one.
+   */
   readonly formats: readonly ProviderFormat[];
   readonly affinityKey: string;
   /** What it asks for that some accounts may lack, by its names. Absent: nothing. */
   readonly features?: readonly string[] | undefined;
   /** The token's opaque key: the broker shares a pool that runs short among callers. */
   readonly caller: string;
-  /** What is wrong with the request for every adapter: it goes before any other failure. Absent: only adapters can say. */
+  /**
+   * What is wrong with the request for every adapter: it goes before any other failure. Absent:
+   * only adapters can say.
+   */
   readonly faultOf?: (() => GatewayError | undefined) | undefined;
   /** Sends the request with a lease. */
   readonly execute: (lease: Lease, signal: AbortSignal) => AsyncIterable<ExecuteResponse>;
@@ -54,7 +60,10 @@ export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal
 
 export type AttemptsResult = Answering | AttemptsFailed;
 
-/** An answer has begun. Its reader closes the frames, whatever happens: that ends the provider's request. */
+/**
+ * An answer has begun. Its reader closes the frames, whatever happens: that ends the provider's
+ * request.
+ */
 export interface Answering {
   readonly kind: 'answering';
   readonly lease: Lease;
@@ -68,7 +77,9 @@ export interface AttemptsFailed {
   readonly kind: 'failed';
   /** `model_not_found`, `pool_exhausted`, `providers_unavailable`, or what the provider refused. */
   readonly error: GatewayError;
-  /** How the last attempt ended of which a client may see what the provider said, if there is one. */
+  /**
+   * How the last attempt ended of which a client may see what the provider said, if there is one.
+   */
   readonly last: ExecuteResult | undefined;
 }
 
@@ -81,9 +92,10 @@ export interface AttemptPeers {
 const attemptCeiling = 50;
 
 /**
- * The only loop over attempts: asks the broker for an account, tries it, and goes on until an answer has begun or the
- * broker has nothing left. The broker decides order and number; after the first content there is no other attempt.
- * Throws what an adapter finds wrong with the request, where no other candidate may be tried.
+ * The only loop over attempts: asks the broker for an account, tries it, and goes on until an
+ * answer has begun or the broker has nothing left. The broker decides order and number; after the
+ * first content there is no other attempt. Throws what an adapter finds wrong with the request,
+ * where no other candidate may be tried.
  */
 export async function runAttempts(plan: AttemptPlan, { leases, events }: AttemptPeers): Promise<AttemptsResult> {
   const { requestId, model, affinityKey, features = [], caller, signal, logEntry, faultOf, execute, recorder } = plan;
@@ -92,7 +104,8 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
   let { formats } = plan;
   let last: ExecuteResult | undefined;
   /**
-   * How the last attempt ended whose account lacks what the request wants: that says something only where all lack it.
+   * How the last attempt ended whose account lacks what the request wants: that says something only
+   * where all lack it.
    */
   let lacking: ExecuteResult | undefined;
   /** Why the first format that was tried can't be asked this; undefined when all could. */
@@ -124,8 +137,8 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
   return { kind: 'failed', error: faultOf?.() ?? refusal ?? noneUsable(plan.formats, attempts), last };
 
   /**
-   * Asks for an account. A client that leaves meanwhile does not cancel that: brokers answer at once, and a lease that was given
-   * is given back.
+   * Asks for an account. A client that leaves meanwhile does not cancel that: brokers answer at
+   * once, and a lease that was given is given back.
    */
   async function acquire(): Promise<Lease | GatewayError | typeof lackedByAll> {
     const tried = { formats: [...formats], attempts: [...attempts], allowCandidateFailover: plan.formats.length > 1 };
@@ -159,12 +172,16 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     if (refusal !== undefined) return refusal;
     if (result.case === 'unavailable' && result.value.lack !== Lack.UNSPECIFIED && lacking !== undefined)
       return lackedByAll;
-    // A model that the first attempt knew has not become unknown because an adapter went away since.
+    // A model that the first attempt knew has not become unknown because an adapter went away
+    // since.
     const isUnknown = result.case === 'unknownModel' && attempts.length === 0;
     return isUnknown ? modelNotFound(model, plan.formats, result.value) : noneUsable(plan.formats, attempts);
   }
 
-  /** A class has further candidates at another time; a model that no account has does not exist for clients. */
+  /**
+   * A class has further candidates at another time; a model that no account has does not exist for
+   * clients.
+   */
   function lackError(): GatewayError {
     const error = clientError(lacking ?? create(ExecuteResultSchema));
     if (error.code !== 'model_not_found') return error;
@@ -172,15 +189,16 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
   }
 
   /**
-   * Undefined: no other account of the lease's format can help, but another format may. Throws what is final for the request, once
-   * the lease is free.
+   * Undefined: no other account of the lease's format can help, but another format may. Throws what
+   * is final for the request, once the lease is free.
    */
   async function attemptWith(lease: Lease): Promise<Answering | ExecuteResult | undefined> {
     const isAway = (thrown: unknown): thrown is RpcError => thrown instanceof RpcError && !signal.aborted;
     const send = () => logEntry.withinAttempt(() => untilHead(lease));
     try {
       return await send().catch((thrown) => {
-        // Nothing has begun for the client, and another replica of the adapter may be there: the call goes to that one.
+        // Nothing has begun for the client, and another replica of the adapter may be there: the
+        // call goes to that one.
         if (isAway(thrown) && thrown.status === 'unavailable') return send();
         throw thrown;
       });
@@ -200,7 +218,10 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     }
   }
 
-  /** Sends the request and reads up to the first frame that decides: a head, or a result without one. */
+  /**
+   * Sends the request and reads up to the first frame that decides: a head, or a result without
+   * one.
+   */
   async function untilHead(lease: Lease): Promise<Answering | ExecuteResult> {
     recorder?.onLease(lease);
     leases.keep(requestId, lease);
@@ -239,13 +260,19 @@ export function reportOf(result: AttemptResult): AttemptReport {
 /** Says nothing of the account. */
 export const cancelledReport = reportOf(AttemptResult.CANCELLED);
 
-/** Why an answer that its provider did not end was given up: the client has gone, or the adapter has, or it took too long. */
+/**
+ * Why an answer that its provider did not end was given up: the client has gone, or the adapter
+ * has, or it took too long.
+ */
 export function cancelReasonOf(thrown: unknown, client: AbortSignal): CancelReason {
   if (thrown instanceof AnswerTooLongError) return CancelReason.TOO_LONG;
   return client.aborted ? CancelReason.CLIENT_LEFT : CancelReason.ADAPTER_AWAY;
 }
 
-/** No other account would answer otherwise; after an answer that is too large each further try would be billed as this one was. */
+/**
+ * No other account would answer otherwise; after an answer that is too large each further try would
+ * be billed as this one was.
+ */
 const finalResults: ReadonlySet<AttemptResult> = new Set([AttemptResult.REJECTED, AttemptResult.ANSWER_TOO_LARGE]);
 
 /** Another account may have what this one lacks. */

@@ -19,17 +19,22 @@ export interface LeasesOptions {
 /** What a broker is asked for a request. */
 export type AcquireRequestInit = MessageInitShape<typeof AcquireRequestSchema> & { readonly requestId: string };
 
-/** How an attempt ended. `answerKeys`: further keys by which later requests will refer to the answer. */
+/**
+ * How an attempt ended. `answerKeys`: further keys by which later requests will refer to the
+ * answer.
+ */
 export type ReportRequestInit = Required<
   Pick<MessageInitShape<typeof ReportRequestSchema>, 'requestId' | 'affinityKey' | 'attempt'>
 > & { answerKeys?: string[] };
 
 /**
- * The leases of running attempts. They are renewed at a third of their time to live: an account whose lease ran out under a running
- * stream would be given to one request too many. Leases of an edge that dies are renewed no more, and run out.
+ * The leases of running attempts. They are renewed at a third of their time to live: an account
+ * whose lease ran out under a running stream would be given to one request too many. Leases of an
+ * edge that dies are renewed no more, and run out.
  *
- * How an attempt ended is reported to the broker. A report that is lost would keep its account's place until the lease runs out, so it
- * is tried again for a while, until a broker has started anew or another one taken over. A broker takes each lease's end once only.
+ * How an attempt ended is reported to the broker. A report that is lost would keep its account's
+ * place until the lease runs out, so it is tried again for a while, until a broker has started anew
+ * or another one taken over. A broker takes each lease's end once only.
  */
 export class Leases implements Disposable {
   readonly #options: LeasesOptions;
@@ -45,8 +50,9 @@ export class Leases implements Disposable {
   }
 
   /**
-   * Asks for an account. A broker that is late may lease one to a request that has been refused by then: the call is not cancelled
-   * at the deadline, as the lease and the word of that could pass each other on the way, but its lease is given back.
+   * Asks for an account. A broker that is late may lease one to a request that has been refused by
+   * then: the call is not cancelled at the deadline, as the lease and the word of that could pass
+   * each other on the way, but its lease is given back.
    */
   async acquire(request: AcquireRequestInit): Promise<AcquireResponse> {
     const { broker, timeoutMs } = this.#options;
@@ -112,7 +118,10 @@ export class Leases implements Disposable {
     await broker.renewLeases({ renewals }, { timeoutMs }).catch((fault) => events.faulted('renewal', fault));
   }
 
-  /** One after the other, up to the first that is not taken: a broker that is away, or just back, is not flooded. */
+  /**
+   * One after the other, up to the first that is not taken: a broker that is away, or just back, is
+   * not flooded.
+   */
   async #reportAgain(): Promise<void> {
     if (this.#isReporting) return;
     this.#isReporting = true;
@@ -134,7 +143,10 @@ export class Leases implements Disposable {
 /** A broker that stands still for longer finds the calls cancelled when it goes on. */
 const lateForMs = 10_000;
 
-/** Less than the two minutes for which brokers remember what has ended: a report that was taken must not come again later. */
+/**
+ * Less than the two minutes for which brokers remember what has ended: a report that was taken must
+ * not come again later.
+ */
 const reportForMs = 30_000;
 
 /** A few megabytes. Beyond it leases end by themselves. */

@@ -13,9 +13,10 @@ import type { LookupSlots } from './lookup-slots.ts';
 export type AuthHeader = 'authorization' | 'x-api-key';
 
 /**
- * Who sends this request. Of the endpoint's own header and the other kind, the first that has the form of one of our tokens counts:
- * clients send a key of somebody else's beside ours. When that one is unknown, the other is not tried. Throws `unauthorized`: for
- * texts that are no tokens of ours on their checksum, without a lookup.
+ * Who sends this request. Of the endpoint's own header and the other kind, the first that has the
+ * form of one of our tokens counts: clients send a key of somebody else's beside ours. When that
+ * one is unknown, the other is not tried. Throws `unauthorized`: for texts that are no tokens of
+ * ours on their checksum, without a lookup.
  * @see spec "Authentication"
  */
 export async function authenticate(
@@ -35,7 +36,10 @@ export async function authenticate(
 
 type PresentedToken = NonNullable<ReturnType<typeof parseTokenText>> & { readonly text: string };
 
-/** `earlier`, or else the token of ours in this header. A header that is given twice is refused: two proxies could read it differently. */
+/**
+ * `earlier`, or else the token of ours in this header. A header that is given twice is refused: two
+ * proxies could read it differently.
+ */
 function tokenIn(
   headers: IncomingMessage['headersDistinct'],
   header: AuthHeader,
@@ -55,7 +59,10 @@ function unauthorized(message: string): GatewayError {
   return new GatewayError('unauthorized', message);
 }
 
-/** A token's opaque key for services that distinguish callers: the same for each request of it, and nothing can be read from it. */
+/**
+ * A token's opaque key for services that distinguish callers: the same for each request of it, and
+ * nothing can be read from it.
+ */
 export function callerKey(tokenId: string): string {
   return hash('sha256', `caller\n${tokenId}`, 'base64url').slice(0, keyLength);
 }
@@ -76,12 +83,16 @@ export interface TokenCacheOptions {
 }
 
 /**
- * Resolved tokens. While the source of truth is away, the last known answer is served; a token that was once found
- * revoked never comes back from here. One that ends at a known moment is served until then, without asking.
+ * Resolved tokens. While the source of truth is away, the last known answer is served; a token that
+ * was once found revoked never comes back from here. One that ends at a known moment is served
+ * until then, without asking.
  */
 export class TokenCache {
   readonly #options: TokenCacheOptions;
-  /** Those that are no longer fresh are kept: while the source is away, a known token beats a refusal. */
+  /**
+   * Those that are no longer fresh are kept: while the source is away, a known token beats a
+   * refusal.
+   */
   readonly #known = new LRUCache<string, { readonly token: Token; freshUntilMs: number }>(bounded(100_000));
   /** How long a token is taken for unknown. Bounded: guessing floods must not fill the memory. */
   readonly #unknownUntilMs = new LRUCache<string, number>(bounded(10_000));
@@ -94,8 +105,9 @@ export class TokenCache {
   }
 
   /**
-   * The token with this digest; undefined when it is unknown or has ended. Throws when the source can't say, and when too many others
-   * that are not known are looked up. `peer`: who presents it, for taking turns.
+   * The token with this digest; undefined when it is unknown or has ended. Throws when the source
+   * can't say, and when too many others that are not known are looked up. `peer`: who presents it,
+   * for taking turns.
    */
   async resolve(tokenSha256: Buffer, peer = ''): Promise<Token | undefined> {
     const key = tokenSha256.toString('latin1');
@@ -114,7 +126,10 @@ export class TokenCache {
     return this.#unexpired(await lookup);
   }
 
-  /** These tokens changed, or any may have: the next request asks again, and a lookup under way does before it answers. */
+  /**
+   * These tokens changed, or any may have: the next request asks again, and a lookup under way does
+   * before it answers.
+   */
   expire(tokenIds?: readonly string[]): void {
     this.#changes += 1;
     const changed = tokenIds && new Set(tokenIds);
@@ -155,14 +170,15 @@ export class TokenCache {
 
 const unknownFreshMs = 5_000;
 
-/** A bound by size, not by number: memory is taken as entries come. */
+/** Bounded by size instead of `max`, because `max` allocates all memory up front. */
 function bounded(maxSize: number) {
   return { maxSize, sizeCalculation: () => 1 };
 }
 
 /**
- * Expires changed tokens in the cache as identity reports them. Ends with the signal; a lost stream is opened again, and
- * since changes may have been missed meanwhile, its first message expires everything.
+ * Expires changed tokens in the cache as identity reports them. Ends with the signal; a lost stream
+ * is opened again, and since changes may have been missed meanwhile, its first message expires
+ * everything.
  */
 export async function watchTokenChanges(
   identity: Client<typeof IdentityService>,

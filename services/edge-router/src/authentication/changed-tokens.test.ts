@@ -117,7 +117,9 @@ class SlowIdentity {
     this.#watch.resolve('broken');
   }
 
-  /** What was sent to the edge before has arrived there by then, mostly. Nothing shows it but time. */
+  /**
+   * What was sent to the edge before has arrived there by then, mostly. Nothing shows it but time.
+   */
   changesArrive() {
     return new Promise((resolve) => setTimeout(resolve, 200));
   }

@@ -12,8 +12,9 @@ export interface LookupSlotsOptions {
 }
 
 /**
- * Bounds how many lookups run at a time. The others wait: peers take turns, and of one peer the one that came first is next. So a
- * flood of tokens that somebody made up keeps only itself waiting, and those behind the same address as long as its line is.
+ * Bounds how many lookups run at a time. The others wait: peers take turns, and of one peer the one
+ * that came first is next. So a flood of tokens that somebody made up keeps only itself waiting,
+ * and those behind the same address as long as its line is.
  */
 export class LookupSlots {
   readonly #options: Required<LookupSlotsOptions>;
@@ -26,7 +27,10 @@ export class LookupSlots {
     this.#options = { atATime: 16, mostOfPeer: 500, mostWaiting: 10_000, ...options };
   }
 
-  /** Runs `lookup` when it is its turn. Throws `providers_unavailable` when that takes too long, or too many wait already. */
+  /**
+   * Runs `lookup` when it is its turn. Throws `providers_unavailable` when that takes too long, or
+   * too many wait already.
+   */
   async run<T>(peer: string, lookup: () => Promise<T>): Promise<T> {
     if (this.#running < this.#options.atATime) this.#running += 1;
     else await this.#turn(peer);
@@ -64,8 +68,9 @@ export class LookupSlots {
   }
 
   /**
-   * Passes the slot on in the next turn of the event loop: lookups that are answered within the process follow each other at once, and
-   * requests of known tokens would be read only after all of them.
+   * Passes the slot on in the next turn of the event loop: lookups that are answered within the
+   * process follow each other at once, and requests of known tokens would be read only after all of
+   * them.
    */
   #passOn(): void {
     if (this.#waiting === 0) this.#running -= 1;

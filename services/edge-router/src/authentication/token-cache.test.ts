@@ -201,7 +201,10 @@ describe('TokenCache while tokens that nobody issued are looked up', () => {
   });
 });
 
-/** A cache whose questions wait until `answer` is called; answers are given in the order of the questions. */
+/**
+ * A cache whose questions wait until `answer` is called; answers are given in the order of the
+ * questions.
+ */
 function setUpWaiting() {
   const answers: PromiseWithResolvers<Token | undefined>[] = [];
   const nth = (index: number) => {

@@ -12,8 +12,9 @@ export interface MemoryOwner {
 }
 
 /**
- * What the body of one request has taken. Gathers a body that arrives in pieces of any size: block by block, each as long as all
- * before it within bounds, so that a body in pieces of one byte takes no more than one in large pieces.
+ * What the body of one request has taken. Gathers a body that arrives in pieces of any size: block
+ * by block, each as long as all before it within bounds, so that a body in pieces of one byte takes
+ * no more than one in large pieces.
  */
 export class BodyAllocation implements Disposable {
   bytes = 0;
@@ -33,17 +34,26 @@ export class BodyAllocation implements Disposable {
     return this.owner.waitedMs;
   }
 
-  /** Memory that the same request needs for a while besides its body. Dispose of it when that has ended. */
+  /**
+   * Memory that the same request needs for a while besides its body. Dispose of it when that has
+   * ended.
+   */
   beside(): BodyAllocation {
     return new BodyAllocation(this.#memory, this.owner);
   }
 
-  /** Resolves when the bytes are taken. Throws `providers_unavailable` when there is no room for too long. */
+  /**
+   * Resolves when the bytes are taken. Throws `providers_unavailable` when there is no room for too
+   * long.
+   */
   take(bytes: number): Promise<void> {
     return this.#memory.take(this, bytes);
   }
 
-  /** Resolves when the token may decode a compressed body: it does so with few at a time. Dispose of the permit soon. */
+  /**
+   * Resolves when the token may decode a compressed body: it does so with few at a time. Dispose of
+   * the permit soon.
+   */
   decodingPermit(signal: AbortSignal): Promise<Disposable> {
     return this.#memory.decodingPermit(this.owner, signal);
   }

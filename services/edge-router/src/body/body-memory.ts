@@ -6,16 +6,19 @@ import { type Waiter, WaitingRequests } from './waiting-requests.ts';
 export interface BodyMemoryOptions {
   /** Most bytes of request bodies, and of decoders of them, that this process keeps at a time. */
   readonly limitBytes: number;
-  /** The most that one request takes. There is always room for it, and no token's share is smaller. */
+  /**
+   * The most that one request takes. There is always room for it, and no token's share is smaller.
+   */
   readonly largestBodyBytes: number;
   /** How long a request waits for room in all before it is refused. */
   readonly waitMs: number;
 }
 
 /**
- * Shares out the memory that request bodies and their decoders may take, byte by byte as they arrive. A token may take its share:
- * half of all, and never less than the largest body. Beyond its share it gets more only while no other token waits for room, and
- * never the last quarter. What does not fit waits, the oldest request first.
+ * Shares out the memory that request bodies and their decoders may take, byte by byte as they
+ * arrive. A token may take its share: half of all, and never less than the largest body. Beyond its
+ * share it gets more only while no other token waits for room, and never the last quarter. What
+ * does not fit waits, the oldest request first.
  */
 export class BodyMemory {
   readonly limitBytes: number;
@@ -43,7 +46,10 @@ export class BodyMemory {
     return this.#waiting;
   }
 
-  /** What one request has taken: nothing at first. Dispose of it when the request ends. `client` aborts when its client leaves. */
+  /**
+   * What one request has taken: nothing at first. Dispose of it when the request ends. `client`
+   * aborts when its client leaves.
+   */
   open(tokenId: string, client: AbortSignal): BodyAllocation {
     this.#requests += 1;
     return new BodyAllocation(this, { tokenId, client, number: this.#requests, waitedMs: 0 });
@@ -84,7 +90,10 @@ export class BodyMemory {
     if (decoding.taken === 0) this.#decoding.delete(tokenId);
   }
 
-  /** Resolves when it is granted, which does `take`. Throws when the request has waited too long in all, or `signal` aborts. */
+  /**
+   * Resolves when it is granted, which does `take`. Throws when the request has waited too long in
+   * all, or `signal` aborts.
+   */
   async #wait(
     owner: MemoryOwner,
     bytes: number,
@@ -167,7 +176,10 @@ interface Waiters {
   delete(waiter: Waiter): unknown;
 }
 
-/** Compressed bodies of one token: how many permits to decode are taken, and what waits for one, in the order in which it came. */
+/**
+ * Compressed bodies of one token: how many permits to decode are taken, and what waits for one, in
+ * the order in which it came.
+ */
 interface Decoding {
   taken: number;
   readonly waiters: Set<Waiter>;

@@ -29,7 +29,10 @@ const optionsOfOne = { ...options, rejectGarbageAfterEnd: true };
 const inflating = { fixedBytes: outputBytes + 64 * KiB, growingBytes: 0 } as const;
 const gunzip: Decoder = { ...inflating, open: () => createGunzip(options) };
 
-/** A decoder for each encoding, given the first byte of what it will decode. Files of gzip and zstd may have several parts. */
+/**
+ * A decoder for each encoding, given the first byte of what it will decode. Files of gzip and zstd
+ * may have several parts.
+ */
 export const decoders = {
   gzip: () => gunzip,
   'x-gzip': () => gunzip,
@@ -53,7 +56,10 @@ export function isEncoding(name: string): name is Encoding {
   return Object.hasOwn(decoders, name);
 }
 
-/** Clients mean either format by "deflate": with the header of zlib, whose first byte ends in 8, or without any. */
+/**
+ * Clients mean either format by "deflate": with the header of zlib, whose first byte ends in 8, or
+ * without any.
+ */
 function hasZlibHeader(firstByte: number): boolean {
   return (firstByte & 0x0f) === 8;
 }
@@ -62,8 +68,9 @@ function hasZlibHeader(firstByte: number): boolean {
 const brotliTablesBytes = 4 * MiB;
 
 /**
- * The window that a stream of brotli asks for in its first byte: 1 KiB to 16 MiB. A few bytes fill all of it before any of it comes
- * out. A larger one, which is an extension, is refused by the decoder.
+ * The window that a stream of brotli asks for in its first byte: 1 KiB to 16 MiB. A few bytes fill
+ * all of it before any of it comes out. A larger one, which is an extension, is refused by the
+ * decoder.
  * @see https://www.rfc-editor.org/rfc/rfc7932#section-9.1
  */
 function brotliWindowBytes(firstByte: number): number {
@@ -75,8 +82,8 @@ function brotliWindowBytes(firstByte: number): number {
 }
 
 /**
- * Its window is filled as it decodes, block by block. Frames that follow each other may have windows of any size: a frame may ask
- * for 128 MiB, over HTTP 8 MiB is the most.
+ * Its window is filled as it decodes, block by block. Frames that follow each other may have
+ * windows of any size: a frame may ask for 128 MiB, over HTTP 8 MiB is the most.
  * @see https://www.rfc-editor.org/rfc/rfc9659
  */
 const zstdWindowLog = 23;

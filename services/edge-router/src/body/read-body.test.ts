@@ -58,7 +58,10 @@ describe('readBody', () => {
   });
   afterAll(() => server.close().closeAllConnections());
 
-  /** Sends headers and, piece by piece, a body; resolves with the answer even when the upload never ends. */
+  /**
+   * Sends headers and, piece by piece, a body; resolves with the answer even when the upload never
+   * ends.
+   */
   function send(
     pieces: readonly (Buffer | string)[],
     { headers = {}, path = '/', ends = true }: { headers?: Record<string, string>; path?: string; ends?: boolean } = {},

@@ -23,17 +23,22 @@ export function mostBytesOf({ limitBytes, acceptsCompression }: BodyLimits): num
 
 /** How the body of one request is read. */
 export interface BodyRules extends BodyLimits {
-  /** How fast a client must send: the longest time without a byte, and the least bytes per second over each window. */
+  /**
+   * How fast a client must send: the longest time without a byte, and the least bytes per second
+   * over each window.
+   */
   readonly pace: EdgeRouterConfig['uploadPace'];
   /** Where its bytes are accounted while they are in memory. */
   readonly allocation: BodyAllocation;
 }
 
 /**
- * Reads and checks a JSON body: encoding, size, decodability, grammar, in this order. Memory is taken as bytes arrive. The size is
- * refused as soon as it is certain, before the upload ends; a client that waits to be asked for its body is asked only now. The
- * places of `trackedKey` are noted on the way: see `JsonBody.trackedKeyEnds`. Throws `unsupported_encoding`, `body_too_large`,
- * `providers_unavailable`, `invalid_body`, `invalid_json`, `invalid_request`, and a status 408 for an upload that is too slow.
+ * Reads and checks a JSON body: encoding, size, decodability, grammar, in this order. Memory is
+ * taken as bytes arrive. The size is refused as soon as it is certain, before the upload ends; a
+ * client that waits to be asked for its body is asked only now. The places of `trackedKey` are
+ * noted on the way: see `JsonBody.trackedKeyEnds`. Throws `unsupported_encoding`, `body_too_large`,
+ * `providers_unavailable`, `invalid_body`, `invalid_json`, `invalid_request`, and a status 408 for
+ * an upload that is too slow.
  * @see spec "Size limits"
  */
 export async function readBody(request: IncomingMessage, rules: BodyRules, trackedKey?: string): Promise<JsonBody> {
@@ -67,7 +72,8 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
       if (badJson === undefined) await allocation.add(piece, exactBytes ?? limitBytes);
       else if (stop === undefined) break;
       else {
-        // Too large, or undecodable, comes first among the errors: what follows has a moment to turn out so, and is not kept.
+        // Too large, or undecodable, comes first among the errors: what follows has a moment to
+        // turn out so, and is not kept.
         allocation[Symbol.dispose]();
         patience = setTimeout(() => stop.abort(badJson), Math.min(badJsonPatienceMs, pace.idleMs));
       }
@@ -95,7 +101,10 @@ async function readAtOnce(body: Buffer, allocation: BodyAllocation, trackedKey?:
 /** How long an upload may go on that is known to be no JSON. */
 const badJsonPatienceMs = 2_000;
 
-/** How a request body is encoded. Throws `unsupported_encoding` for what the endpoint does not take. @see spec "Codes" */
+/**
+ * How a request body is encoded. Throws `unsupported_encoding` for what the endpoint does not take.
+ * @see spec "Codes"
+ */
 function encodingOf({ headers }: IncomingMessage, acceptsCompression: boolean): Encoding | 'identity' {
   const name = (headers['content-encoding'] ?? '').trim().toLowerCase() || 'identity';
   if (name === 'identity' || (acceptsCompression && isEncoding(name))) return name;
@@ -112,7 +121,10 @@ function failureOf(act: () => void): unknown {
   }
 }
 
-/** No encoding makes a text so much longer: what is over this is sent to be received, not to be decoded. */
+/**
+ * No encoding makes a text so much longer: what is over this is sent to be received, not to be
+ * decoded.
+ */
 function encodedLimitBytes(limitBytes: number): number {
   return limitBytes + Math.ceil(limitBytes / 128) + 1_024;
 }
@@ -134,8 +146,9 @@ function brokenOff(cause?: unknown): GatewayError {
 }
 
 /**
- * The bytes of an encoded upload, decoded as they are read. The memory of the decoder is taken for as long as it lives. Throws what
- * receiving throws, and something when they can't be decoded, when they end too early or when more follows their end. `stop` ends it with the reason of its abort.
+ * The bytes of an encoded upload, decoded as they are read. The memory of the decoder is taken for
+ * as long as it lives. Throws what receiving throws, and something when they can't be decoded, when
+ * they end too early or when more follows their end. `stop` ends it with the reason of its abort.
  */
 export async function* decodeUpload(
   request: IncomingMessage,
@@ -175,9 +188,10 @@ export async function* decodeUpload(
 }
 
 /**
- * The bytes of a request as they come. Throws what breaks the upload: the client, an abort of `signal`, or with status 408 a pace
- * below `pace`, which is measured only while a reader waits for bytes. The request itself is never destroyed, as an iterator of
- * Node's would do: its connection still owes an answer.
+ * The bytes of a request as they come. Throws what breaks the upload: the client, an abort of
+ * `signal`, or with status 408 a pace below `pace`, which is measured only while a reader waits for
+ * bytes. The request itself is never destroyed, as an iterator of Node's would do: its connection
+ * still owes an answer.
  */
 export async function* receiveUpload(
   request: IncomingMessage,
@@ -243,7 +257,10 @@ function tooSlow({ leastBytesPerSecond }: BodyRules['pace']): HttpFault {
 const waiting = new WeakMap<IncomingMessage, ServerResponse>();
 const faults = new WeakMap<IncomingMessage, GatewayError>();
 
-/** The client sends its body only when it is asked to. @see https://www.rfc-editor.org/rfc/rfc9110#section-10.1.1 */
+/**
+ * The client sends its body only when it is asked to.
+ * @see https://www.rfc-editor.org/rfc/rfc9110#section-10.1.1
+ */
 export function deferUpload(request: IncomingMessage, response: ServerResponse): void {
   waiting.set(request, response);
 }
@@ -264,7 +281,10 @@ export function isUploading(request: IncomingMessage): boolean {
   return !isReceived(request) && !waiting.has(request) && !faults.has(request) && !request.destroyed;
 }
 
-/** Ends an upload whose connection can bring no more of it. Reading the body fails with `fault`, now or later. */
+/**
+ * Ends an upload whose connection can bring no more of it. Reading the body fails with `fault`, now
+ * or later.
+ */
 export function breakUpload(request: IncomingMessage, fault: GatewayError): void {
   faults.set(request, fault);
   if (request.listenerCount('error') > 0) request.emit('error', fault);

@@ -9,8 +9,9 @@ export interface Waiter {
 }
 
 /**
- * Requests that wait for room, so that whose turn it is costs the same however many wait: each token has a line of its own, oldest
- * first, and only the first of a line can be next. Lines whose first stays within its token's share are in the order of their firsts.
+ * Requests that wait for room, so that whose turn it is costs the same however many wait: each
+ * token has a line of its own, oldest first, and only the first of a line can be next. Lines whose
+ * first stays within its token's share are in the order of their firsts.
  */
 export class WaitingRequests {
   readonly #isWithinShare: (waiter: Waiter) => boolean;
@@ -45,7 +46,10 @@ export class WaitingRequests {
     this.#change(waiter.tokenId, (waiters) => waiters.delete(waiter));
   }
 
-  /** To be called when a token has taken bytes or given some back: what it waits for may be within its share now, or beyond it. */
+  /**
+   * To be called when a token has taken bytes or given some back: what it waits for may be within
+   * its share now, or beyond it.
+   */
   onTaken(tokenId: string): void {
     if (this.#lines.has(tokenId)) this.#change(tokenId, () => undefined);
   }

@@ -6,8 +6,8 @@ import { scopedKey } from '@gateway/tokens';
 const sessionHeaders = ['session-id', 'session_id', 'x-session-id', 'x-claude-code-session-id'] as const;
 
 /**
- * What keeps related requests on one account: a session header, else the body's `prompt_cache_key`. Empty when the client
- * named no session.
+ * What keeps related requests on one account: a session header, else the body's `prompt_cache_key`.
+ * Empty when the client named no session.
  */
 export function affinityKey(tokenId: string, headers: IncomingHttpHeaders, promptCacheKey: string | undefined): string {
   const named = sessionHeaders.map((name) => headers[name]).find(Boolean);
@@ -32,9 +32,10 @@ export interface AnswerNames {
 }
 
 /**
- * A session stays on its account. A conversation without one, whose `sessionKey` is empty, is followed by the encrypted reasoning
- * that it brings along: another account may not be able to read it. Only then is an answer's reasoning worth remembering. In `body`
- * the key of the dialect's encrypted reasoning was tracked.
+ * A session stays on its account. A conversation without one, whose `sessionKey` is empty, is
+ * followed by the encrypted reasoning that it brings along: another account may not be able to read
+ * it. Only then is an answer's reasoning worth remembering. In `body` the key of the dialect's
+ * encrypted reasoning was tracked.
  */
 export function relayAffinity(tokenId: string, sessionKey: string, body: JsonBody): Affinity {
   if (sessionKey !== '') return { affinityKey: sessionKey };
@@ -47,8 +48,8 @@ export function relayAffinity(tokenId: string, sessionKey: string, body: JsonBod
 }
 
 /**
- * The same for a Messages request with a `thread`, whose state is kept by the account that made its messages: what continues a
- * message must reach the same account.
+ * The same for a Messages request with a `thread`, whose state is kept by the account that made its
+ * messages: what continues a message must reach the same account.
  */
 export function threadAffinity(tokenId: string, body: JsonBody, affinity: Affinity): Affinity {
   const thread = body.value('thread');

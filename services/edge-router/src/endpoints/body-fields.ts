@@ -2,8 +2,9 @@ import { GatewayError } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
 
 /**
- * What the relay endpoints check of a body: the fields that the specification names, and nothing else. Everything else reaches the
- * provider as it was sent. Each throws `invalid_request` naming the field.
+ * What the relay endpoints check of a body: the fields that the specification names, and nothing
+ * else. Everything else reaches the provider as it was sent. Each throws `invalid_request` naming
+ * the field.
  */
 export function requiredModel(body: JsonBody): string {
   const model = body.value('model');

@@ -18,15 +18,16 @@ export interface Generation extends Affinity, Pick<AttemptPlan, 'model' | 'forma
   readonly dialect: Dialect;
   readonly forwardHeaders: Record<string, string>;
   /**
-   * Answers a request that no account answered, or throws. Absent: the gateway's own error is the answer. It refers to no body: it
-   * is kept while the answer streams.
+   * Answers a request that no account answered, or throws. Absent: the gateway's own error is the
+   * answer. It refers to no body: it is kept while the answer streams.
    */
   readonly onFailed?: (failed: AttemptsFailed, response: ServerResponse) => void;
 }
 
 /**
- * Runs a generation to its end: attempts, relay, settle. The one road of all endpoints that ask a model. It keeps no body: a caller
- * returns what it returns, so that a body is not in memory for as long as its answer streams.
+ * Runs a generation to its end: attempts, relay, settle. The one road of all endpoints that ask a
+ * model. It keeps no body: a caller returns what it returns, so that a body is not in memory for as
+ * long as its answer streams.
  */
 export function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
   const { requestId, token, admission, route, signal, logEntry } = request;
@@ -34,7 +35,8 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
   logEntry.onModel(model);
   const recorded = { requestId, token, admission, endpoint: route.path, bodyBytes: body.source.length };
   const recorder = new UsageRecorder(recorded, peers);
-  // Adapters that splice the body need not look for its members again; a chat request is parsed as a whole anyway.
+  // Adapters that splice the body need not look for its members again; a chat request is parsed as
+  // a whole anyway.
   const isPassedOn = dialect !== Dialect.CHAT_COMPLETIONS && body.members.length <= maxPassedOnMembers;
   const members = isPassedOn ? [...body.members] : [];
   const execute = (lease: Lease, callSignal: AbortSignal) => {
@@ -70,7 +72,8 @@ async function deliver(
     const relay = { ...affinity, requestId, response, signal, logEntry, dialect, answer, recorder };
     await relayAnswer(relay, peers);
   } catch (thrown) {
-    // Changes nothing when the relay has settled; else no answer was sent, and tokens are owed when it was not the provider who ended it.
+    // Changes nothing when the relay has settled; else no answer was sent, and tokens are owed when
+    // it was not the provider who ended it.
     if (signal.aborted) await recorder.end(LedgerOutcome.ABORTED);
     else await (thrown instanceof AnswerTooLongError ? recorder.end(LedgerOutcome.FAILED) : recorder.discard());
     throw thrown;
@@ -106,7 +109,10 @@ function inFrames(piece: Buffer): readonly Buffer[] {
   return Array.from({ length: count }, (_, n) => piece.subarray(n * frameBytes, (n + 1) * frameBytes));
 }
 
-/** A call refers to its requests for as long as its answer lasts: a body must not stay in memory for that. */
+/**
+ * A call refers to its requests for as long as its answer lasts: a body must not stay in memory for
+ * that.
+ */
 function released<T>(frames: T[]): AsyncIterable<T> {
   const next = async (): Promise<IteratorResult<T, undefined>> => {
     const value = frames.shift();

@@ -20,8 +20,9 @@ import { checkBoolean, requireArray, requiredModel, requireInteger } from './bod
 import { adapterOf, generate, requestFrames } from './generate.ts';
 
 /**
- * A Messages request, relayed to the Messages pool with only its model resolved. It moves to another account, never to
- * another provider. @see spec "POST /v1/messages"
+ * A Messages request, relayed to the Messages pool with only its model resolved. It moves to
+ * another account, never to another provider.
+ * @see spec "POST /v1/messages"
  */
 export async function messages(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { tokenId } = request.token;
@@ -48,8 +49,10 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
 }
 
 /**
- * The version and beta headers of a Messages request: `partner-…` and `anthropic-…` are two spellings of the same. Of two
- * versions the partner's wins; betas are joined. No other header reaches the provider. @see spec "Versioning"
+ * The version and beta headers of a Messages request: `partner-…` and `anthropic-…` are two
+ * spellings of the same. Of two versions the partner's wins; betas are joined. No other header
+ * reaches the provider.
+ * @see spec "Versioning"
  */
 export function messagesHeaders({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>): Record<string, string> {
   const inBothSpellings = (name: string) => [
@@ -72,8 +75,9 @@ function featuresOf({ 'partner-beta': betas = '' }: Readonly<Record<string, stri
 }
 
 /**
- * What a Messages client gets when no account answered: the gateway's own refusals as they are; a provider's error by
- * its status, with a generic text; a pool that gave no answer as unavailable. @see spec "Shapes"
+ * What a Messages client gets when no account answered: the gateway's own refusals as they are; a
+ * provider's error by its status, with a generic text; a pool that gave no answer as unavailable.
+ * @see spec "Shapes"
  */
 export function messagesError({ error, last }: AttemptsFailed): GatewayError {
   if (error.isFinal) return error;
@@ -94,8 +98,9 @@ function asSubscription(error: GatewayError): GatewayError {
 }
 
 /**
- * The provider's own count of a Messages request's input tokens. Takes a slot of the minute, no tokens of the day, and is
- * no request in the ledger. @see spec "POST /v1/messages/count_tokens"
+ * The provider's own count of a Messages request's input tokens. Takes a slot of the minute, no
+ * tokens of the day, and is no request in the ledger.
+ * @see spec "POST /v1/messages/count_tokens"
  */
 export async function countTokens(context: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { requestId, token, request, response, signal, logEntry } = context;

@@ -12,8 +12,9 @@ import { requireArray, requiredModel } from './body-fields.ts';
 import { generate } from './generate.ts';
 
 /**
- * A Responses request, relayed to the Responses pool. Its answer is always a stream; it moves to another account as long as
- * nothing was sent; other errors of the provider come back unchanged. @see spec "POST /v1/responses"
+ * A Responses request, relayed to the Responses pool. Its answer is always a stream; it moves to
+ * another account as long as nothing was sent; other errors of the provider come back unchanged.
+ * @see spec "POST /v1/responses"
  */
 export async function responses(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { tokenId } = request.token;

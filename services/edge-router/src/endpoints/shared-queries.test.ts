@@ -3,7 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SharedQueries } from './shared-queries.ts';
 
-/** A ledger whose queries end when the test says so. An answer is what the ledger had when the query began. */
+/**
+ * A ledger whose queries end when the test says so. An answer is what the ledger had when the query
+ * began.
+ */
 class SlowLedger {
   recorded = 0;
   /** Queries that run, by key. */

@@ -3,9 +3,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 type Query<Answer> = () => Promise<Answer>;
 
 /**
- * Runs one query at a time for each key. Those who ask while one is running share the next one, which begins after they asked: so
- * each answer has all that was true when it was asked for, and a key costs no more than one query at a time, however many ask. A
- * query that fails fails for those who share it, and the next one runs all the same.
+ * Runs one query at a time for each key. Those who ask while one is running share the next one,
+ * which begins after they asked: so each answer has all that was true when it was asked for, and a
+ * key costs no more than one query at a time, however many ask. A query that fails fails for those
+ * who share it, and the next one runs all the same.
  */
 export class SharedQueries<Answer> {
   readonly #runs = new Map<string, Run<Answer>>();

@@ -17,7 +17,8 @@ export interface UsageReport {
 }
 
 /**
- * Usage and limits of the calling token, and of no other. A token that asks often costs the ledger one query at a time.
+ * Usage and limits of the calling token, and of no other. A token that asks often costs the ledger
+ * one query at a time.
  * @see spec "GET /v1/usage"
  */
 export async function usage({ response, token }: AdmittedRequest, peers: EndpointPeers): Promise<void> {

@@ -3,7 +3,10 @@ import { GatewayError, type GatewayErrorCode } from '@gateway/errors';
 /** In whose words an endpoint reports its errors. @see spec "Errors" */
 export type ErrorDialect = 'chat' | 'messages' | 'responses';
 
-/** The one place where errors become HTTP: status, headers and body in the endpoint's shape. @see spec "Errors" */
+/**
+ * The one place where errors become HTTP: status, headers and body in the endpoint's shape.
+ * @see spec "Errors"
+ */
 export function renderError(error: GatewayError, dialect: ErrorDialect, nowMs: number) {
   const status = statusOf(error);
   const body = dialect === 'messages' ? messagesBody(error, status) : { error: chatFields(error, dialect) };
@@ -25,7 +28,10 @@ export interface SeenResponse {
 /** A stream that the gateway must end. */
 export type BrokenStream = SeenResponse & { readonly requestId: string; readonly nowMs: number };
 
-/** The event that ends a stream after it has begun. Its text says nothing of the provider. @see spec "Events" */
+/**
+ * The event that ends a stream after it has begun. Its text says nothing of the provider.
+ * @see spec "Events"
+ */
 export function renderStreamError(error: GatewayError, dialect: ErrorDialect, stream: BrokenStream): string {
   switch (dialect) {
     case 'chat':
@@ -38,8 +44,8 @@ export function renderStreamError(error: GatewayError, dialect: ErrorDialect, st
 }
 
 /**
- * Codex ignores `error` events: a stream that the gateway must end is ended as the provider ends a failed one. It is the next event
- * of the same response.
+ * Codex ignores `error` events: a stream that the gateway must end is ended as the provider ends a
+ * failed one. It is the next event of the same response.
  */
 function failedResponse({ message }: GatewayError, stream: BrokenStream) {
   const { requestId, nowMs, id, createdAt, model, lastSequenceNumber = -1 } = stream;
@@ -87,7 +93,8 @@ function messagesBody({ upstreamStatus, upstreamCode, message }: GatewayError, s
 }
 
 function retryHeaders(error: GatewayError, status: number, nowMs: number): Record<string, string> {
-  // No token becomes valid by waiting, and no answer smaller: without this, agents repeat the request for most of a minute before they say so.
+  // No token becomes valid by waiting, and no answer smaller: without this, agents repeat the
+  // request for most of a minute before they say so.
   if (status === 401 || error.isFinal) return { 'x-should-retry': 'false' };
   if (status !== 429) return {};
   const { retryAtMs, limit } = error;
@@ -127,7 +134,10 @@ const statusOfCode: Record<GatewayErrorCode, number> = {
   internal_error: 500,
 };
 
-/** A request that breaks the rules of HTTP, or asks HTTP for what is not given here. Its status is one of HTTP's own. */
+/**
+ * A request that breaks the rules of HTTP, or asks HTTP for what is not given here. Its status is
+ * one of HTTP's own.
+ */
 export class HttpFault extends GatewayError {
   readonly status: 400 | 405 | 408 | 417 | 426 | 431;
   readonly headers: Readonly<Record<string, string>>;

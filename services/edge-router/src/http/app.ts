@@ -35,7 +35,8 @@ export function createApp(peers: AppPeers): RequestListener {
       serve(route, response, peers, (asked) => answer(asked, route, peers, bodies)),
     );
   }
-  // The router alone, without an app, which would change the prototypes of each request and response. It needs what Node gives.
+  // The router alone, without an app, which would change the prototypes of each request and
+  // response. It needs what Node gives.
   const dispatch = router as unknown as (...args: [...Parameters<RequestListener>, (thrown?: unknown) => void]) => void;
   return (request, response) => {
     dispatch(request, response, (thrown = new GatewayError('not_found', 'There is no such endpoint.')) => {
@@ -52,7 +53,10 @@ const bodyWaitMs = 5_000;
 
 type Asked = Pick<AdmittedRequest, 'requestId' | 'request' | 'response' | 'signal' | 'logEntry'>;
 
-/** Each request is measured, traced and logged, whatever `act` makes of it. What that throws is rendered here. */
+/**
+ * Each request is measured, traced and logged, whatever `act` makes of it. What that throws is
+ * rendered here.
+ */
 async function serve(
   { path, errorDialect, operation }: Pick<Route, 'path' | 'errorDialect' | 'operation'>,
   response: ServerResponse,
@@ -123,12 +127,16 @@ async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyM
   }
 }
 
-/** Each path has one method; what may be got may be asked for its head. Throws what is wrong with another one. */
+/**
+ * Each path has one method; what may be got may be asked for its head. Throws what is wrong with
+ * another one.
+ */
 function checkMethod({ method, errorDialect }: Route, request: IncomingMessage): void {
   const taken = method === 'get' ? ['GET', 'HEAD'] : ['POST'];
   if (taken.includes(request.method ?? '')) return;
   if (errorDialect === 'responses' && asksForWebSocket(request)) {
-    // Codex tries a WebSocket first, and turns to HTTP at once on this status; others cost it seconds of retries.
+    // Codex tries a WebSocket first, and turns to HTTP at once on this status; others cost it
+    // seconds of retries.
     const headers = { upgrade: 'HTTP/1.1', connection: 'Upgrade, close' };
     throw new HttpFault(426, 'Responses are streamed over plain HTTP here: use POST.', headers);
   }
@@ -140,9 +148,9 @@ function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * The span of a request, which continues the trace that a valid `traceparent` of its client names: its ids, and where clients are
- * trusted with it, whether it is sampled. It says nothing that clients make,
- * but for the method and path of what is an endpoint.
+ * The span of a request, which continues the trace that a valid `traceparent` of its client names:
+ * its ids, and where clients are trusted with it, whether it is sampled. It says nothing that
+ * clients make, but for the method and path of what is an endpoint.
  * @see https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-server-span
  */
 function startServerSpan(
@@ -161,8 +169,9 @@ function startServerSpan(
 }
 
 /**
- * Ends it with what became of the request, and whether a collector that samples by the end is to keep the trace. With
- * `gen_ai.operation.name` it would be a call of a model, as its span `chat` is, and be counted as one.
+ * Ends it with what became of the request, and whether a collector that samples by the end is to
+ * keep the trace. With `gen_ai.operation.name` it would be a call of a model, as its span `chat`
+ * is, and be counted as one.
  */
 function endServerSpan(span: Span, { message, lease }: RequestLogEntry): void {
   const { status, ending, slow } = message;

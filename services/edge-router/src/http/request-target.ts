@@ -8,17 +8,21 @@ export function isHost(text: string): boolean {
 
 /** The target of a request. */
 export interface RequestTarget {
-  /** With its query, as it was sent: nothing in it is decoded or resolved. `*` for the server as a whole. */
+  /**
+   * With its query, as it was sent: nothing in it is decoded or resolved. `*` for the server as a
+   * whole.
+   */
   readonly path: string;
   /** The authority of a target that is a whole URL: it counts in place of the `host` header. */
   readonly authority?: string;
 }
 
 /**
- * Reads a request target: a path, a whole URL as clients send it to what they take for a proxy, or `*`. A URL names this server
- * whatever its authority is: nothing is fetched from there. Undefined for what no server should take: other schemes, user names,
- * URLs without a host, fragments.
- * @see https://www.rfc-editor.org/rfc/rfc9112#section-3.2 and https://www.rfc-editor.org/rfc/rfc9110#section-4.2.4
+ * Reads a request target: a path, a whole URL as clients send it to what they take for a proxy, or
+ * `*`. A URL names this server whatever its authority is: nothing is fetched from there. Undefined
+ * for what no server should take: other schemes, user names, URLs without a host, fragments.
+ * @see https://www.rfc-editor.org/rfc/rfc9112#section-3.2 and
+ *   https://www.rfc-editor.org/rfc/rfc9110#section-4.2.4
  */
 export function readTarget(target: string): RequestTarget | undefined {
   if (target.includes('#')) return undefined;

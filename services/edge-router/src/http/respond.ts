@@ -5,7 +5,10 @@ import type { GatewayError } from '@gateway/errors';
 import { isReceived, isUploading } from '../body/read-body.ts';
 import { type ErrorDialect, renderError } from '../errors/render-error.ts';
 
-/** Writes the head of an answer: the headers that were set before, then these. None of these can replace the request's id. */
+/**
+ * Writes the head of an answer: the headers that were set before, then these. None of these can
+ * replace the request's id.
+ */
 export function writeHead(
   response: ServerResponse,
   status: number,
@@ -26,7 +29,10 @@ export function sendJson(response: ServerResponse, status: number, value: unknow
   response.end(body);
 }
 
-/** Sends an error in the endpoint's shape. Does nothing for an answer that has begun: its stream ends it itself. */
+/**
+ * Sends an error in the endpoint's shape. Does nothing for an answer that has begun: its stream
+ * ends it itself.
+ */
 export function sendError(response: ServerResponse, error: GatewayError, dialect: ErrorDialect, nowMs = 0): void {
   if (response.headersSent || response.destroyed) return;
   const { status, headers, body } = renderError(error, dialect, nowMs);
@@ -38,13 +44,16 @@ export function sendError(response: ServerResponse, error: GatewayError, dialect
   else response.end(body);
 }
 
-/** How long a client may go on uploading after it was refused, how long it may pause meanwhile, and how much it may send. */
+/**
+ * How long a client may go on uploading after it was refused, how long it may pause meanwhile, and
+ * how much it may send.
+ */
 const usualLimits = { totalMs: 5_000, pauseMs: 1_000, bytes: 64 * 1024 * 1024 };
 export type LingerLimits = Readonly<typeof usualLimits>;
 
 /**
- * Sends the whole answer at once, and closes the connection when the upload has ended or has lasted long enough. Closing earlier
- * would reset the connection, and the client would lose the answer.
+ * Sends the whole answer at once, and closes the connection when the upload has ended or has lasted
+ * long enough. Closing earlier would reset the connection, and the client would lose the answer.
  * @see https://www.rfc-editor.org/rfc/rfc9112#section-9.6
  */
 export function endAfterUpload(response: ServerResponse, body: string, limits: LingerLimits = usualLimits): void {
@@ -66,10 +75,16 @@ export function endAfterUpload(response: ServerResponse, body: string, limits: L
   response.req.resume();
 }
 
-/** Every answer names the request by the id that the log and the ledger know. Always ours: one of a client or a provider is another thing. */
+/**
+ * Every answer names the request by the id that the log and the ledger know. Always ours: one of a
+ * client or a provider is another thing.
+ */
 const requestIdHeader = 'x-request-id';
 
-/** The name by which Anthropic's SDKs know it: their errors show it. On the Messages endpoints only, beside the other one. */
+/**
+ * The name by which Anthropic's SDKs know it: their errors show it. On the Messages endpoints only,
+ * beside the other one.
+ */
 const messagesRequestIdHeader = 'request-id';
 
 /** Gives a request its id, which every answer to it carries. */
@@ -86,7 +101,10 @@ export function nameForMessages(response: ServerResponse): void {
   response.setHeader(messagesRequestIdHeader, requestIdOf(response));
 }
 
-/** The id that the client itself gave a request: what can be seen of its first characters. Empty: it gave none. */
+/**
+ * The id that the client itself gave a request: what can be seen of its first characters. Empty: it
+ * gave none.
+ */
 export function clientRequestIdOf({ headers }: IncomingMessage): string {
   const given = headers[requestIdHeader];
   if (typeof given !== 'string') return '';
@@ -109,7 +127,10 @@ export function clientSignal(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/** Resolves when the system has all of the answer, or its client has left. At once for one that has no end yet. */
+/**
+ * Resolves when the system has all of the answer, or its client has left. At once for one that has
+ * no end yet.
+ */
 export async function sentOrLeft(response: ServerResponse, signal: AbortSignal): Promise<void> {
   const isUnderWay = response.writableEnded && !response.writableFinished && !signal.aborted;
   if (isUnderWay) await finished(response, { signal }).catch(() => undefined);

@@ -28,7 +28,10 @@ describe('the trace of a request', () => {
     vi.unstubAllEnvs();
   });
 
-  /** The spans of all requests so far, once nothing is under way any more: those of requests first, then their steps as they ended. */
+  /**
+   * The spans of all requests so far, once nothing is under way any more: those of requests first,
+   * then their steps as they ended.
+   */
   async function spans(): Promise<readonly ReceivedSpan[]> {
     await edge[Symbol.asyncDispose]();
     await tracing?.[Symbol.asyncDispose]();

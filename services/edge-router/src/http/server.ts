@@ -15,14 +15,16 @@ type HttpServerEvents = Pick<RequestEvents, 'clientStalled' | 'refused'>;
 type HttpServerConfig = Pick<EdgeRouterConfig, 'host' | 'port' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'writeStallMs'>;
 
 /**
- * The public HTTP listener: timeouts that Node leaves loose, rules of HTTP that Node does not check, JSON for requests that
- * are none, and a drain that cuts nothing.
+ * The public HTTP listener: timeouts that Node leaves loose, rules of HTTP that Node does not
+ * check, JSON for requests that are none, and a drain that cuts nothing.
  */
 export class HttpServer {
   readonly #server: Server;
   readonly #config: HttpServerConfig;
   readonly #events: HttpServerEvents;
-  /** The answer to the latest request of each connection. Pipelined requests are under way together. */
+  /**
+   * The answer to the latest request of each connection. Pipelined requests are under way together.
+   */
   readonly #latest = new WeakMap<Duplex, ServerResponse>();
   /** Answers that are under way. */
   readonly #running = new Set<ServerResponse>();
@@ -35,7 +37,8 @@ export class HttpServer {
     this.#server = createServer({
       headersTimeout,
       requestTimeout: config.bodyTimeoutMs,
-      // Node looks at its timeouts only so often; its own half a minute would make them meaningless.
+      // Node looks at its timeouts only so often; its own half a minute would make them
+      // meaningless.
       connectionsCheckingInterval: Math.min(1_000, headersTimeout / 2),
       // Longer than the idle time of common load balancers, so that it is they who close.
       keepAliveTimeout: 75_000,
@@ -67,18 +70,24 @@ export class HttpServer {
     return typeof address === 'object' && address !== null ? address.port : port;
   }
 
-  /** Answers that begin from now on are the last ones of their connections, so that clients open the next ones elsewhere. */
+  /**
+   * Answers that begin from now on are the last ones of their connections, so that clients open the
+   * next ones elsewhere.
+   */
   announceDrain(): void {
     this.#draining = true;
     for (const response of this.#running) {
       const isLast = this.#latest.get(response.req.socket) === response;
       if (isLast && !response.headersSent) response.shouldKeepAlive = false;
     }
-    // A connection whose answer has begun may be used once more: a client must not meet its end on the way.
+    // A connection whose answer has begun may be used once more: a client must not meet its end on
+    // the way.
     this.#server.keepAliveTimeout = lingerMs;
   }
 
-  /** Takes no new connections, lets running requests end, and cuts what is left after `timeoutMs`. */
+  /**
+   * Takes no new connections, lets running requests end, and cuts what is left after `timeoutMs`.
+   */
   async drain(timeoutMs: number): Promise<void> {
     if (!this.#server.listening) return;
     this.announceDrain();
@@ -131,14 +140,20 @@ export class HttpServer {
     }
   }
 
-  /** The connection's last answer, to no request that is known, when all requests before it have been answered. */
+  /**
+   * The connection's last answer, to no request that is known, when all requests before it have
+   * been answered.
+   */
   #answerLast(connection: Duplex, fault: HttpFault): void {
     const latest = this.#latest.get(connection);
     if (latest === undefined || latest.writableFinished) this.#endWithAnswer(connection, fault);
     else latest.once('finish', () => this.#endWithAnswer(connection, fault));
   }
 
-  /** An answer where Node has no request to answer. Does nothing when the connection is closing already. */
+  /**
+   * An answer where Node has no request to answer. Does nothing when the connection is closing
+   * already.
+   */
   #endWithAnswer(connection: Duplex, fault: HttpFault): void {
     if (!connection.writable || !(connection instanceof Socket)) return;
     const response = new ServerResponse(new IncomingMessage(connection));
@@ -158,11 +173,15 @@ export class HttpServer {
   }
 }
 
-/** How long a client may take to close its side after the last answer, and a stopping edge waits for a next request. */
+/**
+ * How long a client may take to close its side after the last answer, and a stopping edge waits for
+ * a next request.
+ */
 const lingerMs = 1_000;
 
 /**
- * What two parsers could read in two ways, and Node lets pass. Undefined when there is nothing of that kind.
+ * What two parsers could read in two ways, and Node lets pass. Undefined when there is nothing of
+ * that kind.
  * @see https://www.rfc-editor.org/rfc/rfc9112#section-3.2 and section 6.1 there
  */
 function syntaxFault({ headers, headersDistinct, httpVersion }: IncomingMessage): string | undefined {

@@ -5,7 +5,9 @@ import { cutStalledClients, hasStalled } from './stalled-clients.ts';
 
 const stallMs = 600;
 
-/** A server that sends each client so much at once, and one client, which reads nothing by itself. */
+/**
+ * A server that sends each client so much at once, and one client, which reads nothing by itself.
+ */
 async function setUp(bytes: number) {
   let stalled = 0;
   const accepted = Promise.withResolvers<Socket>();

@@ -3,15 +3,18 @@ import { readFile } from 'node:fs/promises';
 import type { Server, Socket } from 'node:net';
 
 /**
- * Cuts off clients that take nothing of what is sent to them for `stallMs`, though there is something for them. It looks at
- * connections, so that it holds for every answer of every endpoint. A client that takes a little now and then is left alone. Ends
- * with the server.
+ * Cuts off clients that take nothing of what is sent to them for `stallMs`, though there is
+ * something for them. It looks at connections, so that it holds for every answer of every endpoint.
+ * A client that takes a little now and then is left alone. Ends with the server.
  */
 export function cutStalledClients(server: Server, stallMs: number, onStalled: () => void): void {
   const watched = new Map<Socket, { sample: string; unchanged: number }>();
   let isSampling = false;
 
-  /** Counts samples, not time: a process that was stopped for a while must not take that for a stall of all its clients. */
+  /**
+   * Counts samples, not time: a process that was stopped for a while must not take that for a stall
+   * of all its clients.
+   */
   async function sample(): Promise<void> {
     if (isSampling) return;
     for (const [{ writableLength }, client] of watched) if (writableLength === 0) client.unchanged = 0;
@@ -56,8 +59,9 @@ function sampleOf(connection: Socket, unacknowledged: ReadonlyMap<number, number
 }
 
 /**
- * What the system has taken of all TCP connections and their clients have not, by the inodes of their sockets: many bytes to a
- * slow client. Empty on other systems than Linux. @see https://docs.kernel.org/networking/proc_net_tcp.html
+ * What the system has taken of all TCP connections and their clients have not, by the inodes of
+ * their sockets: many bytes to a slow client. Empty on other systems than Linux.
+ * @see https://docs.kernel.org/networking/proc_net_tcp.html
  */
 async function unacknowledgedByInode(): Promise<ReadonlyMap<number, number>> {
   const tables = await Promise.all(

@@ -32,8 +32,9 @@ interface RelayPeers {
 }
 
 /**
- * Carries an answer that has begun to the client, frame by frame. The request is settled before the last byte goes out: a client
- * that has read the end finds it counted. An answer that breaks off ends with one error event and nothing after it.
+ * Carries an answer that has begun to the client, frame by frame. The request is settled before the
+ * last byte goes out: a client that has read the end finds it counted. An answer that breaks off
+ * ends with one error event and nothing after it.
  */
 export async function relayAnswer(relay: Relay, { leases, clock, config, events }: RelayPeers): Promise<void> {
   const { requestId, response, signal, logEntry, dialect, answer, recorder, affinityKey, answerKeysOf } = relay;
@@ -80,7 +81,10 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
     else endWithError(result.error === undefined ? brokenOff() : fromErrorDetail(result.error));
   }
 
-  /** The client has gone, or the adapter has, or the answer took too long: none is the account's fault. */
+  /**
+   * The client has gone, or the adapter has, or the answer took too long: none is the account's
+   * fault.
+   */
   async function breakOff(thrown: unknown): Promise<void> {
     const clientLeft = signal.aborted;
     const ended = recorder.end(clientLeft ? LedgerOutcome.ABORTED : LedgerOutcome.FAILED);
@@ -88,7 +92,10 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
     if (!clientLeft) endWithError(thrown instanceof AnswerTooLongError ? thrown : brokenOff(thrown));
   }
 
-  /** How the attempt ended, by what later requests may name a whole answer, and what broke off another. */
+  /**
+   * How the attempt ended, by what later requests may name a whole answer, and what broke off
+   * another.
+   */
   function reportEnd(report: AttemptReport, names: AnswerNames | undefined, cause?: unknown): Promise<void> {
     const isCancelled = report.result === AttemptResult.CANCELLED;
     logEntry.onAttemptEnded(report, isCancelled ? cancelReasonOf(cause, signal) : undefined);
@@ -97,7 +104,8 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
   }
 
   function endWithError(error: GatewayError): void {
-    // Half a JSON object or half an event can't be mended: the client must see that it is incomplete.
+    // Half a JSON object or half an event can't be mended: the client must see that it is
+    // incomplete.
     if (!isBetweenEvents()) return void response.destroy();
     const id = seen?.id ?? (sentHead?.answerId || undefined);
     const model = seen?.model ?? answer.lease.model;
@@ -124,7 +132,9 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
     }, config.heartbeatMs).unref();
   }
 
-  /** Writes the last frame of a whole answer. One that is here in one piece is sent with its length. */
+  /**
+   * Writes the last frame of a whole answer. One that is here in one piece is sent with its length.
+   */
   function end({ head, body }: ExecuteResponse): void {
     if (sentHead === undefined) {
       writeHead(response, head?.status ?? 200, { 'content-length': body.length, ...headersOf(head) });
@@ -162,14 +172,18 @@ function brokenOff(cause?: unknown): GatewayError {
 const eventEnd = /(?:\r\n\r\n|\n\n|\r\r)$/;
 const eventEndBytes = 4;
 
-/** Header values come from configuration and providers; what HTTP does not allow in them is left out. */
+/**
+ * Header values come from configuration and providers; what HTTP does not allow in them is left
+ * out.
+ */
 function headerSafe(value: string): string {
   return value.replace(/[^\x20-\x7e]/g, '');
 }
 
 /**
- * What a client has seen of a Responses stream after these bytes. Adapters relay whole events; one that is large may come in parts.
- * The first bytes say which response it is. Numbers are found in the text: within a JSON string their quotes have backslashes.
+ * What a client has seen of a Responses stream after these bytes. Adapters relay whole events; one
+ * that is large may come in parts. The first bytes say which response it is. Numbers are found in
+ * the text: within a JSON string their quotes have backslashes.
  */
 export function seenAfter(seen: SeenResponse | undefined, bytes: Uint8Array): SeenResponse {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -180,7 +194,10 @@ export function seenAfter(seen: SeenResponse | undefined, bytes: Uint8Array): Se
 
 const sequenceNumbers = /"sequence_number"\s*:\s*(\d{1,15})(?!\d)/g;
 
-/** The response that the first event is about; nothing when that is none, or too large to be parsed here. */
+/**
+ * The response that the first event is about; nothing when that is none, or too large to be parsed
+ * here.
+ */
 function firstEvent(bytes: Buffer): SeenResponse {
   const start = bytes.subarray(0, maxFirstEventBytes);
   const end = start.toString('latin1').search(blankLine);

@@ -45,7 +45,10 @@ export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 
       if (!isLosing) onFault('outbox', new Error('usage is lost: the outbox can not be written, and memory is full'));
       isLosing = true;
     },
-    /** What the ledger has not confirmed: how many events of this process, since when, and the size of all files. */
+    /**
+     * What the ledger has not confirmed: how many events of this process, since when, and the size
+     * of all files.
+     */
     backlog(values: Readonly<Record<keyof typeof backlog, number>>): void {
       isLosing = false;
       backlog.events.set(values.events);

@@ -11,13 +11,16 @@ import { decoded, encoded, type OutboxRow } from './outbox-row.ts';
 /** Rows that are read or delivered at a time. */
 export const batchRows = 500;
 
-/** As SQLite's `synchronous`: `off` survives a kill; `normal` keeps the file whole, and `full` every row, when the power goes. */
+/**
+ * As SQLite's `synchronous`: `off` survives a kill; `normal` keeps the file whole, and `full` every
+ * row, when the power goes.
+ */
 export const outboxSynchronous = ['off', 'normal', 'full'] as const;
 export type OutboxSynchronous = (typeof outboxSynchronous)[number];
 
 /**
- * One SQLite file with the usage of one process. The process holds its lock for as long as it lives, however slow it is:
- * another one that can open the file knows that its owner is dead.
+ * One SQLite file with the usage of one process. The process holds its lock for as long as it
+ * lives, however slow it is: another one that can open the file knows that its owner is dead.
  */
 export class OutboxFile implements Disposable {
   readonly path: string;
@@ -25,7 +28,8 @@ export class OutboxFile implements Disposable {
   readonly #sql: SQLTagStore;
 
   /**
-   * Opens a file, which is made when it is absent; undefined when another process has it, or has removed it meanwhile.
+   * Opens a file, which is made when it is absent; undefined when another process has it, or has
+   * removed it meanwhile.
    * @throws when the file is damaged, or can't be made.
    */
   static open(path: string, synchronous: OutboxSynchronous): OutboxFile | undefined {
@@ -87,8 +91,8 @@ export class OutboxFile implements Disposable {
   }
 
   /**
-   * All rows as finals, in their order: a request that is open is failed when a provider was answering, else lost, with what
-   * was known of its usage. Rows that can't be read are deleted.
+   * All rows as finals, in their order: a request that is open is failed when a provider was
+   * answering, else lost, with what was known of its usage. Rows that can't be read are deleted.
    */
   *batches(events: Pick<OutboxEvents, 'damaged'>): Generator<readonly OutboxRow[], void> {
     for (let after = 0; ; ) {
@@ -144,8 +148,8 @@ interface OutboxFolder {
 }
 
 /**
- * What dead processes left in the folder, a batch at a time. A file is removed when all of it was taken, and put aside when it
- * is damaged.
+ * What dead processes left in the folder, a batch at a time. A file is removed when all of it was
+ * taken, and put aside when it is damaged.
  */
 export async function* abandonedRows({ folder, synchronous, openFile, events }: OutboxFolder, ownPath: string) {
   for (const name of await readdir(folder)) {
@@ -190,7 +194,10 @@ export function isDamage(thrown: unknown): boolean {
   return [sqliteCorrupt, sqliteNotADatabase].includes(codeOf(thrown));
 }
 
-/** The primary code; extended ones have more in their upper bytes. @see https://www.sqlite.org/rescode.html */
+/**
+ * The primary code; extended ones have more in their upper bytes.
+ * @see https://www.sqlite.org/rescode.html
+ */
 function codeOf(thrown: unknown): number {
   return thrown instanceof Error && 'errcode' in thrown ? Number(thrown.errcode) & 0xff : 0;
 }

@@ -39,7 +39,10 @@ export function keepTrace(message: OutboxRow['message']): void {
   if (span?.isRecording()) message.traceparent = traceparentOf(span) ?? '';
 }
 
-/** What goes to the ledger together. The same rows make the same batch, whichever process delivers them. */
+/**
+ * What goes to the ledger together. The same rows make the same batch, whichever process delivers
+ * them.
+ */
 export function batchOf(rows: readonly OutboxRow[]): UsageBatch {
   const [events, logs]: [UsageRecorded[], RequestLogged[]] = [[], []];
   for (const { message, writtenMs } of rows) {
@@ -56,8 +59,8 @@ export function encoded({ state, message }: OutboxRow): readonly [kind: string, 
 }
 
 /**
- * A request that was open is failed when a provider was answering, else lost, with what was known of its usage. Undefined for
- * what can't be read.
+ * A request that was open is failed when a provider was answering, else lost, with what was known
+ * of its usage. Undefined for what can't be read.
  */
 export function decoded(kind: unknown, bytes: unknown): OutboxRow['message'] | undefined {
   try {

@@ -23,7 +23,9 @@ const defaults = {
   retryMs: 100,
   /** How long it goes on delivering when it is closed. */
   lastDeliveryMs: 1_000,
-  /** How often the files of dead processes are looked for, and a disk that failed is tried again. */
+  /**
+   * How often the files of dead processes are looked for, and a disk that failed is tried again.
+   */
   tendMs: 1_000,
 };
 
@@ -31,15 +33,20 @@ const defaults = {
 const maxRowsInMemory = 1_000;
 /** With so many rows to deliver, nothing more is logged: their room is for usage. */
 const maxRowsWithLogs = 20_000;
-/** Two deliveries begin so far apart at least: what ends together goes together, and what ends alone at once. */
+/**
+ * Two deliveries begin so far apart at least: what ends together goes together, and what ends alone
+ * at once.
+ */
 const gatherMs = 2;
 const maxRetryMs = 1_000;
 
 /**
- * What this process owes the ledger. A request is opened on disk before its provider is called, and made final before its client
- * has the last byte; finals are delivered until the ledger's side confirms them. One that is not delivered at once replaces its open
- * row on disk before its client has the end. Killing the process, or cutting it off from the ledger for hours, loses nothing: the
- * rest is delivered from disk, by this process or the next one of the folder, under the same request ids.
+ * What this process owes the ledger. A request is opened on disk before its provider is called, and
+ * made final before its client has the last byte; finals are delivered until the ledger's side
+ * confirms them. One that is not delivered at once replaces its open row on disk before its client
+ * has the end. Killing the process, or cutting it off from the ledger for hours, loses nothing: the
+ * rest is delivered from disk, by this process or the next one of the folder, under the same
+ * request ids.
  */
 export class Outbox implements AsyncDisposable {
   readonly #options: OutboxOptions & typeof defaults;
@@ -74,7 +81,10 @@ export class Outbox implements AsyncDisposable {
     this.#background = [this.#deliver(), tending, this.#regularly(() => this.#deliverStored())];
   }
 
-  /** Notes that a provider is about to be called, or how far it has come. The event may be changed until the request ends. */
+  /**
+   * Notes that a provider is about to be called, or how far it has come. The event may be changed
+   * until the request ends.
+   */
   open(event: UsageRecorded): void {
     this.#change(event, 'open');
   }
@@ -87,8 +97,9 @@ export class Outbox implements AsyncDisposable {
   }
 
   /**
-   * Notes how a request ended. Resolves when this is delivered. While the sink is late or away: when it survives the death of
-   * the process, or when the disk has been found not to take it. Never rejects. The event must not be changed any more.
+   * Notes how a request ended. Resolves when this is delivered. While the sink is late or away:
+   * when it survives the death of the process, or when the disk has been found not to take it.
+   * Never rejects. The event must not be changed any more.
    * @param charged the event is on disk meanwhile, and is delivered after it. Never rejects.
    */
   async finish(event: UsageRecorded, charged?: Promise<void>): Promise<void> {
@@ -104,7 +115,10 @@ export class Outbox implements AsyncDisposable {
     await row.settled.promise;
   }
 
-  /** Notes what became of a request. Delivered with the next usage, or within `tendMs`. False when there is no room. */
+  /**
+   * Notes what became of a request. Delivered with the next usage, or within `tendMs`. False when
+   * there is no room.
+   */
   log(log: RequestLogged): boolean {
     if (this.#isDiskFailing || this.#waitingRows >= maxRowsWithLogs) return false;
     const row = this.#change(log, 'final');
@@ -155,7 +169,10 @@ export class Outbox implements AsyncDisposable {
     this.#scheduleEndOfTurn();
   }
 
-  /** A final that is not on disk yet goes there only if it is not delivered at once. Not while that can't be hoped for. */
+  /**
+   * A final that is not on disk yet goes there only if it is not delivered at once. Not while that
+   * can't be hoped for.
+   */
   #defer(row: PendingRow): void {
     if (this.#isSinkLate || this.#isDiskFailing || this.#stop.signal.aborted) return;
     if (this.#changed.delete(row)) this.#deferred.add(row);
@@ -319,7 +336,9 @@ export class Outbox implements AsyncDisposable {
     return this.#queue.size + this.#storedRows;
   }
 
-  /** Delivers what is in the file alone: what was too much for memory, and what dead processes left. */
+  /**
+   * Delivers what is in the file alone: what was too much for memory, and what dead processes left.
+   */
   async #deliverStored(): Promise<void> {
     await this.#adoptAbandoned();
     if (this.#storedRows === 0) return;
@@ -337,7 +356,10 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
-  /** Copies what dead processes left into this one's file. Cut short, it is done again: the ledger knows the ids. */
+  /**
+   * Copies what dead processes left into this one's file. Cut short, it is done again: the ledger
+   * knows the ids.
+   */
   async #adoptAbandoned(): Promise<void> {
     for await (const rows of abandonedRows(this.#options, this.#file.path)) {
       if (this.#stop.signal.aborted) return;

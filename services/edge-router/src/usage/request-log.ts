@@ -21,7 +21,10 @@ import type { Clock } from '@gateway/time';
 import { attemptFailure, wordOf } from './describe-request.ts';
 import type { Outbox } from './outbox.ts';
 
-/** An edge logs so many requests a second at most of those that no account was tried for: a flood of refusals ends here. */
+/**
+ * An edge logs so many requests a second at most of those that no account was tried for: a flood of
+ * refusals ends here.
+ */
 const maxRefusedPerSecond = 100;
 
 export type RequestLog = ReturnType<typeof createRequestLog>;
@@ -43,7 +46,10 @@ export function createRequestLog(outbox: Pick<Outbox, 'log'>, metrics: Metrics, 
   }
 
   return {
-    /** A request has ended. One whose token is not known is not logged: anybody can send as many of them as they like. */
+    /**
+     * A request has ended. One whose token is not known is not logged: anybody can send as many of
+     * them as they like.
+     */
     add({ message }: RequestLogEntry): void {
       if (message.tokenId === '') return;
       if (message.attempts.length === 0 && !takeRefused()) dropped.inc({ reason: 'rate' });
@@ -139,7 +145,9 @@ export class RequestLogEntry {
     this.#span = startSpan('attempt', { attributes: { 'gateway.pool': pool, 'gateway.account': accountId } });
   }
 
-  /** Runs `work` as a part of the attempt that has begun: calls that it makes are seen within it. */
+  /**
+   * Runs `work` as a part of the attempt that has begun: calls that it makes are seen within it.
+   */
   withinAttempt<T>(work: () => T): T {
     return this.#span === undefined ? work() : withSpan(this.#span, work);
   }
@@ -239,13 +247,16 @@ function endingOf(end: FinalResponse, last: LoggedAttempt | undefined): RequestE
   if (end.clientLeft) return RequestEnding.ABORTED;
   if (end.status < 400) return RequestEnding.COMPLETED;
   if (end.status >= 500 || end.errorCode === 'pool_exhausted') return RequestEnding.FAILED;
-  // A provider's own status goes to clients of some endpoints: only a refusal of the request is about the request.
+  // A provider's own status goes to clients of some endpoints: only a refusal of the request is
+  // about the request.
   const isOfProvider = end.errorCode === undefined || end.errorCode === 'upstream_rejected';
   const isForClientToMend = last?.ended === undefined || !isOfProvider || wasRejected;
   return isForClientToMend ? RequestEnding.REFUSED : RequestEnding.FAILED;
 }
 
-/** True when an answer had begun, and ended otherwise than as a whole, though the client was there. */
+/**
+ * True when an answer had begun, and ended otherwise than as a whole, though the client was there.
+ */
 function brokeOff({ firstByte, ended, result, cancelReason }: LoggedAttempt): boolean {
   const isClients = cancelReason === CancelReason.CLIENT_LEFT || cancelReason === CancelReason.CLIENT_STALLED;
   return firstByte !== undefined && ended !== undefined && result !== AttemptResult.SUCCEEDED && !isClients;

@@ -17,8 +17,8 @@ export interface Sending {
 }
 
 /**
- * Hands a batch to the sink. Rejects when the sink does not take it, at the latest after ten seconds: one that ignores the signal
- * delays neither the retry nor the end of the process.
+ * Hands a batch to the sink. Rejects when the sink does not take it, at the latest after ten
+ * seconds: one that ignores the signal delays neither the retry nor the end of the process.
  */
 export async function sendBatch(sink: UsageSink, batch: UsageBatch, { stop, onSlow, onLate }: Sending): Promise<void> {
   const sending = new AbortController();

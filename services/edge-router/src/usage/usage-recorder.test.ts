@@ -170,7 +170,8 @@ describe('UsageRecorder', () => {
           ['r1/1', 110],
         ]),
       );
-      // Where the next attempt takes the place of this one in the outbox, this one has one of its own.
+      // Where the next attempt takes the place of this one in the outbox, this one has one of its
+      // own.
       expect(lines.slice(0, 4)).toEqual([
         'open UNSPECIFIED 0',
         'open FAILED 20',

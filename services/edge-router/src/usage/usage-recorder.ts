@@ -18,7 +18,10 @@ export interface RecorderPeers {
 interface RecordedRequest extends Pick<AdmittedRequest, 'requestId' | 'token' | 'admission'> {
   /** The endpoint's path. */
   readonly endpoint: string;
-  /** Size of the client's body: the input is estimated from it until a provider or an adapter has counted. */
+  /**
+   * Size of the client's body: the input is estimated from it until a provider or an adapter has
+   * counted.
+   */
   readonly bodyBytes: number;
 }
 
@@ -28,8 +31,9 @@ const bytesPerToken = 4;
 const checkpointTokens = 1_000n;
 
 /**
- * Records the usage of one request. Each report replaces the one before, it is never added; the request is recorded exactly
- * once, when it ends, whatever the reason. So is each attempt that was given up after the model had produced something.
+ * Records the usage of one request. Each report replaces the one before, it is never added; the
+ * request is recorded exactly once, when it ends, whatever the reason. So is each attempt that was
+ * given up after the model had produced something.
  */
 export class UsageRecorder {
   readonly #request: RecordedRequest;
@@ -40,7 +44,10 @@ export class UsageRecorder {
   #isSent = false;
   /** The provider of the latest lease has reported. */
   #isAnswered = false;
-  /** The model of the latest lease has produced something: what was used is recorded, also when nothing comes of the attempt. */
+  /**
+   * The model of the latest lease has produced something: what was used is recorded, also when
+   * nothing comes of the attempt.
+   */
   #hasProduced = false;
   /** How many providers were called. */
   #attempts = 0;
@@ -68,7 +75,8 @@ export class UsageRecorder {
   /** A provider is about to be called with this lease. */
   onLease({ provider, model, accountId }: Lease): void {
     if (this.#ended !== undefined) return;
-    // In one turn with the next attempt's event, which takes the place of this one's: the outbox has either both or neither.
+    // In one turn with the next attempt's event, which takes the place of this one's: the outbox
+    // has either both or neither.
     if (this.#hasProduced) this.#keepGivenUp();
     this.#attempts += 1;
     Object.assign(this.#event, { provider, model, accountId, outcome: LedgerOutcome.UNSPECIFIED });
@@ -80,27 +88,36 @@ export class UsageRecorder {
     this.#peers.outbox.open(this.#event);
   }
 
-  /** The request has been sent to the provider, which may bill its input from now on, even if the client leaves. */
+  /**
+   * The request has been sent to the provider, which may bill its input from now on, even if the
+   * client leaves.
+   */
   onSent(usage: Usage): void {
     if (this.#ended !== undefined) return;
     this.#take(usage);
     this.#isSent = true;
   }
 
-  /** The model has begun to write or to reason. Its provider bills for that, whatever becomes of the attempt. */
+  /**
+   * The model has begun to write or to reason. Its provider bills for that, whatever becomes of the
+   * attempt.
+   */
   onProduced(): void {
     this.#hasProduced = true;
   }
 
-  /** The attempt with the latest lease came to nothing: a provider that refuses a request does not bill it. */
+  /**
+   * The attempt with the latest lease came to nothing: a provider that refuses a request does not
+   * bill it.
+   */
   onAttemptFailed(): void {
     this.#isSent = false;
     this.#isAnswered = false;
   }
 
   /**
-   * What the provider has used so far. The first report says that it is answering: from now on the outbox knows this,
-   * and how much at least, should this process die.
+   * What the provider has used so far. The first report says that it is answering: from now on the
+   * outbox knows this, and how much at least, should this process die.
    */
   onUsage(usage: Usage): void {
     // A request that was opened again would never end.
@@ -114,8 +131,9 @@ export class UsageRecorder {
   }
 
   /**
-   * Records the request and settles it: when this resolves its event is delivered, or at least on disk, and its tokens are
-   * charged to the day: the next request sees both. Nothing is recorded of a request that no provider was sent. Later calls change nothing.
+   * Records the request and settles it: when this resolves its event is delivered, or at least on
+   * disk, and its tokens are charged to the day: the next request sees both. Nothing is recorded of
+   * a request that no provider was sent. Later calls change nothing.
    * @param last usage that came with the very end.
    */
   end(outcome: LedgerOutcome, last?: Usage): Promise<void> {
@@ -126,7 +144,10 @@ export class UsageRecorder {
     return this.#ended;
   }
 
-  /** Ends a request that got no answer at all. Of its attempts it is recorded what they have produced. */
+  /**
+   * Ends a request that got no answer at all. Of its attempts it is recorded what they have
+   * produced.
+   */
   discard(): Promise<void> {
     this.#ended ??= this.#hasProduced ? this.#record(LedgerOutcome.FAILED) : this.#forget();
     return this.#ended;
@@ -135,7 +156,8 @@ export class UsageRecorder {
   async #record(outcome: LedgerOutcome): Promise<void> {
     this.#event.outcome = outcome;
     this.recorded = this.#event;
-    // The day is charged before the event may leave: a counter that is loaded from the ledger between the two would count the request twice.
+    // The day is charged before the event may leave: a counter that is loaded from the ledger
+    // between the two would count the request twice.
     const ended = inSpan('settle', {}, (span) => {
       span.setAttribute('gateway.outcome', wordOf(LedgerOutcome, outcome));
       return this.#peers.outbox.finish(this.#event, this.#charge(this.#event));

@@ -49,7 +49,7 @@ export class ChangeFeed {
     try {
       return await this.#source.changesAfter(sequence);
     } catch (thrown) {
-      // What changes meanwhile is found by the look that succeeds.
+      // The next successful poll finds the changes.
       this.#logger.warn({ err: thrown }, 'could not read changed tokens; retrying');
       return { tokenIds: [], lastSequence: sequence };
     }

@@ -128,7 +128,7 @@ export class DayTotals implements Disposable {
     metrics.corrections.inc();
     const tokens = usedTokensAfter - usedTokensBefore;
     logger.info({ tokens }, 'a day counter differed from the usage ledger and was corrected');
-    // More of what was missing may be on its way.
+    // More of the missing usage may be on its way.
     this.noteUse(key, day);
     return reloaded;
   }

@@ -8,12 +8,18 @@ interface CallStart {
   readonly input: JsonObject;
 }
 
-/** Writes the content blocks of one message into a chat answer. Calls are numbered densely from 0, whatever stands between them. */
+/**
+ * Writes the content blocks of one message into a chat answer. Calls are numbered densely from 0,
+ * whatever stands between them.
+ */
 export class AnswerWriter {
   readonly #sink: ChatAnswer;
   /** Blocks that have begun and not ended, by their index. */
   readonly #openBlocks = new Map<number, OpenBlock>();
-  /** Calls that have ended without arguments, and may have been cut there: nothing has begun after them. */
+  /**
+   * Calls that have ended without arguments, and may have been cut there: nothing has begun after
+   * them.
+   */
   #endedWithout: readonly number[] = [];
   #callCount = 0;
 
@@ -66,8 +72,9 @@ export class AnswerWriter {
   }
 
   /**
-   * Some providers never stop a block: the next one at its index ends it. A provider stops a block in which an answer is cut, too: only
-   * that another one begins shows that the model was done with it, and clients need an object as the arguments of a complete call.
+   * Some providers never stop a block: the next one at its index ends it. A provider stops a block
+   * in which an answer is cut, too: only that another one begins shows that the model was done with
+   * it, and clients need an object as the arguments of a complete call.
    */
   #begin(index: number, block: OpenBlock): void {
     this.endBlock(index);
@@ -82,8 +89,8 @@ type OpenBlock =
   | { readonly type: 'tool_use'; readonly callIndex: number; readonly input: JsonObject; hasArguments: boolean };
 
 /**
- * Why the answer ended. Unless it was cut short, what it holds decides: clients run tools, and ask again, when the reason says that
- * there are calls, whatever the provider's reason is.
+ * Why the answer ended. Unless it was cut short, what it holds decides: clients run tools, and ask
+ * again, when the reason says that there are calls, whatever the provider's reason is.
  * @see https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
  */
 export function mapFinishReason(stopReason: string | undefined, hasToolCalls: boolean): FinishReason {

@@ -9,7 +9,10 @@ import { mapReasoningEffort } from './map-reasoning-effort.ts';
 import { maxTokensFor, modelFamilyOf, withTraits } from './model-families.ts';
 import type { MessagesRequest, OutputConfig } from './provider-request.ts';
 
-/** Chat completions spoken to a Messages provider. The provider always streams; a client that doesn't gets the whole. */
+/**
+ * Chat completions spoken to a Messages provider. The provider always streams; a client that
+ * doesn't gets the whole.
+ */
 export const chatTranslator = chatTranslatorOf({
   path: '/messages',
   toProviderRequest: (request, { lease }) => toProviderRequest(request, lease),
@@ -17,8 +20,9 @@ export const chatTranslator = chatTranslatorOf({
 });
 
 /**
- * The Messages request for a chat request. Sampling parameters never go along: current models refuse them.
- * Throws `invalid_request` or `unsupported_content`. @see spec "POST /v1/chat/completions"
+ * The Messages request for a chat request. Sampling parameters never go along: current models
+ * refuse them. Throws `invalid_request` or `unsupported_content`.
+ * @see spec "POST /v1/chat/completions"
  */
 export function toProviderRequest(
   request: ChatRequest,

@@ -2,8 +2,9 @@ import { GatewayError } from '@gateway/errors';
 import type { ImageBlock, ImageMediaType } from './provider-request.ts';
 
 /**
- * An image's URL in a chat message, which stands in `field`, as an image block. Throws `unsupported_content` for a scheme
- * or a media type that the Messages format does not take, `invalid_request` for a data URL that holds no image data.
+ * An image's URL in a chat message, which stands in `field`, as an image block. Throws
+ * `unsupported_content` for a scheme or a media type that the Messages format does not take,
+ * `invalid_request` for a data URL that holds no image data.
  *
  * @see https://platform.claude.com/docs/en/build-with-claude/vision
  */
@@ -38,7 +39,9 @@ function readBase64(text: string, field: string): string {
   return data;
 }
 
-/** The type that the first bytes show. The provider refuses an image whose declared type is another. */
+/**
+ * The type that the first bytes show. The provider refuses an image whose declared type is another.
+ */
 function sniffMediaType(data: string): ImageMediaType | undefined {
   const start = Buffer.from(data.slice(0, 16), 'base64').toString('latin1');
   if (start.startsWith('\x89PNG')) return 'image/png';

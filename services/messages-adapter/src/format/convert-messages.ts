@@ -16,10 +16,11 @@ export interface ConvertedConversation {
 }
 
 /**
- * A chat conversation in the shape that the Messages format insists on: the user begins, roles alternate, all results of a
- * turn's tool calls come first in the very next message, text precedes calls, and no text is blank.
- * Throws `invalid_request` when calls and results don't match, for a call's name that the format has no letters for, and
- * when nothing is left to send; `unsupported_content` for an image that it does not take.
+ * A chat conversation in the shape that the Messages format insists on: the user begins, roles
+ * alternate, all results of a turn's tool calls come first in the very next message, text precedes
+ * calls, and no text is blank. Throws `invalid_request` when calls and results don't match, for a
+ * call's name that the format has no letters for, and when nothing is left to send;
+ * `unsupported_content` for an image that it does not take.
  *
  * @see https://platform.claude.com/docs/en/build-with-claude/working-with-messages
  * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls
@@ -138,8 +139,9 @@ class Conversation {
   }
 
   /**
-   * The user has the last word: instructions that follow the last answer, or are all there is, become what the user says.
-   * Among the other instructions they would leave that answer as one to continue, or nothing to answer.
+   * The user has the last word: instructions that follow the last answer, or are all there is,
+   * become what the user says. Among the other instructions they would leave that answer as one to
+   * continue, or nothing to answer.
    */
   #sayClosingSystemTexts(): void {
     if (this.#turns.at(-1)?.role === 'user') return;

@@ -3,9 +3,9 @@ import { asArray, asObject, asString } from '@gateway/json';
 import type { JsonSchema, ToolSchema } from './provider-request.ts';
 
 /**
- * A function's parameters as an `input_schema`: an object schema without `oneOf`, `anyOf` or `allOf` at its top, which the
- * format refuses; their branches are merged into one object. Throws `invalid_request`, naming the tool, when the schema
- * describes something else than an object.
+ * A function's parameters as an `input_schema`: an object schema without `oneOf`, `anyOf` or
+ * `allOf` at its top, which the format refuses; their branches are merged into one object. Throws
+ * `invalid_request`, naming the tool, when the schema describes something else than an object.
  *
  * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools
  */
@@ -34,8 +34,8 @@ interface Branches {
 }
 
 /**
- * One object schema that takes whatever the branches take: all their properties, and required only what every call must
- * have. It may take more than they did; the tool itself still checks.
+ * One object schema that takes whatever the branches take: all their properties, and required only
+ * what every call must have. It may take more than they did; the tool itself still checks.
  */
 function mergeBranches(schema: JsonSchema, { alternatives, parts }: Branches): JsonSchema {
   const fixed = [schema, ...parts];
@@ -86,9 +86,10 @@ interface StructuredSchema {
 export const maxOptionalProperties = 24;
 
 /**
- * A JSON Schema cut down to what structured output understands: objects are closed, `oneOf` becomes `anyOf`, and keywords that the format
- * does not know (`minimum`, `pattern`, `contains`, …) go into the description instead.
- * Undefined when the schema can't be said that way: recursive, open maps, values of any kind, too many optional members.
+ * A JSON Schema cut down to what structured output understands: objects are closed, `oneOf` becomes
+ * `anyOf`, and keywords that the format does not know (`minimum`, `pattern`, `contains`, …) go into
+ * the description instead. Undefined when the schema can't be said that way: recursive, open maps,
+ * values of any kind, too many optional members.
  *
  * @see https://platform.claude.com/docs/en/build-with-claude/structured-outputs
  */
@@ -127,7 +128,10 @@ function clean(value: unknown, seen: Seen): JsonSchema {
 
 const kindKeywords = ['type', '$ref', 'anyOf', 'allOf', 'enum', 'const'];
 
-/** They change what others mean, and no description makes up for that: references elsewhere, lists of which each item has a schema. */
+/**
+ * They change what others mean, and no description makes up for that: references elsewhere, lists
+ * of which each item has a schema.
+ */
 const unfitKeywords = ['$dynamicRef', '$recursiveRef', 'prefixItems', 'patternProperties'];
 
 function keptKeywords(schema: JsonSchema): JsonSchema {
@@ -154,8 +158,8 @@ function cleanCombinations(schema: JsonSchema, seen: Seen): JsonSchema {
 }
 
 /**
- * Whether objects that are closed must hold together: each of them would refuse the members of the others. A choice closes when one of
- * its branches does, and so may what a reference leads to.
+ * Whether objects that are closed must hold together: each of them would refuse the members of the
+ * others. A choice closes when one of its branches does, and so may what a reference leads to.
  */
 function closesTwice(cleaned: JsonSchema): boolean {
   const { allOf, anyOf, $ref, additionalProperties } = cleaned;
@@ -183,7 +187,8 @@ function cleanObject(schema: JsonSchema, seen: Seen): JsonSchema {
   const names = Object.keys(properties);
   const { additionalProperties, unevaluatedProperties } = schema;
   const isMap = [additionalProperties, unevaluatedProperties].some((others) => asObject(others) !== undefined);
-  // A closed object without members could only ever be {}, which is not what an open map is meant to hold.
+  // A closed object without members could only ever be {}, which is not what an open map is meant
+  // to hold.
   if (isMap || (names.length === 0 && additionalProperties !== false)) throw new UnfitSchema();
   const required = new Set(requiredOf(schema));
   const requiredNames = names.filter((name) => required.has(name));
@@ -196,7 +201,10 @@ function cleanObject(schema: JsonSchema, seen: Seen): JsonSchema {
   };
 }
 
-/** Whether values of a type are allowed: among the types that are listed, or else by the keyword that describes them. */
+/**
+ * Whether values of a type are allowed: among the types that are listed, or else by the keyword
+ * that describes them.
+ */
 function allows({ type, ...schema }: JsonSchema, wanted: string, keyword: string): boolean {
   return type === undefined ? keyword in schema : type === wanted || asArray(type).includes(wanted);
 }
@@ -220,7 +228,9 @@ function isSaid(keyword: string, cleaned: JsonSchema): boolean {
   return keyword === 'unevaluatedProperties' ? 'additionalProperties' in cleaned : namesOnly.has(keyword);
 }
 
-/** Keywords that name a schema or its language, or are for its authors: they say nothing of values. */
+/**
+ * Keywords that name a schema or its language, or are for its authors: they say nothing of values.
+ */
 const namesOnly: ReadonlySet<string> = new Set([
   ...['$schema', '$id', '$anchor', '$dynamicAnchor', '$vocabulary', '$comment'],
   ...['id', '$recursiveAnchor'],
@@ -229,7 +239,10 @@ const namesOnly: ReadonlySet<string> = new Set([
 /** Most references followed before a schema counts as too tangled. */
 const maxReferences = 500;
 
-/** Whether every `$ref` points to a definition of the schema itself and none leads back to where it came from. */
+/**
+ * Whether every `$ref` points to a definition of the schema itself and none leads back to where it
+ * came from.
+ */
 function hasPlainReferences(root: JsonSchema): boolean {
   const references = referencesIn(root);
   if (references.length > maxReferences) return false;

@@ -2,8 +2,9 @@ import { hash } from 'node:crypto';
 import { asObject, type JsonObject } from '@gateway/json';
 
 /**
- * A tool call's id in the alphabet and length that the Messages format takes. Ids that fit stay as they are; others keep
- * a readable beginning and get a digest of the whole, so that two ids never become one. Same id in, same id out.
+ * A tool call's id in the alphabet and length that the Messages format takes. Ids that fit stay as
+ * they are; others keep a readable beginning and get a digest of the whole, so that two ids never
+ * become one. Same id in, same id out.
  */
 export function convertToolId(id: string): string {
   if (/^[a-zA-Z0-9_-]{1,64}$/.test(id)) return id;
@@ -12,8 +13,9 @@ export function convertToolId(id: string): string {
 }
 
 /**
- * The ids of one conversation. Calls must have ids of their own throughout a Messages conversation, while chat clients
- * may number them from the start in every turn: an id that returns gets a new one, and so does its result.
+ * The ids of one conversation. Calls must have ids of their own throughout a Messages conversation,
+ * while chat clients may number them from the start in every turn: an id that returns gets a new
+ * one, and so does its result.
  */
 export class ConversationToolIds {
   readonly #taken = new Set<string>();
@@ -30,7 +32,10 @@ export class ConversationToolIds {
     return id;
   }
 
-  /** The id for a call's result: that of the first call with this id that has none. Undefined when there is no such call. */
+  /**
+   * The id for a call's result: that of the first call with this id that has none. Undefined when
+   * there is no such call.
+   */
   result(clientId: string): string | undefined {
     const calls = this.#callsOf.get(clientId);
     const id = calls?.ids[calls.answered];
@@ -58,12 +63,16 @@ interface Calls {
   answered: number;
 }
 
-/** Most levels of arrays and objects within each other; deeper ones no provider reads, nor can they be written again. */
+/**
+ * Most levels of arrays and objects within each other; deeper ones no provider reads, nor can they
+ * be written again.
+ */
 const mostLevels = 200;
 
 /**
- * A tool call's arguments as the object that `tool_use.input` must be. Models write broken JSON at times: what is no
- * object, or too deep for one, goes along as the text it is, under a name of its own.
+ * A tool call's arguments as the object that `tool_use.input` must be. Models write broken JSON at
+ * times: what is no object, or too deep for one, goes along as the text it is, under a name of its
+ * own.
  */
 export function readToolArguments(text: string): JsonObject {
   if (text.trim() === '') return {};
@@ -99,7 +108,10 @@ function parseKeepingDigits(text: string): unknown {
 
 const mayHoldInexactNumber = /\d{16}|\d[eE.]|-0/;
 
-/** A long id that a model once wrote must come back to it digit by digit, which a JavaScript number can't promise. */
+/**
+ * A long id that a model once wrote must come back to it digit by digit, which a JavaScript number
+ * can't promise.
+ */
 function keepDigits(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
   if (typeof value !== 'number' || source === undefined || String(value) === source) return value;
   return JSON.rawJSON(source);

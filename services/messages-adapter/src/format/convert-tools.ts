@@ -12,9 +12,10 @@ interface ToolSettings {
 }
 
 /**
- * Tools and the choice among them. A choice that the model's family refuses to be forced into becomes an instruction.
- * `calledTools` are those that the conversation used before. Throws `invalid_request` for a name that the format does not
- * take or that two tools have, and for a choice that is no tool.
+ * Tools and the choice among them. A choice that the model's family refuses to be forced into
+ * becomes an instruction. `calledTools` are those that the conversation used before. Throws
+ * `invalid_request` for a name that the format does not take or that two tools have, and for a
+ * choice that is no tool.
  *
  * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools
  */
@@ -32,7 +33,9 @@ export function convertTools(
   return { tools: convertEach(request.tools, family), toolChoice: convertChoice(choice, oneAtATime) };
 }
 
-/** A conversation with tool calls needs tools; the ones it names, of which none may be called again. */
+/**
+ * A conversation with tool calls needs tools; the ones it names, of which none may be called again.
+ */
 function standInTools(calledTools: ReadonlySet<string>): ToolSettings {
   if (calledTools.size === 0) return {};
   const tools = [...calledTools].map((name) => ({ name, input_schema: convertToolSchema(name, undefined) }));
@@ -104,7 +107,8 @@ function requireKnownTool(choice: ToolChoice, tools: readonly FunctionTool[]): v
 }
 
 /**
- * Throws `invalid_request` for a name that the format does not let a tool have. `path` is where it stands.
+ * Throws `invalid_request` for a name that the format does not let a tool have. `path` is where it
+ * stands.
  * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools
  */
 export function checkName(name: string, path: string): void {

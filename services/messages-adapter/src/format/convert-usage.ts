@@ -2,8 +2,8 @@ import { type ReportedUsage, readTokenCount, toReportedUsage } from '@gateway/ch
 import { asObject } from '@gateway/json';
 
 /**
- * The usage that the events of one answer report. Their counts are totals of what was used so far: one that is lower than an earlier
- * one, or absent, takes nothing back.
+ * The usage that the events of one answer report. Their counts are totals of what was used so far:
+ * one that is lower than an earlier one, or absent, takes nothing back.
  */
 export class UsageReports {
   #counts = countsIn(undefined);
@@ -64,8 +64,9 @@ function largestOf(known: Count, later: Count): Count {
 }
 
 /**
- * The input by its parts. A later report may move tokens from one part to another, as when it is the first to say what was cached: only
- * the whole does not fall then. Once the whole is known, what can't be used changes nothing.
+ * The input by its parts. A later report may move tokens from one part to another, as when it is
+ * the first to say what was cached: only the whole does not fall then. Once the whole is known,
+ * what can't be used changes nothing.
  */
 function inputAfter(known: InputCounts, report: InputCounts): InputCounts {
   const total = totalOf(known);

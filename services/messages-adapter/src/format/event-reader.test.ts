@@ -10,7 +10,10 @@ type EventType = (Anthropic.RawMessageStreamEvent | Anthropic.Beta.BetaRawMessag
 type BlockType = (Anthropic.RawContentBlockStartEvent['content_block'] | ProviderBlock)['type'];
 type DeltaType = (Anthropic.RawContentBlockDelta | ProviderDelta)['type'];
 
-/** All types of the provider's client library: one that a new version brings must find its place here. */
+/**
+ * All types of the provider's client library: one that a new version brings must find its place
+ * here.
+ */
 const events = {
   message_start: 'read',
   content_block_start: 'read',

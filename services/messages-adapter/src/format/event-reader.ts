@@ -7,8 +7,8 @@ import { mapStreamError } from './map-upstream-error.ts';
 import { ThinkingBlocks } from './read-reasoning.ts';
 
 /**
- * Reads the events of a Messages stream into a chat answer. Thinking, and blocks and events that chat has no place for, stay
- * behind.
+ * Reads the events of a Messages stream into a chat answer. Thinking, and blocks and events that
+ * chat has no place for, stay behind.
  * @see https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 export class EventReader extends ChatAnswerReader {
@@ -36,8 +36,8 @@ export class EventReader extends ChatAnswerReader {
   }
 
   /**
-   * The `type` member counts; the name on the `event:` line only where that is missing, or where it says error: the official
-   * client library takes any such event as one.
+   * The `type` member counts; the name on the `event:` line only where that is missing, or where it
+   * says error: the official client library takes any such event as one.
    */
   protected override read(json: JsonObject, name: string): void {
     const type = name === 'error' ? name : (asString(json.type) ?? name);
@@ -63,7 +63,10 @@ export class EventReader extends ChatAnswerReader {
     }
   }
 
-  /** A message may begin with blocks that are whole, and with the reason of its end; other blocks follow them. */
+  /**
+   * A message may begin with blocks that are whole, and with the reason of its end; other blocks
+   * follow them.
+   */
   #onMessageStart({ model, usage, content, stop_reason }: JsonObject): void {
     this.#hasBegun = true;
     this.answeringModel = asString(model);

@@ -6,7 +6,10 @@ import { mapFinishReason } from './answer-writer.ts';
 const byContent = { without: 'stop', with: 'tool_calls' } as const;
 const length = { without: 'length', with: 'length' } as const;
 
-/** All of the provider's client library, without calls and with calls: one that a new version brings must find its place here. */
+/**
+ * All of the provider's client library, without calls and with calls: one that a new version brings
+ * must find its place here.
+ */
 const finishReasons = {
   end_turn: byContent,
   stop_sequence: byContent,

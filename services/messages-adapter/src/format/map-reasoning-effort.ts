@@ -7,7 +7,9 @@ interface ReasoningRequest {
   readonly effort: ReasoningEffort | undefined;
   readonly family: ModelFamily;
   readonly maxTokens: number;
-  /** True when the conversation ends with plain input of the user: no tool results, no begun answer. */
+  /**
+   * True when the conversation ends with plain input of the user: no tool results, no begun answer.
+   */
   readonly endsWithUserInput: boolean;
   /** True when `tool_choice` makes the model call a tool. */
   readonly toolForced: boolean;
@@ -19,8 +21,8 @@ interface ReasoningSettings {
 }
 
 /**
- * How hard the model is to think: the nearest thing to the asked effort that its family takes, never an error.
- * Without an effort the model thinks as much as it does by itself.
+ * How hard the model is to think: the nearest thing to the asked effort that its family takes,
+ * never an error. Without an effort the model thinks as much as it does by itself.
  *
  * @see https://platform.claude.com/docs/en/build-with-claude/extended-thinking
  */
@@ -74,17 +76,20 @@ function thinkingByDefault(request: ReasoningRequest): Thinking | undefined {
 }
 
 /**
- * Thinking is streamed as a summary, though no client sees it: without, a provider that thinks for long looks like one
- * that does nothing, and nothing is known of what a request that is given up has used.
+ * Thinking is streamed as a summary, though no client sees it: without, a provider that thinks for
+ * long looks like one that does nothing, and nothing is known of what a request that is given up
+ * has used.
  */
 function adaptiveThinking({ toolForced }: ReasoningRequest): Thinking | undefined {
-  // Asking for thinking beside a forced tool is refused; a model that thinks by itself needs no asking.
+  // Asking for thinking beside a forced tool is refused; a model that thinks by itself needs no
+  // asking.
   return toolForced ? undefined : { type: 'adaptive', display: 'summarized' };
 }
 
 /**
- * With a budget, the last assistant turn must begin with a thinking block as long as its tools are being answered or its
- * text is being continued. Chat clients have no such block to send back, so those turns go without thinking.
+ * With a budget, the last assistant turn must begin with a thinking block as long as its tools are
+ * being answered or its text is being continued. Chat clients have no such block to send back, so
+ * those turns go without thinking.
  */
 function budgetThinking(request: ReasoningRequest, effort: ThinkingEffort): Thinking | undefined {
   const { maxTokens, endsWithUserInput, toolForced } = request;
@@ -94,7 +99,10 @@ function budgetThinking(request: ReasoningRequest, effort: ThinkingEffort): Thin
   return { type: 'enabled', budget_tokens: Math.min(budgetTokensOf[effort], affordable) };
 }
 
-/** The wanted level, else the next one below it, else the lowest. Undefined when the model takes no level. */
+/**
+ * The wanted level, else the next one below it, else the lowest. Undefined when the model takes no
+ * level.
+ */
 function nearestLevel(wanted: EffortLevel, levels: readonly EffortLevel[]): EffortLevel | undefined {
   const order: readonly EffortLevel[] = ['low', 'medium', 'high', 'xhigh', 'max'];
   const below = levels.filter((level) => order.indexOf(level) <= order.indexOf(wanted));

@@ -15,7 +15,8 @@ import { readCapability } from './read-capability.ts';
 import { readRateLimit } from './read-quotas.ts';
 
 /**
- * What an answer with an error status means: the status says it, unless the error's type says better.
+ * What an answer with an error status means: the status says it, unless the error's type says
+ * better.
  * @see https://platform.claude.com/docs/en/api/errors
  */
 export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
@@ -31,7 +32,10 @@ export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
   });
 }
 
-/** What an `error` event inside a stream means. A type that is not known, or none, is the provider's fault. */
+/**
+ * What an `error` event inside a stream means. A type that is not known, or none, is the provider's
+ * fault.
+ */
 export function mapStreamError(event: unknown): AttemptFailure {
   const error = readProviderError(event);
   const meaning = meaningOf(error) ?? 'server_error';
@@ -40,7 +44,10 @@ export function mapStreamError(event: unknown): AttemptFailure {
 
 const outOfService: readonly ErrorMeaning[] = ['revoked_credential', 'disabled_account'];
 
-/** Accounts without credit, a plan or a feature, disabled or over their spend limit are refused with 400 too. */
+/**
+ * Accounts without credit, a plan or a feature, disabled or over their spend limit are refused with
+ * 400 too.
+ */
 const rejectedRule: StatusRule = [
   'rejected',
   'too_large',
@@ -74,7 +81,10 @@ export const statusRules: StatusRules = {
   otherServerError: ['server_error', 'overloaded'],
 };
 
-/** An error object of the provider, of an error body or of an event. Its text goes no further than this file. */
+/**
+ * An error object of the provider, of an error body or of an event. Its text goes no further than
+ * this file.
+ */
 interface ProviderError {
   readonly type: string | undefined;
   readonly text: string;
@@ -82,7 +92,10 @@ interface ProviderError {
   readonly code: string | undefined;
 }
 
-/** The error in a JSON value: `{type: "error", error: {type, message}}`. A value that holds none gives an error without type. */
+/**
+ * The error in a JSON value: `{type: "error", error: {type, message}}`. A value that holds none
+ * gives an error without type.
+ */
 function readProviderError(value: unknown): ProviderError {
   const error = asObject(asObject(value)?.error) ?? {};
   const code = asString(asObject(error.details)?.error_code);
@@ -93,7 +106,10 @@ function readProviderError(value: unknown): ProviderError {
   };
 }
 
-/** The official client library makes its error classes from these, and recovers from some of them by itself. */
+/**
+ * The official client library makes its error classes from these, and recovers from some of them by
+ * itself.
+ */
 const passedCodes: ReadonlySet<string> = new Set([
   'thread_already_continued',
   'thread_continue_in_flight',
@@ -117,7 +133,8 @@ const passedCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What an error means by its type, or else by its text; undefined when the value that it was read from holds none.
+ * What an error means by its type, or else by its text; undefined when the value that it was read
+ * from holds none.
  * @param untyped what an error means whose type is not known
  */
 function meaningOf({ type, text }: ProviderError, untyped?: ErrorMeaning): ErrorMeaning | undefined {

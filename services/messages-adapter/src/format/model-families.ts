@@ -2,7 +2,9 @@ import { GatewayError } from '@gateway/errors';
 import { LeastThinking, type ModelTraits, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import type { EffortLevel } from './provider-request.ts';
 
-/** What the models of one family take. Sending a model what it does not take costs the client a 400. */
+/**
+ * What the models of one family take. Sending a model what it does not take costs the client a 400.
+ */
 export interface ModelFamily {
   /** Most output tokens of one answer. Undefined when not known. */
   readonly maxOutputTokens: number | undefined;
@@ -21,8 +23,9 @@ export interface ModelFamily {
 }
 
 /**
- * The family of a provider's model id, dated or not. Versions that are newer than this table are read as the newest of
- * their tier; ids that name no tier are taken to understand the plain format only.
+ * The family of a provider's model id, dated or not. Versions that are newer than this table are
+ * read as the newest of their tier; ids that name no tier are taken to understand the plain format
+ * only.
  *
  * @see https://platform.claude.com/docs/en/about-claude/models/overview
  * @see https://platform.claude.com/docs/en/build-with-claude/effort
@@ -38,7 +41,10 @@ type Tier = (typeof tiers)[number];
 
 interface FamilyRow extends ModelFamily {
   readonly tiers: readonly Tier[];
-  /** First version of the row, major × 100 + minor; it reaches up to the row above for the same tier. */
+  /**
+   * First version of the row, major × 100 + minor; it reaches up to the row above for the same
+   * tier.
+   */
   readonly from: number;
 }
 
@@ -49,7 +55,10 @@ const allEfforts: readonly EffortLevel[] = ['low', 'medium', 'high', 'xhigh', 'm
 const { NONE, BUDGET, ADAPTIVE } = ThinkingMode;
 const { DISABLED, BETWEEN_TOOLS, LOW_EFFORT } = LeastThinking;
 
-/** Should it be configured to have adaptive thinking, then it is asked for nothing that it could refuse. */
+/**
+ * Should it be configured to have adaptive thinking, then it is asked for nothing that it could
+ * refuse.
+ */
 const plain: ModelFamily = {
   maxOutputTokens: undefined,
   thinking: NONE,
@@ -96,7 +105,10 @@ interface ModelName {
   readonly version: number;
 }
 
-/** `claude-sonnet-4-5-20250929`, `claude-3-7-sonnet-latest`, `claude-opus-5`: a date is not a version. */
+/**
+ * `claude-sonnet-4-5-20250929`, `claude-3-7-sonnet-latest`, `claude-opus-5`: a date is not a
+ * version.
+ */
 const versionAfterTier = /(haiku|sonnet|opus|fable|mythos)(?:-(\d{1,2})(?!\d)(?:[-.](\d{1,2})(?!\d))?)?/;
 const versionBeforeTier = /claude-(\d{1,2})(?:[-.](\d{1,2}))?-(?:haiku|sonnet|opus)/;
 
@@ -110,7 +122,10 @@ function readModelName(model: string): ModelName | undefined {
   return { tier, version };
 }
 
-/** A family with what the configuration says of one of its models; what is not said, or by a newer contract, stays. */
+/**
+ * A family with what the configuration says of one of its models; what is not said, or by a newer
+ * contract, stays.
+ */
 export function withTraits(family: ModelFamily, traits: ModelTraits | undefined): ModelFamily {
   if (traits === undefined) return family;
   const { thinking, leastThinking } = traits;
@@ -133,8 +148,9 @@ function levelsAmong(names: readonly string[]): readonly EffortLevel[] {
 const defaultMaxOutputTokens = 32_000;
 
 /**
- * `max_tokens`, which the Messages format demands: the client's maximum or the default, never more than the model gives.
- * Throws `invalid_request` for less than one token, which the provider would read as "warm the cache only".
+ * `max_tokens`, which the Messages format demands: the client's maximum or the default, never more
+ * than the model gives. Throws `invalid_request` for less than one token, which the provider would
+ * read as "warm the cache only".
  */
 export function maxTokensFor(family: ModelFamily, requested: number | undefined): number {
   if (requested !== undefined && requested < 1) {

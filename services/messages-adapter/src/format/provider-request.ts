@@ -1,6 +1,9 @@
 import type Anthropic from '@anthropic-ai/sdk';
 
-/** The parts of a Messages request that the gateway writes. @see https://platform.claude.com/docs/en/api/messages */
+/**
+ * The parts of a Messages request that the gateway writes.
+ * @see https://platform.claude.com/docs/en/api/messages
+ */
 export type MessagesRequest = Anthropic.MessageCreateParamsStreaming;
 
 export type ProviderMessage =

@@ -1,13 +1,16 @@
 import type { RejectedCapability } from '@gateway/adapter-kit';
 
-/** What of a rejected request the model does not take, by the provider's text; undefined where that does not say it. */
+/**
+ * What of a rejected request the model does not take, by the provider's text; undefined where that
+ * does not say it.
+ */
 export function readCapability(text: string): RejectedCapability | undefined {
   return wordings.find(([wording]) => wording.test(text))?.[1];
 }
 
 /**
- * Tied to the beginning: further on, a text may repeat words of the request. A text that is not known stands for nothing: a client
- * would leave out what was not rejected.
+ * Tied to the beginning: further on, a text may repeat words of the request. A text that is not
+ * known stands for nothing: a client would leave out what was not rejected.
  */
 const wordings: readonly (readonly [RegExp, RejectedCapability])[] = [
   [

@@ -11,8 +11,8 @@ type AnswerHead = Pick<QuotaAnswer, 'headers' | 'nowMs'>;
 type Headers = AnswerHead['headers'];
 
 /**
- * The quotas in an answer's headers: the usage windows of a subscription, and the limits of an API key, which are
- * kept per model.
+ * The quotas in an answer's headers: the usage windows of a subscription, and the limits of an API
+ * key, which are kept per model.
  * @see https://platform.claude.com/docs/en/api/rate-limits#response-headers
  */
 export function readWindows(answer: QuotaAnswer): readonly QuotaWindow[] {
@@ -21,7 +21,10 @@ export function readWindows(answer: QuotaAnswer): readonly QuotaWindow[] {
 
 const unified = 'anthropic-ratelimit-unified';
 
-/** The windows that the headers name a status or an amount of: `5h`, `7d`, or of one model family, `7d_opus`. */
+/**
+ * The windows that the headers name a status or an amount of: `5h`, `7d`, or of one model family,
+ * `7d_opus`.
+ */
 function usageWindows({ headers, nowMs }: QuotaAnswer): readonly QuotaWindow[] {
   return windowNames(headers).flatMap((name) => {
     const usedFraction = usedFractionOf(name, headers);
@@ -45,8 +48,8 @@ function windowNames(headers: Headers): readonly string[] {
 }
 
 /**
- * A window that refuses is used up, however it is rounded, unless the subscription as a whole lets requests pass. Without an
- * amount, one that is open says nothing.
+ * A window that refuses is used up, however it is rounded, unless the subscription as a whole lets
+ * requests pass. Without an amount, one that is open says nothing.
  */
 function usedFractionOf(window: string, headers: Headers): number | undefined {
   const used = numberIn(headers, `${unified}-${window}-utilization`);
@@ -61,7 +64,10 @@ function usedFractionOf(window: string, headers: Headers): number | undefined {
 /** As much as a window that still lets requests pass can be used. */
 const fullest = 0.999;
 
-/** When a window of a subscription resets; undefined when the headers don't say. Never much later than it is long. */
+/**
+ * When a window of a subscription resets; undefined when the headers don't say. Never much later
+ * than it is long.
+ */
 function windowResetMs(window: string, { headers, nowMs }: AnswerHead): number | undefined {
   const reset = numberIn(headers, `${unified}-${window}-reset`) ?? numberIn(headers, `${unified}-reset`);
   if (reset === undefined) return undefined;
@@ -93,15 +99,17 @@ function keyLimits({ headers, model, nowMs }: QuotaAnswer): readonly QuotaWindow
 }
 
 interface RateLimit {
-  /** Epoch milliseconds at which the limit ends; undefined when the provider says nothing of use. */
+  /**
+   * Epoch milliseconds at which the limit ends; undefined when the provider says nothing of use.
+   */
   readonly retryAtMs: number | undefined;
   /** True when other models of the account are not limited. */
   readonly modelScoped: boolean;
 }
 
 /**
- * What the headers of an answer say of the limit that was hit: a subscription's rejected windows, else `retry-after`, else
- * an API key's used-up limits.
+ * What the headers of an answer say of the limit that was hit: a subscription's rejected windows,
+ * else `retry-after`, else an API key's used-up limits.
  *
  * @see https://platform.claude.com/docs/en/api/rate-limits#response-headers
  */
@@ -115,7 +123,9 @@ export function readRateLimit(answer: AnswerHead): RateLimit {
   return { retryAtMs: retryAfter ?? latestMs(resets), modelScoped: usedUp.length > 0 };
 }
 
-/** The windows that refuse requests. None as long as the subscription as a whole lets requests pass. */
+/**
+ * The windows that refuse requests. None as long as the subscription as a whole lets requests pass.
+ */
 function rejectedWindows(headers: Headers): readonly string[] {
   const overall = headers[`${unified}-status`];
   if (overall !== undefined && overall !== 'rejected') return [];
@@ -126,7 +136,9 @@ function rejectedWindows(headers: Headers): readonly string[] {
   return [claim.replace('five_hour', '5h').replace('seven_day', '7d')];
 }
 
-/** A window of the whole account outweighs one of a model family, which the next answer names again. */
+/**
+ * A window of the whole account outweighs one of a model family, which the next answer names again.
+ */
 function windowLimit(rejected: readonly string[], retryAfter: number | undefined, answer: AnswerHead): RateLimit {
   const ofAccount = rejected.filter((window) => !window.includes('_'));
   const binding = ofAccount.length > 0 ? ofAccount : rejected;

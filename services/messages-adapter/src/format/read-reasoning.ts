@@ -42,7 +42,10 @@ export class ThinkingBlocks extends Reasoning {
     this.#take(thinking, asString(data) ?? signature);
   }
 
-  /** The signature is the encrypted form. It counts where nothing else of a block is shown: it has a length of its own besides. */
+  /**
+   * The signature is the encrypted form. It counts where nothing else of a block is shown: it has a
+   * length of its own besides.
+   */
   #take(thinking: unknown, encrypted: unknown): void {
     this.#isShown ||= (asString(thinking) ?? '') !== '';
     this.shown(thinking);

@@ -16,8 +16,9 @@ import { mapStreamError } from './map-upstream-error.ts';
 import { ThinkingBlocks } from './read-reasoning.ts';
 
 /**
- * Relays a stream of events as it came, whole events at a time: of an `error` event nothing may go out, and what an event
- * is shows when it has ended. Until the first content everything is held back, so that another account can be tried.
+ * Relays a stream of events as it came, whole events at a time: of an `error` event nothing may go
+ * out, and what an event is shows when it has ended. Until the first content everything is held
+ * back, so that another account can be tried.
  * @see spec "Events"
  */
 export class RelayAnswerReader extends EventStreamReader implements AnswerReader {
@@ -85,7 +86,10 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     if (this.result !== undefined && !this.#hasFailed) this.#buffer.release(rest);
   }
 
-  /** What comes along with the end belongs to the provider's answer, too: markers, comments, pings. An error changes nothing any more. */
+  /**
+   * What comes along with the end belongs to the provider's answer, too: markers, comments, pings.
+   * An error changes nothing any more.
+   */
   #onTrailer(event: Buffer): void {
     const { failure } = readRelayed(readEvent(event));
     this.#isOver ||= this.#hasFailed || failure !== undefined;
@@ -152,8 +156,8 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
 }
 
 /**
- * What an event says, or the failure that it is. The name and the data's `type` should be the same. Clients act on either, so that an
- * error is one by either.
+ * What an event says, or the failure that it is. The name and the data's `type` should be the same.
+ * Clients act on either, so that an error is one by either.
  */
 function readRelayed({ name, data = '' }: SseEvent): {
   readonly failure?: AttemptFailure;
@@ -169,12 +173,18 @@ function isError(json: JsonObject | undefined): boolean {
   return json?.type === 'error' || (json?.type === undefined && json?.error !== undefined);
 }
 
-/** Comments, the end marker of another format, and events of unknown names: what those hold is not for us to judge. */
+/**
+ * Comments, the end marker of another format, and events of unknown names: what those hold is not
+ * for us to judge.
+ */
 function mayBeUnreadable(name: string, data: string): boolean {
   return data === '' || data === '[DONE]' || (name !== '' && !/^(?:message|content_block)_/.test(name));
 }
 
-/** Characters of a content block that the model wrote, without its thinking: its text or a tool's arguments. */
+/**
+ * Characters of a content block that the model wrote, without its thinking: its text or a tool's
+ * arguments.
+ */
 export function writtenByBlock(value: unknown): number {
   const block = asObject(value);
   if (block === undefined) return 0;

@@ -16,8 +16,9 @@ import { ThinkingBlocks } from './read-reasoning.ts';
 import { isToolCall, writtenByBlock } from './relay-answer-reader.ts';
 
 /**
- * Relays a message that comes whole, byte for byte, once it has proved to be one. It is read only for its id and usage. Up to
- * a bound it is buffered until it is whole, so that another account can be tried; a larger one is passed on as it comes.
+ * Relays a message that comes whole, byte for byte, once it has proved to be one. It is read only
+ * for its id and usage. Up to a bound it is buffered until it is whole, so that another account can
+ * be tried; a larger one is passed on as it comes.
  * @see spec "Messages object (response of `/v1/messages`)"
  */
 export class RelayMessageReader implements AnswerReader {
@@ -89,7 +90,10 @@ export class RelayMessageReader implements AnswerReader {
     this.result = { kind: 'finished' };
   }
 
-  /** Its type comes before its content: what has not proved to be a message by then is too large to wait for. */
+  /**
+   * Its type comes before its content: what has not proved to be a message by then is too large to
+   * wait for.
+   */
   #beginToPass(buffered: Buffer): void {
     const members = new PassedMembers();
     if (!members.push(buffered)) return this.#fail(brokenStream());
@@ -177,7 +181,10 @@ class PassedMembers {
     return this.#scanner.trackedKeyEnds;
   }
 
-  /** The value of a member that has come; undefined when it has not, or is not small. Of a repeated one the last. */
+  /**
+   * The value of a member that has come; undefined when it has not, or is not small. Of a repeated
+   * one the last.
+   */
   value(key: string): unknown {
     return this.#values.get(key);
   }

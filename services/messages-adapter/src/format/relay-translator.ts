@@ -6,7 +6,8 @@ import { RelayMessageReader } from './relay-message-reader.ts';
 import { spliceRequest } from './splice-request.ts';
 
 /**
- * Messages spoken to a Messages provider: the client's bytes but for the model, the provider's bytes but for its errors.
+ * Messages spoken to a Messages provider: the client's bytes but for the model, the provider's
+ * bytes but for its errors.
  * @see spec "POST /v1/messages"
  */
 export const relayTranslator: Translator = {
@@ -22,7 +23,10 @@ export const relayTranslator: Translator = {
   },
 };
 
-/** The provider's count for a Messages request. @see https://platform.claude.com/docs/en/api/messages-count-tokens */
+/**
+ * The provider's count for a Messages request.
+ * @see https://platform.claude.com/docs/en/api/messages-count-tokens
+ */
 export const tokenCounter: TokenCounter = {
   prepare({ body, members, lease, forwardHeaders }) {
     return {
@@ -42,8 +46,8 @@ export const tokenCounter: TokenCounter = {
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * The headers of a relayed request: the client's version and betas, under both of their spellings, since pools differ in
- * the one they read, and what answer is expected.
+ * The headers of a relayed request: the client's version and betas, under both of their spellings,
+ * since pools differ in the one they read, and what answer is expected.
  * @see spec "Versioning"
  */
 export function relayHeaders(client: Headers, accept: 'text/event-stream' | 'application/json'): Headers {

@@ -11,13 +11,16 @@ const closed = { ...open, required: [], additionalProperties: false };
 const nothing = {};
 
 /**
- * What becomes of a keyword: it is kept, said otherwise, or named in the description; or the schema as a whole goes in words. A name says
- * nothing of values: it is left out.
+ * What becomes of a keyword: it is kept, said otherwise, or named in the description; or the schema
+ * as a whole goes in words. A name says nothing of values: it is left out.
  */
 type Outcome = 'kept' | 'described' | 'in words' | 'a name' | { readonly said: object };
 type Row = readonly [keyword: string, value: unknown, schema: object, outcome: Outcome];
 
-/** Every keyword of the vocabularies. @see https://json-schema.org/draft/2020-12/json-schema-core */
+/**
+ * Every keyword of the vocabularies.
+ * @see https://json-schema.org/draft/2020-12/json-schema-core
+ */
 const vocabularies: Readonly<Record<string, readonly Row[]>> = {
   core: [
     ['$schema', 'https://json-schema.org/draft/2020-12/schema', string, 'a name'],

@@ -56,14 +56,14 @@ export interface Attempt extends Pick<Lease, 'leaseId' | 'accountId' | 'pool' | 
   readonly report: AttemptReport;
 }
 
-/** Undefined for an attempt without a lease, which belongs to no account. */
+/** Undefined for an attempt without a lease, because it belongs to no account. */
 export function toAttempt({ lease, report }: AttemptMessage): Attempt | undefined {
   if (lease === undefined || lease.leaseId === '') return undefined;
   const { leaseId, accountId, pool, model } = lease;
   return { leaseId, accountId, pool, model, report: report === undefined ? cancelled : toReport(report) };
 }
 
-/** What is said of an attempt that says nothing of its account. */
+/** The outcome of an attempt that reveals nothing about its account. */
 export const cancelled: AttemptReport = {
   result: 'cancelled',
   retryAtMs: undefined,

@@ -6,13 +6,16 @@ import { endProbe, type HealthRules, isProbedBy, withCooldown, withGuess } from 
 import { errorAverageAt, isOver } from './eligibility.ts';
 
 export interface ReportedAttempt extends Pick<Attempt, 'leaseId' | 'model' | 'report'> {
-  /** When its lease was taken. Undefined: not known any more. */
+  /** When its lease was taken. Undefined: no longer known. */
   readonly leasedAtMs: number | undefined;
   readonly credentialId: string;
   readonly nowMs: number;
 }
 
-/** An account's health after one more attempt; the same value when the attempt says nothing new. Pure but for `random`. */
+/**
+ * An account's health after one more attempt; the same object when the attempt shows nothing new.
+ * Pure except for `random`.
+ */
 export function applyReport(health: AccountHealth, attempt: ReportedAttempt, rules: HealthRules): AccountHealth {
   const { result, windows } = attempt.report;
   const seen = withWindows(health, windows, attempt.nowMs);
@@ -34,7 +37,10 @@ const afterResult: Readonly<Record<AttemptResult, typeof applyReport>> = {
   cancelled: endProbe,
 };
 
-/** A success after a cooldown had begun ends it, even one with an end that the provider named; so does a window with room again. */
+/**
+ * A success that started after a cooldown began ends the cooldown, even one whose end the provider
+ * named. A quota window with room ends it too.
+ */
 function withoutRefuted(health: AccountHealth, attempt: ReportedAttempt): AccountHealth {
   const { result, windows } = attempt.report;
   const hasRoom = ({ window, model }: Cooldown) =>
@@ -52,7 +58,7 @@ function withoutRefuted(health: AccountHealth, attempt: ReportedAttempt): Accoun
   return { ...health, cooldowns, errorAverage };
 }
 
-/** An answer to a request that was sent before the cooldown began may have begun before it too. */
+/** A request that was sent before the cooldown began may have been answered before it too. */
 function isNewsOn(cooldown: Cooldown, attempt: ReportedAttempt): boolean {
   return isProbedBy(cooldown, attempt) || (attempt.leasedAtMs ?? cooldown.sinceMs) > cooldown.sinceMs;
 }
@@ -68,7 +74,7 @@ function afterRateLimit(health: AccountHealth, attempt: ReportedAttempt, rules: 
   return withCooldown(ended, { model, reason, sinceMs, untilMs, givenByProvider: true, repeats: 0, window }, rules);
 }
 
-/** Requests that were under way together learn the same of a problem: that is one event. */
+/** Concurrent requests that meet the same problem are a single event. */
 function afterRefusal(health: AccountHealth, attempt: ReportedAttempt, rules: HealthRules): AccountHealth {
   const { credentialId, nowMs: sinceMs, report } = attempt;
   const ended = endProbe(health, attempt);
@@ -79,7 +85,7 @@ function afterRefusal(health: AccountHealth, attempt: ReportedAttempt, rules: He
   return withGuess(ended, { model: '', reason: 'unauthorized' }, attempt, rules);
 }
 
-/** The account does not have the model, or a feature: everything else it goes on serving. */
+/** The account lacks the model or a feature; it continues to serve everything else. */
 function afterLack(health: AccountHealth, attempt: ReportedAttempt, rules: HealthRules): AccountHealth {
   const { result: reason, feature } = attempt.report;
   const ended = endProbe(health, attempt);
@@ -113,7 +119,10 @@ function withAttemptCounted(health: AccountHealth, failed: boolean, nowMs: numbe
   return { ...health, errorAverage: average + 0.25 * ((failed ? 1 : 0) - average), errorsAtMs: nowMs };
 }
 
-/** A model that a window of its family limits is limited with the whole family. A time that has passed is no reset. */
+/**
+ * If the window of a model's family is exhausted, the whole family is limited. A time in the past
+ * is not a reset.
+ */
 function limitOf({ retryAtMs, modelScoped, windows }: AttemptReport, model: string, nowMs: number) {
   const spent = windows.filter((window) => isSpent(window) && !isOver({ ...window, seenAtMs: nowMs }, nowMs));
   const ofAccount = spent.filter(({ models }) => models === '');

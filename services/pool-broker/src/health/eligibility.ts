@@ -13,9 +13,9 @@ export interface AccountView {
 }
 
 export interface Eligibility {
-  /** Why it can't take a request now. */
+  /** Why the account can't take the request now. */
   readonly skipReason?: SkipReason;
-  /** The request would find out whether a cooldown is over, and must be the only one to do so. */
+  /** The request would probe whether a cooldown is over, and must be the only one to do so. */
   readonly probe?: boolean;
   /** Set when it may find out ahead of the end of the cooldown, which is why it is skipped. */
   readonly early?: EarlyProbe;
@@ -77,7 +77,7 @@ export function eligibilityOf(
   }
   if (tried !== undefined) {
     const { result } = tried.report;
-    // An account that was limited when it was tried does not cool any more.
+    // An account that was limited when it was tried is no longer cooling.
     const retryAtMs = result === 'rate_limited' ? nowMs : undefined;
     return { skipReason: { kind: 'tried', result, retryAtMs, lack: isLack(result) ? result : undefined } };
   }

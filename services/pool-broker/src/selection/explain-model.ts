@@ -45,7 +45,10 @@ function passedOverText(selection: Selection | undefined, candidate: Candidate, 
   return 'another account has as much to spare, or more';
 }
 
-/** Why an account is skipped, in words for operators: "cooling until 2026-11-21T09:00:00.000Z after 429". Many accounts share one without times. */
+/**
+ * Why an account is skipped, in words for operators: "cooling until 2026-11-21T09:00:00.000Z after
+ * 429". Many accounts share one without times.
+ */
 export function skipReasonText(skipReason: SkipReason, withTimes: boolean): string {
   const until = (epochMs: number) => (withTimes ? ` until ${new Date(epochMs).toISOString()}` : '');
   switch (skipReason.kind) {

@@ -110,7 +110,7 @@ export function askAllTheSame(selection: Selection, { attempts, random }: AskReq
 
 type AskRequest = Pick<SelectionRequest, 'attempts' | 'random'>;
 
-/** What keeps the request from every account of the pool. */
+/** The obstacle that applies to every account of the pool. */
 function poolSkipReason(
   candidate: CandidateView,
   pool: Availability,
@@ -178,7 +178,7 @@ function examine(
 ): Examined {
   const eligibility = eligibilityOf(view, { ...request, model }, request);
   if (closed === undefined) return { view, ...eligibility };
-  // A place that may be free at any time is of no use there either.
+  // A place that may be free at any time does not help in a closed pool either.
   const own = eligibility.skipReason?.kind === 'busy' ? undefined : eligibility.skipReason;
   return { view, skipReason: own ?? closed };
 }
@@ -306,12 +306,15 @@ function earliestReset(examinations: readonly Examination[]) {
   return { kind: 'exhausted', retryAtMs: earliestMs === anyTime ? undefined : earliestMs } as const;
 }
 
-/** What all accounts in service lack. Undefined when something else keeps one of them, or none is in service. */
+/**
+ * What all accounts in service lack. Undefined when one of them has another obstacle, or none is in
+ * service.
+ */
 function lackOfAll(skipReasons: readonly (SkipReason | undefined)[]): Lack | undefined {
   const inService = skipReasons.filter((skipReason) => skipReason === undefined || !outOfService.has(skipReason.kind));
   const lacks = inService.map((skipReason) => skipReason?.lack);
   return lacks.includes(undefined) ? undefined : (lacks.find((lack) => lack === 'feature_unavailable') ?? lacks[0]);
 }
 
-/** Whatever a request asks for, these take none. */
+/** These accounts take no requests at all. */
 const outOfService: ReadonlySet<SkipReason['kind']> = new Set(['disabled', 'draining', 'model_not_served']);

@@ -18,7 +18,7 @@ export async function settleAttempt(
 ): Promise<void> {
   const { store, configuration, metrics, clock } = broker;
   const { leaseId, accountId, pool, model, report } = attempt;
-  // An account that is no longer configured has nothing to keep.
+  // An account that is no longer configured has no state to update.
   const account = configuration.accounts.byId(accountId);
   if (account === undefined) return;
   const settled = await store.settleLease(accountId, { pool, model, caller: callerOfLease(leaseId), leaseId });
@@ -30,7 +30,8 @@ export async function settleAttempt(
   const counted: Ended = isOutdated
     ? { ...ended, report: { ...report, result: 'cancelled', problem: undefined } }
     : ended;
-  // Most attempts show nothing new. Only a fault makes an incident of a pool, and where there is none nothing can end it.
+  // Most attempts show nothing new. Only a fault creates an incident of a pool, and without an
+  // incident there is none to end.
   const changesHealth = applyReport(health, counted, rulesOf(broker)) !== health;
   const concernsPool = poolHealth.incidents.length > 0 || isFaultOfPool(report.result);
   const changes: Promise<unknown>[] = [];

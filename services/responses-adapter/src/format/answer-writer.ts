@@ -3,7 +3,9 @@ import { asArray, asObject, asString } from '@gateway/json';
 
 export interface MessageItem {
   readonly type: 'message';
-  /** "commentary" before tool calls, "final_answer" at the end; undefined on models that don't say. */
+  /**
+   * "commentary" before tool calls, "final_answer" at the end; undefined on models that don't say.
+   */
   readonly phase: string | undefined;
   /** By `content_index`; parts of other kinds are undefined. */
   readonly parts: readonly (MessagePart | undefined)[];
@@ -46,12 +48,13 @@ export function readPart(value: unknown): MessagePart | undefined {
 }
 
 /**
- * Writes the message items of one response as the one text that a chat answer has. A key tells items apart. Each part may come as deltas, whole,
- * or both: what is there already is not written again.
+ * Writes the message items of one response as the one text that a chat answer has. A key tells
+ * items apart. Each part may come as deltas, whole, or both: what is there already is not written
+ * again.
  *
- * A response may hold several messages (a comment, then the answer). As text they are separated by a blank line. A JSON
- * answer would break by that, so only one message is forwarded there: the first that is no commentary, or else the last
- * commentary.
+ * A response may hold several messages (a comment, then the answer). As text they are separated by
+ * a blank line. A JSON answer would break by that, so only one message is forwarded there: the
+ * first that is no commentary, or else the last commentary.
  */
 export class MessageWriter {
   readonly #sink: ChatAnswer;
@@ -83,7 +86,10 @@ export class MessageWriter {
     this.#write(message, part);
   }
 
-  /** Writes what the deltas of a part left out. Deltas that said something else stand: they are with the client. */
+  /**
+   * Writes what the deltas of a part left out. Deltas that said something else stand: they are with
+   * the client.
+   */
   completePart(key: number, contentIndex: number, { type, text }: MessagePart): void {
     const written = this.#messages.get(key)?.parts.get(contentIndex) ?? '';
     if (text.startsWith(written)) this.delta(key, contentIndex, { type, text: text.slice(written.length) });
@@ -142,8 +148,9 @@ interface Message {
 }
 
 /**
- * Writes the function calls of one response, each known by a key. Their indexes are dense, from 0, in the order in which they begin: a
- * call's own `output_index` counts reasoning and messages too. Arguments may come as deltas, whole, or both.
+ * Writes the function calls of one response, each known by a key. Their indexes are dense, from 0,
+ * in the order in which they begin: a call's own `output_index` counts reasoning and messages too.
+ * Arguments may come as deltas, whole, or both.
  */
 export class CallWriter {
   readonly #sink: ChatAnswer;
@@ -168,7 +175,9 @@ export class CallWriter {
     return this.#calls.values().some((call) => call.index === undefined);
   }
 
-  /** Writes a call's head, once its id and name are known, and the arguments that came before them. */
+  /**
+   * Writes a call's head, once its id and name are known, and the arguments that came before them.
+   */
   begin(key: number, { callId, name }: CallItem): void {
     const call = this.#call(key);
     if (call.index !== undefined || !callId || !name) return;
@@ -186,26 +195,38 @@ export class CallWriter {
     if (call.index !== undefined) this.#sink.toolArguments(call.index, delta);
   }
 
-  /** Writes what the deltas left out. Deltas that said something else stand: they are with the client. */
+  /**
+   * Writes what the deltas left out. Deltas that said something else stand: they are with the
+   * client.
+   */
   completeArguments(key: number, written: string): void {
     const known = this.#call(key).arguments;
     if (written.startsWith(known)) this.delta(key, written.slice(known.length));
   }
 
-  /** A call without arguments is not known to be complete yet: where the response was cut, its last item ends, too. */
+  /**
+   * A call without arguments is not known to be complete yet: where the response was cut, its last
+   * item ends, too.
+   */
   complete(key: number, item: CallItem): void {
     this.begin(key, item);
     this.completeArguments(key, item.arguments);
     this.#ended = [...this.#ended, this.#call(key)];
   }
 
-  /** Another item begins, so that those before it were not cut. Clients need an object as the arguments of a complete call. */
+  /**
+   * Another item begins, so that those before it were not cut. Clients need an object as the
+   * arguments of a complete call.
+   */
   onNextItem(): void {
     for (const call of this.#ended) this.#fillArguments(call);
     this.#ended = [];
   }
 
-  /** As `complete`, for an item of a whole response, where only the call id says which one it is: else it is a new one. */
+  /**
+   * As `complete`, for an item of a whole response, where only the call id says which one it is:
+   * else it is a new one.
+   */
   completeById(item: CallItem, { newKey, isLast }: { readonly newKey: number; readonly isLast: boolean }): void {
     const [key = newKey] =
       this.#calls.entries().find(([, call]) => call.id === item.callId) ??
@@ -240,7 +261,10 @@ interface ResponseEnding {
   readonly hasToolCalls: boolean;
 }
 
-/** An incomplete answer was cut short: by a content filter, or else by length, whatever reason it gives. */
+/**
+ * An incomplete answer was cut short: by a content filter, or else by length, whatever reason it
+ * gives.
+ */
 export function mapFinishReason({ status, incompleteReason, hasToolCalls }: ResponseEnding): FinishReason {
   if (status === 'incomplete') return incompleteReason === 'content_filter' ? 'content_filter' : 'length';
   return hasToolCalls ? 'tool_calls' : 'stop';

@@ -15,7 +15,10 @@ export const chatTranslator = chatTranslatorOf({
   readAnswer: (answer, options) => new EventReader(answer, options),
 });
 
-/** The Responses request for a chat request. Members that are undefined are not sent. @see spec "POST /v1/chat/completions" */
+/**
+ * The Responses request for a chat request. Members that are undefined are not sent.
+ * @see spec "POST /v1/chat/completions"
+ */
 export function toProviderRequest(request: ChatRequest, { lease, affinityKey }: TranslationContext): ResponsesRequest {
   const conversation = mentionJson(convertMessages(request.messages), request.responseFormat);
   const wanted = request.reasoningEffort ?? readDefaultEffort(lease.defaultEffort);

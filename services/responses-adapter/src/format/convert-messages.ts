@@ -19,10 +19,10 @@ export interface Conversation {
 }
 
 /**
- * Messages in their order. System messages that open the conversation become `instructions`, later ones developer items
- * where they stand: subscription backends refuse the role `system`. When nothing else is said they become items as well,
- * since a request needs input. Throws `invalid_request` when there is none at all, and when tool calls and results do not
- * match.
+ * Messages in their order. System messages that open the conversation become `instructions`, later
+ * ones developer items where they stand: subscription backends refuse the role `system`. When
+ * nothing else is said they become items as well, since a request needs input. Throws
+ * `invalid_request` when there is none at all, and when tool calls and results do not match.
  */
 export function convertMessages(messages: readonly ChatMessage[]): Conversation {
   checkToolCalls(messages);

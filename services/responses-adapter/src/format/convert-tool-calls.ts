@@ -3,7 +3,10 @@ import type { ChatMessage, ToolCall } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
 import type { FunctionCallItem } from './provider-request.ts';
 
-/** Arguments as the model wrote them, broken or not; none at all are those of a call without parameters. */
+/**
+ * Arguments as the model wrote them, broken or not; none at all are those of a call without
+ * parameters.
+ */
 export function convertToolCall(call: ToolCall): FunctionCallItem {
   const written = call.arguments === '' ? '{}' : call.arguments;
   return { type: 'function_call', call_id: convertToolId(call.id), name: call.name, arguments: written };
@@ -12,8 +15,9 @@ export function convertToolCall(call: ToolCall): FunctionCallItem {
 const maxCallIdLength = 64;
 
 /**
- * A tool call's id as the provider takes it: itself up to 64 characters, else a hash of it. A call and its output go
- * through here both, so they keep matching; the provider itself hands out ids that it refuses to take back.
+ * A tool call's id as the provider takes it: itself up to 64 characters, else a hash of it. A call
+ * and its output go through here both, so they keep matching; the provider itself hands out ids
+ * that it refuses to take back.
  */
 export function convertToolId(id: string): string {
   if (id.length <= maxCallIdLength) return id;
@@ -21,8 +25,8 @@ export function convertToolId(id: string): string {
 }
 
 /**
- * Throws `invalid_request` when a tool call has no result or a result no call, which the provider refuses; where in the
- * conversation the other one stands does not matter to it.
+ * Throws `invalid_request` when a tool call has no result or a result no call, which the provider
+ * refuses; where in the conversation the other one stands does not matter to it.
  */
 export function checkToolCalls(messages: readonly ChatMessage[]): void {
   const called = new Set(messages.flatMap((message) => calledIds(message)));

@@ -3,8 +3,9 @@ import { GatewayError } from '@gateway/errors';
 import type { ResponsesTool, ResponsesToolChoice, ToolMembers } from './provider-request.ts';
 
 /**
- * The tools and how they may be called. Without tools the other two members are refused, so they are left out. Throws
- * `invalid_request` for a name that no tool can have, and for a choice that is none of the tools.
+ * The tools and how they may be called. Without tools the other two members are refused, so they
+ * are left out. Throws `invalid_request` for a name that no tool can have, and for a choice that is
+ * none of the tools.
  */
 export function convertTools({ tools, toolChoice, parallelToolCalls }: ChatRequest): ToolMembers {
   if (tools.length === 0) return {};
@@ -21,7 +22,9 @@ function convertTool({ name, description, parameters, strict = false }: Function
   return { type: 'function', name, description, parameters: parameters ?? noParameters(strict), strict };
 }
 
-/** The schema of a function without parameters; strict mode refuses one that leaves room for more. */
+/**
+ * The schema of a function without parameters; strict mode refuses one that leaves room for more.
+ */
 function noParameters(strict: boolean): Readonly<Record<string, unknown>> {
   const schema = { type: 'object', properties: {} };
   return strict ? { ...schema, required: [], additionalProperties: false } : schema;
@@ -35,7 +38,8 @@ function convertToolChoice(choice: ToolChoice, tools: readonly FunctionTool[]): 
 }
 
 /**
- * Throws `invalid_request` for a name that neither format lets a function or a schema have. `path` names it in the error.
+ * Throws `invalid_request` for a name that neither format lets a function or a schema have. `path`
+ * names it in the error.
  * @see https://platform.openai.com/docs/api-reference/chat/create
  */
 export function checkName(name: string, path: string): void {

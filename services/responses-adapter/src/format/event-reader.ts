@@ -15,9 +15,9 @@ import { EventQuotas } from './read-quotas.ts';
 import { ReasoningItems } from './read-reasoning.ts';
 
 /**
- * Reads the events of one response into a chat answer. What is streamed is written at once; what only a later event
- * holds (a part, an item or the response as a whole) is written then, and nothing is written twice. Members that have a
- * sensible meaning when absent may be absent.
+ * Reads the events of one response into a chat answer. What is streamed is written at once; what
+ * only a later event holds (a part, an item or the response as a whole) is written then, and
+ * nothing is written twice. Members that have a sensible meaning when absent may be absent.
  * @see https://platform.openai.com/docs/api-reference/responses-streaming
  */
 export class EventReader extends ChatAnswerReader {
@@ -133,8 +133,9 @@ export class EventReader extends ChatAnswerReader {
   }
 
   /**
-   * The response's own list of items, which is empty on subscription backends. Its positions need not be output indexes, so
-   * calls are known by their call ids, and messages are taken only when no event held any text.
+   * The response's own list of items, which is empty on subscription backends. Its positions need
+   * not be output indexes, so calls are known by their call ids, and messages are taken only when
+   * no event held any text.
    */
   #writeWhatNoEventHeld(output: readonly unknown[]): void {
     const hadText = this.#messages.hasText;
@@ -163,7 +164,10 @@ interface ResponseEnd {
   readonly response: JsonObject;
 }
 
-/** Some backends end every response with `response.completed`: there, the response's own status counts. */
+/**
+ * Some backends end every response with `response.completed`: there, the response's own status
+ * counts.
+ */
 export function readResponseEnd(json: JsonObject, type: string): ResponseEnd {
   const response = asObject(json.response) ?? {};
   const [byType, own] = [type.slice('response.'.length), response.status].map((text) =>
@@ -179,7 +183,10 @@ export function readIncompleteReason(response: JsonObject): string | undefined {
 
 const endStatuses: readonly ResponseEnd['status'][] = ['completed', 'incomplete', 'failed', 'cancelled'];
 
-/** Known events that say nothing for a chat answer. One that is not here and not read is new: it is skipped and counted. */
+/**
+ * Known events that say nothing for a chat answer. One that is not here and not read is new: it is
+ * skipped and counted.
+ */
 export const silentTypes: ReadonlySet<string> = new Set([
   // What a response or a part begins with, and what repeats other events.
   ...typesOf('response', ['created', 'in_progress', 'queued', 'content_part.added', 'output_text.annotation.added']),

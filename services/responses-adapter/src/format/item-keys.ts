@@ -4,9 +4,10 @@ import { asCount, asObject, asString, type JsonObject } from '@gateway/json';
 export type ItemEvent = 'added' | 'done' | 'part';
 
 /**
- * Tells the items of one response apart, by keys that count from 0. The id of an item counts first: some backends give several items
- * one output index. An event with an id that is not known is about the item at its index, unless it can't be: other backends change
- * an item's id from event to event. Where an event has neither, it is about the latest item.
+ * Tells the items of one response apart, by keys that count from 0. The id of an item counts first:
+ * some backends give several items one output index. An event with an id that is not known is about
+ * the item at its index, unless it can't be: other backends change an item's id from event to
+ * event. Where an event has neither, it is about the latest item.
  */
 export class ItemKeys {
   readonly #onNext: () => void;
@@ -72,14 +73,20 @@ interface Subject {
   readonly index: number | undefined;
 }
 
-/** Whether the item with the id of an event is the one that the event is about: some backends give all items one id. */
+/**
+ * Whether the item with the id of an event is the one that the event is about: some backends give
+ * all items one id.
+ */
 function isSame(item: Item, subject: Subject): boolean {
   const { event, index } = subject;
   if (isOtherCall(item, subject) || (event === 'added' && item.isDone)) return false;
   return index === undefined || item.index === undefined || item.index === index;
 }
 
-/** Whether the item at the index of an event, or the latest one, can be the one that the event is about. Its id does not say. */
+/**
+ * Whether the item at the index of an event, or the latest one, can be the one that the event is
+ * about. Its id does not say.
+ */
 function mayBe(item: Item, subject: Subject): boolean {
   const { event, id, index } = subject;
   if (isOtherCall(item, subject)) return false;

@@ -16,7 +16,8 @@ import { asNumber, asObject, asString, type JsonObject, parseJson } from '@gatew
 import { type EventQuotas, exhaustedWindowsResetMs, readRetryAt } from './read-quotas.ts';
 
 /**
- * What an answer with an error status means: the status says it, unless the error's code says better.
+ * What an answer with an error status means: the status says it, unless the error's code says
+ * better.
  * @see https://platform.openai.com/docs/guides/error-codes
  */
 export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
@@ -32,8 +33,8 @@ export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
 }
 
 /**
- * What an error inside a stream means, that is of `response.failed` or of an `error` event. A code that is not known,
- * or none, is the provider's fault.
+ * What an error inside a stream means, that is of `response.failed` or of an `error` event. A code
+ * that is not known, or none, is the provider's fault.
  * @param holder has the error in it, flat or nested
  * @param limits from the rate-limit events of the same stream
  */
@@ -96,9 +97,15 @@ export const statusRules: StatusRules = {
   otherServerError: ['server_error', 'overloaded', 'limited', 'model_limited'],
 };
 
-/** An error object of the provider, of an error body or of an event. Its text goes no further than this file. */
+/**
+ * An error object of the provider, of an error body or of an event. Its text goes no further than
+ * this file.
+ */
 interface ProviderError {
-  /** `code` and `type`, in this order, as far as they are there: which of them says more differs by backend. */
+  /**
+   * `code` and `type`, in this order, as far as they are there: which of them says more differs by
+   * backend.
+   */
   readonly codes: readonly string[];
   /** Empty: none. */
   readonly text: string;
@@ -109,8 +116,9 @@ interface ProviderError {
 }
 
 /**
- * The error in a JSON value: `{error: {…}}`, what a subscription's backend calls `{detail: "…"}` or `{detail: {…}}`, or
- * the members themselves. A value that holds none gives an error without codes and text.
+ * The error in a JSON value: `{error: {…}}`, what a subscription's backend calls `{detail: "…"}` or
+ * `{detail: {…}}`, or the members themselves. A value that holds none gives an error without codes
+ * and text.
  */
 export function readProviderError(value: unknown, nowMs: number): ProviderError {
   const holder = asObject(value) ?? {};
@@ -121,7 +129,8 @@ export function readProviderError(value: unknown, nowMs: number): ProviderError 
 }
 
 /**
- * What an error means by its codes, or else by its text; undefined when the value that it was read from holds none.
+ * What an error means by its codes, or else by its text; undefined when the value that it was read
+ * from holds none.
  * @param uncoded what an error means whose codes are not known
  */
 function meaningOf({ codes, text, param }: ProviderError, uncoded?: ErrorMeaning): ErrorMeaning | undefined {

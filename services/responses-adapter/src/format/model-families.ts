@@ -1,7 +1,9 @@
 import type { ModelTraits } from '@gateway/proto/pool/v1/account_pb.js';
 import type { WireEffort } from './provider-request.ts';
 
-/** The efforts that a model takes: those that its configured traits name, else those of its family. */
+/**
+ * The efforts that a model takes: those that its configured traits name, else those of its family.
+ */
 export function effortsOf(model: string, traits?: ModelTraits): readonly string[] {
   const family = families.find(({ models }) => models.test(model));
   return traits?.efforts?.levels ?? family?.efforts ?? commonEfforts;
@@ -12,7 +14,10 @@ interface ModelFamily {
   readonly efforts: readonly WireEffort[];
 }
 
-/** What each family takes; the first that matches counts. Models without reasoning take no effort at all. */
+/**
+ * What each family takes; the first that matches counts. Models without reasoning take no effort at
+ * all.
+ */
 const families: readonly ModelFamily[] = [
   { models: /^(gpt-[34]|chatgpt-)/, efforts: [] },
   { models: /^gpt-5\.6-(sol|terra|luna)\b/, efforts: ['low', 'medium', 'high', 'xhigh', 'max'] },

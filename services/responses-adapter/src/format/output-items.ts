@@ -7,8 +7,9 @@ export class OutputItems {
   #highestIndex = -1;
 
   /**
-   * Takes a `response.output_item.done`: its data, and what that reads. An item without an index comes after those before it. Some
-   * backends give several items one index: their ids tell them apart.
+   * Takes a `response.output_item.done`: its data, and what that reads. An item without an index
+   * comes after those before it. Some backends give several items one index: their ids tell them
+   * apart.
    */
   add(data: string, { output_index, item }: JsonObject): void {
     const json = readObject(Buffer.from(data));
@@ -51,8 +52,8 @@ interface Item {
 const maxKeptBytes = 16 * 1024 * 1024;
 
 /**
- * The data of an event at its own offsets within the event. Everything else is spaces, which are skipped between the tokens of
- * a JSON text: data may have several lines.
+ * The data of an event at its own offsets within the event. Everything else is spaces, which are
+ * skipped between the tokens of a JSON text: data may have several lines.
  */
 function dataInPlace(event: Buffer): Buffer {
   const text = event.toString('latin1').replace(/^(data(?=:|$):? ?)?(.*)$/gm, (line, field?: string) => {
@@ -75,7 +76,10 @@ function findEmptyOutput(data: Buffer): { readonly start: number; readonly end: 
 const openBracket = 0x5b;
 const letterN = 0x6e;
 
-/** Undefined when the bytes are no JSON object. Size and depth are bounded by what the stream may hold. */
+/**
+ * Undefined when the bytes are no JSON object. Size and depth are bounded by what the stream may
+ * hold.
+ */
 function readObject(bytes: Buffer): JsonBody | undefined {
   try {
     return readJsonBody(bytes, [], { maxDepth: 1_024, maxTokens: Number.POSITIVE_INFINITY });

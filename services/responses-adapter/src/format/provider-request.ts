@@ -3,8 +3,9 @@ import type OpenAI from 'openai';
 type Responses = OpenAI.Responses.ResponseCreateParamsStreaming;
 
 /**
- * A Responses request that answers a chat request. It has no member for an output limit, stop sequences or sampling:
- * subscription backends refuse them. @see https://platform.openai.com/docs/api-reference/responses/create
+ * A Responses request that answers a chat request. It has no member for an output limit, stop
+ * sequences or sampling: subscription backends refuse them.
+ * @see https://platform.openai.com/docs/api-reference/responses/create
  */
 export type ResponsesRequest = Omit<Responses, 'input'> & { readonly input: readonly InputItem[] };
 
@@ -13,7 +14,9 @@ export type InputItem = MessageItem | AssistantItem | FunctionCallItem | Functio
 export type MessageItem = OpenAI.Responses.ResponseInputItem.Message & { type: 'message' };
 /** Without the id and the status that the provider's own items have: a chat client has neither. */
 export type AssistantItem = Omit<OpenAI.Responses.ResponseOutputMessage, 'id' | 'status'>;
-/** Without an item id: an id would bind the call to a reasoning item that a chat client never has. */
+/**
+ * Without an item id: an id would bind the call to a reasoning item that a chat client never has.
+ */
 export type FunctionCallItem = Omit<OpenAI.Responses.ResponseFunctionToolCall, 'id'>;
 export type FunctionCallOutputItem = OpenAI.Responses.ResponseInputItem.FunctionCallOutput;
 export type InputText = OpenAI.Responses.ResponseInputText;

@@ -13,15 +13,18 @@ type AnswerHead = Pick<QuotaAnswer, 'headers' | 'nowMs'>;
 
 /**
  * The quotas in an answer's headers: the usage windows of a subscription (`x-codex-primary-…`,
- * `x-codex-secondary-…`, and the same of a model family, `x-codex-<family>-primary-…`), and the limits of an API key, which
- * are kept per model.
+ * `x-codex-secondary-…`, and the same of a model family, `x-codex-<family>-primary-…`), and the
+ * limits of an API key, which are kept per model.
  * @see https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers
  */
 export function readWindows(answer: QuotaAnswer): readonly QuotaWindow[] {
   return [...usageWindows(answer), ...keyLimits(answer)];
 }
 
-/** The usage windows of a subscription. Which of them is the primary one differs by plan: they are known by their length. */
+/**
+ * The usage windows of a subscription. Which of them is the primary one differs by plan: they are
+ * known by their length.
+ */
 function usageWindows({ headers, nowMs }: AnswerHead): readonly QuotaWindow[] {
   return Object.keys(headers).flatMap((name) => {
     const [, window, family = '', rank = ''] =
@@ -32,7 +35,10 @@ function usageWindows({ headers, nowMs }: AnswerHead): readonly QuotaWindow[] {
   });
 }
 
-/** The same of a `codex.rate_limits` event. One that is of a model family has its name, `codex_<family>`. */
+/**
+ * The same of a `codex.rate_limits` event. One that is of a model family has its name,
+ * `codex_<family>`.
+ */
 export function eventWindows(event: JsonObject, nowMs: number): readonly QuotaWindow[] {
   const limit = asString(event.metered_limit_name) ?? asString(event.limit_name) ?? '';
   const family = limit.toLowerCase().replace(/^codex(?:[_-]|$)/, '');
@@ -122,7 +128,10 @@ export class EventQuotas {
     this.nowMs = nowMs;
   }
 
-  /** When the last of the used-up windows resets that hold for the whole account; undefined when none is used up. */
+  /**
+   * When the last of the used-up windows resets that hold for the whole account; undefined when
+   * none is used up.
+   */
   get exhaustedUntilMs(): number | undefined {
     return latestResetMs(this.windows.filter(({ models }) => models === ''));
   }
@@ -134,8 +143,9 @@ export class EventQuotas {
 }
 
 /**
- * Epoch milliseconds at which the provider says to come back; undefined when it says nothing of use. The plainest
- * statement wins: the retry headers, the error body, a subscription's used-up windows, an API key's used-up limits.
+ * Epoch milliseconds at which the provider says to come back; undefined when it says nothing of
+ * use. The plainest statement wins: the retry headers, the error body, a subscription's used-up
+ * windows, an API key's used-up limits.
  * @see https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers
  */
 export function readRetryAt(answer: AnswerHead, errorResetsAtMs: number | undefined): number | undefined {
@@ -144,7 +154,10 @@ export function readRetryAt(answer: AnswerHead, errorResetsAtMs: number | undefi
   );
 }
 
-/** When the last of a subscription's used-up windows resets that hold for the whole account; undefined when none is used up. */
+/**
+ * When the last of a subscription's used-up windows resets that hold for the whole account;
+ * undefined when none is used up.
+ */
 export function exhaustedWindowsResetMs(answer: AnswerHead): number | undefined {
   return latestResetMs(usageWindows(answer).filter(({ models }) => models === ''));
 }

@@ -31,7 +31,10 @@ export class ReasoningItems extends Reasoning {
   }
 }
 
-/** Items that a model makes in silence: encrypted reasoning, and the summary that takes the place of a long conversation. */
+/**
+ * Items that a model makes in silence: encrypted reasoning, and the summary that takes the place of
+ * a long conversation.
+ */
 function isReasoning(value: unknown): value is JsonObject {
   const type = asString(asObject(value)?.type);
   return type === 'reasoning' || type === 'compaction';

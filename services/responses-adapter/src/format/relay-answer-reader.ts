@@ -31,9 +31,10 @@ interface RelayedEvent {
 }
 
 /**
- * Relays the provider's events as they came, whole events at a time. What a response begins with is held back until its
- * first content: as long as an account has said nothing, another one may take its place. The one change to an event is
- * an empty `output` at the end, which is filled with the items that came before: clients read their answer there.
+ * Relays the provider's events as they came, whole events at a time. What a response begins with is
+ * held back until its first content: as long as an account has said nothing, another one may take
+ * its place. The one change to an event is an empty `output` at the end, which is filled with the
+ * items that came before: clients read their answer there.
  */
 export class RelayAnswerReader extends EventStreamReader implements AnswerReader {
   readonly #buffer = new RelayBuffer();
@@ -91,7 +92,10 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     return this.#buffer.take();
   }
 
-  /** A response that has not ended by then is broken, unless an error was its end. Half an event is not relayed. */
+  /**
+   * A response that has not ended by then is broken, unless an error was its end. Half an event is
+   * not relayed.
+   */
   protected override onRest(rest: Buffer): void {
     const { name, data = '' } = readEvent(rest);
     const json = asObject(parseJson(data));
@@ -117,15 +121,18 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     else this.#onContent(event);
   }
 
-  /** Comments, keep-alives and the like go with what comes next, until there is content and after an error. */
+  /**
+   * Comments, keep-alives and the like go with what comes next, until there is content and after an
+   * error.
+   */
   #onAside(bytes: Buffer): void {
     if (this.hasContent && this.#error === undefined) this.#buffer.release(bytes);
     else this.#buffer.hold(bytes);
   }
 
   /**
-   * Before the first content another account may do better, and an end that can't be read is none; after it, what other
-   * events mean is the client's business.
+   * Before the first content another account may do better, and an end that can't be read is none;
+   * after it, what other events mean is the client's business.
    */
   #onUnreadable(bytes: Buffer, data: string): void {
     if (!this.hasContent || lastTypes.has(leadingType(data))) return this.fail(brokenStream());
@@ -173,7 +180,10 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     }
   }
 
-  /** The end is `response.failed`, where a backend sends it after the error, or else the end of the stream. */
+  /**
+   * The end is `response.failed`, where a backend sends it after the error, or else the end of the
+   * stream.
+   */
   #onError({ bytes, json }: RelayedEvent): void {
     const failure = mapStreamError(json, this.#quotas);
     if (!this.#isFinal(failure)) return this.#failBeforeContent(failure, bytes);
@@ -182,7 +192,10 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     this.#buffer.hold(bytes);
   }
 
-  /** True when nothing else may follow: the client has part of the answer, or the request itself is at fault. */
+  /**
+   * True when nothing else may follow: the client has part of the answer, or the request itself is
+   * at fault.
+   */
   #isFinal({ result, meaning }: AttemptFailure): boolean {
     if (this.hasContent) return true;
     return result === AttemptResult.REJECTED && meaning !== 'unreadable_reasoning';
@@ -237,7 +250,9 @@ const lastTypes: ReadonlySet<string> = new Set([
   'error',
 ]);
 
-/** Events that come whether or not the account will answer; with those of a subscription, `codex.*`. */
+/**
+ * Events that come whether or not the account will answer; with those of a subscription, `codex.*`.
+ */
 const preambleTypes: ReadonlySet<string> = new Set([
   'response.created',
   'response.in_progress',
@@ -251,7 +266,10 @@ function leadingType(data: string): string {
   return /^\s*\{\s*"type"\s*:\s*"([\w.-]+)"/.exec(data)?.[1] ?? '';
 }
 
-/** Counts the characters of a response, without its reasoning, by its deltas; by its finished items on backends that send no deltas. */
+/**
+ * Counts the characters of a response, without its reasoning, by its deltas; by its finished items
+ * on backends that send no deltas.
+ */
 class ProducedCharacters {
   total = 0;
   #itemHadDeltas = false;

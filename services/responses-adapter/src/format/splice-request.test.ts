@@ -125,8 +125,9 @@ const key = fc
   })
   // As the last part of a parsed object it would not be a member like others.
   .filter((quoted) => JSON.parse(quoted) !== '__proto__')
-  // V8 14.6 may read a key in escapes as another key, of as many characters, that an object before it had: when what is written
-  // begins with that key. "\u0020" becomes a backslash. Where no key has a backslash, none begins so.
+  // V8 14.6 may read a key in escapes as another key, of as many characters, that an object before
+  // it had: when what is written begins with that key. "\u0020" becomes a backslash. Where no key
+  // has a backslash, none begins so.
   .filter((quoted) => !String(JSON.parse(quoted)).includes('\\'));
 
 const member = fc

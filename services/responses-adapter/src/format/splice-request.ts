@@ -8,9 +8,10 @@ import {
 } from '@gateway/json';
 
 /**
- * The client's body as the provider gets it: `model` is the given one, `stream` is true, `store` is false, and
- * `max_output_tokens` and `client_metadata` are gone, however often and however escaped they were written. All other
- * bytes are the client's. In chunks, none of which is a copy of the client's.
+ * The client's body as the provider gets it: `model` is the given one, `stream` is true, `store` is
+ * false, and `max_output_tokens` and `client_metadata` are gone, however often and however escaped
+ * they were written. All other bytes are the client's. In chunks, none of which is a copy of the
+ * client's.
  * @see spec "POST /v1/responses"
  */
 export function spliceRequest({ source, namedMembers }: JsonBody, model: string): readonly Buffer[] {
@@ -37,7 +38,10 @@ const openBrace = 0x7b;
 
 const removedKeys: ReadonlySet<string> = new Set(['max_output_tokens', 'client_metadata']);
 
-/** Takes a member out with one comma: the one before it, or the one after it when nothing is left before it. */
+/**
+ * Takes a member out with one comma: the one before it, or the one after it when nothing is left
+ * before it.
+ */
 function removalOf(members: readonly NamedJsonMember[], index: number, keptBefore: boolean): Replacement {
   const [before, member, after] = [members[index - 1], members[index], members[index + 1]];
   const { keyStart = 0, valueEnd = 0 } = member ?? {};
@@ -47,12 +51,12 @@ function removalOf(members: readonly NamedJsonMember[], index: number, keptBefor
 }
 
 /**
- * The client's body without the reasoning in its `input` that only the account which made it can read; undefined when
- * there is none. Calls and messages lose their ids with it: an id binds an item to the reasoning before it. All other
- * bytes are the client's.
+ * The client's body without the reasoning in its `input` that only the account which made it can
+ * read; undefined when there is none. Calls and messages lose their ids with it: an id binds an
+ * item to the reasoning before it. All other bytes are the client's.
  *
- * A compaction stays: it stands for all that was said before, and a model that has forgotten it would go on as if
- * nothing had been said.
+ * A compaction stays: it stands for all that was said before, and a model that has forgotten it
+ * would go on as if nothing had been said.
  */
 export function withoutEncryptedReasoning(body: JsonBody): Buffer | undefined {
   const input = body.member('input');

@@ -140,7 +140,9 @@ function check(holds: (translated: Translated) => void): void {
   );
 }
 
-/** Sayings of the provider's request but the one that the client did not say: that JSON is wanted. */
+/**
+ * Sayings of the provider's request but the one that the client did not say: that JSON is wanted.
+ */
 function withoutHint(sent: readonly Saying[], said: readonly Saying[]): readonly Saying[] {
   const hint = sent.findIndex(({ by, what }) => by === 'developer' && /\bJSON\b/.test(what));
   return sent.length === said.length + 1 ? sent.filter((_, index) => index !== hint) : sent;

@@ -18,7 +18,7 @@ import type { LedgerWriter } from '../recording/ledger-writer.ts';
 import { ReadAhead } from './read-ahead.ts';
 import { openUsageConsumer, progressMs, tendStream } from './stream-keeper.ts';
 
-/** Where events go. */
+/** The destination of events. */
 export type UsageSink = Pick<LedgerWriter, 'record' | 'bury'>;
 
 export interface NatsUsageConsumerOptions extends NatsWatchers {
@@ -108,7 +108,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
         if (signal.aborted) return;
         this.#ready = false;
         watchers.logger.warn({ err: thrown }, 'the usage stream cannot be read; retrying');
-        // No longer: while a cluster elects a leader, what comes late waits for this.
+        // Not longer: while a cluster elects a leader, late messages wait for this.
         await pause(1, signal);
       }
     }

@@ -94,7 +94,7 @@ export function readLogged({ entry }: { readonly entry: string }): RequestLogged
   return fromBinary(RequestLoggedSchema, Buffer.from(entry, 'base64'));
 }
 
-/** A column of the log, and the value that is looked for. Undefined for a number that a later release knows. */
+/** A column of the log and its value. Undefined for a number that only a later release knows. */
 const filteredColumns: Readonly<Record<number, readonly ['moved' | 'slow' | 'ending', number] | undefined>> = {
   [RequestFilter.MOVED]: ['moved', 1],
   [RequestFilter.SLOW]: ['slow', 1],

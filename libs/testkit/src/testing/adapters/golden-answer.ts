@@ -6,13 +6,13 @@ import { describe, expect, it } from 'vitest';
 import { assemble, type Delta } from './delta.ts';
 import { readCompletion, readStreamedAnswer } from './read-client-answer.ts';
 
-/** A provider's answer, and what a chat client gets of it. */
+/** A provider's answer and the result for a chat client. */
 export interface AnswerCase {
-  /** What is special about it: "text in several deltas". */
+  /** What the case shows: "text in several deltas". */
   readonly name: string;
   /** The bytes of the provider. */
   readonly stream: Buffer;
-  /** True when the client asked for JSON (`response_format`). */
+  /** True when the client requested JSON (`response_format`). */
   readonly wantsJson?: true;
   /** True for streams that are tested with a split at every position. */
   readonly everySplit?: true;
@@ -40,7 +40,10 @@ export interface GoldenReader extends AnswerReader {
 
 export type OpenReader = (options: { readonly stream: boolean; readonly wantsJson: boolean }) => GoldenReader;
 
-/** Tests that every case comes out as it says: streamed and assembled, whole and cut in all ways. */
+/**
+ * Tests that every case has the expected result: streamed and assembled, whole and split in all
+ * ways.
+ */
 export function describeGoldenAnswers(cases: readonly AnswerCase[], openReader: OpenReader): void {
   describe.each(cases.map((answer) => [answer.name, answer] as const))('%s', (_name, answer) => {
     const { stream: bytes } = answer;

@@ -8,8 +8,8 @@ import type { AnswerCase } from './golden-answer.ts';
 import type { RequestCase } from './golden-request.ts';
 
 /**
- * The answer cases of a folder. Each `<topic>.json` there lists the cases of one topic: what a client gets of
- * `<topic>/<stream>.sse`, the bytes of the provider.
+ * The answer cases of a folder. Each `<topic>.json` there lists the cases of one topic: what a
+ * client gets of `<topic>/<stream>.sse`, the bytes of the provider.
  */
 export function readAnswerCases(folder: string): readonly AnswerCase[] {
   return casesIn(folder, answerCase).map(({ topic, stream, usage, ...answer }) => ({

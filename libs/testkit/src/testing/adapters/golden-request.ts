@@ -1,9 +1,9 @@
 import type { GatewayErrorCode } from '@gateway/errors';
 import { describe, expect, it } from 'vitest';
 
-/** A chat request, and the provider's request that it becomes. */
+/** A chat request and its translation for the provider. */
 export interface RequestCase<ProviderRequest = object> {
-  /** What is special about it: "an image by data URL". */
+  /** What the case shows: "an image by data URL". */
   readonly name: string;
   /** The client's body without `model`, which the lease determines. */
   readonly request: object;

@@ -10,7 +10,9 @@ export interface ScriptedCallOptions {
   readonly together?: boolean;
 }
 
-/** A call of an adapter whose frames stand in a script: each in a turn of its own, or all at once. */
+/**
+ * A call of an adapter whose frames stand in a script: each in a turn of its own, or all at once.
+ */
 export class ScriptedCall {
   readonly #script: readonly ScriptedFrame[];
   readonly #areTogether: boolean;

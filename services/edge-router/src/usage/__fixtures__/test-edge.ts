@@ -14,7 +14,10 @@ type TestEdgeOptions = Pick<OutboxOptions, 'folder'> & Partial<OutboxOptions> & 
 
 const stuck = new Promise<never>(() => undefined);
 
-/** The outbox of one process as a test has several of them in one: with a disk that can fail, and a way to kill it. */
+/**
+ * The outbox of one process as a test has several of them in one: with a disk that can fail, and a
+ * way to kill it.
+ */
 export class TestEdge implements AsyncDisposable {
   readonly outbox: Outbox;
   readonly seen: {

@@ -20,7 +20,10 @@ const stopReasons = [
   ...(['max_tokens', 'model_context_window_exceeded', 'refusal'] as const),
 ] satisfies readonly (StopReason | null)[];
 
-/** Any valid stream: blocks in a row or interleaved, with pings, comments and unknown events in between. */
+/**
+ * Any valid stream: blocks in a row or interleaved, with pings, comments and unknown events in
+ * between.
+ */
 export const arbitraryStream: fc.Arbitrary<ExpectedStream> = fc
   .record({
     blocks: fc.array(arbitraryBlock, { maxLength: 6 }),
@@ -86,8 +89,8 @@ function arbitraryReport<Count>(inputTokens: fc.Arbitrary<Count>, outputTokens: 
 }
 
 /**
- * Counts are totals of what was used so far: a zero, or a smaller one, takes nothing back. Input that a report gives beside what is
- * cached may have moved there.
+ * Counts are totals of what was used so far: a zero, or a smaller one, takes nothing back. Input
+ * that a report gives beside what is cached may have moved there.
  */
 function usageOf(reports: readonly Report[]): ReportedUsage {
   const largest = (counts: readonly (number | null | undefined)[]) => Math.max(0, ...counts.map((count) => count ?? 0));
@@ -104,7 +107,10 @@ function usageOf(reports: readonly Report[]): ReportedUsage {
   return { inputTokens: input || undefined, cachedTokens: read, outputTokens, reasoningTokens };
 }
 
-/** The blocks' steps one after the other, or mixed as the schedule says; each block's own steps stay in order. */
+/**
+ * The blocks' steps one after the other, or mixed as the schedule says; each block's own steps stay
+ * in order.
+ */
 function interleaved(
   blocks: readonly (readonly BlockStep[])[],
   schedule: readonly number[] | null,
@@ -120,8 +126,9 @@ function interleaved(
 }
 
 /**
- * What the steps say to a client, calls numbered as they begin. A call without arguments gets an empty object as soon as it is known
- * that it was not cut: when a block begins after its end, or at the end of an answer that is whole.
+ * What the steps say to a client, calls numbered as they begin. A call without arguments gets an
+ * empty object as soon as it is known that it was not cut: when a block begins after its end, or at
+ * the end of an answer that is whole.
  */
 function shown(steps: readonly BlockStep[], finishReason: FinishReason) {
   const indexes = new Map<number, number>();

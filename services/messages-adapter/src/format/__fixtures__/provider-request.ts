@@ -3,7 +3,10 @@ import type { RequestCase } from '@gateway/testkit/adapters';
 
 type Sent = Anthropic.MessageCreateParamsStreaming;
 
-/** What a case says of the provider's request: all members but those that are the same in most requests. */
+/**
+ * What a case says of the provider's request: all members but those that are the same in most
+ * requests.
+ */
 export type ProviderMembers = Omit<Sent, 'model' | 'stream' | 'max_tokens'> & Partial<Pick<Sent, 'max_tokens'>>;
 
 export type RequestCases = readonly RequestCase<ProviderMembers>[];

@@ -65,8 +65,8 @@ interface Message {
 }
 
 /**
- * The user begins, roles alternate, all results of a message's calls come first in the next one, text precedes calls,
- * nothing is blank, and ids are unique and of the known alphabet.
+ * The user begins, roles alternate, all results of a message's calls come first in the next one,
+ * text precedes calls, nothing is blank, and ids are unique and of the known alphabet.
  */
 export function expectMessageRules(messages: readonly Message[]): void {
   expect(messages.map(({ role }) => role)).toEqual(messages.map((_, index) => (index % 2 ? 'assistant' : 'user')));

@@ -48,7 +48,7 @@ export class SimulatedAccount {
   readonly #windows: readonly SimulatedWindow[];
   #fault: Fault | undefined;
   #usableSinceMs: number;
-  /** What kept it last from serving. */
+  /** What last kept it from serving. */
   lastFault: AttemptResult | 'named_limit' | 'early_reset' | 'none' = 'none';
 
   constructor(id: string, form: LimitForm, windows: readonly SimulatedWindow[], startMs: number) {

@@ -5,7 +5,7 @@ import type { Report, SimulatedAccount } from './simulated-account.ts';
 import type { ClientRequest, Observer, Refusal } from './simulated-clients.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** How long it may take to find out that an account serves again, after what kept it. */
+/** How long it may take to detect that an account serves again, depending on what prevented it. */
 export type KnowledgeLag = (skipReason: SimulatedAccount['lastFault']) => number;
 
 /** The account's last report: that it is limited until then. */

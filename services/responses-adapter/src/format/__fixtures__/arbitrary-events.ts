@@ -13,7 +13,9 @@ import {
 import { errorEvent, type ProviderStreamEvent } from './provider-events.ts';
 import { completed, created, failed, incomplete, type ProviderResponse, usageReport } from './provider-responses.ts';
 
-/** Events of a provider in an order that its format allows, and what a chat client must get of them. */
+/**
+ * Events of a provider in an order that its format allows, and what a chat client must get of them.
+ */
 export interface ArbitraryAnswer {
   readonly events: readonly ProviderStreamEvent[];
   readonly wantsJson: boolean;
@@ -26,7 +28,9 @@ export interface ArbitraryAnswer {
 interface Plan {
   readonly items: readonly AnyItem[];
   readonly wantsJson: boolean;
-  /** Which of the items that are under way speaks next; empty when each ends before the next begins. */
+  /**
+   * Which of the items that are under way speaks next; empty when each ends before the next begins.
+   */
   readonly turns: readonly number[];
   readonly outputIsFilled: boolean;
   readonly ending: 'completed' | 'max_output_tokens' | 'content_filter' | 'failed' | 'error' | 'cut off';
@@ -155,7 +159,10 @@ function callsInOrder({ items }: Plan, shown: readonly ProviderStreamEvent[]): r
   return items.filter((item) => item.kind === 'call').toSorted((a, b) => namedAt(a) - namedAt(b));
 }
 
-/** An empty object stands in for them where the call is known to be complete: by what follows it, or since all of the answer is. */
+/**
+ * An empty object stands in for them where the call is known to be complete: by what follows it, or
+ * since all of the answer is.
+ */
 function noArguments(item: AnyCall, plan: Plan, shown: readonly ProviderStreamEvent[]): string {
   const { items, ending, outputIsFilled } = plan;
   const isListed = outputIsFilled && finishReasonOf(plan) !== undefined && item !== items.at(-1);

@@ -100,8 +100,8 @@ const anyMessage: fc.Arbitrary<AnyMessage> = fc
   .map((item) => ({ ...item, shown: shownInOrder(item) }));
 
 /**
- * The phase counts from the beginning of a message on: one that has a phase is shown of there. A part is shown to its end
- * before the next begins.
+ * The phase counts from the beginning of a message on: one that has a phase is shown of there. A
+ * part is shown to its end before the next begins.
  */
 function shownInOrder({ shown, phase, parts }: AnyMessage): Shown {
   return {

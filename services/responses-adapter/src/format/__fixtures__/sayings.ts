@@ -1,14 +1,20 @@
 import { asArray, asObject, asString } from '@gateway/json';
 import type { ChatRequestBody, ClientMessage } from '@gateway/testkit/adapters';
 
-/** One thing that is said in a conversation: by whom, and what. Calls and results have their id apart. */
+/**
+ * One thing that is said in a conversation: by whom, and what. Calls and results have their id
+ * apart.
+ */
 export interface Saying {
   readonly by: 'instructions' | 'developer' | 'user' | 'image' | 'assistant' | 'refusal' | 'call' | 'output';
   readonly what: string;
   readonly id?: string;
 }
 
-/** What a client's conversation says, in its order; `instructions` are the system texts at its beginning. */
+/**
+ * What a client's conversation says, in its order; `instructions` are the system texts at its
+ * beginning.
+ */
 export function clientSayings({ messages }: ChatRequestBody): readonly Saying[] {
   const isSystem = ({ role }: ClientMessage) => role === 'system' || role === 'developer';
   const firstOther = messages.findIndex((message) => !isSystem(message));

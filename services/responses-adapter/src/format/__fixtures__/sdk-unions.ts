@@ -7,8 +7,9 @@ type SdkPartType =
   | OpenAI.Responses.ResponseOutputMessage['content'][number]['type'];
 
 /**
- * What is done with every event of the provider's SDK: it says something for a chat answer, or it is known and
- * skipped. An SDK with an event that is new does not compile here: decide on it, then add it to the reader too.
+ * What is done with every event of the provider's SDK: it says something for a chat answer, or it
+ * is known and skipped. An SDK with an event that is new does not compile here: decide on it, then
+ * add it to the reader too.
  */
 export const sdkEvents = {
   'response.output_item.added': 'read',
