@@ -5,17 +5,13 @@ import { peerChannels } from '@gateway/lifecycle/transport';
 import { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { CredentialService, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Client, type ServiceRoute, serviceRoute } from '@gateway/rpc';
-import { type Clock, systemClock } from '@gateway/time';
 import { type AdapterConfig, adapterConfigFrom } from './adapter-config.ts';
-import { CredentialCache } from './credentials/credential-cache.ts';
+import { type AdapterContext, createAdapterContext } from './adapter-context.ts';
 import type { FormatDefinition } from './format-definition.ts';
-import { adapterMetrics } from './metrics.ts';
 import { ModelListReporter } from './models/model-list-reporter.ts';
 import { countTokens } from './rpc/count-tokens.ts';
 import { execute } from './rpc/execute.ts';
 import { listModels } from './rpc/list-models.ts';
-import { TranslationPool } from './translation/translation-pool.ts';
-import { UpstreamClient } from './upstream/upstream-client.ts';
 
 /** The services that an adapter calls. */
 export interface AdapterPeers {
@@ -49,34 +45,6 @@ export function adapterFactory(
       notReady: async () => (reporter.hasReachedBroker ? undefined : 'has not reached the pool-broker yet'),
       [Symbol.asyncDispose]: () => owned.disposeAsync(),
     };
-  };
-}
-
-/**
- * The parts that an adapter's handlers use. Disposal closes every connection to providers and ends
- * the threads.
- */
-export type AdapterContext = ReturnType<typeof createAdapterContext>;
-
-export function createAdapterContext(options: {
-  readonly format: FormatDefinition;
-  readonly config: AdapterConfig;
-  readonly runtime: ServiceRuntime;
-  readonly credentials: AdapterPeers['credentials'];
-  readonly clock?: Clock;
-}) {
-  const { format, config, runtime, credentials, clock = systemClock } = options;
-  const metrics = adapterMetrics(runtime.metrics, format.id);
-  const owned = new AsyncDisposableStack();
-  const { translationWorkers: workers, translationMaxBytes: maxBytes } = config;
-  const module = workers === 0 ? undefined : format.translationWorker;
-  return {
-    ...{ format, config, clock, metrics, logger: runtime.logger },
-    credentials: new CredentialCache(credentials, clock),
-    upstream: owned.use(new UpstreamClient(config, metrics)),
-    /** Undefined when large requests are translated on the event loop. */
-    translations: module && owned.use(new TranslationPool({ module, workers, maxBytes })),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 

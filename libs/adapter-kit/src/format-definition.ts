@@ -1,4 +1,4 @@
-import type { FinishReason, ReportedUsage } from '@gateway/chat';
+import type { ChatAnswerOptions, FinishReason, ReportedUsage } from '@gateway/chat';
 import type { GatewayError } from '@gateway/errors';
 import type { BufferList, JsonMember } from '@gateway/json';
 import type { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
@@ -11,7 +11,6 @@ import type {
 import type { ProviderModel } from '@gateway/proto/pool/v1/model_pb.js';
 import type { ReasoningState } from './attempt/reasoning.ts';
 import type { ErrorMeaning } from './failure/error-meanings.ts';
-import type { TranslatedChat } from './translation/translation.ts';
 import type { UpstreamHead } from './upstream/upstream-exchange.ts';
 
 /** Everything specific to one provider format. An adapter is the kit with one of these. */
@@ -82,6 +81,16 @@ export interface Translator {
     request: Omit<ClientRequest, 'body' | 'members'>,
     translated: TranslatedChat<Uint8Array | string>,
   ): PreparedCall;
+}
+
+/** A chat request as a provider takes it. Plain data. */
+export interface TranslatedChat<Body = string> {
+  readonly body: Body;
+  /** What the client wants of its answer. */
+  readonly answer: Pick<ChatAnswerOptions, 'stream' | 'includeUsage'> & {
+    /** True when the client asked for a JSON answer. */
+    readonly wantsJson: boolean;
+  };
 }
 
 export interface ClientRequest {

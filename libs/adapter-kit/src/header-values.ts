@@ -1,5 +1,3 @@
-import type { QuotaWindow } from './format-definition.ts';
-
 type Headers = Readonly<Record<string, string>>;
 
 /** A number in a header; undefined when it is missing or not a number. */
@@ -34,11 +32,4 @@ const latestDateMs = 8.64e15;
 export function latestMs(times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined);
   return known.length === 0 ? undefined : Math.max(...known);
-}
-
-/** Merges quotas with later reports: the latest report of each counts. */
-export function withLaterQuotas(quotas: readonly QuotaWindow[], later: readonly QuotaWindow[]): readonly QuotaWindow[] {
-  const isReplaced = ({ name, models }: QuotaWindow) =>
-    later.some((window) => window.name === name && window.models === models);
-  return [...quotas.filter((window) => !isReplaced(window)), ...later];
 }

@@ -1,4 +1,5 @@
 export { type AdapterConfig, readAdapterConfig } from './adapter-config.ts';
+export * from './adapter-context.ts';
 export * from './adapter-service.ts';
 export { estimateInputTokens, estimateOutputTokens } from './attempt/estimate-tokens.ts';
 export * from './attempt/reasoning.ts';
@@ -10,6 +11,7 @@ export * from './failure/status-rules.ts';
 export * from './failure/text-meanings.ts';
 export type * from './format-definition.ts';
 export * from './header-values.ts';
+export { withLaterQuotas } from './quota-windows.ts';
 export { readModels } from './rpc/list-models.ts';
 export * from './translation/translation.ts';
 export type { UpstreamHead } from './upstream/upstream-exchange.ts';

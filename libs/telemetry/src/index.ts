@@ -4,4 +4,6 @@ export * from './build.ts';
 export { createLogger, type Logger, type LogLevel, logLevels } from './logger.ts';
 export * from './metrics.ts';
 export { readableLine } from './readable-line.ts';
+export { startTracing } from './start-tracing.ts';
 export * from './tracing.ts';
+export type { Environment, TracingOptions } from './tracing-sdk.ts';

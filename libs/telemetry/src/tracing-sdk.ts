@@ -18,7 +18,16 @@ import {
 import { readBuild } from './build.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
-import { decidesSamplingKey, type Environment, type TracingOptions } from './tracing.ts';
+import { decidesSamplingKey } from './tracing.ts';
+
+export interface TracingOptions {
+  /** `service.name`, unless OTEL_SERVICE_NAME says otherwise. */
+  readonly service: string;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * OpenTelemetry's SDK, configured by its environment variables. A module of its own, so that a

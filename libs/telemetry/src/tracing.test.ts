@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 import type { Logger } from './logger.ts';
 import { Metrics } from './metrics.ts';
+import { startTracing } from './start-tracing.ts';
 import { type OtlpAnswer, OtlpReceiver } from './testing/otlp-receiver.ts';
 import {
   activeSpan,
@@ -16,7 +17,6 @@ import {
   outsideTraces,
   SpanKind,
   startSpan,
-  startTracing,
   traceFields,
   traceparentOf,
   withSpan,

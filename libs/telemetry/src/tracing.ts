@@ -15,8 +15,6 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
-import type { Logger } from './logger.ts';
-import type { Metrics } from './metrics.ts';
 
 export { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
 
@@ -35,36 +33,7 @@ export interface SpanSettings {
   readonly links?: readonly string[];
 }
 
-export interface TracingOptions {
-  /** `service.name`, unless OTEL_SERVICE_NAME overrides it. */
-  readonly service: string;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-}
-
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/**
- * Sends spans over OTLP when an endpoint is set; only then does it load the SDK. An unreachable
- * endpoint does not delay requests: a bounded queue holds spans, and those that do not fit are
- * dropped and counted. Disposal sends the remaining spans.
- *
- * @see https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
- */
-export async function startTracing(
-  options: TracingOptions,
-  env: Environment = process.env,
-): Promise<AsyncDisposable | undefined> {
-  const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT;
-  if (!endpoint || env.OTEL_SDK_DISABLED === 'true' || env.OTEL_TRACES_EXPORTER === 'none') return undefined;
-  const { startSdk } = await import('./tracing-sdk.ts');
-  return startSdk(options, env);
-}
-
-/**
- * Runs `work` within a span, which is the parent of all spans that start in it, and ends when
- * `work` does. A failure is recorded by its name.
- */
+/** Runs `work` within a span, which is the parent of all spans that begin in it, and ends with it. A failure is recorded by its name. */
 export async function inSpan<T>(name: string, settings: SpanSettings, work: (span: Span) => Promise<T>): Promise<T> {
   const span = startSpan(name, settings);
   try {

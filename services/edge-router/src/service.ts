@@ -7,36 +7,21 @@ import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js'
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
-import type { Client } from '@gateway/rpc';
 import { systemClock as clock } from '@gateway/time';
-import type { LimiterOf } from './admission/edge-limiter.ts';
 import { outageTolerant } from './admission/outage-tolerant-limiter.ts';
 import { Leases } from './attempts/leases.ts';
 import { TokenCache, watchTokenChanges } from './authentication/authenticate.ts';
 import { LookupSlots } from './authentication/lookup-slots.ts';
 import { type EdgeRouterConfig, readEdgeRouterConfig, readEdgeRouterPeerUrls } from './config.ts';
 import { SharedQueries } from './endpoints/shared-queries.ts';
-import type { UsageReport } from './endpoints/usage.ts';
 import { createEvents } from './events.ts';
 import { createApp } from './http/app.ts';
 import { HttpServer } from './http/server.ts';
+import type { EdgeRouterPeers } from './peers.ts';
+import type { UsageReport } from './request-context.ts';
 import { Outbox } from './usage/outbox.ts';
 import { createOutboxEvents, showOutboxDisk } from './usage/outbox-events.ts';
 import { createRequestLog } from './usage/request-log.ts';
-import type { UsageSink } from './usage/send-batch.ts';
-
-/**
- * The services that the edge calls. It never learns which of them are in its process. They are
- * disposed of with it.
- */
-export interface EdgeRouterPeers extends Partial<AsyncDisposable> {
-  readonly identity: Client<typeof IdentityService>;
-  readonly limiter: LimiterOf;
-  readonly broker: Client<typeof PoolBrokerService>;
-  readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
-  readonly usageQuery: Client<typeof UsageQueryService>;
-  readonly usageSink: UsageSink;
-}
 
 export interface EdgeRouterService extends Service {
   /** The port it listens on, once started. */

@@ -7,16 +7,8 @@ import type { Client } from '@gateway/rpc';
 import { type Clock, systemClock } from '@gateway/time';
 import { type LimiterConfig, readStandAloneLimiterConfig } from './config.ts';
 import { DayTotals } from './ledger/day-totals.ts';
-import { createLimiterMetrics, type LimiterMetrics } from './metrics.ts';
+import { createLimiterMetrics } from './metrics.ts';
 import { limiterRoutes } from './routes.ts';
-
-/** The parts that the limiter's handlers use. */
-export interface Limiter {
-  readonly store: LimitStore;
-  readonly dayTotals: DayTotals;
-  readonly clock: Clock;
-  readonly metrics: LimiterMetrics;
-}
 
 export interface LimiterPeers {
   /**

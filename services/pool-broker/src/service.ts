@@ -15,8 +15,8 @@ import { afterRenewal } from './health/account-health.ts';
 import { brokerMetrics, credentialEvents, reloadMetrics } from './metrics.ts';
 import { poolBrokerRoutes } from './routes.ts';
 import type { FileReload } from './rpc/pool-operator-service.ts';
-import { RetryBudget } from './selection/acquire-lease.ts';
 import type { Broker } from './selection/broker.ts';
+import { RetryBudget } from './selection/retry-budget.ts';
 import type { PoolStore } from './store/pool-store.ts';
 
 /** The parts of a broker. The caller that opened store and database closes them. */

@@ -12,7 +12,8 @@ import { type CallOptions, type Client, directClient, directClientOf, serviceRou
 import { createLogger, Metrics } from '@gateway/telemetry';
 import { ManualClock } from '@gateway/time';
 import { type AdapterConfig, readAdapterConfig } from '../adapter-config.ts';
-import { type AdapterContext, adapterRoutes, createAdapterContext } from '../adapter-service.ts';
+import { type AdapterContext, createAdapterContext } from '../adapter-context.ts';
+import { adapterRoutes } from '../adapter-service.ts';
 import type { FormatDefinition } from '../format-definition.ts';
 import { fakeFormat } from './fake-format.ts';
 import { type FakeProvider, startFakeProvider } from './fake-provider.ts';

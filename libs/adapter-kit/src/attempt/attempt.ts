@@ -1,8 +1,8 @@
 import { toErrorDetail } from '@gateway/errors';
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
-import type { AdapterContext } from '../adapter-service.ts';
+import type { AdapterContext } from '../adapter-context.ts';
 import type { AttemptFailure, PreparedCall, QuotaWindow } from '../format-definition.ts';
-import { withLaterQuotas } from '../header-values.ts';
+import { toWindow, withLaterQuotas } from '../quota-windows.ts';
 import { UpstreamError, type UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { AnswerFrames, type ExecuteFrame, finalUsage, hasProduced, usageSoFar } from './answer-frames.ts';
 import {
@@ -11,7 +11,6 @@ import {
   type ExecuteResultInit,
   failedAttempt,
   failureOfExchange,
-  toWindow,
 } from './execute-result.ts';
 import { Opening, type SuccessfulAnswer } from './open-answer.ts';
 import { type AnswerFacts, ProviderCalls, toErrorType } from './provider-calls.ts';
@@ -218,7 +217,7 @@ class Attempt implements Disposable {
     const { requestId, lease } = this.#request;
     this.#calls.end(toErrorType(result), this.#factsSoFar);
     metrics.requestAmended(meaning);
-    logger.info({ request_id: requestId, pool: lease.pool, meaning }, 'sent again without what the provider refused');
+    logger.info({ request_id: requestId, pool: lease.pool, meaning }, 'retrying without what the provider refused');
     const usage = this.#frames.dueUsage(this.#call.answer);
     this.#opening[Symbol.dispose]();
     this.#opened = undefined;
@@ -250,7 +249,10 @@ class Attempt implements Disposable {
     } catch (cause) {
       // Only the name, because the message may contain the provider's text.
       const reason = cause instanceof Error ? cause.name : typeof cause;
-      this.#context.logger.warn({ request_id: this.#request.requestId, reason }, 'an answer could not be read');
+      this.#context.logger.warn(
+        { request_id: this.#request.requestId, reason },
+        'a provider answer could not be parsed',
+      );
       if (answer.result === undefined) throw new UpstreamError('malformed', 'The answer could not be read.', { cause });
     }
   }

@@ -2,9 +2,9 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import type { ExecuteResultSchema, UpstreamAnswerSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
-import { AttemptResult, type QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
+import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { answerTooLarge } from '../failure/attempt-failure.ts';
-import type { AttemptFailure, ProviderAnswer, QuotaWindow } from '../format-definition.ts';
+import type { AttemptFailure, ProviderAnswer } from '../format-definition.ts';
 import type { UpstreamError, UpstreamErrorKind } from '../upstream/upstream-exchange.ts';
 
 /** What ends a call of Execute. */
@@ -78,16 +78,4 @@ function isKeptBack({ result }: AttemptFailure, answer: ProviderAnswer): boolean
 
 function isPage({ contentType, body }: ProviderAnswer): boolean {
   return /\bhtml\b/i.test(contentType) || /^\s*</.test(Buffer.from(body.subarray(0, 100)).toString());
-}
-
-export function toWindow({
-  resetsAtMs,
-  lengthSeconds,
-  ...window
-}: QuotaWindow): MessageInitShape<typeof QuotaWindowSchema> {
-  return {
-    ...window,
-    resetsAt: resetsAtMs === undefined ? undefined : timestampFromMs(resetsAtMs),
-    lengthSeconds: lengthSeconds ?? 0,
-  };
 }

@@ -1,6 +1,6 @@
 import { GatewayError } from '@gateway/errors';
 import { AccountProblem, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
-import type { AdapterContext } from '../adapter-service.ts';
+import type { AdapterContext } from '../adapter-context.ts';
 import { type ProviderAccount, sameSecret } from '../credentials/credential-cache.ts';
 import type { AttemptFailure, ClientRequest, PreparedCall, QuotaWindow } from '../format-definition.ts';
 import { readBody, type UpstreamExchange, type UpstreamHead } from '../upstream/upstream-exchange.ts';
@@ -216,7 +216,7 @@ async function accountOf(
     return await credentials.ofAccount(lease.accountId);
   } catch (thrown) {
     if (!(thrown instanceof GatewayError) || thrown.code === 'internal_error') throw unavailable(thrown);
-    logger.warn({ request_id: requestId, pool: lease.pool, code: thrown.code }, 'an account has no usable credential');
+    logger.warn({ request_id: requestId, pool: lease.pool, code: thrown.code }, 'no usable credential for an account');
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { type Attributes, failSpan, type Span, SpanKind, startSpan, traceparentOf } from '@gateway/telemetry';
-import type { AdapterContext } from '../adapter-service.ts';
+import type { AdapterContext } from '../adapter-context.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
 import type { AnswerReader } from '../format-definition.ts';
 import type { GenAiCall, GenAiOperation } from '../metrics.ts';

@@ -16,7 +16,7 @@ import { bearer } from '../__fixtures__/adapter-under-test.ts';
 import { fakeFormat } from '../__fixtures__/fake-format.ts';
 import { type FakeProvider, startFakeProvider } from '../__fixtures__/fake-provider.ts';
 import { readAdapterConfig } from '../adapter-config.ts';
-import { type AdapterContext, createAdapterContext } from '../adapter-service.ts';
+import { type AdapterContext, createAdapterContext } from '../adapter-context.ts';
 import { ModelListReporter, Schedule } from './model-list-reporter.ts';
 
 let provider: FakeProvider;

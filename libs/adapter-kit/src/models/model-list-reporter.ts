@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '@gateway/errors';
 import type { ListPoolsResponse, Pool, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
-import type { AdapterContext } from '../adapter-service.ts';
+import type { AdapterContext } from '../adapter-context.ts';
 import { readModelList } from '../rpc/list-models.ts';
 import { UpstreamError } from '../upstream/upstream-exchange.ts';
 
@@ -82,7 +82,7 @@ export class ModelListReporter implements AsyncDisposable {
   #onProblem(subject: string, thrown: unknown): void {
     if (this.#problems.has(subject)) return;
     this.#problems.add(subject);
-    this.#context.logger.warn({ subject, reason: reasonOf(thrown) }, 'model lists can’t be reported');
+    this.#context.logger.warn({ subject, reason: reasonOf(thrown) }, 'model lists cannot be reported');
   }
 
   #onSuccess(subject: string): void {

@@ -3,7 +3,7 @@ import { GatewayError, toErrorDetail } from '@gateway/errors';
 import type { AdapterService, CountTokensResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import type { AdapterContext } from '../adapter-service.ts';
+import type { AdapterContext } from '../adapter-context.ts';
 import { failedAttempt, failureOfExchange, plainFailure } from '../attempt/execute-result.ts';
 import { type OpenOptions, openAnswer } from '../attempt/open-answer.ts';
 import { ProviderCalls, toErrorType } from '../attempt/provider-calls.ts';

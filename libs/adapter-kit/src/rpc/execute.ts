@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/errors';
 import { BufferList } from '@gateway/json';
 import type { Dialect, ExecuteHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { CallContext } from '@gateway/rpc';
-import type { AdapterContext } from '../adapter-service.ts';
+import type { AdapterContext } from '../adapter-context.ts';
 import type { ExecuteFrame } from '../attempt/answer-frames.ts';
 import { type AttemptedRequest, attemptFrames } from '../attempt/attempt.ts';
 import { estimateInputTokens } from '../attempt/estimate-tokens.ts';

@@ -5,7 +5,7 @@ import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_p
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { type ProviderModel, ProviderModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
 import type { Handlers } from '@gateway/rpc';
-import type { AdapterContext } from '../adapter-service.ts';
+import type { AdapterContext } from '../adapter-context.ts';
 import { failureOfExchange } from '../attempt/execute-result.ts';
 import { ProviderCalls, toErrorType } from '../attempt/provider-calls.ts';
 import { readWholeBody, UpstreamError } from '../upstream/upstream-exchange.ts';

@@ -1,13 +1,7 @@
-import {
-  type ChatAnswer,
-  type ChatAnswerOptions,
-  type ChatRequest,
-  createChatAnswer,
-  parseChatRequest,
-} from '@gateway/chat';
+import { type ChatAnswer, type ChatRequest, createChatAnswer, parseChatRequest } from '@gateway/chat';
 import type { GatewayErrorCode } from '@gateway/errors';
 import { toWellFormedJson } from '@gateway/json';
-import type { AnswerReader, ClientRequest, Translator } from '../format-definition.ts';
+import type { AnswerReader, ClientRequest, TranslatedChat, Translator } from '../format-definition.ts';
 
 /**
  * Translates chat completions to one provider format. No header of the client is forwarded, because
@@ -58,14 +52,7 @@ export type TranslationContext = Pick<ClientRequest, 'affinityKey'> & {
   readonly lease: Pick<ClientRequest['lease'], 'model' | 'defaultEffort' | 'traits'>;
 };
 
-/** A chat request in the provider's format. Plain data. */
-export interface TranslatedChat<Body = string> {
-  readonly body: Body;
-  /** The client's options for the answer. */
-  readonly answer: Pick<ChatAnswerOptions, 'stream' | 'includeUsage'> & Pick<ChatReaderOptions, 'wantsJson'>;
-}
-
-/** The same in the form that a worker returns. */
+/** The same as a worker gives it. */
 export interface TranslatedInWorker extends TranslatedChat<Uint8Array<ArrayBuffer>> {
   /** See `estimateInputTokens`. */
   readonly estimatedTokens: number;

@@ -19,7 +19,7 @@ import { CancelReason } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { RpcError } from '@gateway/rpc';
 import { inSpan } from '@gateway/telemetry';
 import type { RequestEvents } from '../events.ts';
-import type { AdmittedRequest } from '../routes.ts';
+import type { AdmittedRequest } from '../request-context.ts';
 import { attemptFailure } from '../usage/describe-request.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import { AnswerFrames } from './answer-frames.ts';

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
@@ -58,17 +57,6 @@ const patterns = { authorization: /^Bearer +(\S+)$/i, 'x-api-key': /^(\S+)$/ } a
 function unauthorized(message: string): GatewayError {
   return new GatewayError('unauthorized', message);
 }
-
-/**
- * A token's opaque key for services that distinguish callers: the same for each request of it, and
- * nothing can be read from it.
- */
-export function callerKey(tokenId: string): string {
-  return hash('sha256', `caller\n${tokenId}`, 'base64url').slice(0, keyLength);
-}
-
-/** 120 bits: two tokens never share a key, and a label of a request stays short. */
-const keyLength = 20;
 
 export interface TokenCacheOptions {
   /** Asks the source of truth; undefined for a token that is unknown or has ended. */

@@ -1,5 +1,3 @@
-import type { BodyMemory } from './body-memory.ts';
-
 /** A request that takes memory. */
 export interface MemoryOwner {
   readonly tokenId: string;
@@ -11,6 +9,13 @@ export interface MemoryOwner {
   waitedMs: number;
 }
 
+/** The memory that allocations share. */
+interface AllocatedFrom {
+  take(allocation: BodyAllocation, bytes: number): Promise<void>;
+  giveBack(allocation: BodyAllocation): void;
+  decodingPermit(owner: MemoryOwner, signal: AbortSignal): Promise<Disposable>;
+}
+
 /**
  * What the body of one request has taken. Gathers a body that arrives in pieces of any size: block
  * by block, each as long as all before it within bounds, so that a body in pieces of one byte takes
@@ -19,13 +24,13 @@ export interface MemoryOwner {
 export class BodyAllocation implements Disposable {
   bytes = 0;
   readonly owner: MemoryOwner;
-  readonly #memory: BodyMemory;
+  readonly #memory: AllocatedFrom;
   #blocks: Buffer[] = [];
   /** How many bytes of the last block are not used yet. */
   #free = 0;
   #length = 0;
 
-  constructor(memory: BodyMemory, owner: MemoryOwner) {
+  constructor(memory: AllocatedFrom, owner: MemoryOwner) {
     this.#memory = memory;
     this.owner = owner;
   }

@@ -4,7 +4,7 @@ import { asString, type JsonBody } from '@gateway/json';
 import { Dialect } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import { readBody } from '../body/read-body.ts';
-import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
+import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { affinityKey } from './affinity.ts';
 import { generate } from './generate.ts';
 

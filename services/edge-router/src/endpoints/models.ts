@@ -1,5 +1,5 @@
 import { sendJson } from '../http/respond.ts';
-import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
+import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 
 /** The models that chat completions accepts. @see spec "GET /v1/models" */
 export async function models({ response }: AdmittedRequest, { broker, config }: EndpointPeers): Promise<void> {

@@ -6,7 +6,7 @@ import { classNotTaken } from '../attempts/attempt-errors.ts';
 import type { AttemptsFailed } from '../attempts/attempt-loop.ts';
 import { readBody } from '../body/read-body.ts';
 import { writeHead } from '../http/respond.ts';
-import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
+import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { affinityKey, relayAffinity } from './affinity.ts';
 import { requireArray, requiredModel } from './body-fields.ts';
 import { generate } from './generate.ts';

@@ -1,20 +1,14 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { type Token, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
-import type { GetUsageResponse, UsagePeriod, UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import type { UsagePeriod, UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { LOCAL_TIME_ZONE } from '@gateway/time';
 import { isLimited, limiterTerms } from '../admission/admit.ts';
 import { sendJson } from '../http/respond.ts';
-import type { AdmittedRequest, EndpointPeers } from '../routes.ts';
+import type { AdmittedRequest, EndpointPeers, UsageReport } from '../request-context.ts';
 
 /** How long the ledger may take to catch up, and to answer. */
 const queryTimeoutMs = 5_000;
-
-/** What is known of a token's usage and of the limits that are set for it. */
-export interface UsageReport {
-  readonly used: GetUsageResponse;
-  readonly status: Pick<LimitStatus, 'requests' | 'tokens'> | undefined;
-}
 
 /**
  * Usage and limits of the calling token, and of no other. A token that asks often costs the ledger

@@ -15,7 +15,7 @@ import type { Affinity, AnswerNames } from '../endpoints/affinity.ts';
 import { type ErrorDialect, renderStreamError, type SeenResponse } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
 import { writeHead } from '../http/respond.ts';
-import type { AdmittedRequest } from '../routes.ts';
+import type { AdmittedRequest } from '../request-context.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 
 export interface Relay extends Affinity, Pick<AdmittedRequest, 'requestId' | 'response' | 'signal' | 'logEntry'> {

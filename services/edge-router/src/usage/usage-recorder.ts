@@ -6,7 +6,7 @@ import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway
 import { inSpan } from '@gateway/telemetry';
 import { limiterTerms } from '../admission/admit.ts';
 import type { EdgeLimiter } from '../admission/edge-limiter.ts';
-import type { AdmittedRequest } from '../routes.ts';
+import type { AdmittedRequest } from '../request-context.ts';
 import { wordOf } from './describe-request.ts';
 import type { Outbox } from './outbox.ts';
 

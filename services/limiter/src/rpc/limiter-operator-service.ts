@@ -1,7 +1,7 @@
 import { GatewayError } from '@gateway/errors';
 import type { LimiterOperatorService, ReconcileDayRequest } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { Caller, Handlers } from '@gateway/rpc';
-import type { Limiter } from '../service.ts';
+import type { Limiter } from '../limiter.ts';
 import { dayState, readKey, readLocalDay } from './limiter-service.ts';
 
 export function limiterOperatorHandlers(limiter: Limiter): Handlers<typeof LimiterOperatorService> {

@@ -13,7 +13,7 @@ import type {
 } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import type { Caller, Handlers } from '@gateway/rpc';
 import { addLocalDays, isLocalDay, type LocalDay, localDayOf } from '@gateway/time';
-import type { Limiter } from '../service.ts';
+import type { Limiter } from '../limiter.ts';
 import { countedGroup, countedKey } from './caller-keys.ts';
 
 /** Handlers of `gateway.limiter.v1.LimiterService`. Streams end when `draining` is aborted. */

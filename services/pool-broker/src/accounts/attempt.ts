@@ -8,7 +8,6 @@ import type {
   QuotaWindow as WindowMessage,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { AccountProblem, AttemptResult as Result } from '@gateway/proto/pool/v1/account_pb.js';
-import type { AccountHealth, SeenWindow } from '../health/account-health.ts';
 
 /** The result of an attempt at a provider. */
 export type AttemptResult = 'succeeded' | FailureResult | 'rejected' | 'cancelled';
@@ -27,16 +26,18 @@ export const failures = [
   'feature_unavailable',
 ] as const;
 
-/**
- * A problem that waiting does not solve: the credential was revoked, or the account was disabled.
- */
-export type ProblemKind = NonNullable<AccountHealth['problem']>['kind'];
+/** What does not pass by waiting: the credential was revoked, or the account was disabled. */
+export type ProblemKind = 'credential_revoked' | 'account_disabled';
 
-/**
- * A quota of an account, as its provider describes it. An account has at most one quota with the
- * same name and models.
- */
-export type QuotaWindow = Omit<SeenWindow, 'seenAtMs'>;
+/** A quota of an account, as its provider describes it. An account has at most one of a name for the same models. */
+export interface QuotaWindow {
+  readonly name: string;
+  /** An id or a pattern. Empty: the whole account. */
+  readonly models: string;
+  readonly usedFraction: number;
+  readonly resetsAtMs?: number | undefined;
+  readonly lengthMs?: number | undefined;
+}
 
 /** See the contract's `AttemptReport`. */
 export interface AttemptReport {

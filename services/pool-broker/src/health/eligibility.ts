@@ -4,7 +4,6 @@ import type { Attempt, AttemptResult, Lack, ProblemKind, QuotaWindow, Wanted } f
 import { holdsForModel, isLack } from '../accounts/attempt.ts';
 import type { AccountHealth, Cooldown, SeenWindow } from './account-health.ts';
 import { causeOf, concerns, forgottenProblemAtMs, hasPassedProbe, isHalfOpen, isRunning } from './account-health.ts';
-import type { PoolHealth } from './pool-health.ts';
 
 export interface AccountView {
   readonly account: Account;
@@ -169,12 +168,7 @@ function isLimit(cooldown: Cooldown): boolean {
   return causeOf(cooldown) === 'limit';
 }
 
-export function poolAvailabilityOf({ incidents }: PoolHealth, model: string, nowMs: number): Availability {
-  const cooldowns = incidents.map(({ pause }) => pause).filter((pause) => pause !== undefined);
-  return availabilityOf({ cooldowns }, { model }, nowMs);
-}
-
-/** The account's current average of failed attempts: half of it decays every minute. */
+/** The account's share of failed attempts as it stands now: half of it is forgotten every minute. */
 export function errorAverageAt({ errorAverage, errorsAtMs }: AccountHealth, nowMs: number): number {
   return errorAverage * 0.5 ** (Math.max(0, nowMs - errorsAtMs) / 60_000);
 }

@@ -2,8 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sampleSettings } from '../__fixtures__/sample-gateway.ts';
 import type { AttemptResult } from '../accounts/attempt.ts';
-import { poolAvailabilityOf } from './eligibility.ts';
-import { applyToPool, noIncidents, type PoolAttempt, type PoolHealth, startPoolProbe } from './pool-health.ts';
+import {
+  applyToPool,
+  noIncidents,
+  type PoolAttempt,
+  type PoolHealth,
+  poolAvailabilityOf,
+  startPoolProbe,
+} from './pool-health.ts';
 
 const startMs = 1_000_000;
 const settings = { ...sampleSettings, cooldownJitter: 0 };

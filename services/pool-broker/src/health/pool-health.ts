@@ -3,7 +3,7 @@ import { isFaultOfPool } from '../accounts/attempt.ts';
 import { concerns, cooldownSchema, forgottenAtMs, hasPassedProbe } from './account-health.ts';
 import type { ReportedAttempt } from './apply-report.ts';
 import { guessedMs, type HealthRules, isProbedBy, type ProbeRequest, withProbe } from './cooldown.ts';
-import { poolAvailabilityOf } from './eligibility.ts';
+import { type Availability, availabilityOf } from './eligibility.ts';
 
 const incidentSchema = z.object({
   /**
@@ -69,10 +69,13 @@ export function applyToPool(health: PoolHealth, attempt: PoolAttempt, rules: Hea
   return afterAnswer(health, attempt);
 }
 
-/**
- * Takes the right to probe the pool. Undefined when no probe is due, or another request has the
- * right.
- */
+/** Whether the provider takes requests for the model now. */
+export function poolAvailabilityOf({ incidents }: PoolHealth, model: string, nowMs: number): Availability {
+  const cooldowns = incidents.map(({ pause }) => pause).filter((pause) => pause !== undefined);
+  return availabilityOf({ cooldowns }, { model }, nowMs);
+}
+
+/** Takes the right to find out. Undefined when nothing is to be found out, or another request has it. */
 export function startPoolProbe(health: PoolHealth, request: ProbeRequest, rules: HealthRules): PoolHealth | undefined {
   const { model, nowMs } = request;
   if (poolAvailabilityOf(health, model, nowMs).kind !== 'probe_due') return undefined;

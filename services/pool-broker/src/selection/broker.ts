@@ -4,7 +4,7 @@ import type { AccountCredentials } from '../credentials/account-credentials.ts';
 import type { AccountDirectory } from '../credentials/account-directory.ts';
 import type { BrokerMetrics } from '../metrics.ts';
 import type { PoolStore } from '../store/pool-store.ts';
-import type { RetryBudget } from './acquire-lease.ts';
+import type { RetryBudget } from './retry-budget.ts';
 
 /** The parts that the RPC handlers use. */
 export interface Broker {

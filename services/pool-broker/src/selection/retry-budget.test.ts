@@ -1,7 +1,7 @@
 import { ManualClock } from '@gateway/time';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RetryBudget } from './acquire-lease.ts';
+import { RetryBudget } from './retry-budget.ts';
 
 function budgetOf({ share = 0.1, floorPerSecond = 1 }) {
   const clock = new ManualClock(0);

@@ -3,15 +3,8 @@ import { servesModel } from '../accounts/account.ts';
 import { isLack, type Lack } from '../accounts/attempt.ts';
 import type { Candidate } from '../catalog/catalog.ts';
 import type { AccountView, Asked, Availability, EarlyProbe, Eligibility, SkipReason } from '../health/eligibility.ts';
-import {
-  anyTime,
-  availabilityOf,
-  eligibilityOf,
-  errorAverageAt,
-  headroomOf,
-  paceOf,
-  poolAvailabilityOf,
-} from '../health/eligibility.ts';
+import { anyTime, availabilityOf, eligibilityOf, errorAverageAt, headroomOf, paceOf } from '../health/eligibility.ts';
+import { poolAvailabilityOf } from '../health/pool-health.ts';
 import type { PoolView } from '../store/pool-store.ts';
 
 export interface CandidateView extends Omit<PoolView, 'accounts'> {

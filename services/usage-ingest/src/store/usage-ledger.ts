@@ -18,6 +18,7 @@ import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1
 import { localDayOf } from '@gateway/time';
 import { type InsertObject, type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { type DailySum, dailySums, type LedgerEntry } from '../recording/ledger-entry.ts';
+import type { RecordedBatch } from './recorded-batch.ts';
 import { recordInSqlite } from './sqlite-ledger-writes.ts';
 
 /**
@@ -92,16 +93,7 @@ export class UsageLedger {
   }
 }
 
-/** The result for a batch. Entries that are not listed were already in the ledger. */
-export interface RecordedBatch {
-  readonly fresh: ReadonlySet<LedgerEntry>;
-  /** Entries of days that are no longer kept: they may already have been counted. */
-  readonly tooOld: ReadonlySet<LedgerEntry>;
-  /** Why the database rejected the entries of the request log. */
-  readonly logRefusal?: Error;
-}
-
-/** Throws failures that are temporary. */
+/** Throws what may pass. */
 function unlessRefused(thrown: unknown): Error {
   if (thrown instanceof Error && isRefusedData(thrown)) return thrown;
   throw thrown;

@@ -1,0 +1,18 @@
+import type { AdapterService } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
+import type { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
+import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
+import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import type { Client } from '@gateway/rpc';
+import type { LimiterOf } from './admission/edge-limiter.ts';
+import type { UsageSink } from './usage/send-batch.ts';
+
+/** The services that the edge calls. It never learns which of them are in its process. They are disposed of with it. */
+export interface EdgeRouterPeers extends Partial<AsyncDisposable> {
+  readonly identity: Client<typeof IdentityService>;
+  readonly limiter: LimiterOf;
+  readonly broker: Client<typeof PoolBrokerService>;
+  readonly adapters: ReadonlyMap<ProviderFormat, Client<typeof AdapterService>>;
+  readonly usageQuery: Client<typeof UsageQueryService>;
+  readonly usageSink: UsageSink;
+}

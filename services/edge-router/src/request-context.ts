@@ -1,0 +1,69 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { CostKind, LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.js';
+import type { GetUsageResponse } from '@gateway/proto/usage/v1/usage_service_pb.js';
+import type { Clock } from '@gateway/time';
+import type { Admission } from './admission/admit.ts';
+import type { EdgeLimiter } from './admission/edge-limiter.ts';
+import type { Leases } from './attempts/leases.ts';
+import type { AuthHeader } from './authentication/authenticate.ts';
+import type { BodyLimits, BodyRules } from './body/read-body.ts';
+import type { EdgeRouterConfig } from './config.ts';
+import type { SharedQueries } from './endpoints/shared-queries.ts';
+import type { ErrorDialect } from './errors/render-error.ts';
+import type { GenAiOperation, RequestEvents } from './events.ts';
+import type { EdgeRouterPeers } from './peers.ts';
+import type { Outbox } from './usage/outbox.ts';
+import type { RequestLogEntry } from './usage/request-log.ts';
+
+/** One row of the public API: what is decided by path and method alone. */
+export interface Route {
+  readonly method: 'get' | 'post';
+  readonly path: string;
+  readonly errorDialect: ErrorDialect;
+  /** The header in which the specification wants the token; the other kind is accepted too. */
+  readonly authHeader: AuthHeader;
+  /** What a request costs its token. Undefined: nothing, it takes no slot. */
+  readonly cost: CostKind | undefined;
+  /** What it asks of a model: then its answers carry `x-ratelimit-*`, and its requests are in the request log. Undefined: it asks none. */
+  readonly operation: GenAiOperation | undefined;
+  readonly body: BodyLimits;
+  readonly endpoint: Endpoint;
+}
+
+/** A request that has passed authentication and admission. */
+export interface AdmittedRequest {
+  /** UUIDv7: the limiter's idempotency key, the ledger's primary key, the log's id. */
+  readonly requestId: string;
+  readonly route: Route;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Aborted when the client leaves before the answer is out. */
+  readonly signal: AbortSignal;
+  /** Records for operators what becomes of the request. */
+  readonly logEntry: RequestLogEntry;
+  readonly token: Token;
+  readonly admission: Admission;
+  /** What the endpoint takes for a body. */
+  readonly bodyRules: BodyRules;
+}
+
+/** What endpoints work with. */
+export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapters' | 'usageQuery'> {
+  readonly config: EdgeRouterConfig;
+  readonly clock: Clock;
+  readonly limiter: EdgeLimiter;
+  readonly usageReports: SharedQueries<UsageReport>;
+  readonly leases: Leases;
+  readonly outbox: Outbox;
+  readonly events: RequestEvents;
+}
+
+/** What is known of a token's usage and of the limits that are set for it. */
+export interface UsageReport {
+  readonly used: GetUsageResponse;
+  readonly status: Pick<LimitStatus, 'requests' | 'tokens'> | undefined;
+}
+
+/** Answers a request, or throws a GatewayError for the server to render. */
+export type Endpoint = (request: AdmittedRequest, peers: EndpointPeers) => Promise<void>;
