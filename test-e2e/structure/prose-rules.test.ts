@@ -16,7 +16,12 @@ const leftOut: ReadonlySet<string> = new Set([
   'docs/reference/spec-coverage.md',
 ]);
 
-const pages = globSync(['*.md', 'docs/**/*.md', 'docs/.vitepress/*.md'], {
+/** Packages whose README follows the guide. */
+const readmes = [
+  'services/{all-in-one,edge-router,gatewayctl,identity,messages-adapter,responses-adapter,usage-query}/README.md',
+];
+
+const pages = globSync(['*.md', 'docs/**/*.md', 'docs/.vitepress/*.md', ...readmes], {
   cwd: repositoryRoot,
   exclude: (path) => /(^|\/)(node_modules|dist|adr)(\/|$)/.test(path),
 }).filter((page) => !leftOut.has(page));
