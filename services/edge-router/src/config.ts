@@ -4,7 +4,7 @@ import { readWorkerCount } from '@gateway/lifecycle/worker-pool';
 import { natsServers } from '@gateway/usage-stream/nats-servers';
 import { outboxSynchronous } from './usage/outbox-file.ts';
 
-/** Settings of the edge. Every one has a default that is safe in production. */
+/** The settings of the edge. Every default is safe in production. */
 export type EdgeRouterConfig = ReturnType<typeof readEdgeRouterConfig>;
 
 export function readEdgeRouterConfig(env: Environment) {
@@ -15,47 +15,58 @@ export function readEdgeRouterConfig(env: Environment) {
     /** The public HTTP port; 0 picks a free one. */
     port: reader.port('PORT', 8080),
     outboxFolder: join(reader.string('GATEWAY_DATA', './data'), 'outbox'),
-    /** SQLite's `synchronous` of the outbox: what of it survives a power loss. */
+    /** SQLite's `synchronous` for the outbox: how much of it survives a power failure. */
     outboxSynchronous: reader.oneOf('EDGE_OUTBOX_SYNCHRONOUS', outboxSynchronous, 'off'),
-    /** Most usage events that wait in memory while the disk takes nothing. */
+    /** The maximum number of usage events in memory while the disk accepts nothing. */
     outboxMemoryEvents: reader.integer('EDGE_OUTBOX_MEMORY_EVENTS', 10_000, { min: 100, max: 1_000_000 }),
-    /** How long a resolved token is believed without asking again. */
+    /** How long a resolved token is trusted without asking again. */
     tokenCacheMs: seconds('TOKEN_CACHE_SECONDS', 30, { max: 30 }),
-    /** Deadline of every short call to another service. */
+    /** The deadline of every short call to another service. */
     rpcTimeoutMs: reader.integer('RPC_TIMEOUT_MS', 1_000, { min: 10, max: 60_000 }),
     /**
-     * While the limiter is away, `local` decides by this edge's share of each limit; `closed` fails
-     * with internal_error.
+     * While the limiter is away, `local` decides by this edge's share of each limit, and `closed`
+     * fails with internal_error.
      */
     limiterFailureMode: reader.oneOf('LIMITER_FAILURE_MODE', failureModes, 'local'),
-    /** How long one outage of the limiter may be bridged so before it fails as `closed`. */
+    /**
+     * How long the edge may decide locally in one outage of the limiter; after that it fails as
+     * `closed`.
+     */
     limiterLocalMaxMs: seconds('LIMITER_LOCAL_MAX_SECONDS', 300, { max: 86_400 }),
-    /** A client that has not sent its headers, or its whole request, by then is cut off. */
+    /**
+     * How long a client may take to send its headers, or its whole request, before its connection
+     * is closed.
+     */
     headersTimeoutMs: seconds('HEADERS_TIMEOUT_SECONDS', 15, { min: 1, max: 300 }),
     bodyTimeoutMs: seconds('BODY_TIMEOUT_SECONDS', 300, upToAnHour),
-    /** A client that takes nothing of its answer for so long is cut off. */
+    /** How long a client may read nothing of its answer before its connection is closed. */
     writeStallMs: seconds('WRITE_STALL_SECONDS', 60, upToAnHour),
-    /** No request goes on for longer than this; an answer that does is ended with an error. */
+    /** The maximum duration of a request; a longer answer ends with an error. */
     maxStreamMs: readMaxStreamSeconds(reader) * 1_000,
-    /** A body that arrives slower ends with 408. */
+    /** A slower upload ends with 408. */
     uploadPace: {
       idleMs: seconds('BODY_IDLE_TIMEOUT_SECONDS', 20, upToAnHour),
       leastBytesPerSecond: reader.integer('BODY_MIN_KIB_PER_SECOND', 4, { max: 1_024 }) * 1_024,
       windowMs: seconds('BODY_MIN_RATE_SECONDS', 60, upToAnHour),
     },
-    /** Most bytes of request bodies in memory at a time; requests beyond it wait, then get 503. */
+    /**
+     * The maximum number of bytes of request bodies in memory; further requests wait, and then get
+     * 503.
+     */
     bodyMemoryMaxBytes: reader.integer('BODY_MEMORY_MAX_MIB', 512, { min: 64, max: 1024 * 1024 }) * 1024 * 1024,
     /**
-     * An SSE comment is sent when a running stream was silent for so long, or up to a second
-     * longer.
+     * A running stream that is silent for this long, or up to a second longer, gets an SSE comment.
      */
     heartbeatMs: seconds('HEARTBEAT_SECONDS', 15, { min: 1, max: 300 }),
     /**
-     * Is a trace sampled when the `traceparent` of a client says so? Else this gateway alone
+     * Whether a client's `traceparent` decides if its trace is sampled. Otherwise only this gateway
      * decides.
      */
     trustsClientSampling: reader.boolean('TRUST_CLIENT_SAMPLING', false),
-    /** A request whose answer had not begun by then, once it was read, is logged as slow. */
+    /**
+     * A request is logged as slow if its answer does not start within this time after the request
+     * was read.
+     */
     traceSlowMs: seconds('EDGE_TRACE_SLOW_SECONDS', 30, upToAnHour),
   } as const;
   reader.done();
@@ -66,7 +77,7 @@ type Range = Parameters<EnvReader['integer']>[2];
 const failureModes = ['local', 'closed'] as const;
 const upToAnHour = { min: 1, max: 3_600 };
 
-/** EDGE_WORKERS (1): processes that serve on the edge's port; `auto`: one for each core. */
+/** EDGE_WORKERS (1): processes that serve the edge's port; `auto`: one per core. */
 export function readEdgeWorkers(env: Environment): number {
   const reader = new EnvReader(env);
   const count = readWorkerCount(reader, 'EDGE_WORKERS');
@@ -74,7 +85,7 @@ export function readEdgeWorkers(env: Environment): number {
   return count;
 }
 
-/** Where a stand-alone edge finds the other services. */
+/** The addresses of the other services for a stand-alone edge. */
 export function readEdgeRouterPeerUrls(env: Environment) {
   const reader = new EnvReader(env);
   const service = (name: string, why: string, host: string) => reader.peerUrl(name, why, `http://${host}:50051`);

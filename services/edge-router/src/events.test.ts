@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createEvents, type EventLog } from './events.ts';
 import { LoggedRequest, slowMs } from './usage/__fixtures__/logged-request.ts';
 
-/** The lines that are written about a request at a level. */
+/** The log lines about a request at a level. */
 function linesOf(request: LoggedRequest, level: 'info' | 'debug') {
   const lines: object[] = [];
   const write = (fields: object) => lines.push(fields);

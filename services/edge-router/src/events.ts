@@ -12,7 +12,7 @@ export type RequestEvents = ReturnType<typeof createEvents>;
 export type EventLog = Pick<Logger, 'isLevelEnabled'> &
   Readonly<Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>>;
 
-/** What is asked of a model, in the convention's words where it has one. */
+/** The operation of a model request, by its name in the convention if there is one. */
 export type GenAiOperation = 'chat' | 'count_tokens';
 
 /** Metrics and log lines of the edge. */
@@ -21,7 +21,10 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
   const models = new ModelLabels();
   for (const part of parts) counted.faults.inc({ part }, 0);
   const warned = new LRUCache<string, true>({ max: 100, ttl: 60_000 });
-  /** An outage meets every request: what repeats is logged once a minute, and counted each time. */
+  /**
+   * During an outage every request fails, so repeats are logged once a minute and counted each
+   * time.
+   */
   const warn = (about: string, fields: object, message: string): void => {
     if (warned.has(about)) return;
     warned.set(about, true);
@@ -29,11 +32,11 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
   };
   return {
     requestStarted: (method: string) => counted.activeRequests.inc({ http_request_method: method }),
-    /** Once for each request that has started. `operation` undefined: it asks no model. */
+    /** Called once for each started request. `operation` undefined: it uses no model. */
     requestEnded(method: string, operation: GenAiOperation | undefined, entry: RequestLogEntry): void {
       const { message } = entry;
       const { endpoint, status, errorCode, times } = message;
-      // Anybody can send requests without a token of ours, as many as they like.
+      // Anyone can send any number of requests without a valid token.
       const level = message.tokenId === '' || isPlainSuccess(message) ? 'debug' : 'info';
       if (logger.isLevelEnabled(level)) logger[level](toLogFields(message), 'request finished');
       const seconds = (times?.ended ?? 0) / 1_000;
@@ -41,7 +44,7 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
       const ofHttp = { http_request_method: method, http_route: endpoint, http_response_status_code: status };
       counted.activeRequests.dec({ http_request_method: method });
       counted.requestDurations.observe({ ...ofHttp, error_type: status >= 499 ? failure : '' }, seconds);
-      // A provider's own refusal, passed on as it came.
+      // A provider's own refusal, passed on unchanged.
       const isPassedOn = errorCode === '' && status >= 400 && status !== 499;
       if (isPassedOn) counted.refusals.inc({ code: 'upstream_rejected', limit: 'none' });
       if (operation === undefined || message.model === '') return;
@@ -50,14 +53,14 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
       const perToken = secondsPerToken(entry);
       if (perToken !== undefined) counted.outputTokens.observe(labels, perToken);
     },
-    /** A request gets an error in place of an answer. */
+    /** A request gets an error instead of an answer. */
     refused: ({ code, limit }: GatewayError) => counted.refusals.inc({ code, limit: limit ?? 'none' }),
     requestFaulted(requestId: string, endpoint: string, error: GatewayError): void {
       const fields = { request_id: requestId, endpoint, err: error.cause ?? error };
       logger.error(fields, 'internal error');
     },
     failedOver: (reason: string) => counted.failovers.inc({ reason }),
-    /** The first content of a streamed answer goes out. */
+    /** The first content of a streamed answer is sent. */
     streamBegan(entry: RequestLogEntry): void {
       counted.openStreams.inc();
       const labels = { gen_ai_operation_name: 'chat', ...models.of(entry) };
@@ -80,12 +83,12 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
       const fields = { request_id: requestId, err };
       warn('reports', fields, 'the result of an attempt could not be reported: its lease stays until it expires');
     },
-    /** `requestId` where the fault is about one request. */
+    /** `requestId` if the fault concerns one request. */
     faulted(part: Part, err: unknown, requestId?: string): void {
       counted.faults.inc({ part });
       warn(part, { part, request_id: requestId, err }, 'a background task failed; retrying');
     },
-    /** Shows from now on how full the memory of request bodies is. */
+    /** Starts to expose the use of the body memory. */
     showBodyMemory(bodies: BodyMemory): void {
       const gauge = (name: string, help: string, read: () => number) =>
         metrics.gauge({ name: `gateway_body_${name}`, help, read });
@@ -100,14 +103,14 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
   };
 }
 
-/** What fails behind the edge. */
+/** The parts behind the edge that can fail. */
 const parts = ['outbox', 'delivery', 'charge', 'identity', 'renewal'] as const;
 type Part = (typeof parts)[number];
 
 /**
  * The golden signals of requests and of models' answers, by the names, labels and buckets of
- * OpenTelemetry's conventions, and what happens behind them. No label has a value that a client
- * makes.
+ * OpenTelemetry's conventions, and metrics of what is behind them. No label has a value that a
+ * client chooses.
  * @see https://opentelemetry.io/docs/specs/semconv/http/http-metrics/ and
  *   https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/
  */
@@ -181,19 +184,19 @@ export function methodLabel(method: string | undefined): string {
 
 const knownMethods = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'QUERY', 'TRACE']);
 
-/** The route of requests that no endpoint is for. */
+/** The route of requests that match no endpoint. */
 export const otherRoute = 'other';
 
 const httpBucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 /**
- * The provider and model by which requests are counted: what they were leased for, and only names
- * that the catalog has.
+ * The provider and model under which requests are counted: those of their lease, and only names in
+ * the catalog.
  */
 class ModelLabels {
   /**
-   * By what listed models are asked for: a request that gets no account is counted where that name
-   * was last.
+   * The labels of listed models by requested name: a request without an account is counted under
+   * that name's last labels.
    */
   readonly #lastOf = new Map<string, ReturnType<typeof labelsOf>>();
 
@@ -215,17 +218,14 @@ function labelsOf(provider: string, model: string) {
 
 const unknownModel = labelsOf('other', 'other');
 
-/** `gen_ai.provider.name` of an account: whose format it speaks. */
+/** `gen_ai.provider.name` of an account, by its format. */
 const providerNames: Readonly<Record<ProviderFormat, string>> = {
   [ProviderFormat.UNSPECIFIED]: 'other',
   [ProviderFormat.RESPONSES]: 'openai',
   [ProviderFormat.MESSAGES]: 'anthropic',
 };
 
-/**
- * Undefined where nothing can be said: no stream, an end before its time, no count, or but one
- * token.
- */
+/** Undefined when it can't be computed: no stream, an early end, no count, or a single token. */
 function secondsPerToken({ message, firstTokenMs }: RequestLogEntry): number | undefined {
   const { ending, usage, times } = message;
   if (firstTokenMs === undefined || ending !== RequestEnding.COMPLETED || times?.ended === undefined) return undefined;

@@ -22,8 +22,7 @@ async function checkSettings(env: Environment): Promise<void> {
 }
 
 /**
- * The edge in this process; with several workers, in processes of their own, which this one looks
- * after.
+ * The edge in this process or, with several workers, in child processes that this one supervises.
  */
 async function createEdge(env: Environment, runtime: ServiceRuntime): Promise<Service> {
   const count = readEdgeWorkers(env);

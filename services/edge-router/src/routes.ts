@@ -8,7 +8,7 @@ import type { Route } from './request-context.ts';
 
 const MiB = 1024 * 1024;
 
-/** What asks a model. @see spec "Endpoints", "Size limits" */
+/** The endpoints that use a model. @see spec "Endpoints", "Size limits" */
 const generation = {
   method: 'post',
   cost: CostKind.REQUEST_AND_TOKENS,

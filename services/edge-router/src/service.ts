@@ -88,19 +88,19 @@ export async function createEdgeRouterService(
   };
 }
 
-/** How long a token that is not known waits for its turn to be looked up. */
+/** How long the lookup of an unknown token may wait for its turn. */
 const lookupWaitMs = 5_000;
 
 /**
- * The edge as a process of its own, or as one of several. Connections are made in the background,
- * and again for as long as it is open.
+ * The edge as a process of its own, or as one of several. It connects in the background, and
+ * reconnects for as long as it runs.
  */
 export async function createEdgeRouterFromEnvironment(
   env: Environment,
   runtime: ServiceRuntime,
 ): Promise<EdgeRouterService> {
   const urls = readEdgeRouterPeerUrls(env);
-  // Loaded here, so that one process without NATS never loads its client.
+  // Imported lazily, so that a process without NATS never loads its client.
   const { UsagePublisher } = await import('@gateway/usage-stream');
   const stack = new AsyncDisposableStack();
   const channel = await peerChannels(runtime, stack);

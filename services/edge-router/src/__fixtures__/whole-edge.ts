@@ -23,24 +23,24 @@ export type Acquired = MessageInitShape<typeof AcquireResponseSchema>['result'];
 export type Frame = MessageInitShape<typeof ExecuteResponseSchema>;
 
 /**
- * The whole edge on a port of its own, with scripted services in its process: what it is asked for,
- * it answers by `acquired` and `frames`.
+ * The whole edge on a port of its own, with scripted services in its process. `acquired` and
+ * `frames` define their answers.
  */
 export class WholeEdge implements AsyncDisposable {
   readonly metrics = new Metrics();
-  /** What the broker answers a request for a model, by its number of attempts so far. */
+  /** The broker's answer to a request for a model, by the number of attempts so far. */
   acquired: (model: string, attempts: number) => Acquired = (model) => leaseOf('a', { model });
-  /** What the adapter answers, by account. */
+  /** The adapter's answer, by account. */
   frames: (accountId: string) => readonly Frame[] = () => streamed;
-  /** What identity waits for before it resolves a token. */
+  /** Awaited by identity before it resolves a token. */
   beforeResolve: () => Promise<void> = async () => undefined;
   isLimited = false;
   isLimiterAway = false;
-  /** How long the adapter takes to begin. */
+  /** How long the adapter takes to start an answer. */
   beginsAfterMs = 0;
-  /** An answer ends only after it. */
+  /** Awaited before an answer ends. */
   hang: Promise<void> = Promise.resolve();
-  /** The `traceparent` that was active in each call of a service. */
+  /** The active `traceparent` in each call of a service. */
   readonly calls: { readonly what: string; readonly traceparent: string | undefined }[] = [];
   readonly heartbeats: (string | undefined)[] = [];
   readonly #stack = new AsyncDisposableStack();
@@ -79,7 +79,7 @@ export class WholeEdge implements AsyncDisposable {
     return response;
   }
 
-  /** The samples of a metric, as its page has them. */
+  /** The samples of a metric as exposed. */
   async samples(name: string): Promise<readonly string[]> {
     const lines = (await this.metrics.exposition()).split('\n');
     return lines.filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));

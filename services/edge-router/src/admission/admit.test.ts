@@ -15,7 +15,9 @@ const token = create(TokenSchema, {
   limits: { requestsPerMinute: 5, tokensPerDay: 0n },
 });
 
-/** Admits a request as a limiter decides, and answers what that was asked. */
+/**
+ * Admits a request with this decision of the limiter, and returns the limiter's requests as well.
+ */
 async function admitAs(decision: Decision, asker = token) {
   const asked: Check[] = [];
   const limiter = {

@@ -7,21 +7,22 @@ import type { EdgeLimiter } from './edge-limiter.ts';
 
 export interface Admission {
   readonly admittedAtMs: number;
-  /** The day to which everything of this request is counted. */
+  /** The day on which everything of this request counts. */
   readonly localDay: string;
-  /** Fixed now; they go on every answer that follows. */
+  /** Fixed at admission; every later answer carries them. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Whether a request is held to limits at all: personal tokens never ask the limiter. */
+/** Whether limits apply to a request at all: personal tokens never use the limiter. */
 export function isLimited({ kind, limits }: Token): boolean {
   if (kind === TokenKind.PERSONAL) return false;
   return limits?.requestsPerMinute !== undefined || limits?.tokensPerDay !== undefined;
 }
 
 /**
- * Takes a slot for a request, unless it costs nothing. A refusal is returned beside the headers:
- * they belong on the 429 too. While the limiter is away this edge decides, for as long as it may.
+ * Takes a slot for a request, unless it costs nothing. A refusal is returned together with the
+ * headers, because the 429 carries them too. While the limiter is away, this edge decides for as
+ * long as it may.
  * @see spec "Token limits"
  */
 export async function admit(
@@ -48,13 +49,14 @@ function refusalError({ limit, retryAt }: Refusal): GatewayError {
   });
 }
 
-/** The key under which the limiter knows a token, and its limits. */
+/** The key of a token at the limiter, and its limits. */
 export function limiterTerms({ tokenId, limits }: Token) {
   return { key: `token:${tokenId}`, ...(limits && { limits }) };
 }
 
 /**
- * The `x-ratelimit-*` headers of a request: a pair's three are absent when its limit is not set.
+ * The `x-ratelimit-*` headers of a request: the three headers of a limit are absent when it is not
+ * set.
  * @see spec "Rate-limit headers"
  */
 function rateLimitHeaders({ requests, tokens }: Partial<LimitStatus> = {}, nowMs: number): Admission['headers'] {
@@ -78,8 +80,8 @@ function threeOf(
 }
 
 /**
- * In Go's style, rounded up to whole seconds: `42s`, `1m0s`, `7h49m35s`; `0s` when there is nothing
- * to wait for.
+ * Formats a duration like Go, rounded up to whole seconds: `42s`, `1m0s`, `7h49m35s`; `0s` when
+ * there is nothing to wait for.
  */
 export function formatDuration(durationMs: number): string {
   const seconds = Math.max(0, Math.ceil(durationMs / 1_000));

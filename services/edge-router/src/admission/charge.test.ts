@@ -55,7 +55,7 @@ describe('a charge to the day budget', () => {
     await charger.charge(charge('r1'));
     await charger.charge(charge('r2'));
     expect(settled).toEqual([]);
-    // The outage is announced once, and each charge that waits is counted.
+    // The outage is logged once, and each waiting charge is counted.
     expect(limiterAway).toHaveBeenCalledTimes(1);
     expect(chargeKept).toHaveBeenCalledTimes(2);
     expect(faulted).not.toHaveBeenCalled();

@@ -10,7 +10,7 @@ import { plainLimiter } from './edge-limiter.ts';
 
 const settings = { rpcTimeoutMs: 1, limiterFailureMode: 'local', limiterLocalMaxMs: 1 } as const;
 
-/** A limiter in this process, which answers as `state` says. */
+/** A limiter in this process, whose answers `state` defines. */
 function setUp() {
   const state = { fails: false };
   const answer = <T>(given: T): T => {

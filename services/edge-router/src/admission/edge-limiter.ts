@@ -6,22 +6,22 @@ import type { Clock } from '@gateway/time';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { RequestEvents } from '../events.ts';
 
-/** What the edge needs of the limiter. */
+/** The operations that the edge needs from the limiter. */
 export interface EdgeLimiter extends Partial<AsyncDisposable> {
-  /** Whatever has to be known before the first request, in the background. */
+  /** Starts background work that the first request depends on. */
   start?(): Promise<void>;
-  /** Decides both limits of a request, and takes a slot when it admits. */
+  /** Decides both limits of a request, and takes a slot when it admits it. */
   admit(check: Check): Promise<Decision>;
   /** Reads both limits. */
   peek(terms: Pick<Check, 'key' | 'limits'>): Promise<LimitStatus | undefined>;
   /**
-   * Charges a finished request to the day budget. Resolves when the next request sees that. Never
-   * rejects.
+   * Charges a finished request to the day budget. Resolves when the next request sees the charge.
+   * Never rejects.
    */
   charge(settlement: Settlement): Promise<void>;
 }
 
-/** Makes the limiter of an edge, once. The edge starts it, and disposes of it. */
+/** Creates an edge's limiter. Called once; the edge starts it and disposes of it. */
 export type LimiterOf = (edge: {
   readonly config: Pick<EdgeRouterConfig, 'rpcTimeoutMs' | 'limiterFailureMode' | 'limiterLocalMaxMs'>;
   readonly clock: Clock;
@@ -31,8 +31,8 @@ export type LimiterOf = (edge: {
 type PlainClient = Pick<Client<typeof LimiterService>, 'admit' | 'peek' | 'settle'>;
 
 /**
- * A limiter in the edge's own process, which can't be away: nothing is kept for an outage, and no
- * answer is given up.
+ * A limiter in the edge's own process, which is always reachable: nothing is kept for an outage,
+ * and no answer is abandoned.
  */
 export function plainLimiter(limiter: PlainClient): LimiterOf {
   return ({ events }) => ({

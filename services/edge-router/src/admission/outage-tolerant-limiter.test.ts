@@ -12,7 +12,7 @@ import { ManualClock } from '@gateway/time';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { OutageTolerantLimiter, type OutageTolerantLimiterOptions } from './outage-tolerant-limiter.ts';
 
-/** Fake timers do not reach those of this module. */
+/** Fake timers do not replace those of this module. */
 vi.mock('node:timers/promises', () => ({
   setTimeout: (ms: number, value: unknown, { signal }: { readonly signal?: AbortSignal } = {}) =>
     new Promise((resolve, reject) => {
@@ -30,9 +30,9 @@ type Admission = Pick<NonNullable<HeartbeatRequest['admissions']>[number], 'requ
 describe('an edge whose limiter goes away', () => {
   let clock: ManualClock;
   let limiter: OutageTolerantLimiter;
-  /** How the limiter fails; undefined while it answers. */
+  /** The failure of the limiter; undefined while it answers. */
   let away: RpcError | undefined;
-  /** Failures of the next admissions, which go before that. */
+  /** Failures of the next admissions, which come before `away`. */
   let failures: RpcError['status'][];
   let asked: string[];
   let handedOver: Admission[];
@@ -189,7 +189,7 @@ describe('an edge whose limiter goes away', () => {
     await admit('a');
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let heartbeats = 0;
-    // The first only looks whether the limiter is there.
+    // The first heartbeat only checks whether the limiter is reachable.
     beforeHeartbeat = () => gates[heartbeats++ - 1]?.promise;
     await comeBack();
     expect(await decidedBy('b')).toBe('the edge');

@@ -28,14 +28,14 @@ export function outageTolerant(limiter: RemoteClient): LimiterOf {
 export interface OutageTolerantLimiterOptions extends Pick<FallbackOptions, 'clock' | 'failureMode' | 'localMaxMs'> {
   readonly limiter: RemoteClient;
   readonly events: Pick<RequestEvents, 'limiterAway' | 'limiterBack' | 'admittedLocally' | 'chargeKept' | 'faulted'>;
-  /** Of one question, its repetition included. */
+  /** The time limit of one call, including its repeat. */
   readonly timeoutMs: number;
 }
 
 /**
- * The limiter as the edge asks it, which may go away. From the first question without an answer on,
- * this edge decides alone, by its share of each limit, until the limiter answers again and has what
- * was admitted meanwhile.
+ * The edge's connection to a limiter that may be away. From the first call without an answer on,
+ * this edge decides alone, by its share of each limit, until the limiter answers again and has
+ * received what was admitted in the meantime.
  */
 export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter {
   readonly #events: OutageTolerantLimiterOptions['events'];
@@ -71,22 +71,22 @@ export class OutageTolerantLimiter extends FallbackLimits implements EdgeLimiter
       return await super.admit(check);
     } catch (thrown) {
       if (!(thrown instanceof RpcError)) throw thrown;
-      // No limiter was reached yet. One may be just about to start: it is given as much time as for
-      // an answer.
+      // No limiter has been reached yet. One may be starting, so it gets as much time as for an
+      // answer.
       await Promise.race([this.whenBack, sleep(this.#timeoutMs, undefined, { ref: false })]);
       return super.admit(check).catch(failAsGateway);
     }
   }
 
-  /** Reads both limits. @throws GatewayError as `admit` does. */
+  /** Reads both limits. @throws GatewayError like `admit`. */
   async peek(terms: Pick<Check, 'key' | 'limits'>): Promise<LimitStatus | undefined> {
     const reading = { ...terms, requestId: '', costKind: CostKind.REQUEST_ONLY };
     return (await super.admit(reading).catch(failAsGateway)).status;
   }
 
   /**
-   * Resolves also when it has to wait for the limiter: what was not taken is offered again under
-   * the same id.
+   * Also resolves when the charge must wait for the limiter: it is sent again later with the same
+   * id.
    */
   async charge(settlement: Settlement): Promise<void> {
     await this.settle(settlement).catch((fault) => this.#events.faulted('charge', fault, settlement.requestId));
@@ -115,7 +115,8 @@ function remoteLimits(limiter: RemoteClient, timeoutMs: number): RemoteLimits {
           ? undefined
           : { ...place, replicas, answeredAtMs: answeredAt && timestampMs(answeredAt) };
       } catch (thrown) {
-        // One that answers with an error is there: this must not keep the edge from asking it.
+        // A limiter that answers with an error is reachable: this must not keep the edge from
+        // asking it.
         if (thrown instanceof RpcError && thrown.status !== 'internal') throw thrown;
         return undefined;
       }
@@ -124,8 +125,8 @@ function remoteLimits(limiter: RemoteClient, timeoutMs: number): RemoteLimits {
 }
 
 /**
- * When the connection broke, another limiter may be behind the address: it is asked once more, in
- * the time that is left. A repeated admission takes no second slot.
+ * After a broken connection another limiter may have the address, so the call is repeated once in
+ * the remaining time. A repeated admission takes no second slot.
  */
 async function repeated<T>(
   timeoutMs: number,
@@ -141,7 +142,7 @@ async function repeated<T>(
   }
 }
 
-/** Callers know no RPCs. */
+/** Callers of the edge's limiter do not know RPC errors. */
 function failAsGateway(thrown: unknown): never {
   if (!(thrown instanceof RpcError)) throw thrown;
   throw new GatewayError('internal_error', 'Limits can not be checked at the moment.');

@@ -19,8 +19,8 @@ import { Leases } from './leases.ts';
 const lease = create(LeaseSchema, { leaseId: 'l', accountId: 'a', format: ProviderFormat.RESPONSES, model: 'm' });
 
 /**
- * Replicas of an adapter behind one name. The first `dying` calls each end the replica that they
- * came to.
+ * Replicas of an adapter behind one name. Each of the first `dying` calls ends the replica that it
+ * reaches.
  */
 async function adapters({ replicas, dying }: { readonly replicas: number; readonly dying: number }) {
   let calls = 0;
@@ -47,7 +47,7 @@ function refuse(): never {
   throw new Error('not expected here');
 }
 
-/** Asks with the one account that there is, for one format. */
+/** Makes a request with the single account, for one format. */
 async function ask({ adapter }: Awaited<ReturnType<typeof adapters>>) {
   const reported: ReportRequest[] = [];
   let leases = 0;

@@ -13,7 +13,7 @@ const head: ScriptedFrame = { head: { status: 200 }, body: new Uint8Array([1]) }
 const last: ScriptedFrame = { body: new Uint8Array([3]), result: { attempt: { result: AttemptResult.SUCCEEDED } } };
 const sent: ScriptedFrame = { sent: true, usage: { inputTokens: 7n } };
 
-/** What a reader gets: the bytes of frames, and what it fails with. */
+/** What a reader receives: the bytes of frames, and its failure. */
 function read(script: readonly ScriptedFrame[], options?: ScriptedCallOptions, isRecorded = true) {
   const client = new AbortController();
   const call = new ScriptedCall(script, options);

@@ -3,11 +3,11 @@ import { RpcError } from '@gateway/rpc';
 import { AnswerTooLongError } from './attempt-errors.ts';
 
 export interface AnswerFramesOptions {
-  /** Aborting it ends the call of the adapter. */
+  /** Aborting it ends the adapter's call. */
   readonly call: AbortController;
-  /** Aborts when the client leaves. */
+  /** Aborted when the client disconnects. */
   readonly client: AbortSignal;
-  /** Whether it is recorded what the provider was asked. */
+  /** Whether usage of the provider is recorded. */
   readonly isRecorded: boolean;
 }
 
@@ -50,19 +50,19 @@ export class AnswerFrames {
       return frame;
     } catch (thrown) {
       this.close();
-      // The call's own deadline is how long an answer may last.
+      // The call's own deadline limits the duration of an answer.
       const isTooLong = thrown instanceof RpcError && thrown.status === 'deadline_exceeded';
       throw isTooLong ? new AnswerTooLongError(thrown) : thrown;
     }
   }
 
-  /** Ends the provider's request, unless the answer has ended. */
+  /** Cancels the provider's request, unless the answer has ended. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearTimeout(this.#patience);
     this.#client.removeEventListener('abort', this.#onLeave);
-    // Not awaited: an adapter that is still busy ends by its signal.
+    // Not awaited: a busy adapter ends by its signal.
     this.#answer.return?.().catch(() => undefined);
   }
 
@@ -72,5 +72,5 @@ export class AnswerFrames {
   };
 }
 
-/** Its word is under way for much less, on a machine that is not overloaded. */
+/** The adapter's report takes far less on a machine that is not overloaded. */
 const adapterAnswersWithinMs = 500;

@@ -4,8 +4,7 @@ import { type Attempt, type AttemptReport, AttemptResult, ProviderFormat } from 
 import type { PoolExhausted, UnknownModel } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 
 /**
- * The gateway has ended an answer because it lasted too long. It says nothing of the provider's
- * account.
+ * The gateway ended an answer because it lasted too long. The provider's account is not the cause.
  */
 export class AnswerTooLongError extends GatewayError {
   constructor(cause: unknown) {
@@ -14,7 +13,7 @@ export class AnswerTooLongError extends GatewayError {
 }
 
 /**
- * A model that the endpoint can't reach, though there may be one of that name elsewhere.
+ * A model that the endpoint can't use, although a model of that name may exist elsewhere.
  * @see spec "Codes"
  */
 export function modelNotFound(
@@ -29,12 +28,12 @@ export function modelNotFound(
   return notFound(`The model ${shown(model)} is not one of the ${pool} pool.`);
 }
 
-/** A model that all accounts of its pool are refused. */
+/** A model that the provider refuses to all accounts of its pool. */
 export function notOffered(model: string): GatewayError {
   return notFound(`The provider does not offer the model ${shown(model)}.`);
 }
 
-/** A class where only models can be named. */
+/** A class at an endpoint that accepts only models. */
 export function classNotTaken(model: string): GatewayError {
   return notFound(`The model class ${shown(model)} is not taken here: name a model.`);
 }
@@ -45,7 +44,7 @@ export function poolExhausted({ retryAt }: PoolExhausted): GatewayError {
   });
 }
 
-/** There are accounts, but none of them can be used. `attempts`: those that were tried just now. */
+/** Accounts exist, but none is usable. `attempts`: those made just now. */
 export function noneUsable(formats: readonly ProviderFormat[], attempts: readonly Attempt[]): GatewayError {
   const results = attempts.map(({ report }) => report?.result ?? AttemptResult.CANCELLED);
   if (results.length > 0 && results.every((result) => unreached.has(result))) return outOfReach(formats);
@@ -56,7 +55,7 @@ export function noneUsable(formats: readonly ProviderFormat[], attempts: readonl
   return new GatewayError('providers_unavailable', text);
 }
 
-/** The provider, or what leads to it, could not be reached. */
+/** The provider, or a service on the way to it, could not be reached. */
 export function outOfReach(formats: readonly ProviderFormat[], cause?: unknown): GatewayError {
   const pool = onlyPoolOf(formats);
   const text = pool === undefined ? noProvider : `The ${pool} pool is unreachable.`;
@@ -64,9 +63,9 @@ export function outOfReach(formats: readonly ProviderFormat[], cause?: unknown):
 }
 
 /**
- * False for a failure of which no client may see the status: the gateway's own credential was
- * refused, and a client would take its token for invalid. A refusal with 402 or 403 is the
- * provider's word on the account.
+ * False for a failure whose status clients must not see: the gateway's own credential was refused,
+ * and a client would consider its token invalid. A refusal with 402 or 403 is the provider's
+ * decision about the account.
  */
 export function mayBeShown({ result, upstreamStatus }: AttemptReport): boolean {
   if (upstreamStatus === 401) return false;
@@ -81,14 +80,14 @@ const unreached: ReadonlySet<AttemptResult> = new Set([
   AttemptResult.CANCELLED,
 ]);
 
-/** Undefined for an endpoint that more than one pool serves. */
+/** Undefined for an endpoint that several pools serve. */
 function onlyPoolOf(formats: readonly ProviderFormat[]): string | undefined {
   const [format, ...others] = new Set(formats);
   if (format === undefined || others.length > 0) return undefined;
   return poolNames[format];
 }
 
-/** As clients read them. */
+/** The names that clients read. */
 const poolNames: Readonly<Record<ProviderFormat, string | undefined>> = {
   [ProviderFormat.UNSPECIFIED]: undefined,
   [ProviderFormat.RESPONSES]: 'Responses',
@@ -99,7 +98,7 @@ function notFound(text: string): GatewayError {
   return new GatewayError('model_not_found', text);
 }
 
-/** As the client sent it, but not without bound. */
+/** The client's text, but limited in length. */
 function shown(model: string): string {
   return JSON.stringify(model.length > 100 ? `${model.slice(0, 100)}…` : model);
 }

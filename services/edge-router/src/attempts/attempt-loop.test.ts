@@ -54,13 +54,13 @@ const noModel = lacking(AttemptResult.MODEL_UNAVAILABLE, 'model_not_found', 404)
 const noFeature = lacking(AttemptResult.FEATURE_UNAVAILABLE, 'upstream_rejected', 400);
 const lackedByAll = (lack: Lack): Acquired => ({ case: 'unavailable', value: create(PoolUnavailableSchema, { lack }) });
 
-/** Nothing more comes for as long as the call lasts. */
+/** Silence for the rest of the call. */
 const hang: Frame = {};
 
 const brokerAway: Acquired = { case: undefined };
 
 /**
- * A broker that gives these answers in turn, and adapters that answer each account with these
+ * A broker that gives these answers in turn, and adapters that answer for each account with these
  * frames.
  */
 function setUp(

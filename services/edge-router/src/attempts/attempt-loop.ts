@@ -38,48 +38,46 @@ export interface AttemptPlan extends Pick<AdmittedRequest, 'requestId' | 'signal
   /** A class id or a provider's model id. */
   readonly model: string;
   /**
-   * Formats that the endpoint can speak. With several of them a class may move on to a candidate of
-   * another one.
+   * Formats that the endpoint supports. If there are several, a class may continue with a candidate
+   * of another format.
    */
   readonly formats: readonly ProviderFormat[];
   readonly affinityKey: string;
-  /** What it asks for that some accounts may lack, by its names. Absent: nothing. */
+  /** The names of requested features that some accounts may lack. Absent: none. */
   readonly features?: readonly string[] | undefined;
-  /** The token's opaque key: the broker shares a pool that runs short among callers. */
+  /** The token's opaque key: the broker divides a scarce pool among callers. */
   readonly caller: string;
   /**
-   * What is wrong with the request for every adapter: it goes before any other failure. Absent:
-   * only adapters can say.
+   * What is wrong with the request for every adapter: this error precedes any other failure.
+   * Absent: only adapters can tell.
    */
   readonly faultOf?: (() => GatewayError | undefined) | undefined;
   /** Sends the request with a lease. */
   readonly execute: (lease: Lease, signal: AbortSignal) => AsyncIterable<ExecuteResponse>;
-  /** Records what attempts use until one is answering. Absent: nothing is used. */
+  /** Records the usage of attempts until one is answering. Absent: no usage arises. */
   readonly recorder?: Pick<UsageRecorder, 'onLease' | 'onSent' | 'onUsage' | 'onProduced' | 'onAttemptFailed'>;
 }
 
 export type AttemptsResult = Answering | AttemptsFailed;
 
 /**
- * An answer has begun. Its reader closes the frames, whatever happens: that ends the provider's
- * request.
+ * An answer that has started. Its reader must close the frames in every case, which cancels the
+ * provider's request.
  */
 export interface Answering {
   readonly kind: 'answering';
   readonly lease: Lease;
   /** The frame with the head. */
   readonly first: ExecuteResponse;
-  /** Those after it. */
+  /** The frames after it. */
   readonly frames: AnswerFrames;
 }
 
 export interface AttemptsFailed {
   readonly kind: 'failed';
-  /** `model_not_found`, `pool_exhausted`, `providers_unavailable`, or what the provider refused. */
+  /** `model_not_found`, `pool_exhausted`, `providers_unavailable`, or the provider's refusal. */
   readonly error: GatewayError;
-  /**
-   * How the last attempt ended of which a client may see what the provider said, if there is one.
-   */
+  /** The outcome of the last attempt whose provider error clients may see, if there is one. */
   readonly last: ExecuteResult | undefined;
 }
 
@@ -88,29 +86,29 @@ export interface AttemptPeers {
   readonly events: Pick<RequestEvents, 'failedOver'>;
 }
 
-/** No request makes more attempts than this, whatever the broker offers. */
+/** The maximum number of attempts of a request, whatever the broker offers. */
 const attemptCeiling = 50;
 
 /**
- * The only loop over attempts: asks the broker for an account, tries it, and goes on until an
- * answer has begun or the broker has nothing left. The broker decides order and number; after the
- * first content there is no other attempt. Throws what an adapter finds wrong with the request,
- * where no other candidate may be tried.
+ * The only loop over attempts: it asks the broker for an account, tries it, and continues until an
+ * answer has started or the broker has no account left. The broker decides their order and number;
+ * after the first content there is no other attempt. Throws errors that an adapter finds in the
+ * request, if no other candidate may be tried.
  */
 export async function runAttempts(plan: AttemptPlan, { leases, events }: AttemptPeers): Promise<AttemptsResult> {
   const { requestId, model, affinityKey, features = [], caller, signal, logEntry, faultOf, execute, recorder } = plan;
   const attempts: Attempt[] = [];
-  /** Those that may still be asked for. */
+  /** The formats that may still be tried. */
   let { formats } = plan;
   let last: ExecuteResult | undefined;
   /**
-   * How the last attempt ended whose account lacks what the request wants: that says something only
-   * where all lack it.
+   * The outcome of the last attempt whose account lacks what the request asks for. It is the
+   * client's answer only if all accounts lack it.
    */
   let lacking: ExecuteResult | undefined;
-  /** Why the first format that was tried can't be asked this; undefined when all could. */
+  /** Why the first format that was tried does not support the request; undefined when all do. */
   let refusal: GatewayError | undefined;
-  /** How the last attempt failed, in one word. */
+  /** The last attempt's failure in one word. */
   let lastFailure: string | undefined;
 
   while (attempts.length < attemptCeiling && formats.length > 0) {
@@ -137,8 +135,8 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
   return { kind: 'failed', error: faultOf?.() ?? refusal ?? noneUsable(plan.formats, attempts), last };
 
   /**
-   * Asks for an account. A client that leaves meanwhile does not cancel that: brokers answer at
-   * once, and a lease that was given is given back.
+   * Asks for an account. A client that disconnects in the meantime does not cancel the call:
+   * brokers answer at once, and the lease is returned.
    */
   async function acquire(): Promise<Lease | GatewayError | typeof lackedByAll> {
     const tried = { formats: [...formats], attempts: [...attempts], allowCandidateFailover: plan.formats.length > 1 };
@@ -153,7 +151,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
       });
       return leaseOf(answer);
     } catch (thrown) {
-      // It may not have heard how the last attempt ended.
+      // The broker may not have received the last attempt's result.
       void reportLast();
       if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
       logEntry.onBrokerAway();
@@ -172,14 +170,14 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     if (refusal !== undefined) return refusal;
     if (result.case === 'unavailable' && result.value.lack !== Lack.UNSPECIFIED && lacking !== undefined)
       return lackedByAll;
-    // A model that the first attempt knew has not become unknown because an adapter went away
-    // since.
+    // A model that was known at the first attempt has not become unknown because an adapter went
+    // away.
     const isUnknown = result.case === 'unknownModel' && attempts.length === 0;
     return isUnknown ? modelNotFound(model, plan.formats, result.value) : noneUsable(plan.formats, attempts);
   }
 
   /**
-   * A class has further candidates at another time; a model that no account has does not exist for
+   * A class has other candidates at another time; a model that no account has does not exist for
    * clients.
    */
   function lackError(): GatewayError {
@@ -189,16 +187,16 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
   }
 
   /**
-   * Undefined: no other account of the lease's format can help, but another format may. Throws what
-   * is final for the request, once the lease is free.
+   * Undefined: no other account of the lease's format can help, but another format may. Throws
+   * errors that are final for the request, after the lease is free.
    */
   async function attemptWith(lease: Lease): Promise<Answering | ExecuteResult | undefined> {
     const isAway = (thrown: unknown): thrown is RpcError => thrown instanceof RpcError && !signal.aborted;
     const send = () => logEntry.withinAttempt(() => untilHead(lease));
     try {
       return await send().catch((thrown) => {
-        // Nothing has begun for the client, and another replica of the adapter may be there: the
-        // call goes to that one.
+        // The client has received nothing, and another replica of the adapter may be reachable: the
+        // call is repeated there.
         if (isAway(thrown) && thrown.status === 'unavailable') return send();
         throw thrown;
       });
@@ -257,12 +255,12 @@ export function reportOf(result: AttemptResult): AttemptReport {
   return create(AttemptReportSchema, { result });
 }
 
-/** Says nothing of the account. */
+/** Reveals nothing about the account. */
 export const cancelledReport = reportOf(AttemptResult.CANCELLED);
 
 /**
- * Why an answer that its provider did not end was given up: the client has gone, or the adapter
- * has, or it took too long.
+ * Why an unfinished answer was abandoned: the client disconnected, the adapter was lost, or it took
+ * too long.
  */
 export function cancelReasonOf(thrown: unknown, client: AbortSignal): CancelReason {
   if (thrown instanceof AnswerTooLongError) return CancelReason.TOO_LONG;
@@ -270,8 +268,8 @@ export function cancelReasonOf(thrown: unknown, client: AbortSignal): CancelReas
 }
 
 /**
- * No other account would answer otherwise; after an answer that is too large each further try would
- * be billed as this one was.
+ * No other account would answer differently. After an answer that is too large, each further
+ * attempt would be billed as well.
  */
 const finalResults: ReadonlySet<AttemptResult> = new Set([AttemptResult.REJECTED, AttemptResult.ANSWER_TOO_LARGE]);
 
@@ -283,7 +281,7 @@ const lackResults: ReadonlySet<AttemptResult> = new Set([
 
 const lackedByAll = Symbol('no account has what the request wants');
 
-/** What a client gets when no further attempt is made. */
+/** The client's error if no further attempt is made. */
 function clientError({ attempt, error }: ExecuteResult): GatewayError {
   const failure =
     error === undefined ? new GatewayError('providers_unavailable', 'The provider failed.') : fromErrorDetail(error);

@@ -11,16 +11,16 @@ import type { RequestEvents } from '../events.ts';
 
 export interface LeasesOptions {
   readonly broker: Pick<Client<typeof PoolBrokerService>, 'acquire' | 'report' | 'renewLeases'>;
-  /** Of one call. */
+  /** The time limit of one call. */
   readonly timeoutMs: number;
   readonly events: Pick<RequestEvents, 'reportGivenUp' | 'faulted'>;
 }
 
-/** What a broker is asked for a request. */
+/** The broker's question for a request. */
 export type AcquireRequestInit = MessageInitShape<typeof AcquireRequestSchema> & { readonly requestId: string };
 
 /**
- * How an attempt ended. `answerKeys`: further keys by which later requests will refer to the
+ * The result of an attempt. `answerKeys`: additional keys by which later requests will refer to the
  * answer.
  */
 export type ReportRequestInit = Required<
@@ -28,19 +28,19 @@ export type ReportRequestInit = Required<
 > & { answerKeys?: string[] };
 
 /**
- * The leases of running attempts. They are renewed at a third of their time to live: an account
- * whose lease ran out under a running stream would be given to one request too many. Leases of an
- * edge that dies are renewed no more, and run out.
+ * The leases of running attempts. Each is renewed after a third of its time to live: if a lease
+ * expired under a running stream, its account would get one request too many. When an edge dies,
+ * its leases are no longer renewed and expire.
  *
- * How an attempt ended is reported to the broker. A report that is lost would keep its account's
- * place until the lease runs out, so it is tried again for a while, until a broker has started anew
- * or another one taken over. A broker takes each lease's end once only.
+ * The result of each attempt is reported to the broker. A lost report would block a place of its
+ * account until the lease expires. So it is repeated for a while, until a broker has restarted or
+ * another one has taken over. A broker accepts each lease's end only once.
  */
 export class Leases implements Disposable {
   readonly #options: LeasesOptions;
-  /** By request: each has one lease at a time. */
+  /** By request: each request has one lease at a time. */
   readonly #running = new Map<string, { readonly lease: Lease; dueAtMs: number }>();
-  /** Reports to be tried again, until when, and why. */
+  /** Reports to repeat, until when, and why they failed. */
   readonly #unreported = new Map<ReportRequestInit, { readonly untilMs: number; readonly fault: unknown }>();
   readonly #timer = setInterval(() => this.#tend(), tendMs).unref();
   #isReporting = false;
@@ -50,9 +50,9 @@ export class Leases implements Disposable {
   }
 
   /**
-   * Asks for an account. A broker that is late may lease one to a request that has been refused by
-   * then: the call is not cancelled at the deadline, as the lease and the word of that could pass
-   * each other on the way, but its lease is given back.
+   * Asks for an account. A late broker may grant a lease to a request that has already been
+   * refused. So the call is not cancelled at the deadline, because the cancellation and the lease
+   * could cross on the way; instead a late lease is returned.
    */
   async acquire(request: AcquireRequestInit): Promise<AcquireResponse> {
     const { broker, timeoutMs } = this.#options;
@@ -66,17 +66,17 @@ export class Leases implements Disposable {
     }
   }
 
-  /** The request goes on with this lease, in place of the one before. */
+  /** The request continues with this lease instead of the previous one. */
   keep(requestId: string, lease: Lease): void {
     if (lease.ttlSeconds > 0) this.#running.set(requestId, { lease, dueAtMs: performance.now() + renewalMs(lease) });
   }
 
-  /** The request goes on no more. */
+  /** The request no longer needs a lease. */
   end(requestId: string): void {
     this.#running.delete(requestId);
   }
 
-  /** Resolves when the broker has it, or when it has to wait for a further try. Never throws. */
+  /** Resolves when the broker has the report, or when it waits to be repeated. Never throws. */
   async report(report: ReportRequestInit): Promise<void> {
     const { broker, timeoutMs, events } = this.#options;
     try {
@@ -94,7 +94,7 @@ export class Leases implements Disposable {
     await this.report({ requestId, affinityKey: '', attempt });
   }
 
-  /** Gives up what waits. */
+  /** Abandons waiting reports. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
     for (const [{ requestId }, { fault }] of this.#unreported) this.#options.events.reportGivenUp(fault, requestId);
@@ -114,13 +114,13 @@ export class Leases implements Disposable {
   async #renew(leases: readonly Lease[]): Promise<void> {
     const { broker, timeoutMs, events } = this.#options;
     const renewals = leases.map(({ leaseId, accountId, pool, model }) => ({ leaseId, accountId, pool, model }));
-    // The next round comes well before the leases run out.
+    // The next round comes well before the leases expire.
     await broker.renewLeases({ renewals }, { timeoutMs }).catch((fault) => events.faulted('renewal', fault));
   }
 
   /**
-   * One after the other, up to the first that is not taken: a broker that is away, or just back, is
-   * not flooded.
+   * Sends reports one after the other until one fails: a broker that is away, or has just returned,
+   * must not be flooded.
    */
   async #reportAgain(): Promise<void> {
     if (this.#isReporting) return;
@@ -132,7 +132,7 @@ export class Leases implements Disposable {
       const [taken] = isTooLate ? [] : await Promise.allSettled([broker.report(report, { timeoutMs })]);
       this.#unreported.delete(report);
       if (taken?.status !== 'rejected') continue;
-      // Behind the others: one that no broker can take must not keep them waiting.
+      // Moved behind the others: a report that no broker accepts must not hold them up.
       this.#unreported.set(report, { untilMs, fault });
       break;
     }
@@ -140,19 +140,19 @@ export class Leases implements Disposable {
   }
 }
 
-/** A broker that stands still for longer finds the calls cancelled when it goes on. */
+/** A broker that is frozen for longer finds the calls cancelled when it resumes. */
 const lateForMs = 10_000;
 
 /**
- * Less than the two minutes for which brokers remember what has ended: a report that was taken must
- * not come again later.
+ * Less than the two minutes for which brokers remember ended leases: an accepted report must not
+ * arrive again after that.
  */
 const reportForMs = 30_000;
 
-/** A few megabytes. Beyond it leases end by themselves. */
+/** A few megabytes. Beyond this number, leases end by expiring. */
 const maxUnreported = 10_000;
 
-/** Two renewals may be lost before a lease runs out. */
+/** Two renewals may be lost before a lease expires. */
 function renewalMs({ ttlSeconds }: Lease): number {
   return (ttlSeconds * 1_000) / 3;
 }

@@ -14,7 +14,7 @@ const unknown = createTokenText('service');
 const operators = createTokenText('operator');
 const mistyped = `${known.slice(0, -1)}${known.endsWith('0') ? '1' : '0'}`;
 
-/** What a header may say, and whether that has the form of one of our tokens. */
+/** The texts that a header may contain, and whether each has the form of one of our tokens. */
 const texts = {
   nothing: { isOurs: false, values: () => [] },
   'the key of a provider': {
@@ -39,7 +39,7 @@ const ids: Partial<Record<Text, string>> = { 'a known token': 'known', 'another 
 
 const forms = { authorization: (text: string) => `Bearer ${text}`, 'x-api-key': (text: string) => text } as const;
 
-/** Row by row: a header that is given twice, then the first one that is ours. */
+/** Applies the rules in order: a repeated header first, then the first text that is ours. */
 function expectedOf(own: Text, other: Text): string | undefined {
   const values = [own, other].map((name) => texts[name].values((text) => text));
   if (values.some(({ length }) => length > 1)) return undefined;
@@ -47,7 +47,9 @@ function expectedOf(own: Text, other: Text): string | undefined {
   return counts && ids[counts];
 }
 
-/** The id of the token that a request is taken for, and which tokens were looked up for it. */
+/**
+ * The id of the token that a request is attributed to, and the tokens that were looked up for it.
+ */
 async function presented(ownHeader: AuthHeader, own: Text, other: Text) {
   const otherHeader = ownHeader === 'authorization' ? 'x-api-key' : 'authorization';
   const lookups: Buffer[] = [];
@@ -87,7 +89,7 @@ describe.each(['authorization', 'x-api-key'] as const)(
       async (own, other) => {
         const { tokenId, lookups } = await presented(ownHeader, own, other);
         expect(tokenId).toBe(expectedOf(own, other));
-        // The other token is never tried, and what is none is not looked up.
+        // The other token is never tried, and a text that is not a token is not looked up.
         expect(lookups.length).toBeLessThanOrEqual(1);
         if (tokenId !== undefined) expect(lookups).toHaveLength(1);
       },

@@ -12,10 +12,10 @@ import type { LookupSlots } from './lookup-slots.ts';
 export type AuthHeader = 'authorization' | 'x-api-key';
 
 /**
- * Who sends this request. Of the endpoint's own header and the other kind, the first that has the
- * form of one of our tokens counts: clients send a key of somebody else's beside ours. When that
- * one is unknown, the other is not tried. Throws `unauthorized`: for texts that are no tokens of
- * ours on their checksum, without a lookup.
+ * Identifies the sender of a request. Of the endpoint's own header and the other kind, the first
+ * text in the form of our tokens counts, because clients also send other services' keys. If that
+ * token is unknown, the other one is not tried. Throws `unauthorized`; texts that are not our
+ * tokens fail by their checksum, without a lookup.
  * @see spec "Authentication"
  */
 export async function authenticate(
@@ -26,7 +26,7 @@ export async function authenticate(
   const otherHeader = ownHeader === 'authorization' ? 'x-api-key' : 'authorization';
   const own = tokenIn(headers, ownHeader);
   const presented = tokenIn(headers, otherHeader, own);
-  // Tokens of operators are no use here.
+  // Operators' tokens are not accepted here.
   if (presented === undefined || presented.kind === 'operator') throw unauthorized('Missing or malformed token.');
   const token = await tokens.resolve(tokenSha256(presented.text), socket.remoteAddress);
   if (token === undefined) throw unauthorized('The token is unknown, revoked or expired.');
@@ -36,7 +36,7 @@ export async function authenticate(
 type PresentedToken = NonNullable<ReturnType<typeof parseTokenText>> & { readonly text: string };
 
 /**
- * `earlier`, or else the token of ours in this header. A header that is given twice is refused: two
+ * Returns `earlier`, or else our token in this header. A repeated header is refused, because two
  * proxies could read it differently.
  */
 function tokenIn(
@@ -59,33 +59,32 @@ function unauthorized(message: string): GatewayError {
 }
 
 export interface TokenCacheOptions {
-  /** Asks the source of truth; undefined for a token that is unknown or has ended. */
+  /** Asks the source of truth; undefined for a token that is unknown, revoked or expired. */
   readonly resolve: (tokenSha256: Buffer) => Promise<Token | undefined>;
   readonly clock: Clock;
-  /** How long a known token is believed without asking again. */
+  /** How long a known token is trusted without asking again. */
   readonly freshMs: number;
-  /** Bounds how many lookups of tokens that are not known run at a time. */
+  /** Bounds how many lookups of unknown tokens run concurrently. */
   readonly slots: LookupSlots;
-  /** Called when the source can't be asked and the last known answer is served. */
+  /** Called when the source can't be reached and the last known answer is used. */
   readonly onStale?: (fault: unknown) => void;
 }
 
 /**
- * Resolved tokens. While the source of truth is away, the last known answer is served; a token that
- * was once found revoked never comes back from here. One that ends at a known moment is served
- * until then, without asking.
+ * Resolved tokens. While the source of truth is away, the last known answer is used; a token once
+ * found revoked is never accepted from here again. A token with an expiry is accepted until then
+ * without asking.
  */
 export class TokenCache {
   readonly #options: TokenCacheOptions;
-  /**
-   * Those that are no longer fresh are kept: while the source is away, a known token beats a
-   * refusal.
-   */
+  /** Outdated tokens are kept: while the source is away, a known token is better than a refusal. */
   readonly #known = new LRUCache<string, { readonly token: Token; freshUntilMs: number }>(bounded(100_000));
-  /** How long a token is taken for unknown. Bounded: guessing floods must not fill the memory. */
+  /**
+   * How long a token counts as unknown. Bounded, so that guessing floods do not fill the memory.
+   */
   readonly #unknownUntilMs = new LRUCache<string, number>(bounded(10_000));
   readonly #lookups = new Map<string, Promise<Token | undefined>>();
-  /** How often tokens have changed. */
+  /** How many changes of tokens were announced. */
   #changes = 0;
 
   constructor(options: TokenCacheOptions) {
@@ -93,9 +92,9 @@ export class TokenCache {
   }
 
   /**
-   * The token with this digest; undefined when it is unknown or has ended. Throws when the source
-   * can't say, and when too many others that are not known are looked up. `peer`: who presents it,
-   * for taking turns.
+   * The token with this digest; undefined when it is unknown, revoked or expired. Throws when the
+   * source can't answer, and when too many lookups of unknown tokens are waiting. `peer`: the
+   * sender, for fair queueing.
    */
   async resolve(tokenSha256: Buffer, peer = ''): Promise<Token | undefined> {
     const key = tokenSha256.toString('latin1');
@@ -106,7 +105,7 @@ export class TokenCache {
     let lookup = this.#lookups.get(key);
     if (lookup === undefined) {
       const lookUp = () => this.#lookUp(key, tokenSha256);
-      // One that was known is no guess: it never waits behind those that may be.
+      // A token that was known is not a guess, so it never waits behind possible guesses.
       const begun = known === undefined ? this.#options.slots.run(peer, lookUp) : lookUp();
       lookup = begun.finally(() => this.#lookups.delete(key));
       this.#lookups.set(key, lookup);
@@ -115,8 +114,8 @@ export class TokenCache {
   }
 
   /**
-   * These tokens changed, or any may have: the next request asks again, and a lookup under way does
-   * before it answers.
+   * Called when these tokens, or any tokens, may have changed: the next request asks again, and so
+   * does a lookup in flight before it answers.
    */
   expire(tokenIds?: readonly string[]): void {
     this.#changes += 1;
@@ -142,7 +141,7 @@ export class TokenCache {
           this.#unknownUntilMs.set(key, clock.nowMs() + unknownFreshMs);
           return undefined;
         }
-        // The source may have read the token before it changed: then it is asked again.
+        // The source may have read the token before the change: then it is asked again.
         const isFresh = this.#changes === changesBefore;
         this.#known.set(key, { token, freshUntilMs: isFresh ? clock.nowMs() + freshMs : 0 });
         if (isFresh) return token;
@@ -164,9 +163,9 @@ function bounded(maxSize: number) {
 }
 
 /**
- * Expires changed tokens in the cache as identity reports them. Ends with the signal; a lost stream
- * is opened again, and since changes may have been missed meanwhile, its first message expires
- * everything.
+ * Expires changed tokens in the cache as identity reports them. Ends with the signal. A lost stream
+ * is reopened, and its first message expires everything, because changes may have been missed in
+ * the meantime.
  */
 export async function watchTokenChanges(
   identity: Client<typeof IdentityService>,
@@ -181,7 +180,7 @@ export async function watchTokenChanges(
         isFirst = false;
       }
     } catch {
-      // Identity is away: cached tokens expire by their time, and the stream is tried again.
+      // Identity is away: cached tokens become outdated by their age, and the stream is reopened.
     }
     await sleep(reconnectMs, undefined, { signal }).catch(() => undefined);
   }

@@ -77,7 +77,7 @@ describe('an edge whose token changes while identity is asked for it', () => {
   });
 });
 
-/** Identity whose answers are given by the test. */
+/** Identity with answers that the test gives. */
 class SlowIdentity {
   watchers = 0;
   readonly #answers: MessageInitShape<typeof IdentityService.method.resolve.output>[] = [];
@@ -104,7 +104,7 @@ class SlowIdentity {
     }
   }
 
-  /** Resolves when the edge has asked for the token so many times. */
+  /** Resolves when the edge has asked for the token this many times. */
   asked(times: number) {
     return expect.poll(() => this.#asked).toBe(times);
   }
@@ -117,14 +117,12 @@ class SlowIdentity {
     this.#watch.resolve('broken');
   }
 
-  /**
-   * What was sent to the edge before has arrived there by then, mostly. Nothing shows it but time.
-   */
+  /** By then earlier messages have usually reached the edge. Only time can show it. */
   changesArrive() {
     return new Promise((resolve) => setTimeout(resolve, 200));
   }
 
-  /** What the next question that has no answer yet is answered. */
+  /** The answer to the oldest open question. */
   answer(given: MessageInitShape<typeof IdentityService.method.resolve.output>) {
     this.#answers.push(given);
     this.#given++;
@@ -139,7 +137,7 @@ class SlowIdentity {
 
 const runtime = { logger: createLogger('edge-router', 'silent'), metrics: new Metrics() };
 
-/** Every service at one address. Nothing listens at port 1. */
+/** All services at one address. Nothing listens on port 1. */
 function environment(url: string, folder: string) {
   const names = ['IDENTITY', 'LIMITER', 'POOL_BROKER', 'RESPONSES_ADAPTER', 'MESSAGES_ADAPTER', 'USAGE_QUERY'];
   return {

@@ -5,7 +5,7 @@ import { LookupSlots } from './lookup-slots.ts';
 
 const tooMany = expect.objectContaining({ code: 'providers_unavailable' });
 
-/** Lookups that end when the test says so, and who has had a turn so far. */
+/** Lookups that end when the test says so, and the order in which they ran. */
 function setUp(options: Partial<ConstructorParameters<typeof LookupSlots>[0]> = {}) {
   const slots = new LookupSlots({ waitMs: 1_000, atATime: 2, mostOfPeer: 5, mostWaiting: 12, ...options });
   const running: { readonly peer: string; readonly end: (fails: boolean) => void }[] = [];
@@ -17,7 +17,7 @@ function setUp(options: Partial<ConstructorParameters<typeof LookupSlots>[0]> = 
       running.push({ peer, end: (fails) => (fails ? reject(new Error('away')) : resolve(name)) });
       return promise;
     });
-  /** Ends the one that has run longest. */
+  /** Ends the lookup that has run longest. */
   const endOne = async (fails = false) => {
     running.shift()?.end(fails);
     await vi.advanceTimersByTimeAsync(0);
@@ -117,7 +117,7 @@ describe('lookups of unknown tokens', () => {
             void ask(step.peer).then(done, done);
           }
           expect(running.length).toBeLessThanOrEqual(2);
-          // A slot is never idle while one waits.
+          // A slot is never idle while a lookup waits.
           if (pending >= 2 && step.kind !== 'ask') expect(running.length).toBe(2);
         }
         while (running.length > 0) await endOne();

@@ -1,26 +1,26 @@
 import { GatewayError } from '@gateway/errors';
 
 export interface LookupSlotsOptions {
-  /** How long a lookup waits for its turn before it is refused. */
+  /** How long a lookup may wait before it is refused. */
   readonly waitMs: number;
-  /** How many run at a time. */
+  /** How many run concurrently. */
   readonly atATime?: number;
   /** How many of one peer may wait. */
   readonly mostOfPeer?: number;
-  /** How many may wait in all. */
+  /** How many may wait in total. */
   readonly mostWaiting?: number;
 }
 
 /**
- * Bounds how many lookups run at a time. The others wait: peers take turns, and of one peer the one
- * that came first is next. So a flood of tokens that somebody made up keeps only itself waiting,
- * and those behind the same address as long as its line is.
+ * Bounds how many lookups run concurrently. The others wait: peers take turns, and within a peer
+ * the first comes first. So a flood of made-up tokens delays only itself and other requests from
+ * the same address.
  */
 export class LookupSlots {
   readonly #options: Required<LookupSlotsOptions>;
   #running = 0;
   #waiting = 0;
-  /** Those who wait, by peer; the peer whose turn is next comes first. */
+  /** Waiting lookups by peer; the peer whose turn is next comes first. */
   readonly #lines = new Map<string, Set<() => void>>();
 
   constructor(options: LookupSlotsOptions) {
@@ -28,8 +28,8 @@ export class LookupSlots {
   }
 
   /**
-   * Runs `lookup` when it is its turn. Throws `providers_unavailable` when that takes too long, or
-   * too many wait already.
+   * Runs `lookup` when its turn comes. Throws `providers_unavailable` when that takes too long, or
+   * too many are already waiting.
    */
   async run<T>(peer: string, lookup: () => Promise<T>): Promise<T> {
     if (this.#running < this.#options.atATime) this.#running += 1;
@@ -41,7 +41,7 @@ export class LookupSlots {
     }
   }
 
-  /** Resolves when a slot is passed on to this one. */
+  /** Resolves when a slot is passed on to this lookup. */
   async #turn(peer: string): Promise<void> {
     const { waitMs, mostOfPeer, mostWaiting } = this.#options;
     const line = this.#lines.get(peer) ?? new Set();
@@ -68,9 +68,9 @@ export class LookupSlots {
   }
 
   /**
-   * Passes the slot on in the next turn of the event loop: lookups that are answered within the
-   * process follow each other at once, and requests of known tokens would be read only after all of
-   * them.
+   * Passes the slot on in the next turn of the event loop. Otherwise lookups that are answered
+   * within the process would run in one go, and requests with known tokens would be read only after
+   * all of them.
    */
   #passOn(): void {
     if (this.#waiting === 0) this.#running -= 1;
@@ -84,7 +84,7 @@ export class LookupSlots {
       return;
     }
     const [peer, line] = next;
-    // To the end of the round.
+    // Moves the peer to the end of the round.
     this.#lines.delete(peer);
     this.#lines.set(peer, line);
     const [enter] = line;

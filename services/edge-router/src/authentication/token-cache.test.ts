@@ -178,7 +178,7 @@ describe('TokenCache while tokens that nobody issued are looked up', () => {
     expect(await first).toBe(token);
     const guesses = [0, 1, 2].map((n) => cache.resolve(madeUp(n)));
     expect(asked()).toBe(2);
-    // It is known, whether it is fresh or not.
+    // The token is known, whether it is fresh or not.
     expect(await cache.resolve(key)).toBe(token);
     cache.expire(['t1']);
     const again = cache.resolve(key);
@@ -202,8 +202,8 @@ describe('TokenCache while tokens that nobody issued are looked up', () => {
 });
 
 /**
- * A cache whose questions wait until `answer` is called; answers are given in the order of the
- * questions.
+ * A cache whose lookups wait until `answer` is called; answers are given in the order of the
+ * lookups.
  */
 function setUpWaiting() {
   const answers: PromiseWithResolvers<Token | undefined>[] = [];

@@ -1,11 +1,11 @@
 /** A request that takes memory. */
 export interface MemoryOwner {
   readonly tokenId: string;
-  /** Aborts when its client leaves. */
+  /** Aborted when its client disconnects. */
   readonly client: AbortSignal;
-  /** Counts up: an older request has a smaller one. */
+  /** Increases with each request: an older one has a smaller number. */
   readonly number: number;
-  /** How long it has waited for room or for a permit, in all. */
+  /** Its total waiting time for room or for a permit. */
   waitedMs: number;
 }
 
@@ -17,16 +17,16 @@ interface AllocatedFrom {
 }
 
 /**
- * What the body of one request has taken. Gathers a body that arrives in pieces of any size: block
- * by block, each as long as all before it within bounds, so that a body in pieces of one byte takes
- * no more than one in large pieces.
+ * The memory that the body of one request takes. It collects a body that arrives in pieces of any
+ * size into blocks. Each block is as long as all before it, within bounds, so that a body in pieces
+ * of one byte takes no more memory than one in large pieces.
  */
 export class BodyAllocation implements Disposable {
   bytes = 0;
   readonly owner: MemoryOwner;
   readonly #memory: AllocatedFrom;
   #blocks: Buffer[] = [];
-  /** How many bytes of the last block are not used yet. */
+  /** How many bytes of the last block are unused. */
   #free = 0;
   #length = 0;
 
@@ -40,30 +40,29 @@ export class BodyAllocation implements Disposable {
   }
 
   /**
-   * Memory that the same request needs for a while besides its body. Dispose of it when that has
-   * ended.
+   * Additional memory that the same request needs temporarily. Dispose of it when that use ends.
    */
   beside(): BodyAllocation {
     return new BodyAllocation(this.#memory, this.owner);
   }
 
   /**
-   * Resolves when the bytes are taken. Throws `providers_unavailable` when there is no room for too
-   * long.
+   * Resolves when the bytes are reserved. Throws `providers_unavailable` when there is no room for
+   * too long.
    */
   take(bytes: number): Promise<void> {
     return this.#memory.take(this, bytes);
   }
 
   /**
-   * Resolves when the token may decode a compressed body: it does so with few at a time. Dispose of
-   * the permit soon.
+   * Resolves when the token may decode a compressed body: only a few per token are decoded
+   * concurrently. Dispose of the permit soon.
    */
   decodingPermit(signal: AbortSignal): Promise<Disposable> {
     return this.#memory.decodingPermit(this.owner, signal);
   }
 
-  /** Keeps a copy of the bytes. `mostBytes`: the body is no longer. */
+  /** Keeps a copy of the bytes. `mostBytes`: the maximum length of the body. */
   async add(bytes: Uint8Array, mostBytes: number): Promise<void> {
     const rest = bytes.subarray(this.#free);
     this.#append(bytes.subarray(0, this.#free));
@@ -76,13 +75,13 @@ export class BodyAllocation implements Disposable {
     this.#append(rest);
   }
 
-  /** All bytes so far, as they lie in memory. */
+  /** All bytes so far, in their blocks. */
   get pieces(): readonly Buffer[] {
     const last = this.#blocks.at(-1);
     return this.#blocks.map((block) => (block === last ? block.subarray(0, block.length - this.#free) : block));
   }
 
-  /** Forgets the body, and gives everything back. */
+  /** Drops the body and releases all memory. */
   [Symbol.dispose](): void {
     this.#blocks = [];
     this.#free = 0;
@@ -90,7 +89,7 @@ export class BodyAllocation implements Disposable {
     this.#memory.giveBack(this);
   }
 
-  /** Into the last block, which has room for it. */
+  /** Copies into the last block, which must have room. */
   #append(bytes: Uint8Array): void {
     const block = this.#blocks.at(-1);
     block?.set(bytes, block.length - this.#free);

@@ -116,7 +116,7 @@ describe('BodyMemory', () => {
     const other = open(memory, 'b');
     await other.take(25);
     const waiting = other.take(10);
-    // What it holds so far is what the other waits for.
+    // The other request waits for the memory that this one holds.
     await expect(large.take(1)).rejects.toEqual(noRoom);
     large[Symbol.dispose]();
     await waiting;

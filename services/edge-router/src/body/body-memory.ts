@@ -4,21 +4,19 @@ import { BodyAllocation, type MemoryOwner } from './body-allocation.ts';
 import { type Waiter, WaitingRequests } from './waiting-requests.ts';
 
 export interface BodyMemoryOptions {
-  /** Most bytes of request bodies, and of decoders of them, that this process keeps at a time. */
+  /** The maximum number of bytes that request bodies and their decoders take in this process. */
   readonly limitBytes: number;
-  /**
-   * The most that one request takes. There is always room for it, and no token's share is smaller.
-   */
+  /** The maximum that one request takes. It always fits, and no token's share is smaller. */
   readonly largestBodyBytes: number;
-  /** How long a request waits for room in all before it is refused. */
+  /** How long a request may wait for room in total before it is refused. */
   readonly waitMs: number;
 }
 
 /**
- * Shares out the memory that request bodies and their decoders may take, byte by byte as they
- * arrive. A token may take its share: half of all, and never less than the largest body. Beyond its
- * share it gets more only while no other token waits for room, and never the last quarter. What
- * does not fit waits, the oldest request first.
+ * Distributes the memory for request bodies and their decoders, as bytes arrive. A token's share is
+ * half of it, but at least the largest body. Beyond its share a token gets memory only while no
+ * other token waits for room, and never the last quarter. Requests that do not fit wait; the oldest
+ * comes first.
  */
 export class BodyMemory {
   readonly limitBytes: number;
@@ -41,14 +39,14 @@ export class BodyMemory {
     return this.#usedBytes;
   }
 
-  /** How many requests wait for room, or for a permit to decode. */
+  /** How many requests wait for room or for a permit to decode. */
   get waiting(): number {
     return this.#waiting;
   }
 
   /**
-   * What one request has taken: nothing at first. Dispose of it when the request ends. `client`
-   * aborts when its client leaves.
+   * The memory of one request, initially none. Dispose of it when the request ends. `client` is
+   * aborted when its client disconnects.
    */
   open(tokenId: string, client: AbortSignal): BodyAllocation {
     this.#requests += 1;
@@ -82,7 +80,7 @@ export class BodyMemory {
     return { [Symbol.dispose]: () => this.#releasePermit(tokenId, decoding) };
   }
 
-  /** The permit goes to the token's request that has waited longest. */
+  /** The permit goes to the request of this token that has waited longest. */
   #releasePermit(tokenId: string, decoding: Decoding): void {
     decoding.taken -= 1;
     const [next] = decoding.waiters;
@@ -91,8 +89,8 @@ export class BodyMemory {
   }
 
   /**
-   * Resolves when it is granted, which does `take`. Throws when the request has waited too long in
-   * all, or `signal` aborts.
+   * Resolves when `take` is granted. Throws when the request's total waiting time is too long, or
+   * `signal` is aborted.
    */
   async #wait(
     owner: MemoryOwner,
@@ -133,11 +131,14 @@ export class BodyMemory {
     });
   }
 
-  /** Grants what can be granted. What a request holds that is refused is what others wait for. */
+  /**
+   * Grants what is possible. When a request is refused, the others wait for the memory it holds.
+   */
   #serve(): void {
     for (;;) {
       const oldest = this.#forRoom.oldestWithinShare;
-      // One that does not fit is not overtaken: it would wait for ever behind smaller ones.
+      // A request that does not fit is not overtaken: otherwise smaller ones could keep it waiting
+      // forever.
       const isFull = oldest !== undefined && !this.#fits(oldest);
       if (oldest !== undefined && !isFull) {
         oldest.grant();
@@ -170,23 +171,23 @@ export class BodyMemory {
   }
 }
 
-/** What those who wait are kept in. */
+/** The queues of waiting requests. */
 interface Waiters {
   add(waiter: Waiter): unknown;
   delete(waiter: Waiter): unknown;
 }
 
 /**
- * Compressed bodies of one token: how many permits to decode are taken, and what waits for one, in
- * the order in which it came.
+ * Compressed bodies of one token: the permits in use, and the requests that wait for one, in order
+ * of arrival.
  */
 interface Decoding {
   taken: number;
   readonly waiters: Set<Waiter>;
 }
 
-/** How far a token may fill the memory beyond its share. */
+/** How much of the memory may be in use when a token exceeds its share. */
 const mostBeyondShare = 3 / 4;
-/** Compressed bodies of one token that are decoded at a time. */
+/** How many compressed bodies of one token are decoded concurrently. */
 const decodedAtATime = 2;
 const noRoomText = 'The gateway holds as many requests as it can. Try again later.';

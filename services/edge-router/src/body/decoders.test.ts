@@ -13,7 +13,7 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 const pace = { idleMs: 20_000, leastBytesPerSecond: 4_096, windowMs: 60_000 };
 
-/** An upload that a test sends piece by piece, and what the memory for bodies has of it. */
+/** An upload that a test sends piece by piece, and its part of the body memory. */
 function upload(
   encoding: Encoding | 'identity',
   { idleMs = pace.idleMs, roomBytes = 1_024 * MiB, limitBytes = 32 * MiB } = {},
@@ -24,7 +24,7 @@ function upload(
   const read = async () => {
     using allocation = memory.open('a token', client.signal);
     await readBody(request, { limitBytes, acceptsCompression: true, pace: { ...pace, idleMs }, allocation });
-    // The decoder has ended with the body.
+    // The decoder has finished with the body.
     expect(memory.usedBytes).toBe(allocation.bytes);
   };
   const ended = read().then(
@@ -89,11 +89,11 @@ describe('the memory of a decoder', () => {
   ])('of zstd %s', async (_how, bytes, windowLogs) => {
     const { memory, request, ended } = upload('zstd');
     const frames = windowLogs.map((log) => zstd(log, blanks(bytes / windowLogs.length)));
-    // A checksum that is yet to come keeps it waiting.
+    // Without its checksum the body stays incomplete.
     request.push(Buffer.concat(frames));
     request.push(zstd(10, blanks(10)).subarray(0, -1));
     const fixedBytes = 512 * KiB;
-    // What was decoded is kept besides, in blocks of up to 1 MiB.
+    // The decoded bytes are kept in addition, in blocks of up to 1 MiB.
     const least = fixedBytes + Math.min(bytes, 8 * MiB) + bytes;
     await expect.poll(() => memory.usedBytes).toBeGreaterThanOrEqual(least);
     expect(memory.usedBytes).toBeLessThanOrEqual(least + MiB + KiB);
@@ -165,7 +165,7 @@ describe('an upload that is known to be no JSON', () => {
 
   it.each(Object.entries(endless))('ends soon though more of it comes: %s', async (encoding, bytes) => {
     const { memory, request, ended } = upload(encoding as keyof typeof endless, { idleMs: 200 });
-    // All but the end: the decoder gives what it has, and waits for more.
+    // Everything except the end: the decoder returns what it has, and waits for more.
     request.push(bytes.subarray(0, -1));
     expect(await ended).toBe('invalid_json');
     expect(memory.usedBytes).toBe(0);

@@ -7,21 +7,23 @@ import {
   createZstdDecompress,
 } from 'node:zlib';
 
-/** A decoder with the memory that it takes for as long as it lives, besides what it has decoded. */
+/**
+ * A decoder with the memory that it takes during its lifetime, in addition to the decoded bytes.
+ */
 export interface Decoder {
   readonly open: () => ReturnType<typeof createGunzip> | ReturnType<typeof createZstdDecompress>;
-  /** Taken when it begins. */
+  /** Reserved when it starts. */
   readonly fixedBytes: number;
-  /** The most that is taken as it decodes, as much as it has decoded. */
+  /** The maximum that it reserves while decoding, in step with the decoded bytes. */
   readonly growingBytes: number;
 }
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-/** A decoder decodes at most so much at a time, into a buffer of its own. */
+/** A decoder decodes at most this much at a time, into a buffer of its own. */
 const outputBytes = 64 * KiB;
-/** It asks for the next bytes when it is through with those before. */
+/** A decoder asks for the next bytes when it has processed the previous ones. */
 const options = { chunkSize: outputBytes, writableHighWaterMark: 1 };
 const optionsOfOne = { ...options, rejectGarbageAfterEnd: true };
 
@@ -30,7 +32,7 @@ const inflating = { fixedBytes: outputBytes + 64 * KiB, growingBytes: 0 } as con
 const gunzip: Decoder = { ...inflating, open: () => createGunzip(options) };
 
 /**
- * A decoder for each encoding, given the first byte of what it will decode. Files of gzip and zstd
+ * A decoder for each encoding; its argument is the first byte of the input. Files in gzip and zstd
  * may have several parts.
  */
 export const decoders = {
@@ -57,20 +59,20 @@ export function isEncoding(name: string): name is Encoding {
 }
 
 /**
- * Clients mean either format by "deflate": with the header of zlib, whose first byte ends in 8, or
- * without any.
+ * Clients use "deflate" for two formats: with the zlib header, whose first byte ends in 8, or
+ * without a header.
  */
 function hasZlibHeader(firstByte: number): boolean {
   return (firstByte & 0x0f) === 8;
 }
 
-/** Codes of three kinds, up to 256 of each. */
+/** Three kinds of codes, up to 256 of each. */
 const brotliTablesBytes = 4 * MiB;
 
 /**
- * The window that a stream of brotli asks for in its first byte: 1 KiB to 16 MiB. A few bytes fill
- * all of it before any of it comes out. A larger one, which is an extension, is refused by the
- * decoder.
+ * The window that a brotli stream requests in its first byte: 1 KiB to 16 MiB. A few bytes of input
+ * can fill all of it before any output appears. The decoder refuses larger windows, which are an
+ * extension.
  * @see https://www.rfc-editor.org/rfc/rfc7932#section-9.1
  */
 function brotliWindowBytes(firstByte: number): number {
@@ -82,18 +84,18 @@ function brotliWindowBytes(firstByte: number): number {
 }
 
 /**
- * Its window is filled as it decodes, block by block. Frames that follow each other may have
- * windows of any size: a frame may ask for 128 MiB, over HTTP 8 MiB is the most.
+ * The window fills as the decoder proceeds, block by block. Consecutive frames may have windows of
+ * any size: a frame may request 128 MiB, but over HTTP 8 MiB is the maximum.
  * @see https://www.rfc-editor.org/rfc/rfc9659
  */
 const zstdWindowLog = 23;
 const zstdOptions = { ...optionsOfOne, params: { [constants.ZSTD_d_windowLogMax]: zstdWindowLog } };
 const zstd: Decoder = {
-  // Tables, a block before it is decoded, and one after.
+  // Tables, and a block before and after it is decoded.
   fixedBytes: outputBytes + 448 * KiB,
   growingBytes: 2 ** zstdWindowLog,
   open: () => createZstdDecompress(zstdOptions),
 };
 
-/** The most that any decoder takes. */
+/** The maximum of all decoders. */
 export const largestDecoderBytes = outputBytes + brotliTablesBytes + 16 * MiB;

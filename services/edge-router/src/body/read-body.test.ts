@@ -12,7 +12,7 @@ import { decodeUpload, readBody } from './read-body.ts';
 
 const limitBytes = 2_000;
 const json = Buffer.from(JSON.stringify({ model: 'm', text: 'ü'.repeat(100) }));
-/** Blanks come out as small at this quality as at the best one, which takes a second for a bomb. */
+/** Spaces compress as well at this quality as at the best one, which takes a second for a bomb. */
 const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } } as const;
 const encodings = [
   { name: 'gzip', encoding: 'gzip', compress: gzipSync },
@@ -36,7 +36,7 @@ describe('readBody', () => {
   let server: Server;
   let port: number;
   const memory = new BodyMemory({ limitBytes: 100_000_000, largestBodyBytes: 50_000_000, waitMs: 50 });
-  /** How reading ended, for clients that are not there to see it. */
+  /** How reading ended, for clients that are no longer there to see it. */
   const outcomes: string[] = [];
 
   beforeAll(async () => {
@@ -59,7 +59,7 @@ describe('readBody', () => {
   afterAll(() => server.close().closeAllConnections());
 
   /**
-   * Sends headers and, piece by piece, a body; resolves with the answer even when the upload never
+   * Sends headers and, piece by piece, a body; resolves with the answer even if the upload never
    * ends.
    */
   function send(
@@ -300,7 +300,7 @@ describe('readBody', () => {
     expect(new Set(answers)).toEqual(new Set(['body_too_large']));
     expect(mostBytes).toBeGreaterThan(500_000);
     expect(mostBytes).toBeLessThanOrEqual(2 * decoded.limitBytes);
-    // Its window is 4 MiB.
+    // The body's window is 4 MiB.
     expect(mostOfDecoders).toBeGreaterThan(4 * 1024 * 1024);
     expect(mostOfDecoders).toBeLessThanOrEqual(16 * 9 * 1024 * 1024);
     expect(roomy.usedBytes).toBe(0);

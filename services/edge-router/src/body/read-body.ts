@@ -9,36 +9,36 @@ import { HttpFault } from '../errors/render-error.ts';
 import type { BodyAllocation } from './body-allocation.ts';
 import { decoders, type Encoding, encodingNames, isEncoding, largestDecoderBytes } from './decoders.ts';
 
-/** What an endpoint takes for a body. */
+/** The bodies that an endpoint accepts. */
 export interface BodyLimits {
-  /** Counted on decoded bytes. */
+  /** Applies to decoded bytes. */
   readonly limitBytes: number;
   readonly acceptsCompression: boolean;
 }
 
-/** The most memory that a body takes, decoder included. */
+/** The maximum memory that a body takes, including its decoder. */
 export function mostBytesOf({ limitBytes, acceptsCompression }: BodyLimits): number {
   return limitBytes + (acceptsCompression ? largestDecoderBytes : 0);
 }
 
-/** How the body of one request is read. */
+/** How to read the body of one request. */
 export interface BodyRules extends BodyLimits {
   /**
-   * How fast a client must send: the longest time without a byte, and the least bytes per second
-   * over each window.
+   * The minimum speed of an upload: the longest time without a byte, and the lowest number of bytes
+   * per second over each window.
    */
   readonly pace: EdgeRouterConfig['uploadPace'];
-  /** Where its bytes are accounted while they are in memory. */
+  /** Accounts for its bytes in memory. */
   readonly allocation: BodyAllocation;
 }
 
 /**
- * Reads and checks a JSON body: encoding, size, decodability, grammar, in this order. Memory is
- * taken as bytes arrive. The size is refused as soon as it is certain, before the upload ends; a
- * client that waits to be asked for its body is asked only now. The places of `trackedKey` are
- * noted on the way: see `JsonBody.trackedKeyEnds`. Throws `unsupported_encoding`, `body_too_large`,
- * `providers_unavailable`, `invalid_body`, `invalid_json`, `invalid_request`, and a status 408 for
- * an upload that is too slow.
+ * Reads and checks a JSON body: encoding, size, decoding, grammar, in this order. Memory is
+ * reserved as bytes arrive. A body is refused as soon as it is certain to be too large, before the
+ * upload ends; a client that waits for an invitation to send its body is invited only now. The
+ * positions of `trackedKey` are recorded: see `JsonBody.trackedKeyEnds`. Throws
+ * `unsupported_encoding`, `body_too_large`, `providers_unavailable`, `invalid_body`,
+ * `invalid_json`, `invalid_request`, and a status 408 for an upload that is too slow.
  * @see spec "Size limits"
  */
 export async function readBody(request: IncomingMessage, rules: BodyRules, trackedKey?: string): Promise<JsonBody> {
@@ -49,7 +49,7 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
   const mostSentBytes = isEncoded ? encodedLimitBytes(limitBytes) : limitBytes;
   if (Number(declared ?? 0) > mostSentBytes) throw tooLarge(limitBytes);
   inviteUpload(request);
-  // Where the size is known from the beginning the body can't turn out too large.
+  // If the size is known from the start, the body can't turn out to be too large.
   const exactBytes = isEncoded || declared === undefined ? undefined : Number(declared);
   const isHere = exactBytes === request.readableLength && !request.destroyed;
   const whole: Buffer | null = isHere ? request.read(exactBytes) : null;
@@ -65,15 +65,15 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
     for await (const piece of pieces) {
       size += piece.length;
       if (size > limitBytes) throw tooLarge(limitBytes);
-      // Other requests are served in between.
+      // Yields to other requests.
       await yields.spend(piece.length);
       if (badJson !== undefined) continue;
       badJson = failureOf(() => scanner.push(piece));
       if (badJson === undefined) await allocation.add(piece, exactBytes ?? limitBytes);
       else if (stop === undefined) break;
       else {
-        // Too large, or undecodable, comes first among the errors: what follows has a moment to
-        // turn out so, and is not kept.
+        // Errors of size and decoding have precedence: the rest of the upload gets a moment to show
+        // one, and is not kept.
         allocation[Symbol.dispose]();
         patience = setTimeout(() => stop.abort(badJson), Math.min(badJsonPatienceMs, pace.idleMs));
       }
@@ -89,7 +89,7 @@ export async function readBody(request: IncomingMessage, rules: BodyRules, track
   return new JsonBody(new BufferList(allocation.pieces), scanner);
 }
 
-/** A body that has been received, as small ones have when they are asked for. */
+/** Reads a body that has already arrived, as small ones usually have. */
 async function readAtOnce(body: Buffer, allocation: BodyAllocation, trackedKey?: string): Promise<JsonBody> {
   const scanner = new JsonScanner({ trackedKey });
   scanner.push(body);
@@ -98,11 +98,12 @@ async function readAtOnce(body: Buffer, allocation: BodyAllocation, trackedKey?:
   return new JsonBody(new BufferList(allocation.pieces), scanner);
 }
 
-/** How long an upload may go on that is known to be no JSON. */
+/** How long an upload may continue that is known not to be JSON. */
 const badJsonPatienceMs = 2_000;
 
 /**
- * How a request body is encoded. Throws `unsupported_encoding` for what the endpoint does not take.
+ * The encoding of a request body. Throws `unsupported_encoding` for one that the endpoint does not
+ * accept.
  * @see spec "Codes"
  */
 function encodingOf({ headers }: IncomingMessage, acceptsCompression: boolean): Encoding | 'identity' {
@@ -122,7 +123,7 @@ function failureOf(act: () => void): unknown {
 }
 
 /**
- * No encoding makes a text so much longer: what is over this is sent to be received, not to be
+ * No encoding makes a text this much longer: a larger upload is sent only to use memory, not to be
  * decoded.
  */
 function encodedLimitBytes(limitBytes: number): number {
@@ -146,9 +147,9 @@ function brokenOff(cause?: unknown): GatewayError {
 }
 
 /**
- * The bytes of an encoded upload, decoded as they are read. The memory of the decoder is taken for
- * as long as it lives. Throws what receiving throws, and something when they can't be decoded, when
- * they end too early or when more follows their end. `stop` ends it with the reason of its abort.
+ * The bytes of an encoded upload, decoded as they are read. The decoder's memory is reserved for
+ * its lifetime. Throws what receiving throws, and an error when the bytes can't be decoded, end too
+ * early or continue after their end. `stop` ends it with its abort reason.
  */
 export async function* decodeUpload(
   request: IncomingMessage,
@@ -166,14 +167,14 @@ export async function* decodeUpload(
       size += next.value.length;
       if (size > encodedLimitBytes(limitBytes)) throw tooLarge(limitBytes);
       using _permit = await allocation.decodingPermit(stop.signal);
-      // Goes on when the decoder has taken all of it.
+      // Resumes when the decoder has taken all of it.
       yield next.value;
     }
   }
   const { open, fixedBytes, growingBytes } = decoders[encoding](first.value[0] ?? 0);
   await memory.take(fixedBytes);
   const decoder = open();
-  // What fails there fails the decoder, and with it whatever reads from that.
+  // A failure there fails the decoder, and so its reader.
   const feeding = pipeline(permitted(), decoder).catch(() => undefined);
   try {
     for await (const piece of decoder) {
@@ -188,10 +189,10 @@ export async function* decodeUpload(
 }
 
 /**
- * The bytes of a request as they come. Throws what breaks the upload: the client, an abort of
- * `signal`, or with status 408 a pace below `pace`, which is measured only while a reader waits for
- * bytes. The request itself is never destroyed, as an iterator of Node's would do: its connection
- * still owes an answer.
+ * The bytes of a request as they arrive. Throws what interrupts the upload: the client, an abort of
+ * `signal`, or, with status 408, a speed below `pace`, which is measured only while a reader waits
+ * for bytes. It never destroys the request, as Node's iterator would, because its connection still
+ * owes an answer.
  */
 export async function* receiveUpload(
   request: IncomingMessage,
@@ -212,7 +213,7 @@ export async function* receiveUpload(
   using _stopping = signal && addAbortListener(signal, () => fail(signal.reason));
   let waitingSinceMs: number | undefined;
   using idleTimer = setTimeout(() => {
-    // What has come while this process was busy is read before the verdict.
+    // Bytes that arrived while this process was busy are read before the decision.
     setImmediate(() => {
       if (waitingSinceMs === undefined || performance.now() - waitingSinceMs < pace.idleMs) return;
       fail(new HttpFault(408, `No more of the body came for ${pace.idleMs / 1_000} seconds.`));
@@ -253,37 +254,37 @@ function tooSlow({ leastBytesPerSecond }: BodyRules['pace']): HttpFault {
   return new HttpFault(408, `The body came slower than ${leastBytesPerSecond} bytes per second.`);
 }
 
-/** Clients that wait for `100 Continue`, by their request. */
+/** Clients that wait for `100 Continue`, by request. */
 const waiting = new WeakMap<IncomingMessage, ServerResponse>();
 const faults = new WeakMap<IncomingMessage, GatewayError>();
 
 /**
- * The client sends its body only when it is asked to.
+ * The client sends its body only after an invitation.
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-10.1.1
  */
 export function deferUpload(request: IncomingMessage, response: ServerResponse): void {
   waiting.set(request, response);
 }
 
-/** Asks a client that waits for it to send its body now. */
+/** Invites a waiting client to send its body now. */
 export function inviteUpload(request: IncomingMessage): void {
   waiting.get(request)?.writeContinue();
   waiting.delete(request);
 }
 
-/** Has the whole request been received? */
+/** Whether the whole request has arrived. */
 export function isReceived({ complete, headers }: IncomingMessage): boolean {
   return complete || (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0);
 }
 
-/** Will more of the body come, as far as can be known? */
+/** Whether more of the body will arrive, as far as is known. */
 export function isUploading(request: IncomingMessage): boolean {
   return !isReceived(request) && !waiting.has(request) && !faults.has(request) && !request.destroyed;
 }
 
 /**
- * Ends an upload whose connection can bring no more of it. Reading the body fails with `fault`, now
- * or later.
+ * Ends an upload whose connection can deliver no more. Reading the body fails with `fault`, now or
+ * later.
  */
 export function breakUpload(request: IncomingMessage, fault: GatewayError): void {
   faults.set(request, fault);

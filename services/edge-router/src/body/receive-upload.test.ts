@@ -83,7 +83,7 @@ describe('an upload', () => {
     const text = textOf(upload);
     await wait(1);
     setImmediate(() => {
-      // Its callback comes from the system, as bytes of a socket do: after the timers that are due.
+      // Its callback comes from the system, like bytes of a socket: after the timers that are due.
       stat('.', () => {
         request.push(Buffer.from('x'));
         request.push(null);

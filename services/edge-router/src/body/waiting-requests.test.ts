@@ -75,9 +75,9 @@ describe('BodyMemory with thousands of requests that wait', () => {
   const MiB = 1024 * 1024;
   const patient = new AbortController();
 
-  /** A request whose token and number are counted as often as they are looked at. */
+  /** Counts how often a request's token or number is read. */
   function countVisits(allocation: object, visited: () => void): void {
-    // What it is known by is in itself, or in its owner.
+    // They are properties of the request itself or of its owner.
     for (const holder of [allocation, Reflect.get(allocation, 'owner') ?? {}]) {
       for (const name of ['tokenId', 'number']) {
         const value: unknown = Reflect.get(holder, name);
@@ -116,7 +116,7 @@ describe('BodyMemory with thousands of requests that wait', () => {
     expect(memory.waiting).toBe(4_000);
     expect(visits / requests.length).toBeLessThan(mostVisits);
     visits = 0;
-    // Room is given back, but never enough for one of them.
+    // Room becomes free, but never enough for one of them.
     for (const allocation of brief) allocation[Symbol.dispose]();
     expect(memory.waiting).toBe(4_000);
     expect(visits / changes).toBeLessThan(mostVisits);
@@ -130,5 +130,5 @@ describe('BodyMemory with thousands of requests that wait', () => {
 });
 
 const changes = 500;
-/** For each request that comes, for each change, and for each request that is served. */
+/** For each arriving request, each change, and each request that is served. */
 const mostVisits = 60;

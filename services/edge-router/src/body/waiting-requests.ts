@@ -1,7 +1,7 @@
 /** A request that waits for bytes. */
 export interface Waiter {
   readonly tokenId: string;
-  /** Of its request: an older one has a smaller number. */
+  /** The number of its request: an older one has a smaller number. */
   readonly number: number;
   readonly bytes: number;
   readonly grant: () => void;
@@ -9,15 +9,15 @@ export interface Waiter {
 }
 
 /**
- * Requests that wait for room, so that whose turn it is costs the same however many wait: each
- * token has a line of its own, oldest first, and only the first of a line can be next. Lines whose
- * first stays within its token's share are in the order of their firsts.
+ * Requests that wait for room. Finding the next one costs the same however many wait: each token
+ * has a queue, oldest first, and only the first of a queue can be next. Queues whose first request
+ * stays within its token's share are sorted by these first requests.
  */
 export class WaitingRequests {
   readonly #isWithinShare: (waiter: Waiter) => boolean;
   readonly #lines = new Map<string, Line>();
   readonly #withinShare = new Ascending<Line>();
-  /** Few: the token of each has taken nearly its share. */
+  /** There are few, because each of these tokens has used nearly its whole share. */
   readonly #beyondShare = new Set<Line>();
 
   constructor(isWithinShare: (waiter: Waiter) => boolean) {
@@ -28,12 +28,12 @@ export class WaitingRequests {
     return this.#lines.size === 0;
   }
 
-  /** The oldest that stays within its token's share. */
+  /** The oldest request that stays within its token's share. */
   get oldestWithinShare(): Waiter | undefined {
     return this.#withinShare.first?.waiters.first;
   }
 
-  /** Those that go beyond the share of their token: the oldest of each token. */
+  /** Requests that exceed their token's share: the oldest of each token. */
   get beyondShare(): IteratorObject<Waiter> {
     return this.#beyondShare.values().flatMap(({ waiters }) => (waiters.first === undefined ? [] : [waiters.first]));
   }
@@ -47,8 +47,8 @@ export class WaitingRequests {
   }
 
   /**
-   * To be called when a token has taken bytes or given some back: what it waits for may be within
-   * its share now, or beyond it.
+   * Call this when a token has taken or released bytes, because its waiting request may now be
+   * within its share, or beyond it.
    */
   onTaken(tokenId: string): void {
     if (this.#lines.has(tokenId)) this.#change(tokenId, () => undefined);
@@ -68,7 +68,7 @@ export class WaitingRequests {
   }
 }
 
-/** Requests of one token. */
+/** The requests of one token. */
 class Line {
   readonly waiters = new Ascending<Waiter>();
 
@@ -77,7 +77,7 @@ class Line {
   }
 }
 
-/** Items by their whole numbers, the smallest first. They mostly come in order. */
+/** Items sorted by their integer numbers, the smallest first. They mostly arrive in order. */
 class Ascending<T extends { readonly number: number }> {
   readonly #items: T[] = [];
 
@@ -94,7 +94,7 @@ class Ascending<T extends { readonly number: number }> {
     if (place !== -1) this.#items.splice(place, 1);
   }
 
-  /** Where the first item with this number or a larger one is. */
+  /** The index of the first item with this number or a larger one. */
   #placeOf(number: number): number {
     let from = 0;
     let to = this.#items.length;

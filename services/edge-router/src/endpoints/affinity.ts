@@ -6,8 +6,8 @@ import { scopedKey } from '@gateway/tokens';
 const sessionHeaders = ['session-id', 'session_id', 'x-session-id', 'x-claude-code-session-id'] as const;
 
 /**
- * What keeps related requests on one account: a session header, else the body's `prompt_cache_key`.
- * Empty when the client named no session.
+ * The key that keeps related requests on one account: a session header, or else the body's
+ * `prompt_cache_key`. Empty when the client named no session.
  */
 export function affinityKey(tokenId: string, headers: IncomingHttpHeaders, promptCacheKey: string | undefined): string {
   const named = sessionHeaders.map((name) => headers[name]).find(Boolean);
@@ -15,27 +15,27 @@ export function affinityKey(tokenId: string, headers: IncomingHttpHeaders, promp
   return text === undefined || text === '' ? '' : scopedKey(tokenId, text);
 }
 
-/** What keeps a request on an account, and its answer findable for the requests after it. */
+/** What keeps a request on an account, and lets later requests find its answer. */
 export interface Affinity {
-  /** Empty: nothing does. */
+  /** Empty: no affinity. */
   readonly affinityKey: string;
   /** The keys by which later requests will refer to an answer. Absent: they can't. */
   readonly answerKeysOf?: (answer: AnswerNames) => string[];
 }
 
-/** By what later requests may refer to an answer. Empty: not by this. */
+/** The names by which later requests may refer to an answer. An empty one is not available. */
 export interface AnswerNames {
   /** The provider's id of the answer. */
   readonly answerId: string;
-  /** Digest of the last encrypted reasoning in it. */
+  /** The digest of its last encrypted reasoning. */
   readonly encryptedReasoning: string;
 }
 
 /**
- * A session stays on its account. A conversation without one, whose `sessionKey` is empty, is
- * followed by the encrypted reasoning that it brings along: another account may not be able to read
- * it. Only then is an answer's reasoning worth remembering. In `body` the key of the dialect's
- * encrypted reasoning was tracked.
+ * A session stays on its account. A conversation without one has an empty `sessionKey`, and follows
+ * the encrypted reasoning that it contains, because another account may be unable to read it. Only
+ * then is an answer's reasoning remembered. `body` must have been read with the dialect's key of
+ * encrypted reasoning tracked.
  */
 export function relayAffinity(tokenId: string, sessionKey: string, body: JsonBody): Affinity {
   if (sessionKey !== '') return { affinityKey: sessionKey };
@@ -48,8 +48,8 @@ export function relayAffinity(tokenId: string, sessionKey: string, body: JsonBod
 }
 
 /**
- * The same for a Messages request with a `thread`, whose state is kept by the account that made its
- * messages: what continues a message must reach the same account.
+ * The same for a Messages request with a `thread`, whose state belongs to the account that created
+ * its messages: a continuation must reach the same account.
  */
 export function threadAffinity(tokenId: string, body: JsonBody, affinity: Affinity): Affinity {
   const thread = body.value('thread');

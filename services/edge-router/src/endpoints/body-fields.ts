@@ -2,9 +2,9 @@ import { GatewayError } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
 
 /**
- * What the relay endpoints check of a body: the fields that the specification names, and nothing
- * else. Everything else reaches the provider as it was sent. Each throws `invalid_request` naming
- * the field.
+ * The checks of a relayed body: the fields that the specification names, and nothing else.
+ * Everything else reaches the provider unchanged. Each check throws `invalid_request` with the name
+ * of the field.
  */
 export function requiredModel(body: JsonBody): string {
   const model = body.value('model');
@@ -12,7 +12,7 @@ export function requiredModel(body: JsonBody): string {
   return model;
 }
 
-/** Does not parse the array: it may be large. */
+/** Does not parse the array, because it may be large. */
 export function requireArray(body: JsonBody, key: string, what: string): void {
   const member = body.member(key);
   if (member === undefined) throw invalid(key, 'is required');

@@ -9,8 +9,7 @@ import { affinityKey } from './affinity.ts';
 import { generate } from './generate.ts';
 
 /**
- * A chat completion over a class or a direct model, streamed or not, by whichever provider takes
- * it.
+ * A chat completion with a class or a model, streamed or not, from any provider that serves it.
  * @see spec "POST /v1/chat/completions"
  */
 export async function chatCompletions(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
@@ -28,8 +27,8 @@ export async function chatCompletions(request: AdmittedRequest, peers: EndpointP
 }
 
 /**
- * Where a chat request wants to go. Only that is read here: the adapter parses the body anyway.
- * Throws what is wrong with the request when it names no model.
+ * The target of a chat request. It reads nothing else, because the adapter parses the body anyway.
+ * Throws the error in the request when it names no model.
  */
 export function chatTarget(body: JsonBody): { model: string; promptCacheKey: string | undefined } {
   const model = asString(body.value('model'));
@@ -38,9 +37,9 @@ export function chatTarget(body: JsonBody): { model: string; promptCacheKey: str
 }
 
 /**
- * What is wrong with a chat request, for every provider; undefined when nothing is. Of the errors
- * that a client gets it comes first, also where no adapter was asked. Of very large bodies only an
- * adapter can say: parsing one here would block the event loop.
+ * What is wrong with a chat request for every provider; undefined when nothing is. This error has
+ * precedence over others, even if no adapter was asked. Very large bodies are checked only by an
+ * adapter: parsing one here would block the event loop.
  */
 export function chatFault(body: JsonBody): GatewayError | undefined {
   if (body.source.length > mostParsedBytes) return undefined;

@@ -12,22 +12,22 @@ import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { UsageRecorder } from '../usage/usage-recorder.ts';
 import type { Affinity } from './affinity.ts';
 
-/** A request for an answer of a model, in whatever dialect. */
+/** A request for a model's answer, in any dialect. */
 export interface Generation extends Affinity, Pick<AttemptPlan, 'model' | 'formats' | 'features' | 'faultOf'> {
   readonly body: JsonBody;
   readonly dialect: Dialect;
   readonly forwardHeaders: Record<string, string>;
   /**
    * Answers a request that no account answered, or throws. Absent: the gateway's own error is the
-   * answer. It refers to no body: it is kept while the answer streams.
+   * answer. It must not refer to the body, because it is kept while the answer streams.
    */
   readonly onFailed?: (failed: AttemptsFailed, response: ServerResponse) => void;
 }
 
 /**
- * Runs a generation to its end: attempts, relay, settle. The one road of all endpoints that ask a
- * model. It keeps no body: a caller returns what it returns, so that a body is not in memory for as
- * long as its answer streams.
+ * Runs a generation to its end: attempts, relay, settle. All endpoints that use a model share this
+ * function. It does not keep the body: callers return its result directly, so that no body is in
+ * memory while its answer streams.
  */
 export function generate(request: AdmittedRequest, peers: EndpointPeers, generation: Generation): Promise<void> {
   const { requestId, token, admission, route, signal, logEntry } = request;
@@ -35,13 +35,13 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
   logEntry.onModel(model);
   const recorded = { requestId, token, admission, endpoint: route.path, bodyBytes: body.source.length };
   const recorder = new UsageRecorder(recorded, peers);
-  // Adapters that splice the body need not look for its members again; a chat request is parsed as
+  // Adapters that splice the body need not scan for its members again; a chat request is parsed as
   // a whole anyway.
   const isPassedOn = dialect !== Dialect.CHAT_COMPLETIONS && body.members.length <= maxPassedOnMembers;
   const members = isPassedOn ? [...body.members] : [];
   const execute = (lease: Lease, callSignal: AbortSignal) => {
     const head = create(ExecuteHeadSchema, { requestId, lease, dialect, affinityKey, forwardHeaders, members });
-    // The deadline is the adapter's too, and stands whatever becomes of this process.
+    // The adapter has the same deadline, which applies even if this process dies.
     const timeoutMs = Math.max(1, Math.ceil(peers.config.maxStreamMs - logEntry.elapsedMs));
     return adapterOf(lease, peers).execute(requestFrames(head, body.source), { signal: callSignal, timeoutMs });
   };
@@ -52,7 +52,7 @@ export function generate(request: AdmittedRequest, peers: EndpointPeers, generat
 
 const maxPassedOnMembers = 100;
 
-/** Relays the answer to the client, or answers that there is none, and settles. */
+/** Relays the answer to the client, or reports that there is none, and settles. */
 async function deliver(
   attempts: Promise<AttemptsResult>,
   { requestId, signal, response, route, bodyRules, logEntry }: AdmittedRequest,
@@ -66,14 +66,14 @@ async function deliver(
       if (onFailed === undefined) throw answer.error;
       return onFailed(answer, response);
     }
-    // There is no further attempt that would need the body.
+    // No further attempt needs the body.
     bodyRules.allocation[Symbol.dispose]();
     const dialect = route.errorDialect;
     const relay = { ...affinity, requestId, response, signal, logEntry, dialect, answer, recorder };
     await relayAnswer(relay, peers);
   } catch (thrown) {
-    // Changes nothing when the relay has settled; else no answer was sent, and tokens are owed when
-    // it was not the provider who ended it.
+    // No effect if the relay has settled. Otherwise no answer was sent, and tokens are owed if the
+    // provider did not end it.
     if (signal.aborted) await recorder.end(LedgerOutcome.ABORTED);
     else await (thrown instanceof AnswerTooLongError ? recorder.end(LedgerOutcome.FAILED) : recorder.discard());
     throw thrown;
@@ -83,14 +83,14 @@ async function deliver(
   }
 }
 
-/** The adapter of a lease's format. The broker leases only formats that it was asked for. */
+/** The adapter for a lease's format. The broker leases only the requested formats. */
 export function adapterOf(lease: Lease, { adapters }: EndpointPeers) {
   const adapter = adapters.get(lease.format);
   if (adapter === undefined) throw new Error(`the broker leased format ${lease.format}, which was not asked for`);
   return adapter;
 }
 
-/** A request in the frames that adapters take: mostly one. */
+/** Splits a request into the frames that adapters accept: usually one. */
 export function requestFrames(head: ExecuteHead, body: BufferList): AsyncIterable<RequestFrame> {
   const [first = nothing, ...others] = body.length > frameBytes ? body.chunks.flatMap(inFrames) : [body.whole()];
   return released<RequestFrame>([{ head, body: first }, ...others.map((piece) => ({ body: piece }))]);
@@ -110,8 +110,8 @@ function inFrames(piece: Buffer): readonly Buffer[] {
 }
 
 /**
- * A call refers to its requests for as long as its answer lasts: a body must not stay in memory for
- * that.
+ * A call refers to its requests for as long as its answer lasts, but the body must not stay in
+ * memory for that time.
  */
 function released<T>(frames: T[]): AsyncIterable<T> {
   const next = async (): Promise<IteratorResult<T, undefined>> => {

@@ -20,13 +20,13 @@ import { checkBoolean, requireArray, requiredModel, requireInteger } from './bod
 import { adapterOf, generate, requestFrames } from './generate.ts';
 
 /**
- * A Messages request, relayed to the Messages pool with only its model resolved. It moves to
- * another account, never to another provider.
+ * A Messages request, relayed to the Messages pool with only its model resolved. It may continue at
+ * another account, never at another provider.
  * @see spec "POST /v1/messages"
  */
 export async function messages(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { tokenId } = request.token;
-  // Encrypted reasoning in a Messages request.
+  // The key of encrypted reasoning in a Messages request.
   const body = await readBody(request.request, request.bodyRules, 'signature');
   const model = requiredModel(body);
   requireInteger(body, 'max_tokens');
@@ -49,9 +49,9 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
 }
 
 /**
- * The version and beta headers of a Messages request: `partner-…` and `anthropic-…` are two
- * spellings of the same. Of two versions the partner's wins; betas are joined. No other header
- * reaches the provider.
+ * The version and beta headers of a Messages request: `partner-…` and `anthropic-…` are spellings
+ * of the same header. Of two versions the partner's has precedence; betas are joined. No other
+ * header reaches the provider.
  * @see spec "Versioning"
  */
 export function messagesHeaders({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>): Record<string, string> {
@@ -61,22 +61,25 @@ export function messagesHeaders({ headersDistinct }: Pick<IncomingMessage, 'head
   ];
   const version = inBothSpellings('version').find((value) => value !== '') ?? defaultVersion;
   const betas = inBothSpellings('beta').flatMap((list) => list.split(',').map((each) => each.trim()));
-  // Each once, in the order in which they were named first.
+  // Each once, in the order of their first occurrence.
   const beta = [...new Set(betas)].filter(Boolean).join(',');
   return { 'partner-version': version, ...(beta === '' ? {} : { 'partner-beta': beta }) };
 }
 
 const defaultVersion = '2023-06-01';
 
-/** The betas that a request asks for: some accounts may lack one. No client asks for so many. */
+/**
+ * The betas that a request asks for, because some accounts may lack one. Bounded, since no client
+ * asks for so many.
+ */
 function featuresOf({ 'partner-beta': betas = '' }: Readonly<Record<string, string>>): readonly string[] {
   const names = betas.split(',').filter((name) => name !== '' && name.length <= 100);
   return names.slice(0, 50);
 }
 
 /**
- * What a Messages client gets when no account answered: the gateway's own refusals as they are; a
- * provider's error by its status, with a generic text; a pool that gave no answer as unavailable.
+ * A Messages client's error if no account answered: the gateway's own refusals unchanged; a
+ * provider's error by its status, with a generic message; an unreachable pool as unavailable.
  * @see spec "Shapes"
  */
 export function messagesError({ error, last }: AttemptsFailed): GatewayError {
@@ -84,10 +87,10 @@ export function messagesError({ error, last }: AttemptsFailed): GatewayError {
   const attempt = last?.attempt;
   if (error.code === 'pool_exhausted' || attempt === undefined) return asSubscription(error);
   const { upstreamStatus, result } = attempt;
-  // Something on the way answered, not the provider.
+  // An intermediary answered, not the provider.
   const isForeign = result === AttemptResult.NETWORK_ERROR;
   if (upstreamStatus < 400 || isForeign || !mayBeShown(attempt)) return asSubscription(error);
-  // The adapter's words for the kind of error: the provider's go no further than there.
+  // The adapter's message for the kind of error: the provider's text does not leave the adapter.
   const { message = error.message, upstreamCode } = last?.error ?? {};
   return new GatewayError('upstream_rejected', message, { upstreamStatus, upstreamCode });
 }
@@ -98,8 +101,8 @@ function asSubscription(error: GatewayError): GatewayError {
 }
 
 /**
- * The provider's own count of a Messages request's input tokens. Takes a slot of the minute, no
- * tokens of the day, and is no request in the ledger.
+ * The provider's own count of a Messages request's input tokens. It takes a slot of the minute but
+ * no tokens of the day, and is not recorded in the ledger.
  * @see spec "POST /v1/messages/count_tokens"
  */
 export async function countTokens(context: AdmittedRequest, peers: EndpointPeers): Promise<void> {
@@ -110,7 +113,7 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
   logEntry.onModel(model);
   const forwardHeaders = messagesHeaders(request);
 
-  /** The count as an answer of one frame. */
+  /** Returns the count as an answer of one frame. */
   async function* execute(lease: Lease, callSignal: AbortSignal): AsyncGenerator<ExecuteResponse> {
     const head = create(ExecuteHeadSchema, { requestId, lease, dialect: Dialect.MESSAGES, forwardHeaders });
     const frames = requestFrames(head, body.source);
@@ -130,7 +133,7 @@ export async function countTokens(context: AdmittedRequest, peers: EndpointPeers
   answer.frames.close();
   const report = reportOf(AttemptResult.SUCCEEDED);
   logEntry.onAttemptEnded(report);
-  // Without the session: counting says nothing of where a conversation's cache is.
+  // Without the session: a count does not show where a conversation's cache is.
   await peers.leases.report({ requestId, affinityKey: '', attempt: { lease: answer.lease, report } });
   sendJson(response, 200, { input_tokens: Number(answer.first.usage?.inputTokens ?? 0n) });
 }

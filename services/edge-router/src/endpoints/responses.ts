@@ -12,17 +12,18 @@ import { requireArray, requiredModel } from './body-fields.ts';
 import { generate } from './generate.ts';
 
 /**
- * A Responses request, relayed to the Responses pool. Its answer is always a stream; it moves to
- * another account as long as nothing was sent; other errors of the provider come back unchanged.
+ * A Responses request, relayed to the Responses pool. Its answer is always a stream. It may
+ * continue at another account as long as nothing was sent; other errors of the provider are passed
+ * on unchanged.
  * @see spec "POST /v1/responses"
  */
 export async function responses(request: AdmittedRequest, peers: EndpointPeers): Promise<void> {
   const { tokenId } = request.token;
-  // Encrypted reasoning in a Responses request.
+  // The key of encrypted reasoning in a Responses request.
   const body = await readBody(request.request, request.bodyRules, 'encrypted_content');
   const model = requiredModel(body);
   requireArray(body, 'input', 'input items, not a string');
-  // Classes are for chat completions and Messages: here the model must be one of the pool's.
+  // Classes are for chat completions and Messages: here the model must belong to the pool.
   if (model.startsWith('gateway/')) throw classNotTaken(model);
   const sessionKey = affinityKey(tokenId, request.request.headers, asString(body.value('prompt_cache_key')));
   return generate(request, peers, {
@@ -41,10 +42,10 @@ function codexHeaders({ headers }: IncomingMessage): Record<string, string> {
   return Object.fromEntries(given.filter((each): each is [string, string] => typeof each[1] === 'string'));
 }
 
-/** Of a client's headers only these reach the Responses pool: Codex does not work without them. */
+/** Only these headers of a client reach the Responses pool: Codex does not work without them. */
 const forwardedHeaders: readonly string[] = ['x-openai-internal-codex-responses-lite', 'x-codex-turn-state'];
 
-/** The provider's own answer unchanged, when it gave one and the pool is not merely exhausted. */
+/** Passes on the provider's own answer, if there is one and the pool is not merely exhausted. */
 function passOn({ error, last }: AttemptsFailed, response: ServerResponse): void {
   const answer = last?.upstreamAnswer;
   if (answer === undefined || error.code === 'pool_exhausted') throw error;

@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { SharedQueries } from './shared-queries.ts';
 
 /**
- * A ledger whose queries end when the test says so. An answer is what the ledger had when the query
- * began.
+ * A ledger whose queries end when the test says so. An answer is the ledger's content at the start
+ * of the query.
  */
 class SlowLedger {
   recorded = 0;
-  /** Queries that run, by key. */
+  /** Running queries by key. */
   readonly running = new Map<string, { readonly answer: number; readonly end: (fails: boolean) => void }>();
   begun = 0;
 
@@ -28,7 +28,7 @@ class SlowLedger {
   };
 }
 
-/** Lets everything that waits for promises go on. */
+/** Lets everything continue that waits for promises. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 const steps = fc.array(
@@ -63,14 +63,14 @@ describe('shared queries', () => {
             );
           }
         }
-        // Of each key, one may run and one may follow it.
+        // For each key, one query may run and one may follow.
         for (let rounds = 0; rounds < 3; rounds += 1) {
           await settle();
           for (const { end } of [...ledger.running.values()]) end(false);
         }
         await Promise.all(answers);
         expect(ledger.begun).toBeLessThanOrEqual(answers.length);
-        // Nothing is left of what has been answered: the next one runs at once.
+        // Nothing remains of answered queries: the next one runs at once.
         const before = ledger.begun;
         void queries.ask('a', ledger.query('a'));
         expect(ledger.begun).toBe(before + 1);

@@ -3,15 +3,15 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 type Query<Answer> = () => Promise<Answer>;
 
 /**
- * Runs one query at a time for each key. Those who ask while one is running share the next one,
- * which begins after they asked: so each answer has all that was true when it was asked for, and a
- * key costs no more than one query at a time, however many ask. A query that fails fails for those
- * who share it, and the next one runs all the same.
+ * Runs one query at a time for each key. Callers that ask during a query share the next one, which
+ * starts after they asked. So each answer includes everything that was true when it was requested,
+ * and a key costs at most one query at a time, whatever the number of callers. A failed query fails
+ * for those who share it, and the next one runs all the same.
  */
 export class SharedQueries<Answer> {
   readonly #runs = new Map<string, Run<Answer>>();
 
-  /** Of those who share a query, the query of the last one to ask is run: it knows the most. */
+  /** Among callers that share a query, the last caller's query runs, because it knows the most. */
   ask(key: string, query: Query<Answer>): Promise<Answer> {
     const run = this.#runs.get(key);
     if (run === undefined) return this.#run(key, query);

@@ -7,12 +7,12 @@ import { isLimited, limiterTerms } from '../admission/admit.ts';
 import { sendJson } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers, UsageReport } from '../request-context.ts';
 
-/** How long the ledger may take to catch up, and to answer. */
+/** How long the ledger may take to catch up and answer. */
 const queryTimeoutMs = 5_000;
 
 /**
- * Usage and limits of the calling token, and of no other. A token that asks often costs the ledger
- * one query at a time.
+ * Usage and limits of the calling token only. A token that asks often costs the ledger one query at
+ * a time.
  * @see spec "GET /v1/usage"
  */
 export async function usage({ response, token }: AdmittedRequest, peers: EndpointPeers): Promise<void> {

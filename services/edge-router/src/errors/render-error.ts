@@ -1,10 +1,10 @@
 import { GatewayError, type GatewayErrorCode } from '@gateway/errors';
 
-/** In whose words an endpoint reports its errors. @see spec "Errors" */
+/** The format in which an endpoint reports errors. @see spec "Errors" */
 export type ErrorDialect = 'chat' | 'messages' | 'responses';
 
 /**
- * The one place where errors become HTTP: status, headers and body in the endpoint's shape.
+ * The only place where errors become HTTP: status, headers and body in the endpoint's shape.
  * @see spec "Errors"
  */
 export function renderError(error: GatewayError, dialect: ErrorDialect, nowMs: number) {
@@ -15,7 +15,7 @@ export function renderError(error: GatewayError, dialect: ErrorDialect, nowMs: n
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** What a client has seen of a Responses stream. Undefined: not seen. */
+/** What a client has received of a Responses stream. Undefined: not received. */
 export interface SeenResponse {
   readonly id?: string | undefined;
   /** Unix time in seconds. */
@@ -29,7 +29,8 @@ export interface SeenResponse {
 export type BrokenStream = SeenResponse & { readonly requestId: string; readonly nowMs: number };
 
 /**
- * The event that ends a stream after it has begun. Its text says nothing of the provider.
+ * The event that ends a started stream with an error. Its message reveals nothing about the
+ * provider.
  * @see spec "Events"
  */
 export function renderStreamError(error: GatewayError, dialect: ErrorDialect, stream: BrokenStream): string {
@@ -44,8 +45,8 @@ export function renderStreamError(error: GatewayError, dialect: ErrorDialect, st
 }
 
 /**
- * Codex ignores `error` events: a stream that the gateway must end is ended as the provider ends a
- * failed one. It is the next event of the same response.
+ * Codex ignores `error` events, so a stream is ended as the provider ends a failed one. This is the
+ * next event of the same response.
  */
 function failedResponse({ message }: GatewayError, stream: BrokenStream) {
   const { requestId, nowMs, id, createdAt, model, lastSequenceNumber = -1 } = stream;
@@ -78,7 +79,7 @@ function chatFields({ code, message, limit, retryAtMs }: GatewayError, dialect: 
     message,
     limit,
     retryAt: retryAtMs === undefined ? undefined : new Date(retryAtMs).toISOString(),
-    // Codex stops cleanly on these two fields and retries in a loop without them.
+    // With these two fields Codex stops cleanly; without them it retries in a loop.
     type: ofCodex && statusOfCode[code] === 429 ? 'usage_limit_reached' : undefined,
     resets_at: ofCodex && retryAtMs !== undefined ? Math.ceil(retryAtMs / 1_000) : undefined,
   };
@@ -87,25 +88,26 @@ function chatFields({ code, message, limit, retryAtMs }: GatewayError, dialect: 
 function messagesBody({ upstreamStatus, upstreamCode, message }: GatewayError, status: number) {
   if (upstreamStatus === undefined)
     return { type: 'error', error: { type: messagesTypes[status] ?? 'api_error', message } };
-  // A provider's error keeps its status and nothing else, but the codes on which SDKs recover.
+  // A provider's error keeps only its status, and the codes by which SDKs recover.
   const details = upstreamCode === undefined ? {} : { details: { error_code: upstreamCode } };
   return { type: 'error', error: { type: 'api_error', code: 'subscription_upstream_error', message, ...details } };
 }
 
 function retryHeaders(error: GatewayError, status: number, nowMs: number): Record<string, string> {
-  // No token becomes valid by waiting, and no answer smaller: without this, agents repeat the
-  // request for most of a minute before they say so.
+  // Waiting makes no token valid and no answer smaller: without this header, agents repeat the
+  // request for most of a minute before they report the error.
   if (status === 401 || error.isFinal) return { 'x-should-retry': 'false' };
   if (status !== 429) return {};
   const { retryAtMs, limit } = error;
   return {
     ...(retryAtMs === undefined ? {} : { 'retry-after': `${Math.max(1, Math.ceil((retryAtMs - nowMs) / 1_000))}` }),
-    // SDKs obey retry-after without an upper bound: a day's wait would park the client's process.
+    // SDKs obey retry-after without an upper bound: the wait for the next day would block the
+    // client's process.
     ...(limit === 'tokens_per_day' ? { 'x-should-retry': 'false' } : {}),
   };
 }
 
-/** By status. @see spec "Shapes" */
+/** Types by status. @see spec "Shapes" */
 const messagesTypes: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
   401: 'authentication_error',
@@ -135,8 +137,8 @@ const statusOfCode: Record<GatewayErrorCode, number> = {
 };
 
 /**
- * A request that breaks the rules of HTTP, or asks HTTP for what is not given here. Its status is
- * one of HTTP's own.
+ * A request that violates HTTP or asks for an unsupported HTTP feature. Its status is one of HTTP's
+ * own.
  */
 export class HttpFault extends GatewayError {
   readonly status: 400 | 405 | 408 | 417 | 426 | 431;
@@ -149,7 +151,7 @@ export class HttpFault extends GatewayError {
   }
 }
 
-/** What is wrong with a connection on which Node found no request, or only the beginning of one. */
+/** The fault of a connection on which Node found no request, or only the start of one. */
 export function toHttpFault(code: string | undefined): HttpFault {
   const [status, message] = connectionFaults[code ?? ''] ?? [400, 'The request is not valid HTTP.'];
   return new HttpFault(status, message);

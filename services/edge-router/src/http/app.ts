@@ -22,7 +22,7 @@ export interface AppPeers extends EndpointPeers {
   readonly requestLog: RequestLog;
 }
 
-/** The public API. 404 and 405 are decided by path and method, before anything else. */
+/** The public API. Path and method decide 404 and 405 before anything else. */
 export function createApp(peers: AppPeers): RequestListener {
   const bodies = new BodyMemory({
     limitBytes: peers.config.bodyMemoryMaxBytes,
@@ -36,8 +36,8 @@ export function createApp(peers: AppPeers): RequestListener {
       serve(route, response, peers, (asked) => answer(asked, route, peers, bodies)),
     );
   }
-  // The router alone, without an app, which would change the prototypes of each request and
-  // response. It needs what Node gives.
+  // Only the router, because a whole app would change the prototypes of each request and response.
+  // It needs only what Node provides.
   const dispatch = router as unknown as (...args: [...Parameters<RequestListener>, (thrown?: unknown) => void]) => void;
   return (request, response) => {
     dispatch(request, response, (thrown = new GatewayError('not_found', 'There is no such endpoint.')) => {
@@ -46,16 +46,16 @@ export function createApp(peers: AppPeers): RequestListener {
   };
 }
 
-/** Where requests are served that no endpoint is for. */
+/** The route of requests that match no endpoint. */
 const nowhere = { path: otherRoute, errorDialect: 'chat', operation: undefined } as const;
 
-/** How long a request waits for room for its body, in all. */
+/** How long a request may wait in total for room for its body. */
 const bodyWaitMs = 5_000;
 
 type Asked = Pick<AdmittedRequest, 'requestId' | 'request' | 'response' | 'signal' | 'logEntry'>;
 
 /**
- * Each request is measured, traced and logged, whatever `act` makes of it. What that throws is
+ * Measures, traces and logs a request, whatever `act` does with it. Errors that `act` throws are
  * rendered here.
  */
 async function serve(
@@ -101,7 +101,7 @@ async function serve(
   endServerSpan(span, logEntry);
 }
 
-/** Each request to an endpoint takes the same steps: authenticate, admit, answer. */
+/** Every request to an endpoint takes the same steps: authenticate, admit, answer. */
 async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyMemory): Promise<void> {
   const { requestId, request, response, signal, logEntry } = asked;
   checkMethod(route, request);
@@ -129,15 +129,15 @@ async function answer(asked: Asked, route: Route, peers: AppPeers, bodies: BodyM
 }
 
 /**
- * Each path has one method; what may be got may be asked for its head. Throws what is wrong with
- * another one.
+ * Each path has one method; a path with GET also accepts HEAD. Throws an error for any other
+ * method.
  */
 function checkMethod({ method, errorDialect }: Route, request: IncomingMessage): void {
   const taken = method === 'get' ? ['GET', 'HEAD'] : ['POST'];
   if (taken.includes(request.method ?? '')) return;
   if (errorDialect === 'responses' && asksForWebSocket(request)) {
-    // Codex tries a WebSocket first, and turns to HTTP at once on this status; others cost it
-    // seconds of retries.
+    // Codex tries a WebSocket first and falls back to HTTP at once on this status; other statuses
+    // cost it seconds of retries.
     const headers = { upgrade: 'HTTP/1.1', connection: 'Upgrade, close' };
     throw new HttpFault(426, 'Responses are streamed over plain HTTP here: use POST.', headers);
   }
@@ -149,9 +149,9 @@ function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
 }
 
 /**
- * The span of a request, which continues the trace that a valid `traceparent` of its client names:
- * its ids, and where clients are trusted with it, whether it is sampled. It says nothing that
- * clients make, but for the method and path of what is an endpoint.
+ * Starts the span of a request. It continues the trace in a valid `traceparent` of the client: its
+ * ids and, if clients are trusted with it, the sampling decision. It contains nothing that clients
+ * choose, except method and path of an endpoint.
  * @see https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-server-span
  */
 function startServerSpan(
@@ -170,9 +170,9 @@ function startServerSpan(
 }
 
 /**
- * Ends it with what became of the request, and whether a collector that samples by the end is to
- * keep the trace. With `gen_ai.operation.name` it would be a call of a model, as its span `chat`
- * is, and be counted as one.
+ * Ends the span with the request's ending, and with whether a tail-sampling collector should keep
+ * the trace. It has no `gen_ai.operation.name`, because it would then count as a call of a model,
+ * like its span `chat`.
  */
 function endServerSpan(span: Span, { message, lease }: RequestLogEntry): void {
   const { status, ending, slow } = message;

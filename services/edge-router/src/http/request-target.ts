@@ -1,7 +1,7 @@
-/** A name, IPv4 or bracketed IPv6 address, and perhaps a port; may be empty. */
+/** A name, IPv4 or bracketed IPv6 address with an optional port; may be empty. */
 const hostPattern = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-fA-Fv:.]+\])(?::\d*)?$/;
 
-/** May a `host` header say this? */
+/** Whether a `host` header may have this value. */
 export function isHost(text: string): boolean {
   return hostPattern.test(text);
 }
@@ -9,18 +9,18 @@ export function isHost(text: string): boolean {
 /** The target of a request. */
 export interface RequestTarget {
   /**
-   * With its query, as it was sent: nothing in it is decoded or resolved. `*` for the server as a
-   * whole.
+   * Includes the query, exactly as sent: nothing is decoded or resolved. `*` stands for the server
+   * as a whole.
    */
   readonly path: string;
-  /** The authority of a target that is a whole URL: it counts in place of the `host` header. */
+  /** The authority of a target that is a whole URL: it replaces the `host` header. */
   readonly authority?: string;
 }
 
 /**
- * Reads a request target: a path, a whole URL as clients send it to what they take for a proxy, or
- * `*`. A URL names this server whatever its authority is: nothing is fetched from there. Undefined
- * for what no server should take: other schemes, user names, URLs without a host, fragments.
+ * Reads a request target: a path, a whole URL as clients send it to a proxy, or `*`. A URL refers
+ * to this server whatever its authority: nothing is fetched from there. Undefined for targets that
+ * no server should accept: other schemes, user names, URLs without a host, fragments.
  * @see https://www.rfc-editor.org/rfc/rfc9112#section-3.2 and
  *   https://www.rfc-editor.org/rfc/rfc9110#section-4.2.4
  */

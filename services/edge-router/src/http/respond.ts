@@ -6,8 +6,8 @@ import { isReceived, isUploading } from '../body/read-body.ts';
 import { type ErrorDialect, renderError } from '../errors/render-error.ts';
 
 /**
- * Writes the head of an answer: the headers that were set before, then these. None of these can
- * replace the request's id.
+ * Writes the head of an answer: the headers set so far, then these. None of these can replace the
+ * request's id.
  */
 export function writeHead(
   response: ServerResponse,
@@ -30,14 +30,14 @@ export function sendJson(response: ServerResponse, status: number, value: unknow
 }
 
 /**
- * Sends an error in the endpoint's shape. Does nothing for an answer that has begun: its stream
- * ends it itself.
+ * Sends an error in the endpoint's shape. Does nothing if the answer has started: then its stream
+ * ends it.
  */
 export function sendError(response: ServerResponse, error: GatewayError, dialect: ErrorDialect, nowMs = 0): void {
   if (response.headersSent || response.destroyed) return;
   const { status, headers, body } = renderError(error, dialect, nowMs);
   if (dialect === 'messages') nameForMessages(response);
-  // What is left of the request stands where the next one would begin.
+  // The unread rest of the request occupies the place of the next one.
   if (!isReceived(response.req)) response.shouldKeepAlive = false;
   writeHead(response, status, { ...headers, 'content-length': Buffer.byteLength(body) });
   if (isUploading(response.req)) endAfterUpload(response, body);
@@ -45,8 +45,8 @@ export function sendError(response: ServerResponse, error: GatewayError, dialect
 }
 
 /**
- * How long a client may go on uploading after it was refused, how long it may pause meanwhile, and
- * how much it may send.
+ * Limits for a client that continues to upload after a refusal: the total time, the longest pause
+ * and the number of bytes.
  */
 const usualLimits = { totalMs: 5_000, pauseMs: 1_000, bytes: 64 * 1024 * 1024 };
 export type LingerLimits = Readonly<typeof usualLimits>;
@@ -76,18 +76,18 @@ export function endAfterUpload(response: ServerResponse, body: string, limits: L
 }
 
 /**
- * Every answer names the request by the id that the log and the ledger know. Always ours: one of a
- * client or a provider is another thing.
+ * Every answer contains the request's id, which the log and the ledger use too. It is always our
+ * own id, never one of a client or a provider.
  */
 const requestIdHeader = 'x-request-id';
 
 /**
- * The name by which Anthropic's SDKs know it: their errors show it. On the Messages endpoints only,
- * beside the other one.
+ * The name of the same header in Anthropic's SDKs, whose errors show it. Only Messages endpoints
+ * send it, in addition to the other one.
  */
 const messagesRequestIdHeader = 'request-id';
 
-/** Gives a request its id, which every answer to it carries. */
+/** Assigns the request's id, which every answer to it contains. */
 export function assignRequestId(response: ServerResponse): void {
   response.setHeader(requestIdHeader, randomUUIDv7());
 }
@@ -96,14 +96,14 @@ export function requestIdOf(response: ServerResponse): string {
   return String(response.getHeader(requestIdHeader));
 }
 
-/** The answer carries the id by the other name too. */
+/** Adds the id under the other name too. */
 export function nameForMessages(response: ServerResponse): void {
   response.setHeader(messagesRequestIdHeader, requestIdOf(response));
 }
 
 /**
- * The id that the client itself gave a request: what can be seen of its first characters. Empty: it
- * gave none.
+ * The id that the client itself gave a request: the visible ones of its first characters. Empty:
+ * none.
  */
 export function clientRequestIdOf({ headers }: IncomingMessage): string {
   const given = headers[requestIdHeader];
@@ -113,7 +113,10 @@ export function clientRequestIdOf({ headers }: IncomingMessage): string {
 
 const maxClientIdLength = 128;
 
-/** Aborts when the client of a request leaves: its connection closes before the answer is out. */
+/**
+ * Aborted when the client of a request disconnects: its connection closes before the answer is
+ * sent.
+ */
 export function clientSignal(response: ServerResponse): AbortSignal {
   const connection = response.req.socket;
   const controller = new AbortController();
@@ -122,14 +125,15 @@ export function clientSignal(response: ServerResponse): AbortSignal {
     if (!response.writableFinished) controller.abort(new Error('The client has left.'));
   };
   response.once('close', onClose);
-  // An answer that waits for earlier ones of its connection does not hear of its end.
+  // An answer that waits for earlier ones on its connection is not notified when the connection
+  // closes.
   connection.once('close', onClose);
   return controller.signal;
 }
 
 /**
- * Resolves when the system has all of the answer, or its client has left. At once for one that has
- * no end yet.
+ * Resolves when the system has the whole answer, or its client has disconnected. Resolves at once
+ * for an answer that has not ended.
  */
 export async function sentOrLeft(response: ServerResponse, signal: AbortSignal): Promise<void> {
   const isUnderWay = response.writableEnded && !response.writableFinished && !signal.aborted;

@@ -29,8 +29,8 @@ describe('the trace of a request', () => {
   });
 
   /**
-   * The spans of all requests so far, once nothing is under way any more: those of requests first,
-   * then their steps as they ended.
+   * The spans of all requests so far, once nothing is in flight: first those of requests, then
+   * their steps in the order of their ends.
    */
   async function spans(): Promise<readonly ReceivedSpan[]> {
     await edge[Symbol.asyncDispose]();
@@ -225,7 +225,7 @@ describe('the trace of a request that a client says is to be sampled', () => {
       expect((await edge.ask('claude-sonnet', { headers })).status).toBe(200);
       expect((await edge.get('/v1/models', { ...headers, authorization: 'Bearer none' })).status).toBe(401);
       await edge[Symbol.asyncDispose]();
-      // Its ids go on to every service, sampled or not.
+      // Every service gets its ids, sampled or not.
       const flag = isSent ? '01' : '00';
       for (const { traceparent } of edge.calls) expect(traceparent).toMatch(new RegExp(`^00-${traceId}-.*-${flag}$`));
     } finally {

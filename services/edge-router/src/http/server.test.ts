@@ -19,7 +19,7 @@ const statusOf = (answer: string) => Number(answer.slice('HTTP/1.1 '.length, 'HT
 const bodyOf = (answer: string): unknown => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4));
 const refusal = (code: string) => ({ error: { code, message: expect.any(String) } });
 
-/** The request's id, once, of version 7. */
+/** The request's id, exactly once, of version 7. */
 const requestId = /^(?!.*x-request-id.*x-request-id).*\r\nx-request-id: [0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}\r\n/s;
 
 describe('HttpServer', () => {

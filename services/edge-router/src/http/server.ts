@@ -15,18 +15,16 @@ type HttpServerEvents = Pick<RequestEvents, 'clientStalled' | 'refused'>;
 type HttpServerConfig = Pick<EdgeRouterConfig, 'host' | 'port' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'writeStallMs'>;
 
 /**
- * The public HTTP listener: timeouts that Node leaves loose, rules of HTTP that Node does not
- * check, JSON for requests that are none, and a drain that cuts nothing.
+ * The public HTTP listener: it tightens Node's timeouts, checks rules of HTTP that Node does not,
+ * answers invalid requests in JSON, and drains without cutting requests.
  */
 export class HttpServer {
   readonly #server: Server;
   readonly #config: HttpServerConfig;
   readonly #events: HttpServerEvents;
-  /**
-   * The answer to the latest request of each connection. Pipelined requests are under way together.
-   */
+  /** The latest answer on each connection. Pipelined requests run concurrently. */
   readonly #latest = new WeakMap<Duplex, ServerResponse>();
-  /** Answers that are under way. */
+  /** Answers in progress. */
   readonly #running = new Set<ServerResponse>();
   #draining = false;
 
@@ -37,13 +35,13 @@ export class HttpServer {
     this.#server = createServer({
       headersTimeout,
       requestTimeout: config.bodyTimeoutMs,
-      // Node looks at its timeouts only so often; its own half a minute would make them
+      // How often Node checks its timeouts; the default of half a minute would make them
       // meaningless.
       connectionsCheckingInterval: Math.min(1_000, headersTimeout / 2),
-      // Longer than the idle time of common load balancers, so that it is they who close.
+      // Longer than the idle timeout of common load balancers, so that they close first.
       keepAliveTimeout: 75_000,
       maxHeaderSize: 32 * 1024,
-      // A missing host is refused in our own words.
+      // A missing host is refused with our own message.
       requireHostHeader: false,
     });
     const refuseExpectation: RequestListener = (_request, response) =>
@@ -61,7 +59,7 @@ export class HttpServer {
     cutStalledClients(this.#server, config.writeStallMs, events.clientStalled);
   }
 
-  /** Resolves with the port it listens on; rejects when the port is taken. */
+  /** Resolves with the port; rejects when the port is taken. */
   async listen(): Promise<number> {
     const { host, port } = this.#config;
     this.#server.listen({ host, port, ...sharedPortOptions() });
@@ -71,8 +69,8 @@ export class HttpServer {
   }
 
   /**
-   * Answers that begin from now on are the last ones of their connections, so that clients open the
-   * next ones elsewhere.
+   * Answers that start from now on are the last on their connections, so that clients connect
+   * elsewhere.
    */
   announceDrain(): void {
     this.#draining = true;
@@ -80,18 +78,19 @@ export class HttpServer {
       const isLast = this.#latest.get(response.req.socket) === response;
       if (isLast && !response.headersSent) response.shouldKeepAlive = false;
     }
-    // A connection whose answer has begun may be used once more: a client must not meet its end on
-    // the way.
+    // A connection whose answer has started may be used once more: a client must not send its next
+    // request into a closing connection.
     this.#server.keepAliveTimeout = lingerMs;
   }
 
   /**
-   * Takes no new connections, lets running requests end, and cuts what is left after `timeoutMs`.
+   * Accepts no new connections, lets running requests end, and closes what is left after
+   * `timeoutMs`.
    */
   async drain(timeoutMs: number): Promise<void> {
     if (!this.#server.listening) return;
     this.announceDrain();
-    // Closes those that are idle.
+    // Closes idle connections.
     const closed = once(this.#server.close(), 'close');
     const cut = setTimeout(() => this.#server.closeAllConnections(), timeoutMs);
     await closed;
@@ -100,13 +99,13 @@ export class HttpServer {
 
   #onRequest(request: IncomingMessage, response: ServerResponse, handle: RequestListener): void {
     const earlier = this.#latest.get(request.socket);
-    // The connection ends with an earlier answer: what comes after it must not be acted on.
+    // An earlier answer closes the connection: later requests on it must not be processed.
     if (earlier !== undefined && !earlier.shouldKeepAlive) return;
     this.#latest.set(request.socket, response);
     this.#running.add(response);
     response.once('close', () => this.#running.delete(response));
     assignRequestId(response);
-    // Node drops what comes in one packet with a request to upgrade, also when nothing is upgraded.
+    // Node drops bytes in the same packet as an upgrade request, even if nothing is upgraded.
     if (this.#draining || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     const target = readTarget(request.url ?? '');
     const fault = target === undefined ? 'The request target must be a path or a URL.' : syntaxFault(request);
@@ -118,31 +117,31 @@ export class HttpServer {
     handle(request, response);
   }
 
-  /** No tunnels here. */
+  /** CONNECT tunnels are not supported. */
   #onConnect(connection: Duplex): void {
     connection.on('error', () => connection.destroy());
     this.#answerLast(connection, new HttpFault(405, 'There are no tunnels here.', { allow: 'GET, HEAD, POST' }));
   }
 
-  /** What came is no HTTP, not in time, or broken off: nothing after it can be understood. */
+  /** The input is not HTTP, arrived too late or broke off: nothing after it can be parsed. */
   #onClientError(error: NodeJS.ErrnoException, connection: Duplex): void {
     const fault = toHttpFault(error.code);
     const latest = this.#latest.get(connection);
-    // A connection on which nothing was ever sent is owed no answer.
+    // A connection that never sent anything gets no answer.
     const saidNothing = connection instanceof Socket && connection.bytesRead === 0;
     if (error.code === 'ECONNRESET' || saidNothing) connection.destroy();
     else if (latest === undefined || latest.req.complete) this.#answerLast(connection, fault);
     else if (latest.writableFinished) connection.destroy();
     else {
-      // It belongs to the body of a request: who reads that answers.
+      // The error is in the body of a request: the body's reader answers.
       if (!latest.headersSent) latest.shouldKeepAlive = false;
       breakUpload(latest.req, fault);
     }
   }
 
   /**
-   * The connection's last answer, to no request that is known, when all requests before it have
-   * been answered.
+   * Sends the connection's last answer, which belongs to no known request, after all earlier
+   * requests have been answered.
    */
   #answerLast(connection: Duplex, fault: HttpFault): void {
     const latest = this.#latest.get(connection);
@@ -151,8 +150,7 @@ export class HttpServer {
   }
 
   /**
-   * An answer where Node has no request to answer. Does nothing when the connection is closing
-   * already.
+   * Answers when Node has no request to answer. Does nothing if the connection is already closing.
    */
   #endWithAnswer(connection: Duplex, fault: HttpFault): void {
     if (!connection.writable || !(connection instanceof Socket)) return;
@@ -165,7 +163,7 @@ export class HttpServer {
     connection.once('close', () => clearTimeout(timer));
   }
 
-  /** In the chat shape: no endpoint is known. */
+  /** Uses the chat shape, because no endpoint is known. */
   #refuse(response: ServerResponse, error: HttpFault): void {
     response.shouldKeepAlive = false;
     this.#events.refused(error);
@@ -174,14 +172,14 @@ export class HttpServer {
 }
 
 /**
- * How long a client may take to close its side after the last answer, and a stopping edge waits for
- * a next request.
+ * How long a client may take to close its side after the last answer, and how long a stopping edge
+ * waits for a next request.
  */
 const lingerMs = 1_000;
 
 /**
- * What two parsers could read in two ways, and Node lets pass. Undefined when there is nothing of
- * that kind.
+ * Syntax that two parsers could read differently and that Node accepts. Undefined when there is
+ * none.
  * @see https://www.rfc-editor.org/rfc/rfc9112#section-3.2 and section 6.1 there
  */
 function syntaxFault({ headers, headersDistinct, httpVersion }: IncomingMessage): string | undefined {
@@ -192,7 +190,7 @@ function syntaxFault({ headers, headersDistinct, httpVersion }: IncomingMessage)
   if (anotherHost !== undefined) return 'The header host is given more than once.';
   if (host === undefined && !isOld) return 'The header host is missing.';
   if (host !== undefined && !isHost(host)) return 'The header host is no host.';
-  // Other codings than `chunked` would be taken for the body itself; HTTP/1.0 has none.
+  // A coding other than `chunked` would be mistaken for the body itself; HTTP/1.0 has none.
   if (coding !== undefined && (isOld || coding !== 'chunked')) return 'The only transfer-encoding is chunked.';
   return undefined;
 }

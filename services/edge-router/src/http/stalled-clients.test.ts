@@ -6,7 +6,7 @@ import { cutStalledClients, hasStalled } from './stalled-clients.ts';
 const stallMs = 600;
 
 /**
- * A server that sends each client so much at once, and one client, which reads nothing by itself.
+ * A server that sends each client this much at once, and one client that does not read by itself.
  */
 async function setUp(bytes: number) {
   let stalled = 0;
@@ -50,7 +50,7 @@ describe('cutStalledClients', () => {
     const { connection } = await setUp(0);
     await sleep(2 * stallMs);
     expect(connection.destroyed).toBe(false);
-    // What the system's buffers hold was sent, as far as a server can know.
+    // The server can't tell bytes in the system's buffers from sent ones.
     connection.write(Buffer.alloc(1_000));
     await sleep(2 * stallMs);
     expect(connection.destroyed).toBe(false);

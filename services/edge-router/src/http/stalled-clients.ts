@@ -3,17 +3,17 @@ import { readFile } from 'node:fs/promises';
 import type { Server, Socket } from 'node:net';
 
 /**
- * Cuts off clients that take nothing of what is sent to them for `stallMs`, though there is
- * something for them. It looks at connections, so that it holds for every answer of every endpoint.
- * A client that takes a little now and then is left alone. Ends with the server.
+ * Disconnects clients that read nothing of pending data for `stallMs`. It checks connections, so
+ * that it applies to every answer of every endpoint. A client that reads a little from time to time
+ * is left alone. Ends with the server.
  */
 export function cutStalledClients(server: Server, stallMs: number, onStalled: () => void): void {
   const watched = new Map<Socket, { sample: string; unchanged: number }>();
   let isSampling = false;
 
   /**
-   * Counts samples, not time: a process that was stopped for a while must not take that for a stall
-   * of all its clients.
+   * Counts samples instead of time: a process that was paused must not mistake that for a stall of
+   * all its clients.
    */
   async function sample(): Promise<void> {
     if (isSampling) return;
@@ -42,7 +42,7 @@ export function cutStalledClients(server: Server, stallMs: number, onStalled: ()
   });
 }
 
-/** True for a connection that was cut off because its client took nothing. */
+/** True for a connection that was closed because its client read nothing. */
 export function hasStalled(connection: Socket): boolean {
   return stalled.has(connection);
 }
@@ -50,17 +50,17 @@ export function hasStalled(connection: Socket): boolean {
 const stalled = new WeakSet<Socket>();
 const samplesInAStall = 12;
 
-/** How far the connection's bytes have come: to the system, and from there to the client. */
+/** The progress of the connection's bytes: to the system, and from there to the client. */
 function sampleOf(connection: Socket, unacknowledged: ReadonlyMap<number, number>): string {
   const { bytesWritten, writableLength } = connection;
-  // There is no documented way to these two.
+  // There is no documented access to these two.
   const { writeQueueSize, fd }: { writeQueueSize?: number; fd?: number } = Reflect.get(connection, '_handle') ?? {};
   return [bytesWritten - writableLength, writeQueueSize, unacknowledged.get(inodeOf(fd ?? -1))].join(' ');
 }
 
 /**
- * What the system has taken of all TCP connections and their clients have not, by the inodes of
- * their sockets: many bytes to a slow client. Empty on other systems than Linux.
+ * The bytes of all TCP connections that the system has taken and their clients have not
+ * acknowledged, by socket inode: a slow client has many. Empty on systems other than Linux.
  * @see https://docs.kernel.org/networking/proc_net_tcp.html
  */
 async function unacknowledgedByInode(): Promise<ReadonlyMap<number, number>> {
@@ -76,7 +76,7 @@ async function unacknowledgedByInode(): Promise<ReadonlyMap<number, number>> {
   );
 }
 
-/** The inode of a socket; -1 of one that is closed. */
+/** The inode of a socket; -1 if it is closed. */
 function inodeOf(descriptor: number): number {
   try {
     return descriptor < 0 ? -1 : fstatSync(descriptor).ino;

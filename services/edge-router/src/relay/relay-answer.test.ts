@@ -84,7 +84,7 @@ describe('relayAnswer', () => {
     );
   }
 
-  /** How many frames were taken, once no more are. */
+  /** How many frames were taken, once the number has stopped changing. */
   async function takenWhenStill(): Promise<number> {
     for (let before = -1; call.taken !== before; ) {
       before = call.taken;

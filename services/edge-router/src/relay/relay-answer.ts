@@ -32,17 +32,17 @@ interface RelayPeers {
 }
 
 /**
- * Carries an answer that has begun to the client, frame by frame. The request is settled before the
- * last byte goes out: a client that has read the end finds it counted. An answer that breaks off
+ * Relays a started answer to the client, frame by frame. The request is settled before the last
+ * byte is sent, so that a client that has read the end finds it counted. An answer that breaks off
  * ends with one error event and nothing after it.
  */
 export async function relayAnswer(relay: Relay, { leases, clock, config, events }: RelayPeers): Promise<void> {
   const { requestId, response, signal, logEntry, dialect, answer, recorder, affinityKey, answerKeysOf } = relay;
-  /** Undefined while it has not been written. */
+  /** Undefined until it is written. */
   let sentHead: ResponseHead | undefined;
   let isEventStream = false;
   let heartbeat: NodeJS.Timeout | undefined;
-  /** What the client has of a Responses stream. */
+  /** What the client has received of a Responses stream. */
   let seen: SeenResponse | undefined;
   /** The last bytes that were written. */
   let tail = Buffer.alloc(0);
@@ -61,12 +61,12 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
     answer.frames.close();
   }
 
-  /** The last frame of an answer. Settles first, then sends it. */
+  /** The last frame of an answer: settles first, then sends the frame. */
   async function settle(frame: ExecuteResponse, result: ExecuteResult): Promise<void> {
     logEntry.onAmended(result.amended);
     const attempt = result.attempt ?? reportOf(AttemptResult.SUCCEEDED);
     const hasSucceeded = attempt.result === AttemptResult.SUCCEEDED;
-    // A provider's own event about its failure is the end of the answer.
+    // A provider's own event about its failure completes the answer.
     const isWhole = hasSucceeded || result.answerComplete;
     if (!isWhole && frame.usage !== undefined) recorder.onUsage(frame.usage);
     if (!isWhole) await write(frame);
@@ -82,8 +82,8 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
   }
 
   /**
-   * The client has gone, or the adapter has, or the answer took too long: none is the account's
-   * fault.
+   * The client disconnected, the adapter was lost, or the answer took too long: the account is not
+   * the cause.
    */
   async function breakOff(thrown: unknown): Promise<void> {
     const clientLeft = signal.aborted;
@@ -93,8 +93,8 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
   }
 
   /**
-   * How the attempt ended, by what later requests may name a whole answer, and what broke off
-   * another.
+   * Reports the attempt's result and, for a whole answer, the names by which later requests may
+   * refer to it; otherwise the cause of the failure.
    */
   function reportEnd(report: AttemptReport, names: AnswerNames | undefined, cause?: unknown): Promise<void> {
     const isCancelled = report.result === AttemptResult.CANCELLED;
@@ -104,7 +104,7 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
   }
 
   function endWithError(error: GatewayError): void {
-    // Half a JSON object or half an event can't be mended: the client must see that it is
+    // Half a JSON object or half an event can't be completed: the client must see that it is
     // incomplete.
     if (!isBetweenEvents()) return void response.destroy();
     const id = seen?.id ?? (sentHead?.answerId || undefined);
@@ -112,7 +112,7 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
     response.end(renderStreamError(error, dialect, { ...seen, id, model, requestId, nowMs: clock.nowMs() }));
   }
 
-  /** Resolves when the client can take more. Throws when it leaves before. */
+  /** Resolves when the client can take more. Throws when it disconnects before. */
   async function write({ head, body }: ExecuteResponse): Promise<void> {
     if (head !== undefined) begin(head);
     if (body.length === 0) return;
@@ -132,9 +132,7 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
     }, config.heartbeatMs).unref();
   }
 
-  /**
-   * Writes the last frame of a whole answer. One that is here in one piece is sent with its length.
-   */
+  /** Writes the last frame of a whole answer. An answer in one piece is sent with its length. */
   function end({ head, body }: ExecuteResponse): void {
     if (sentHead === undefined) {
       writeHead(response, head?.status ?? 200, { 'content-length': body.length, ...headersOf(head) });
@@ -143,7 +141,7 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
     response.end(body);
   }
 
-  /** The head of an answer goes out, and with it its first content. */
+  /** Sends the head of an answer together with its first content. */
   function onHead(head: ResponseHead): void {
     sentHead = head;
     isEventStream = head.headers['content-type']?.startsWith('text/event-stream') ?? false;
@@ -158,7 +156,7 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
     return { 'x-gateway-provider': headerSafe(provider), 'x-gateway-model': headerSafe(model), ...head?.headers };
   }
 
-  /** True when an event may follow: in an event stream, and not within an event. */
+  /** True when an event may follow: in an event stream, and not inside an event. */
   function isBetweenEvents(): boolean {
     return isEventStream && (tail.length === 0 || eventEnd.test(tail.toString('latin1')));
   }
@@ -173,17 +171,17 @@ const eventEnd = /(?:\r\n\r\n|\n\n|\r\r)$/;
 const eventEndBytes = 4;
 
 /**
- * Header values come from configuration and providers; what HTTP does not allow in them is left
- * out.
+ * Removes characters that HTTP does not allow: header values come from the configuration and from
+ * providers.
  */
 function headerSafe(value: string): string {
   return value.replace(/[^\x20-\x7e]/g, '');
 }
 
 /**
- * What a client has seen of a Responses stream after these bytes. Adapters relay whole events; one
- * that is large may come in parts. The first bytes say which response it is. Numbers are found in
- * the text: within a JSON string their quotes have backslashes.
+ * What a client has received of a Responses stream after these bytes. Adapters relay whole events,
+ * but a large one may come in parts. The first bytes identify the response. Sequence numbers are
+ * found in the text: inside a JSON string their quotes would be escaped.
  */
 export function seenAfter(seen: SeenResponse | undefined, bytes: Uint8Array): SeenResponse {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -195,7 +193,7 @@ export function seenAfter(seen: SeenResponse | undefined, bytes: Uint8Array): Se
 const sequenceNumbers = /"sequence_number"\s*:\s*(\d{1,15})(?!\d)/g;
 
 /**
- * The response that the first event is about; nothing when that is none, or too large to be parsed
+ * The response in the first event; empty when the event contains none, or is too large to be parsed
  * here.
  */
 function firstEvent(bytes: Buffer): SeenResponse {
@@ -206,6 +204,6 @@ function firstEvent(bytes: Buffer): SeenResponse {
   return { id: asString(response?.id), createdAt: asNumber(response?.created_at), model: asString(response?.model) };
 }
 
-/** It repeats the request's instructions and tools. */
+/** The event repeats the request's instructions and tools. */
 const maxFirstEventBytes = 1024 * 1024;
 const blankLine = /\r\n\r\n|\n\n|\r\r/;

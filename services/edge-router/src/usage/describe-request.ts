@@ -7,13 +7,13 @@ import {
   type RequestLogged,
 } from '@gateway/proto/usage/v1/request_log_pb.js';
 
-/** True for a request that its first account served in whole, just as it was sent, and in time. */
+/** True for a request that its first account answered completely, unchanged and in time. */
 export function isPlainSuccess({ ending, moved, slow, attempts }: RequestLogged): boolean {
   const isAmended = attempts.some(({ amended }) => amended !== '');
   return ending === RequestEnding.COMPLETED && !moved && !slow && !isAmended;
 }
 
-/** A request as one line of the process' own log. Pools are named, accounts never. */
+/** A request as one line in the log of this process. It names pools, never accounts. */
 export function toLogFields(message: RequestLogged): object {
   const { requestId, endpoint, status, ending, attempts, noAccount, times, usage } = message;
   return {
@@ -34,13 +34,13 @@ export function toLogFields(message: RequestLogged): object {
   };
 }
 
-/** Why a request failed, in one word of a few; empty for one that did not. */
+/** Why a request failed, as one of a few words; empty if it did not fail. */
 export function failureOf({ status, errorCode, ending, attempts }: RequestLogged): string {
   if (ending === RequestEnding.COMPLETED) return '';
   if (errorCode !== '') return errorCode;
   if (ending === RequestEnding.ABORTED) return 'client_closed_request';
   const last = attempts.at(-1);
-  // An answer that had begun broke off; what is left are answers of a provider that were passed on.
+  // An answer that had started broke off; otherwise a provider's answer was passed on.
   return last?.firstByte === undefined ? String(status) : attemptFailure(last);
 }
 
@@ -63,12 +63,12 @@ function attemptFields({ pool, model, result, upstreamStatus, amended, cancelRea
   };
 }
 
-/** The name of an enum's value in lower case: `rate_limited`. */
+/** The name of an enum value in lower case: `rate_limited`. */
 export function wordOf(names: Readonly<Record<number, string>>, value: number): string {
   return (names[value] ?? 'unknown').toLowerCase();
 }
 
-/** To a tenth of a millisecond. */
+/** Rounded to a tenth of a millisecond. */
 function seconds(ms: number | undefined): number | undefined {
   return ms === undefined ? undefined : Math.round(ms * 10) / 10_000;
 }

@@ -33,7 +33,7 @@ type Action = keyof typeof actions;
 interface Step {
   readonly action: Action;
   readonly edge: number;
-  /** Which of the requests it is about. */
+  /** Selects the request that the step applies to. */
   readonly pick: number;
 }
 
@@ -41,18 +41,18 @@ interface Request {
   readonly id: string;
   state: 'running' | 'finished' | 'refused' | 'cut';
   isAnswering: boolean;
-  /** Its beginning, or its end, was not written when its process died: no outbox can know of it. */
+  /** Its start, or its end, was not written when its process died: no outbox can know it. */
   isUnknown: boolean;
 }
 
-/** Two edges on one folder, and what the ledger has to hold of their requests. */
+/** Two edges on one folder, and what the ledger must contain of their requests. */
 class Scene {
   readonly requests: Request[] = [];
   readonly #folder: string;
   readonly #ledger = new FakeLedger();
   readonly #edges: TestEdge[] = [];
   readonly #running: Set<Request>[] = Array.from({ length: edgeCount }, () => new Set());
-  /** Of each edge: what its disk has not taken since it is full. */
+  /** For each edge: what its disk has not accepted since it is full. */
   readonly #unwritten: Set<Request>[] = Array.from({ length: edgeCount }, () => new Set());
 
   constructor(folder: string) {
@@ -169,12 +169,12 @@ class Scene {
     if (edge.seen.lost.includes(request.id)) request.isUnknown = true;
   }
 
-  /** From here on the disk knows again of everything that has not been lost. */
+  /** From here on the disk again knows everything that was not lost. */
   async #free(n: number): Promise<void> {
     const edge = this.#edge(n);
     edge.isDiskFull = false;
     const { writes } = edge.seen;
-    // With something to write, at once or when the disk is tried again.
+    // Gives it something to write, at once or when the disk is tried again.
     edge.outbox.close('none');
     await expect.poll(() => edge.seen.writes, { interval: 1 }).toBeGreaterThan(writes);
     this.#of(this.#unwritten, n).clear();
@@ -211,7 +211,7 @@ class Scene {
   }
 }
 
-/** What happens most of the time, what happens now and then, and what comes to pass in the end. */
+/** Frequent steps, occasional steps, and final steps. */
 const steps = fc.array(
   fc.record({
     action: fc.oneof(

@@ -4,7 +4,7 @@ import type { Metrics } from '@gateway/telemetry';
 
 export type OutboxEvents = ReturnType<typeof createOutboxEvents>;
 
-/** Metrics of the outbox; `onFault` gets what went wrong, for the log. */
+/** Metrics of the outbox; `onFault` receives failures for the log. */
 export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 'delivery', fault: unknown) => void) {
   const gauge = (name: string, help: string) => metrics.gauge({ name: `gateway_edge_outbox_${name}`, help });
   const counter = (name: string, help: string) => metrics.counter({ name: `gateway_edge_outbox_${name}`, help });
@@ -31,7 +31,7 @@ export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 
       writeErrors.inc();
       onFault('outbox', fault);
     },
-    /** A file can't be read, or so many rows of it. */
+    /** A file can't be read, or this many of its rows. */
     damaged(path: string, rows?: number): void {
       damaged.inc(rows ?? 1);
       const what =
@@ -41,13 +41,13 @@ export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 
     /** Neither disk nor memory had room for an event. */
     lost(_event: UsageRecorded): void {
       lost.inc();
-      // Once: there may be hundreds a second.
+      // Logged once, because there may be hundreds a second.
       if (!isLosing) onFault('outbox', new Error('usage is lost: the outbox can not be written, and memory is full'));
       isLosing = true;
     },
     /**
-     * What the ledger has not confirmed: how many events of this process, since when, and the size
-     * of all files.
+     * What the ledger has not confirmed: the number of events of this process, the age of the
+     * oldest, and the size of all files.
      */
     backlog(values: Readonly<Record<keyof typeof backlog, number>>): void {
       isLosing = false;
@@ -58,7 +58,7 @@ export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 
   };
 }
 
-/** How much room there is where the outbox is: without any, nothing can be recorded. */
+/** The free space on the outbox's disk: without any, nothing can be recorded. */
 export function showOutboxDisk(metrics: Metrics, folder: string): void {
   const gauge = (name: string, help: string, blocks: 'bavail' | 'blocks') => {
     const read = () => {

@@ -8,19 +8,19 @@ import { makePrivateDatabase } from '@gateway/config';
 import type { OutboxEvents } from './outbox-events.ts';
 import { decoded, encoded, type OutboxRow } from './outbox-row.ts';
 
-/** Rows that are read or delivered at a time. */
+/** The number of rows that are read or delivered at a time. */
 export const batchRows = 500;
 
 /**
- * As SQLite's `synchronous`: `off` survives a kill; `normal` keeps the file whole, and `full` every
- * row, when the power goes.
+ * The values of SQLite's `synchronous`: `off` survives a kill; in a power failure `normal`
+ * preserves the file, and `full` every row.
  */
 export const outboxSynchronous = ['off', 'normal', 'full'] as const;
 export type OutboxSynchronous = (typeof outboxSynchronous)[number];
 
 /**
- * One SQLite file with the usage of one process. The process holds its lock for as long as it
- * lives, however slow it is: another one that can open the file knows that its owner is dead.
+ * A SQLite file with the usage of one process. The process holds its lock for its whole lifetime,
+ * however slow it is: if another process can open the file, its owner is dead.
  */
 export class OutboxFile implements Disposable {
   readonly path: string;
@@ -28,9 +28,9 @@ export class OutboxFile implements Disposable {
   readonly #sql: SQLTagStore;
 
   /**
-   * Opens a file, which is made when it is absent; undefined when another process has it, or has
-   * removed it meanwhile.
-   * @throws when the file is damaged, or can't be made.
+   * Opens a file, or creates it; undefined when another process holds it, or has removed it in the
+   * meantime.
+   * @throws when the file is damaged, or can't be created.
    */
   static open(path: string, synchronous: OutboxSynchronous): OutboxFile | undefined {
     makePrivateDatabase(path);
@@ -40,7 +40,8 @@ export class OutboxFile implements Disposable {
       database.exec('BEGIN EXCLUSIVE');
       requireSchema(database);
       database.exec('COMMIT');
-      // Removed by the process that had the lock until now: what is written here would be lost.
+      // The process that held the lock until now has removed the file: what is written here would
+      // be lost.
       if (existsSync(path)) return new OutboxFile(path, database);
       database.close();
       return undefined;
@@ -52,9 +53,9 @@ export class OutboxFile implements Disposable {
     }
   }
 
-  /** Makes a file for this process alone. */
+  /** Creates a file for this process alone. */
   static create({ folder, synchronous, openFile }: OutboxFolder): OutboxFile {
-    // Again, should another process take it for abandoned before it is locked.
+    // Repeated if another process takes the file for abandoned before it is locked.
     for (;;) {
       const file = openFile(join(folder, `${randomUUID()}.sqlite`), synchronous);
       if (file !== undefined) return file;
@@ -71,28 +72,28 @@ export class OutboxFile implements Disposable {
     return this.#sql.get`SELECT 1 FROM rows` === undefined;
   }
 
-  /** When the first final was written; undefined when there is none. */
+  /** When the first final row was written; undefined when there is none. */
   get oldestMs(): number | undefined {
     const row = this.#sql.get`SELECT written_ms FROM rows WHERE kind <> 'open' ORDER BY number LIMIT 1`;
     return row === undefined ? undefined : Number(row.written_ms);
   }
 
-  /** Writes all rows or, throwing, none. A row takes the place of the one with its number. */
+  /** Writes all rows or, if it throws, none. A row replaces the one with its number. */
   write(rows: Iterable<OutboxRow>): void {
     this.#database.exec('BEGIN');
     try {
       for (const row of rows) this.#apply(row);
       this.#database.exec('COMMIT');
     } catch (thrown) {
-      // SQLite has rolled back by itself where the disk was full.
+      // If the disk is full, SQLite has already rolled back.
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       throw thrown;
     }
   }
 
   /**
-   * All rows as finals, in their order: a request that is open is failed when a provider was
-   * answering, else lost, with what was known of its usage. Rows that can't be read are deleted.
+   * All rows as final rows, in order. An open request becomes failed if a provider was answering,
+   * otherwise lost, with its known usage. Unreadable rows are deleted.
    */
   *batches(events: Pick<OutboxEvents, 'damaged'>): Generator<readonly OutboxRow[], void> {
     for (let after = 0; ; ) {
@@ -111,15 +112,15 @@ export class OutboxFile implements Disposable {
     }
   }
 
-  /** Puts a damaged file out of the way, for people to look at. */
+  /** Moves a damaged file aside, for inspection. */
   static setAside(path: string, events: Pick<OutboxEvents, 'damaged'>): void {
     events.damaged(path, undefined);
     for (const file of [`${path}-wal`, path]) if (existsSync(file)) renameSync(file, `${file}.damaged`);
   }
 
-  /** Closes the file and removes it: all that was in it is elsewhere. */
+  /** Closes the file and removes it: all its content is stored elsewhere. */
   remove(): void {
-    // Under its lock, so that no other process opens it in between.
+    // Removed while locked, so that no other process opens it in between.
     for (const file of [`${this.path}-wal`, this.path]) rmSync(file, { force: true });
     this[Symbol.dispose]();
   }
@@ -148,8 +149,8 @@ interface OutboxFolder {
 }
 
 /**
- * What dead processes left in the folder, a batch at a time. A file is removed when all of it was
- * taken, and put aside when it is damaged.
+ * The rows that dead processes left in the folder, a batch at a time. A file is removed when all of
+ * it was taken, and moved aside when it is damaged.
  */
 export async function* abandonedRows({ folder, synchronous, openFile, events }: OutboxFolder, ownPath: string) {
   for (const name of await readdir(folder)) {
@@ -169,7 +170,7 @@ export async function* abandonedRows({ folder, synchronous, openFile, events }: 
   }
 }
 
-/** @throws when the tables are those of another build. */
+/** @throws when the tables belong to another build. */
 function requireSchema(database: DatabaseSync): void {
   const version = database.prepare('PRAGMA user_version').get()?.user_version;
   if (version === schemaVersion) return;
@@ -182,20 +183,20 @@ const schemaVersion = 1;
 const schema =
   'CREATE TABLE IF NOT EXISTS rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, written_ms INTEGER NOT NULL, event BLOB NOT NULL);';
 
-/** Of all files in a folder. */
+/** The total size of the files in a folder. */
 export async function bytesIn(folder: string): Promise<number> {
   const files = (await readdir(folder)).map((name) => stat(join(folder, name)));
   const sizes = (await Promise.allSettled(files)).map((file) => (file.status === 'fulfilled' ? file.value.size : 0));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** What was read is no database, not a whole one, or not of this build. */
+/** True when the content is not a database, is incomplete, or belongs to another build. */
 export function isDamage(thrown: unknown): boolean {
   return [sqliteCorrupt, sqliteNotADatabase].includes(codeOf(thrown));
 }
 
 /**
- * The primary code; extended ones have more in their upper bytes.
+ * The primary code; extended codes use the upper bytes.
  * @see https://www.sqlite.org/rescode.html
  */
 function codeOf(thrown: unknown): number {

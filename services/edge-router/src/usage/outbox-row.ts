@@ -8,18 +8,18 @@ import type { UsageBatch } from '@gateway/usage-stream/usage-message';
 export interface OutboxRow {
   /** Its key in the file. */
   readonly number: number;
-  /** `open`: the request is under way. `final`: to be delivered. `gone`: to be deleted. */
+  /** `open`: the request is in progress. `final`: to be delivered. `gone`: to be deleted. */
   state: 'open' | 'final' | 'gone';
   /** When it became final. */
   writtenMs: number;
   message: UsageRecorded | RequestLogged;
 }
 
-/** A row that is in memory. */
+/** A row in memory. */
 export interface PendingRow extends OutboxRow {
-  /** The file has a row of its number. */
+  /** The file has a row with this number. */
   isStored: boolean;
-  /** It is delivered, or is not waited for. */
+  /** Resolves when the row is delivered, or when no one waits for it. */
   readonly settled: PromiseWithResolvers<void>;
 }
 
@@ -27,12 +27,12 @@ export function isLog(message: OutboxRow['message']): message is RequestLogged {
   return message.$typeName === RequestLoggedSchema.typeName;
 }
 
-/** Of a request there is its usage, and its log entry. */
+/** A request has two keys: one for its usage, and one for its log entry. */
 export function keyOf(message: OutboxRow['message']): string {
   return isLog(message) ? `log ${message.requestId}` : message.requestId;
 }
 
-/** Usage remembers the trace in which it was first noted, also when another process delivers it. */
+/** Usage keeps the trace in which it was first recorded, even if another process delivers it. */
 export function keepTrace(message: OutboxRow['message']): void {
   if (isLog(message) || message.traceparent !== '') return;
   const span = activeSpan();
@@ -40,8 +40,8 @@ export function keepTrace(message: OutboxRow['message']): void {
 }
 
 /**
- * What goes to the ledger together. The same rows make the same batch, whichever process delivers
- * them.
+ * The rows that are sent to the ledger together. The same rows give the same batch, whichever
+ * process delivers them.
  */
 export function batchOf(rows: readonly OutboxRow[]): UsageBatch {
   const [events, logs]: [UsageRecorded[], RequestLogged[]] = [[], []];
@@ -52,20 +52,20 @@ export function batchOf(rows: readonly OutboxRow[]): UsageBatch {
   return { events, logs };
 }
 
-/** What the file keeps of a row that is not gone. */
+/** The stored form of a row that is not gone. */
 export function encoded({ state, message }: OutboxRow): readonly [kind: string, event: Uint8Array] {
   if (isLog(message)) return ['log', toBinary(RequestLoggedSchema, message)];
   return [state === 'open' ? 'open' : 'usage', toBinary(UsageRecordedSchema, message)];
 }
 
 /**
- * A request that was open is failed when a provider was answering, else lost, with what was known
- * of its usage. Undefined for what can't be read.
+ * An open request becomes failed if a provider was answering, otherwise lost, with its known usage.
+ * Undefined for unreadable data.
  */
 export function decoded(kind: unknown, bytes: unknown): OutboxRow['message'] | undefined {
   try {
     const message = fromBinary(kind === 'log' ? RequestLoggedSchema : UsageRecordedSchema, bytes as Uint8Array);
-    // Other bytes can pass for a message of which nothing is known.
+    // Unrelated bytes can parse as a message whose fields are all unknown.
     if (message.requestId === '') return undefined;
     if (kind !== 'open' || isLog(message)) return message;
     message.estimated = true;

@@ -30,7 +30,7 @@ describe('what the outbox knows of the trace and the end of a request', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  /** The span of a request that came with this decision about its trace. */
+  /** The span of a request with this sampling decision. */
   const requestSpan = (flags: '00' | '01') =>
     startSpan('POST /v1/messages', { kind: SpanKind.SERVER, traceparent: `00-${trace}-00f067aa0ba902b7-${flags}` });
 

@@ -283,7 +283,7 @@ describe('Outbox', () => {
   });
 
   describe('of a process that died', () => {
-    /** An edge that was killed with this request finished, and another open. */
+    /** An edge that was killed with this request finished, and another one open. */
     const leaveBehind = async (requestId: string) => {
       const edge = await startEdge({ sink: { record: () => new Promise(() => undefined) } } as Partial<OutboxOptions>);
       edge.outbox.open(usageEvent(`cut-${requestId}`, LedgerOutcome.FAILED));

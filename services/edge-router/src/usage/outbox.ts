@@ -8,71 +8,72 @@ import { batchOf, isLog, keepTrace, keyOf, type OutboxRow, type PendingRow } fro
 import { sendBatch, type UsageSink } from './send-batch.ts';
 
 export interface OutboxOptions {
-  /** All processes of one edge keep their files there. */
+  /** The folder in which all processes of one edge keep their files. */
   readonly folder: string;
   readonly sink: UsageSink;
   readonly events: OutboxEvents;
   readonly synchronous: OutboxSynchronous;
-  /** Finished requests that wait in memory while the disk takes nothing; further ones are lost. */
+  /**
+   * The maximum number of finished requests in memory while the disk accepts nothing; further ones
+   * are lost.
+   */
   readonly memoryEvents: number;
 }
 
 const defaults = {
   openFile: OutboxFile.open,
-  /** First pause after a failed delivery; doubled up to a second. */
+  /** The first pause after a failed delivery; it doubles up to a second. */
   retryMs: 100,
-  /** How long it goes on delivering when it is closed. */
+  /** How long it continues to deliver when it is closed. */
   lastDeliveryMs: 1_000,
-  /**
-   * How often the files of dead processes are looked for, and a disk that failed is tried again.
-   */
+  /** How often it looks for files of dead processes, and retries a failed disk. */
   tendMs: 1_000,
 };
 
-/** With more rows to deliver, all but the next batch are kept in the file alone. */
+/** With more rows to deliver, all except the next batch are kept only in the file. */
 const maxRowsInMemory = 1_000;
-/** With so many rows to deliver, nothing more is logged: their room is for usage. */
+/** With this many rows to deliver, no more log entries are taken: the room is for usage. */
 const maxRowsWithLogs = 20_000;
 /**
- * Two deliveries begin so far apart at least: what ends together goes together, and what ends alone
- * at once.
+ * The minimum interval between two deliveries: requests that end together are delivered together,
+ * and one that ends alone is delivered at once.
  */
 const gatherMs = 2;
 const maxRetryMs = 1_000;
 
 /**
- * What this process owes the ledger. A request is opened on disk before its provider is called, and
- * made final before its client has the last byte; finals are delivered until the ledger's side
- * confirms them. One that is not delivered at once replaces its open row on disk before its client
- * has the end. Killing the process, or cutting it off from the ledger for hours, loses nothing: the
- * rest is delivered from disk, by this process or the next one of the folder, under the same
- * request ids.
+ * The usage that this process owes the ledger. A request is opened on disk before its provider is
+ * called, and becomes final before its client has the last byte. Final rows are delivered until the
+ * ledger's side confirms them. A row that is not delivered at once replaces its open row on disk
+ * before its client has the end. So neither killing the process nor losing the ledger for hours
+ * loses anything: this process, or the next one of the folder, delivers the rest from disk, with
+ * the same request ids.
  */
 export class Outbox implements AsyncDisposable {
   readonly #options: OutboxOptions & typeof defaults;
   readonly #closing = new AbortController();
   readonly #stop = new AbortController();
   readonly #background: readonly Promise<void>[];
-  /** All rows that are in memory. */
+  /** All rows in memory. */
   readonly #rows = new Map<string, PendingRow>();
-  /** Those to be delivered, in the order in which they ended. */
+  /** Rows to deliver, in the order in which they ended. */
   readonly #queue = new Set<PendingRow>();
-  /** Those that the file has otherwise, or not yet. */
+  /** Rows that differ from the file, or that it lacks. */
   readonly #changed = new Set<PendingRow>();
-  /** Finals that go to disk only if they are not delivered at once. */
+  /** Final rows that are written to disk only if they are not delivered at once. */
   readonly #deferred = new Set<PendingRow>();
-  /** How many rows to be delivered are in the file alone. */
+  /** How many rows to deliver exist only in the file. */
   #storedRows = 0;
   #lastNumber = 0;
   #file: OutboxFile;
   #endOfTurn: NodeJS.Immediate | undefined;
   /** Resolves when there may be something to deliver. */
   #due = Promise.withResolvers<void>();
-  /** The sink has failed or is slow: no end of a request waits for it. */
+  /** The sink has failed or is slow: requests no longer wait for it at their end. */
   #isSinkLate = false;
   #isDiskFailing = false;
 
-  /** @throws when the folder can't be written: a mistake in the settings. */
+  /** @throws when the folder is not writable, which is an error in the settings. */
   constructor(options: OutboxOptions & Partial<typeof defaults>) {
     this.#options = { ...defaults, ...options };
     narrowMode(options.folder);
@@ -82,14 +83,14 @@ export class Outbox implements AsyncDisposable {
   }
 
   /**
-   * Notes that a provider is about to be called, or how far it has come. The event may be changed
+   * Records that a provider is about to be called, or the progress so far. The event may be changed
    * until the request ends.
    */
   open(event: UsageRecorded): void {
     this.#change(event, 'open');
   }
 
-  /** Notes that a request ended without usage. */
+  /** Records that a request ended without usage. */
   close(requestId: string): void {
     const row = this.#rows.get(requestId);
     if (row !== undefined) this.#remove(row);
@@ -97,10 +98,11 @@ export class Outbox implements AsyncDisposable {
   }
 
   /**
-   * Notes how a request ended. Resolves when this is delivered. While the sink is late or away:
-   * when it survives the death of the process, or when the disk has been found not to take it.
-   * Never rejects. The event must not be changed any more.
-   * @param charged the event is on disk meanwhile, and is delivered after it. Never rejects.
+   * Records the end of a request. Resolves when it is delivered. While the sink is late or away, it
+   * resolves when the event survives the death of the process, or when the disk has been found not
+   * to accept it. Never rejects. The event must not be changed any more.
+   * @param charged the event is written to disk in the meantime, and delivered after this resolves.
+   *   Never rejects.
    */
   async finish(event: UsageRecorded, charged?: Promise<void>): Promise<void> {
     if (this.#isDiskFailing && this.#isMemoryFull()) {
@@ -116,8 +118,8 @@ export class Outbox implements AsyncDisposable {
   }
 
   /**
-   * Notes what became of a request. Delivered with the next usage, or within `tendMs`. False when
-   * there is no room.
+   * Records a request's log entry. It is delivered with the next usage, or within `tendMs`. False
+   * when there is no room.
    */
   log(log: RequestLogged): boolean {
     if (this.#isDiskFailing || this.#waitingRows >= maxRowsWithLogs) return false;
@@ -127,7 +129,7 @@ export class Outbox implements AsyncDisposable {
     return true;
   }
 
-  /** Stops delivering and closes the file; what is not delivered stays for the next process. */
+  /** Stops delivering and closes the file; undelivered rows stay for the next process. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     this.#keepDeferred();
@@ -162,7 +164,7 @@ export class Outbox implements AsyncDisposable {
     return row;
   }
 
-  /** The row goes to disk at the end of the turn. */
+  /** Writes the row to disk at the end of the turn of the event loop. */
   #keep(row: PendingRow): void {
     this.#deferred.delete(row);
     this.#changed.add(row);
@@ -170,8 +172,8 @@ export class Outbox implements AsyncDisposable {
   }
 
   /**
-   * A final that is not on disk yet goes there only if it is not delivered at once. Not while that
-   * can't be hoped for.
+   * A final row that is not on disk yet is written only if it is not delivered at once. It is
+   * written immediately while prompt delivery is unlikely.
    */
   #defer(row: PendingRow): void {
     if (this.#isSinkLate || this.#isDiskFailing || this.#stop.signal.aborted) return;
@@ -182,7 +184,7 @@ export class Outbox implements AsyncDisposable {
     for (const row of this.#deferred) this.#keep(row);
   }
 
-  /** A row that the file has stays known until it has gone there. */
+  /** A row in the file stays known until it is deleted there. */
   #remove(row: PendingRow): void {
     row.state = 'gone';
     this.#queue.delete(row);
@@ -195,13 +197,13 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
-  /** Whether the finals that the disk does not take are too many. */
+  /** Whether there are too many final rows that the disk does not accept. */
   #isMemoryFull(): boolean {
     const finals = this.#changed.values().filter(({ state }) => state === 'final');
     return finals.drop(this.#options.memoryEvents - 1).next().done !== true;
   }
 
-  /** What the file has of the request is delivered instead. */
+  /** The stored version of the request is delivered instead. */
   #lose(event: UsageRecorded): void {
     const row = this.#rows.get(event.requestId);
     if (row?.isStored) this.#keepInFileAlone([row]);
@@ -209,7 +211,7 @@ export class Outbox implements AsyncDisposable {
     this.#options.events.lost(event);
   }
 
-  /** Everything of one turn of the event loop is one transaction. */
+  /** All changes of one turn of the event loop are one transaction. */
   #scheduleEndOfTurn(): void {
     if (this.#stop.signal.aborted) return this.#settleQueue();
     this.#endOfTurn ??= setImmediate(() => {
@@ -221,7 +223,7 @@ export class Outbox implements AsyncDisposable {
     });
   }
 
-  /** @param others rows that are in the file alone. */
+  /** @param others rows that exist only in the file. */
   #writeChanges(others: readonly OutboxRow[] = []): void {
     try {
       this.#file.write([...this.#changed, ...others]);
@@ -251,7 +253,7 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
-  /** What was in the file alone is lost but for what can still be read there. */
+  /** Rows that existed only in the file are lost, except those that can still be read there. */
   #replaceFile(): void {
     this.#file[Symbol.dispose]();
     OutboxFile.setAside(this.#file.path, this.#options.events);
@@ -261,7 +263,7 @@ export class Outbox implements AsyncDisposable {
     this.#scheduleEndOfTurn();
   }
 
-  /** Delivers what is in memory, a batch at a time, until it is stopped. */
+  /** Delivers the rows in memory, a batch at a time, until it is stopped. */
   async #deliver(): Promise<void> {
     const { retryMs, tendMs } = this.#options;
     let [pauseMs, sentMs] = [retryMs, 0];
@@ -288,7 +290,7 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
-  /** False when the sink did not take it. */
+  /** False when the sink did not accept it. */
   async #send(rows: readonly OutboxRow[]): Promise<boolean> {
     const sending = { stop: this.#stop.signal, onSlow: () => this.#keepDeferred(), onLate: () => this.#sinkIsLate() };
     try {
@@ -307,7 +309,10 @@ export class Outbox implements AsyncDisposable {
     this.#settleQueue();
   }
 
-  /** Ends are waited for no longer, but until they are on disk, if it takes them. */
+  /**
+   * The ends of requests no longer wait for delivery, only until they are on disk, if it accepts
+   * them.
+   */
   #settleQueue(): void {
     for (const row of this.#queue) if (this.#isDiskFailing || !this.#changed.has(row)) row.settled.resolve();
   }
@@ -337,7 +342,8 @@ export class Outbox implements AsyncDisposable {
   }
 
   /**
-   * Delivers what is in the file alone: what was too much for memory, and what dead processes left.
+   * Delivers rows that exist only in the file: those that did not fit in memory, and those that
+   * dead processes left.
    */
   async #deliverStored(): Promise<void> {
     await this.#adoptAbandoned();
@@ -357,8 +363,8 @@ export class Outbox implements AsyncDisposable {
   }
 
   /**
-   * Copies what dead processes left into this one's file. Cut short, it is done again: the ledger
-   * knows the ids.
+   * Copies the rows of dead processes into this process's file. If interrupted, it is repeated: the
+   * ledger knows the ids.
    */
   async #adoptAbandoned(): Promise<void> {
     for await (const rows of abandonedRows(this.#options, this.#file.path)) {

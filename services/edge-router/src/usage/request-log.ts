@@ -22,14 +22,14 @@ import { attemptFailure, wordOf } from './describe-request.ts';
 import type { Outbox } from './outbox.ts';
 
 /**
- * An edge logs so many requests a second at most of those that no account was tried for: a flood of
- * refusals ends here.
+ * How many requests a second an edge logs that were tried at no account: this bounds a flood of
+ * refusals.
  */
 const maxRefusedPerSecond = 100;
 
 export type RequestLog = ReturnType<typeof createRequestLog>;
 
-/** Hands what became of requests to the outbox, as far as there is room: usage goes first. */
+/** Passes log entries of requests to the outbox, as far as there is room: usage has precedence. */
 export function createRequestLog(outbox: Pick<Outbox, 'log'>, metrics: Metrics, clock: Clock) {
   const dropped = metrics.counter({
     name: 'gateway_edge_request_log_dropped_total',
@@ -47,8 +47,8 @@ export function createRequestLog(outbox: Pick<Outbox, 'log'>, metrics: Metrics, 
 
   return {
     /**
-     * A request has ended. One whose token is not known is not logged: anybody can send as many of
-     * them as they like.
+     * Called when a request has ended. A request with an unknown token is not logged, because
+     * anyone can send any number of them.
      */
     add({ message }: RequestLogEntry): void {
       if (message.tokenId === '') return;
@@ -61,25 +61,25 @@ export function createRequestLog(outbox: Pick<Outbox, 'log'>, metrics: Metrics, 
 type LoggedRequest = Pick<RequestLogged, 'requestId' | 'endpoint'> & {
   readonly clientRequestId?: string;
   readonly receivedAtMs: number;
-  /** An answer that began so late after the request was read is slow. Default: none is. */
+  /** An answer that starts this long after the request was read is slow. Default: no answer is. */
   readonly slowMs?: number;
 };
 
 export interface FinalResponse {
   /** The HTTP status that was sent, or would have been. */
   readonly status: number;
-  /** The error that the client got before anything of an answer. */
+  /** The error that the client got before any part of an answer. */
   readonly errorCode: GatewayErrorCode | undefined;
   readonly clientLeft: boolean;
 }
 
-/** Notes what becomes of one request while it goes on. Never what was said in it. */
+/** Records the course of one request. Never contains its content. */
 export class RequestLogEntry {
-  /** As far as the request has come. */
+  /** The entry so far. */
   readonly message: RequestLogged;
-  /** Of the latest attempt. */
+  /** The lease of the latest attempt. */
   lease: Lease | undefined;
-  /** When the first content of a streamed answer went out. */
+  /** When the first content of a streamed answer was sent. */
   firstTokenMs: number | undefined;
   readonly #timings = create(RequestTimesSchema);
   readonly #slowMs: number;
@@ -105,7 +105,7 @@ export class RequestLogEntry {
     this.message.tokenId = tokenId;
   }
 
-  /** A limit of the token refused it. */
+  /** A limit of the token refused the request. */
   onRefused({ limit, retryAtMs }: Pick<GatewayError, 'limit' | 'retryAtMs'>): void {
     const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
     this.message.refusal = create(RefusalSchema, { limit: limit && limits[limit], retryAt });
@@ -118,7 +118,7 @@ export class RequestLogEntry {
   /** The body is read, and names a model. */
   onModel(model: string): void {
     this.#timings.bodyRead = this.#now();
-    // A copy: a slice would keep the whole text in memory, which is as long as a client likes.
+    // A copy: a slice would keep the whole text in memory, whose length the client determines.
     this.message.model = Buffer.from(model.slice(0, longestModel)).toString();
   }
 
@@ -130,7 +130,7 @@ export class RequestLogEntry {
     this.#acquireStarted = this.#now();
   }
 
-  /** An attempt begins, or there is no account. */
+  /** An attempt starts, or there is no account. */
   onAcquired({ result, reason, skipped }: AcquireResponse): void {
     if (result.case !== 'lease') {
       const retryAt = result.case === 'exhausted' ? result.value.retryAt : undefined;
@@ -145,9 +145,7 @@ export class RequestLogEntry {
     this.#span = startSpan('attempt', { attributes: { 'gateway.pool': pool, 'gateway.account': accountId } });
   }
 
-  /**
-   * Runs `work` as a part of the attempt that has begun: calls that it makes are seen within it.
-   */
+  /** Runs `work` as part of the current attempt: its calls appear inside the attempt's span. */
   withinAttempt<T>(work: () => T): T {
     return this.#span === undefined ? work() : withSpan(this.#span, work);
   }
@@ -156,22 +154,22 @@ export class RequestLogEntry {
     this.#noAccount({ cause: NoAccountCause.BROKER_AWAY });
   }
 
-  /** The first content of an answer is there. */
+  /** The first content of an answer has arrived. */
   onAnswering(): void {
     if (this.#attempt !== undefined) this.#attempt.firstByte = this.#now();
   }
 
-  /** The first content of an answer goes out, and more will follow as it is made. */
+  /** The first content of a streamed answer is sent. */
   onStreaming(): void {
     this.firstTokenMs = this.#now();
   }
 
-  /** The attempt could be made only without something that the provider refused. */
+  /** The attempt was possible only without a part that the provider refused. */
   onAmended(amended: string): void {
     if (this.#attempt !== undefined) this.#attempt.amended = amended;
   }
 
-  /** The first call for an attempt counts. */
+  /** Only the first call for an attempt has an effect. */
   onAttemptEnded({ result, upstreamStatus, retryAt }: AttemptReport, cancelReason = CancelReason.UNSPECIFIED): void {
     const attempt = this.#attempt;
     if (attempt === undefined || attempt.ended !== undefined) return;
@@ -179,7 +177,9 @@ export class RequestLogEntry {
     if (this.#span !== undefined) endAttemptSpan(this.#span, attempt);
   }
 
-  /** The client was cut off because it took nothing, whether or not the attempt had ended well. */
+  /**
+   * The client was disconnected because it read nothing, whether or not the attempt had succeeded.
+   */
   onClientStalled(): void {
     if (this.#attempt !== undefined) this.#attempt.cancelReason = CancelReason.CLIENT_STALLED;
   }
@@ -194,7 +194,7 @@ export class RequestLogEntry {
     const last = this.#attempt;
     const [ended, firstByte, { bodyRead }] = [this.#now(), last?.firstByte, this.#timings];
     Object.assign(this.#timings, { ended, firstByte });
-    // How slowly a client sends is its own affair.
+    // The client's upload time does not count.
     const slow = bodyRead !== undefined && (firstByte ?? ended) - bodyRead >= this.#slowMs;
     const { status, errorCode = '' } = end;
     Object.assign(this.message, { status, errorCode, ending: endingOf(end, last), slow });
@@ -209,7 +209,7 @@ export class RequestLogEntry {
     this.message.noAccount = create(NoAccountSchema, { ...why, asked: this.#acquireStarted, answered });
   }
 
-  /** To a hundredth of a millisecond. */
+  /** Rounded to a hundredth of a millisecond. */
   #now(): number {
     return Math.round(this.elapsedMs * 100) / 100;
   }
@@ -217,7 +217,7 @@ export class RequestLogEntry {
 
 const longestModel = 100;
 
-/** An attempt as operators see it in traces: from its lease to its end. */
+/** Ends an attempt's span, which lasts from its lease to its end. */
 function endAttemptSpan(span: Span, attempt: LoggedAttempt): void {
   const { result, cancelReason, upstreamStatus } = attempt;
   span.setAttribute('gateway.attempt.result', wordOf(AttemptResult, result));
@@ -240,22 +240,22 @@ const limits = {
   tokens_per_day: LimitName.TOKENS_PER_DAY,
 } as const;
 
-/** How a request ended, in one word for operators. */
+/** The ending of a request, in one word for operators. */
 function endingOf(end: FinalResponse, last: LoggedAttempt | undefined): RequestEnding {
   const wasRejected = last?.result === AttemptResult.REJECTED;
   if (last !== undefined && brokeOff(last)) return wasRejected ? RequestEnding.REFUSED : RequestEnding.FAILED;
   if (end.clientLeft) return RequestEnding.ABORTED;
   if (end.status < 400) return RequestEnding.COMPLETED;
   if (end.status >= 500 || end.errorCode === 'pool_exhausted') return RequestEnding.FAILED;
-  // A provider's own status goes to clients of some endpoints: only a refusal of the request is
-  // about the request.
+  // Clients of some endpoints receive a provider's own status; only a rejection is caused by the
+  // request.
   const isOfProvider = end.errorCode === undefined || end.errorCode === 'upstream_rejected';
   const isForClientToMend = last?.ended === undefined || !isOfProvider || wasRejected;
   return isForClientToMend ? RequestEnding.REFUSED : RequestEnding.FAILED;
 }
 
 /**
- * True when an answer had begun, and ended otherwise than as a whole, though the client was there.
+ * True when an answer had started and did not end as a whole, although the client was connected.
  */
 function brokeOff({ firstByte, ended, result, cancelReason }: LoggedAttempt): boolean {
   const isClients = cancelReason === CancelReason.CLIENT_LEFT || cancelReason === CancelReason.CLIENT_STALLED;

@@ -1,24 +1,28 @@
 import { addAbortListener } from 'node:events';
 import type { UsageBatch } from '@gateway/usage-stream/usage-message';
 
-/** Where finished usage goes: JetStream, or the ingest service itself where there is no broker. */
+/**
+ * The destination of finished usage: JetStream, or the ingest service itself if there is no NATS.
+ */
 export interface UsageSink {
-  /** Resolves when a batch is safe on the other side. May be repeated with the same batch. */
+  /**
+   * Resolves when a batch is safely stored on the other side. May be repeated with the same batch.
+   */
   record(batch: UsageBatch, signal: AbortSignal): Promise<void>;
 }
 
 export interface Sending {
-  /** Ends it at once. */
+  /** Aborts the delivery at once. */
   readonly stop: AbortSignal;
-  /** The sink takes longer than one that is near: what waits for it should be kept on disk. */
+  /** The sink takes longer than one nearby would: what waits for it should be stored on disk. */
   onSlow(): void;
-  /** The sink takes so long that it is not waited for any longer. */
+  /** The sink takes so long that requests no longer wait for it. */
   onLate(): void;
 }
 
 /**
- * Hands a batch to the sink. Rejects when the sink does not take it, at the latest after ten
- * seconds: one that ignores the signal delays neither the retry nor the end of the process.
+ * Sends a batch to the sink. Rejects when the sink does not accept it, at the latest after ten
+ * seconds: a sink that ignores the signal delays neither the retry nor the end of the process.
  */
 export async function sendBatch(sink: UsageSink, batch: UsageBatch, { stop, onSlow, onLate }: Sending): Promise<void> {
   const sending = new AbortController();
@@ -28,7 +32,7 @@ export async function sendBatch(sink: UsageSink, batch: UsageBatch, { stop, onSl
     givenUp.reject(reason);
   };
   using _stopping = addAbortListener(stop, () => giveUp(stop.reason));
-  // One timer for all three: most batches are taken before the first.
+  // One timer for all three limits: most batches are accepted before the first.
   let timer = setTimeout(() => {
     onSlow();
     timer = setTimeout(() => {

@@ -170,8 +170,7 @@ describe('UsageRecorder', () => {
           ['r1/1', 110],
         ]),
       );
-      // Where the next attempt takes the place of this one in the outbox, this one has one of its
-      // own.
+      // The next attempt replaces this one in the outbox, so this one has a row of its own.
       expect(lines.slice(0, 4)).toEqual([
         'open UNSPECIFIED 0',
         'open FAILED 20',

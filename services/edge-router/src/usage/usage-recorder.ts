@@ -19,44 +19,44 @@ interface RecordedRequest extends Pick<AdmittedRequest, 'requestId' | 'token' | 
   /** The endpoint's path. */
   readonly endpoint: string;
   /**
-   * Size of the client's body: the input is estimated from it until a provider or an adapter has
-   * counted.
+   * The size of the client's body: the basis of the input estimate until a provider or an adapter
+   * has counted.
    */
   readonly bodyBytes: number;
 }
 
-/** Bytes per token of ordinary text; used only where no provider has reported. */
+/** Bytes per token of ordinary text; used only if no provider has reported. */
 const bytesPerToken = 4;
 /** How much output may be missing from the ledger when the edge dies in the middle of a stream. */
 const checkpointTokens = 1_000n;
 
 /**
- * Records the usage of one request. Each report replaces the one before, it is never added; the
- * request is recorded exactly once, when it ends, whatever the reason. So is each attempt that was
- * given up after the model had produced something.
+ * Records the usage of one request. Each report replaces the previous one and is never added. The
+ * request is recorded exactly once, when it ends, for whatever reason. The same applies to each
+ * attempt that was abandoned after the model had produced output.
  */
 export class UsageRecorder {
   readonly #request: RecordedRequest;
   readonly #peers: RecorderPeers;
-  /** What is to be recorded as far as is known: one event for the whole request. */
+  /** The usage so far: one event for the whole request. */
   readonly #event: UsageRecorded;
-  /** The request has been sent with the latest lease, and the provider has not refused it. */
+  /** The request was sent with the latest lease, and the provider has not refused it. */
   #isSent = false;
   /** The provider of the latest lease has reported. */
   #isAnswered = false;
   /**
-   * The model of the latest lease has produced something: what was used is recorded, also when
-   * nothing comes of the attempt.
+   * The model of the latest lease has produced output: its usage is recorded even if the attempt
+   * fails.
    */
   #hasProduced = false;
   /** How many providers were called. */
   #attempts = 0;
-  /** What is to be recorded of attempts that were given up. */
+  /** The events of abandoned attempts. */
   readonly #givenUp: UsageRecorded[] = [];
-  /** The outbox gets the event again with so much output. */
+  /** The output at which the outbox gets the event again. */
   #nextCheckpoint = 0n;
   #ended: Promise<void> | undefined;
-  /** What was recorded; undefined before the end, and when nothing was. */
+  /** What was recorded; undefined before the end, and if nothing was. */
   recorded: UsageRecorded | undefined;
 
   constructor(request: RecordedRequest, peers: RecorderPeers) {
@@ -75,8 +75,8 @@ export class UsageRecorder {
   /** A provider is about to be called with this lease. */
   onLease({ provider, model, accountId }: Lease): void {
     if (this.#ended !== undefined) return;
-    // In one turn with the next attempt's event, which takes the place of this one's: the outbox
-    // has either both or neither.
+    // In the same turn as the next attempt's event, which replaces this one's: the outbox has both
+    // or neither.
     if (this.#hasProduced) this.#keepGivenUp();
     this.#attempts += 1;
     Object.assign(this.#event, { provider, model, accountId, outcome: LedgerOutcome.UNSPECIFIED });
@@ -89,8 +89,8 @@ export class UsageRecorder {
   }
 
   /**
-   * The request has been sent to the provider, which may bill its input from now on, even if the
-   * client leaves.
+   * The request was sent to the provider, which may bill its input from now on, even if the client
+   * disconnects.
    */
   onSent(usage: Usage): void {
     if (this.#ended !== undefined) return;
@@ -99,16 +99,15 @@ export class UsageRecorder {
   }
 
   /**
-   * The model has begun to write or to reason. Its provider bills for that, whatever becomes of the
-   * attempt.
+   * The model has begun to write or to reason. Its provider bills for that, whatever the attempt's
+   * result.
    */
   onProduced(): void {
     this.#hasProduced = true;
   }
 
   /**
-   * The attempt with the latest lease came to nothing: a provider that refuses a request does not
-   * bill it.
+   * The attempt with the latest lease failed: a provider that refuses a request does not bill it.
    */
   onAttemptFailed(): void {
     this.#isSent = false;
@@ -116,8 +115,8 @@ export class UsageRecorder {
   }
 
   /**
-   * What the provider has used so far. The first report says that it is answering: from now on the
-   * outbox knows this, and how much at least, should this process die.
+   * The provider's usage so far. The first report shows that it is answering: from now on the
+   * outbox knows this and the minimum usage, in case this process dies.
    */
   onUsage(usage: Usage): void {
     // A request that was opened again would never end.
@@ -131,10 +130,10 @@ export class UsageRecorder {
   }
 
   /**
-   * Records the request and settles it: when this resolves its event is delivered, or at least on
-   * disk, and its tokens are charged to the day: the next request sees both. Nothing is recorded of
-   * a request that no provider was sent. Later calls change nothing.
-   * @param last usage that came with the very end.
+   * Records the request and settles it. When this resolves, its event is delivered or at least on
+   * disk, and its tokens are charged to the day: the next request sees both. Nothing is recorded
+   * for a request that was sent to no provider. Later calls have no effect.
+   * @param last usage that arrived at the very end.
    */
   end(outcome: LedgerOutcome, last?: Usage): Promise<void> {
     if (this.#ended !== undefined) return this.#ended;
@@ -145,8 +144,7 @@ export class UsageRecorder {
   }
 
   /**
-   * Ends a request that got no answer at all. Of its attempts it is recorded what they have
-   * produced.
+   * Ends a request that got no answer at all. Of its attempts, only what they produced is recorded.
    */
   discard(): Promise<void> {
     this.#ended ??= this.#hasProduced ? this.#record(LedgerOutcome.FAILED) : this.#forget();
@@ -156,8 +154,8 @@ export class UsageRecorder {
   async #record(outcome: LedgerOutcome): Promise<void> {
     this.#event.outcome = outcome;
     this.recorded = this.#event;
-    // The day is charged before the event may leave: a counter that is loaded from the ledger
-    // between the two would count the request twice.
+    // The day is charged before the event may be delivered: otherwise a counter loaded from the
+    // ledger in between would count the request twice.
     const ended = inSpan('settle', {}, (span) => {
       span.setAttribute('gateway.outcome', wordOf(LedgerOutcome, outcome));
       return this.#peers.outbox.finish(this.#event, this.#charge(this.#event));
@@ -170,7 +168,7 @@ export class UsageRecorder {
     await this.#finishGivenUp();
   }
 
-  /** A row of its own: the next attempt may be of another account, and of another model. */
+  /** A row of its own, because the next attempt may use another account and another model. */
   #keepGivenUp(): void {
     const requestId = `${this.#request.requestId}/${this.#attempts}`;
     const event = Object.assign(clone(UsageRecordedSchema, this.#event), {

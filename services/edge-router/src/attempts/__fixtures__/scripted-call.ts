@@ -3,7 +3,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { type ExecuteResponse, ExecuteResponseSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { RpcError } from '@gateway/rpc';
 
-/** A frame, the end of all, a failure, or nothing more for as long as the call lasts. */
+/** A frame, the end of the frames, a failure, or silence for the rest of the call. */
 export type ScriptedFrame = MessageInitShape<typeof ExecuteResponseSchema> | 'end' | 'hang' | Error;
 
 export interface ScriptedCallOptions {
@@ -11,7 +11,8 @@ export interface ScriptedCallOptions {
 }
 
 /**
- * A call of an adapter whose frames stand in a script: each in a turn of its own, or all at once.
+ * A call of an adapter with scripted frames: each in its own turn of the event loop, or all at
+ * once.
  */
 export class ScriptedCall {
   readonly #script: readonly ScriptedFrame[];

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** A client that sends what it likes, valid or not, and reads what comes. */
+/** A client that sends arbitrary bytes, valid or not, and reads the answer. */
 export class RawClient implements Disposable {
   /** How the connection ended: with the server's FIN, or by a reset. */
   readonly closed: Promise<'end' | 'reset'>;
@@ -20,7 +20,7 @@ export class RawClient implements Disposable {
     this.#socket.on('error', () => undefined);
   }
 
-  /** All that has come. */
+  /** Everything received so far. */
   get text(): string {
     return this.#text;
   }
@@ -30,13 +30,13 @@ export class RawClient implements Disposable {
     return this;
   }
 
-  /** Says that it will send no more, and reads on. */
+  /** Closes its sending side and continues to read. */
   endSending(): this {
     this.#socket.end();
     return this;
   }
 
-  /** Resolves with all that has come when it contains `part`. */
+  /** Resolves with everything received when it contains `part`. */
   async until(part: string): Promise<string> {
     while (!this.#text.includes(part)) {
       await new Promise<void>((resolve, reject) => {
@@ -48,14 +48,14 @@ export class RawClient implements Disposable {
     return this.#text;
   }
 
-  /** Resolves with all that came when the server has closed the connection. */
+  /** Resolves with everything received when the server has closed the connection. */
   async answer(): Promise<string> {
     const how = await this.closed;
     if (how === 'reset') throw new Error(`the connection was reset: ${this.#text}`);
     return this.#text;
   }
 
-  /** Breaks the connection off with a reset. */
+  /** Resets the connection. */
   reset(): void {
     this.#socket.resetAndDestroy();
   }

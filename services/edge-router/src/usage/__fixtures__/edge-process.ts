@@ -2,8 +2,8 @@ import { Outbox } from '../outbox.ts';
 import { usageEvent } from './test-edge.ts';
 
 /**
- * A process with an outbox in the folder of its first argument, which it can't deliver. Waits to be
- * killed.
+ * A process with an outbox that it can't deliver, in the folder given as first argument. It waits
+ * to be killed.
  */
 const [, , folder = '', requestId = ''] = process.argv;
 const ignore = () => undefined;

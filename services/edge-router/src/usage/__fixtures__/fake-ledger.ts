@@ -4,7 +4,7 @@ import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js
 import type { UsageBatch } from '@gateway/usage-stream/usage-message';
 import type { UsageSink } from '../send-batch.ts';
 
-/** A ledger that can be cut off, and that keeps of each request what came first. */
+/** A ledger that can be disconnected, and that keeps the first event of each request. */
 export class FakeLedger implements UsageSink {
   readonly rows = new Map<string, UsageRecorded>();
   readonly logs = new Map<string, RequestLogged>();

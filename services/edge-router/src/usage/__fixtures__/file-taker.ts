@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { OutboxFile } from '../outbox-file.ts';
 
 /**
- * A process that makes files of its own in the folder of its first argument, and removes them and
- * what others have there, as often as the second one says. It prints what fails.
+ * A process that creates files in the folder given as first argument, and removes them and those of
+ * others, as often as the second argument says. It prints failures.
  */
 const [, , folder = '', times = ''] = process.argv;
 const take = (name: string) => {

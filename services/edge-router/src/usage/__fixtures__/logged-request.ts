@@ -7,7 +7,7 @@ import { type FinalResponse, RequestLogEntry } from '../request-log.ts';
 
 export const slowMs = 10_000;
 
-/** The log entry of a made-up request, on a clock that moves by `wait` alone. */
+/** The log entry of a made-up request, on a clock that only `wait` advances. */
 export class LoggedRequest {
   readonly entry: RequestLogEntry;
   #nowMs = 1_000;
@@ -33,14 +33,14 @@ export class LoggedRequest {
     return this;
   }
 
-  /** The next account, after half a millisecond of the broker's. */
+  /** The next account, after half a millisecond at the broker. */
   lease(name: string): this {
     this.entry.onAsking();
     this.wait(0.5).entry.onAcquired(leased(name));
     return this;
   }
 
-  /** The account answers, in whole. */
+  /** The account gives a whole answer. */
   answer(): this {
     this.entry.onAnswering();
     return this.fail(AttemptResult.SUCCEEDED, 200);
@@ -51,7 +51,7 @@ export class LoggedRequest {
     return this;
   }
 
-  /** The broker has nothing (more). */
+  /** The broker has no account left. */
   exhaust(retryAtMs?: number): this {
     const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
     const value = retryAt === undefined ? {} : { retryAt };

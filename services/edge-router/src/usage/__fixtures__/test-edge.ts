@@ -15,8 +15,8 @@ type TestEdgeOptions = Pick<OutboxOptions, 'folder'> & Partial<OutboxOptions> & 
 const stuck = new Promise<never>(() => undefined);
 
 /**
- * The outbox of one process as a test has several of them in one: with a disk that can fail, and a
- * way to kill it.
+ * The outbox of one process, in a form that allows several in one test: with a disk that can fail,
+ * and a way to kill it.
  */
 export class TestEdge implements AsyncDisposable {
   readonly outbox: Outbox;
@@ -69,7 +69,7 @@ export class TestEdge implements AsyncDisposable {
         if (edge.current?.isDiskFull) throw new Error('database or disk is full');
         write(rows);
         seen.states.push(...[...rows].map(({ state }) => state));
-        // Not of dead processes: what they left is in no memory.
+        // Rows of dead processes are not in any memory, and do not count.
         if ([...rows].every((row) => 'isStored' in row)) seen.writes += 1;
       });
       return file;
@@ -95,7 +95,7 @@ export class TestEdge implements AsyncDisposable {
     this.#files = files;
   }
 
-  /** The states of all rows that were written, in their order. */
+  /** The states of all rows that were written, in order. */
   writtenStates(): readonly string[] {
     return this.seen.states;
   }
