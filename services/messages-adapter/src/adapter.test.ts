@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(() => owned.disposeAsync());
 beforeEach(() => simulator.reset());
 
-/** Larger than what is translated on the event loop. */
+/** Larger than bodies that are translated on the event loop. */
 const long = 'All work and no play. '.repeat(20_000);
 
 const weather = {
@@ -309,7 +309,7 @@ async function* streamOf<T>(items: readonly T[]): AsyncGenerator<T> {
   yield* items;
 }
 
-/** What the provider answers to whom it is asked by itself. */
+/** The provider's answer to a direct request. */
 async function directly(body: string): Promise<string> {
   const headers = { 'x-api-key': 'account-a', 'anthropic-version': '2024-01-01', 'anthropic-beta': 'new-2026' };
   const spliced = body.replace('gateway/claude', 'claude-sonnet-5');
@@ -317,7 +317,7 @@ async function directly(body: string): Promise<string> {
   return answer.text();
 }
 
-/** Every answer of the provider has an id of its own. */
+/** Each answer of the provider has a different id. */
 function withoutId(answer: string): string {
   return answer.replaceAll(/msg_\w+/g, 'msg');
 }

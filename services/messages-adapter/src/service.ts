@@ -5,5 +5,5 @@ import { routes } from './routes.ts';
 /** The adapter of pools whose provider speaks the Messages format. */
 export const createMessagesAdapterService = adapterFactory(messagesFormat, routes);
 
-/** The same as a process of its own, which finds the pool broker by POOL_BROKER_URL. */
+/** The adapter as a process of its own, which finds the pool broker by POOL_BROKER_URL. */
 export const createMessagesAdapterFromEnvironment = createAdapterFromEnvironment(createMessagesAdapterService);

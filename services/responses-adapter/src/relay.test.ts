@@ -49,7 +49,7 @@ describe.each(['api', 'subscription'] as const)('the relay to a backend of the k
   });
 
   it('sends a large body as the client wrote it', async () => {
-    // The simulator answers with the last turn, word by word: that one is short.
+    // The simulator's answer repeats the last turn: that one is short.
     const contents = ['All "work" and no play.\n'.repeat(40_000), 'short'];
     const input = JSON.stringify(contents.map((content) => ({ role: 'user', content })));
     const { outcome } = await execute(`{"model":"x","input":${input},"store":true}`);
@@ -57,7 +57,7 @@ describe.each(['api', 'subscription'] as const)('the relay to a backend of the k
     const [received] = simulator.requests();
     const sent = `{"model":"gpt-5.5","input":${input},"store":false,"stream":true}`;
     expect(received?.headers['content-length']).toBe(String(sent.length));
-    // The simulator keeps the beginning.
+    // The simulator keeps the start of the body.
     expect(sent.startsWith(Buffer.from(received?.body ?? '').toString())).toBe(true);
     expect(received?.body.length).toBeGreaterThan(0);
   });

@@ -4,21 +4,20 @@ import type { JsonObject } from '@gateway/json';
 interface CallStart {
   readonly id: string;
   readonly name: string;
-  /** The arguments, where a provider sends them whole; else empty. */
+  /** The arguments, if the provider sends them whole; otherwise empty. */
   readonly input: JsonObject;
 }
 
 /**
- * Writes the content blocks of one message into a chat answer. Calls are numbered densely from 0,
- * whatever stands between them.
+ * Writes the content blocks of one message into a chat answer. Calls are numbered from 0 without
+ * gaps, whatever stands between them.
  */
 export class AnswerWriter {
   readonly #sink: ChatAnswer;
-  /** Blocks that have begun and not ended, by their index. */
+  /** Blocks in progress, by index. */
   readonly #openBlocks = new Map<number, OpenBlock>();
   /**
-   * Calls that have ended without arguments, and may have been cut there: nothing has begun after
-   * them.
+   * Calls that ended without arguments and may have been cut there: nothing has started after them.
    */
   #endedWithout: readonly number[] = [];
   #callCount = 0;
@@ -42,7 +41,7 @@ export class AnswerWriter {
     this.#sink.toolCall({ index: callIndex, id, name });
   }
 
-  /** Of such a block nothing is written. */
+  /** Nothing is written for such a block. */
   beginOther(index: number): void {
     this.#begin(index, { type: 'other' });
   }
@@ -72,9 +71,9 @@ export class AnswerWriter {
   }
 
   /**
-   * Some providers never stop a block: the next one at its index ends it. A provider stops a block
-   * in which an answer is cut, too: only that another one begins shows that the model was done with
-   * it, and clients need an object as the arguments of a complete call.
+   * Some providers never stop a block: the next one at its index ends it. A provider also stops a
+   * block in which an answer is cut. Only the start of another block shows that the model had
+   * finished it, and clients need an object as the arguments of a complete call.
    */
   #begin(index: number, block: OpenBlock): void {
     this.endBlock(index);
@@ -89,7 +88,7 @@ type OpenBlock =
   | { readonly type: 'tool_use'; readonly callIndex: number; readonly input: JsonObject; hasArguments: boolean };
 
 /**
- * Why the answer ended. Unless it was cut short, what it holds decides: clients run tools, and ask
+ * The finish reason. Unless the answer was cut, its content decides: clients run tools, and ask
  * again, when the reason says that there are calls, whatever the provider's reason is.
  * @see https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
  */

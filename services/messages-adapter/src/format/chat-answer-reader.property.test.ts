@@ -89,7 +89,10 @@ describe('any other stream', () => {
   });
 });
 
-/** Whatever came: chunks in their order, one end, consistent usage, and the same in one object. */
+/**
+ * Whatever the input: chunks in order, one end, consistent usage, and the same content in one
+ * object.
+ */
 function expectValidAnswer(bytes: Buffer) {
   const replayed = streamed([bytes]);
   const answer = readStreamedAnswer(replayed.text);

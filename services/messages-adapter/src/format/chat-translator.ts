@@ -10,8 +10,8 @@ import { maxTokensFor, modelFamilyOf, withTraits } from './model-families.ts';
 import type { MessagesRequest, OutputConfig } from './provider-request.ts';
 
 /**
- * Chat completions spoken to a Messages provider. The provider always streams; a client that
- * doesn't gets the whole.
+ * Translates chat completions for a Messages provider. The provider always streams; a client that
+ * does not gets the assembled answer.
  */
 export const chatTranslator = chatTranslatorOf({
   path: '/messages',
@@ -20,8 +20,8 @@ export const chatTranslator = chatTranslatorOf({
 });
 
 /**
- * The Messages request for a chat request. Sampling parameters never go along: current models
- * refuse them. Throws `invalid_request` or `unsupported_content`.
+ * The Messages request for a chat request. Sampling parameters are never sent, because current
+ * models refuse them. Throws `invalid_request` or `unsupported_content`.
  * @see spec "POST /v1/chat/completions"
  */
 export function toProviderRequest(
@@ -60,7 +60,7 @@ function joinTexts(texts: readonly (string | undefined)[]): string | undefined {
   return present.length === 0 ? undefined : present.join('\n\n');
 }
 
-/** Stop sequences of white space only are refused. */
+/** The provider refuses stop sequences that consist of whitespace only. */
 function stopSequences(stop: readonly string[]): string[] | undefined {
   const usable = stop.filter((sequence) => /\S/.test(sequence));
   return usable.length === 0 ? undefined : usable;

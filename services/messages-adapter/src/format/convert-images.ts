@@ -2,9 +2,9 @@ import { GatewayError } from '@gateway/errors';
 import type { ImageBlock, ImageMediaType } from './provider-request.ts';
 
 /**
- * An image's URL in a chat message, which stands in `field`, as an image block. Throws
- * `unsupported_content` for a scheme or a media type that the Messages format does not take,
- * `invalid_request` for a data URL that holds no image data.
+ * Converts an image's URL in a chat message to an image block; `field` is its path. Throws
+ * `unsupported_content` for a scheme or a media type that the Messages format does not support, and
+ * `invalid_request` for a data URL without image data.
  *
  * @see https://platform.claude.com/docs/en/build-with-claude/vision
  */
@@ -40,7 +40,7 @@ function readBase64(text: string, field: string): string {
 }
 
 /**
- * The type that the first bytes show. The provider refuses an image whose declared type is another.
+ * The type that the first bytes show. The provider refuses an image whose declared type differs.
  */
 function sniffMediaType(data: string): ImageMediaType | undefined {
   const start = Buffer.from(data.slice(0, 16), 'base64').toString('latin1');

@@ -219,8 +219,8 @@ const anyTool = fc.record({
 const anyMessage: fc.Arbitrary<ChatMessage> = fc.oneof(anySystem, anyUser, anyAssistant, anyTool);
 
 /**
- * Turns of an assistant, each followed by the results of its calls in any order and by what the
- * user says.
+ * Turns of an assistant, each followed by the results of its calls in any order and by the user's
+ * text.
  */
 const wholeText = fc.string().map((part) => `${part}.`);
 const anyTurn: fc.Arbitrary<readonly ChatMessage[]> = fc

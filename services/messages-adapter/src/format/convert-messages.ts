@@ -11,16 +11,16 @@ export interface ConvertedConversation {
   readonly messages: ProviderMessage[];
   /** Names of the tools that earlier turns called, each once. */
   readonly calledTools: ReadonlySet<string>;
-  /** True when the last message is the user's and answers no tool. */
+  /** True when the last message is the user's and does not contain tool results. */
   readonly endsWithUserInput: boolean;
 }
 
 /**
- * A chat conversation in the shape that the Messages format insists on: the user begins, roles
- * alternate, all results of a turn's tool calls come first in the very next message, text precedes
- * calls, and no text is blank. Throws `invalid_request` when calls and results don't match, for a
- * call's name that the format has no letters for, and when nothing is left to send;
- * `unsupported_content` for an image that it does not take.
+ * Converts a chat conversation to the structure that the Messages format requires: the user starts,
+ * roles alternate, all results of a turn's tool calls come first in the next message, text precedes
+ * calls, and no text is blank. Throws `invalid_request` when calls and results do not match, when
+ * the format does not allow a call's name, and when nothing is left to send; `unsupported_content`
+ * for an image that the format does not support.
  *
  * @see https://platform.claude.com/docs/en/build-with-claude/working-with-messages
  * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls
@@ -31,7 +31,10 @@ export function convertMessages(messages: readonly ChatMessage[]): ConvertedConv
   return conversation.finish();
 }
 
-/** Stands where a conversation begins with the assistant: the first message must be the user's. */
+/**
+ * Inserted when a conversation starts with the assistant, because the first message must be the
+ * user's.
+ */
 const missingBeginning: TextBlock = { type: 'text', text: '(The conversation begins with your answer.)' };
 
 interface UserTurn {
@@ -48,7 +51,7 @@ interface AssistantTurn {
 
 class Conversation {
   readonly #system: string[] = [];
-  /** How many system texts stand before the last message of the assistant. */
+  /** The number of system texts before the last message of the assistant. */
   #systemTextsBeforeAnswer = 0;
   readonly #turns: (UserTurn | AssistantTurn)[] = [];
   readonly #toolIds = new ConversationToolIds();
@@ -139,8 +142,8 @@ class Conversation {
   }
 
   /**
-   * The user has the last word: instructions that follow the last answer, or are all there is,
-   * become what the user says. Among the other instructions they would leave that answer as one to
+   * Instructions after the last answer, or without any message, become text of the user, so that
+   * the user speaks last. Among the other instructions they would leave the model an answer to
    * continue, or nothing to answer.
    */
   #sayClosingSystemTexts(): void {
@@ -155,7 +158,7 @@ function toMessage(turn: UserTurn | AssistantTurn): ProviderMessage {
   return { role: 'assistant', content: [...turn.text, ...turn.calls] };
 }
 
-/** A begun answer that the model is to continue may not end in white space. */
+/** A started answer that the model is to continue must not end in whitespace. */
 function trimEnd(turn: AssistantTurn): void {
   const last = turn.text.pop();
   if (last !== undefined) turn.text.push({ type: 'text', text: last.text.trimEnd() });
@@ -168,7 +171,7 @@ function resultContent(texts: readonly string[]): Pick<ToolResultBlock, 'content
   return { content: [first, ...others].map((text) => ({ type: 'text', text })) };
 }
 
-/** Blocks that are empty or white space only are refused. */
+/** The provider refuses blocks that are empty or consist of whitespace only. */
 function hasText(text: string): boolean {
   return /\S/.test(text);
 }

@@ -12,8 +12,8 @@ interface ResponseFormatSettings {
 }
 
 /**
- * A response format as `output_config.format` where model and schema allow it, else as an
- * instruction. A begun answer (`endsWithAnswer`) can't be held to a schema.
+ * Converts a response format to `output_config.format` if model and schema allow it, otherwise to
+ * an instruction. A started answer (`endsWithAnswer`) can't be constrained by a schema.
  *
  * @see https://platform.claude.com/docs/en/build-with-claude/structured-outputs
  */

@@ -3,9 +3,9 @@ import { asArray, asObject, asString } from '@gateway/json';
 import type { JsonSchema, ToolSchema } from './provider-request.ts';
 
 /**
- * A function's parameters as an `input_schema`: an object schema without `oneOf`, `anyOf` or
- * `allOf` at its top, which the format refuses; their branches are merged into one object. Throws
- * `invalid_request`, naming the tool, when the schema describes something else than an object.
+ * Converts a function's parameters to an `input_schema`: an object schema without `oneOf`, `anyOf`
+ * or `allOf` at its top level, which the format refuses; their branches are merged into one object.
+ * Throws `invalid_request` with the name of the tool when the schema does not describe an object.
  *
  * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools
  */
@@ -27,15 +27,16 @@ export function convertToolSchema(toolName: string, parameters: JsonSchema | und
 }
 
 interface Branches {
-  /** One of these holds. */
+  /** At least one of these applies. */
   readonly alternatives: readonly JsonSchema[];
-  /** All of these hold. */
+  /** All of these apply. */
   readonly parts: readonly JsonSchema[];
 }
 
 /**
- * One object schema that takes whatever the branches take: all their properties, and required only
- * what every call must have. It may take more than they did; the tool itself still checks.
+ * One object schema that accepts everything that the branches accept: it has all their properties,
+ * and requires only what every call must have. It may accept more than they did; the tool itself
+ * still validates.
  */
 function mergeBranches(schema: JsonSchema, { alternatives, parts }: Branches): JsonSchema {
   const fixed = [schema, ...parts];
@@ -66,7 +67,7 @@ function requiredOf(schema: JsonSchema): readonly string[] {
   return asArray(schema.required).flatMap((name) => asString(name) ?? []);
 }
 
-/** A branch itself, or the definition it refers to. Anything else has nothing to merge. */
+/** The branch itself, or the definition that it refers to. Anything else has nothing to merge. */
 function resolve(branch: unknown, root: JsonSchema): JsonSchema {
   const schema = asObject(branch) ?? {};
   return '$ref' in schema ? (definitionOf(schema.$ref, root) ?? {}) : schema;
@@ -78,18 +79,18 @@ function isObjectType(type: unknown): boolean {
 
 interface StructuredSchema {
   readonly schema: ToolSchema;
-  /** Optional properties in it; the provider limits their sum over a request. */
+  /** The number of optional properties in it; the provider limits their sum over a request. */
   readonly optionalProperties: number;
 }
 
-/** Most optional properties that the schemas of one request may have together. */
+/** The maximum number of optional properties in all schemas of one request. */
 export const maxOptionalProperties = 24;
 
 /**
- * A JSON Schema cut down to what structured output understands: objects are closed, `oneOf` becomes
- * `anyOf`, and keywords that the format does not know (`minimum`, `pattern`, `contains`, …) go into
- * the description instead. Undefined when the schema can't be said that way: recursive, open maps,
- * values of any kind, too many optional members.
+ * Reduces a JSON Schema to what structured output supports: objects are closed, `oneOf` becomes
+ * `anyOf`, and unsupported keywords (`minimum`, `pattern`, `contains`, …) move into the
+ * description. Undefined when the schema can't be expressed: recursive, open maps, values of any
+ * kind, too many optional members.
  *
  * @see https://platform.claude.com/docs/en/build-with-claude/structured-outputs
  */
@@ -129,8 +130,8 @@ function clean(value: unknown, seen: Seen): JsonSchema {
 const kindKeywords = ['type', '$ref', 'anyOf', 'allOf', 'enum', 'const'];
 
 /**
- * They change what others mean, and no description makes up for that: references elsewhere, lists
- * of which each item has a schema.
+ * They change the meaning of other keywords, which no description can replace: references
+ * elsewhere, and lists with a schema for each item.
  */
 const unfitKeywords = ['$dynamicRef', '$recursiveRef', 'prefixItems', 'patternProperties'];
 
@@ -147,7 +148,7 @@ function keptKeywords(schema: JsonSchema): JsonSchema {
 
 const knownFormat = /^(date-time|time|date|duration|email|hostname|uri|ipv4|ipv6|uuid)$/;
 
-/** Both combinations hold where a schema has two. */
+/** A schema with two combinations requires both. */
 function cleanCombinations(schema: JsonSchema, seen: Seen): JsonSchema {
   const eachOf = (schemas: unknown) => asArray(schemas).map((branch) => clean(branch, seen));
   const [anyOf, oneOf, allOf] = [eachOf(schema.anyOf), eachOf(schema.oneOf), eachOf(schema.allOf)];
@@ -158,8 +159,8 @@ function cleanCombinations(schema: JsonSchema, seen: Seen): JsonSchema {
 }
 
 /**
- * Whether objects that are closed must hold together: each of them would refuse the members of the
- * others. A choice closes when one of its branches does, and so may what a reference leads to.
+ * Whether several closed objects apply at once: each would refuse the members of the others. A
+ * choice closes when one of its branches does, and the target of a reference may close as well.
  */
 function closesTwice(cleaned: JsonSchema): boolean {
   const { allOf, anyOf, $ref, additionalProperties } = cleaned;
@@ -187,8 +188,7 @@ function cleanObject(schema: JsonSchema, seen: Seen): JsonSchema {
   const names = Object.keys(properties);
   const { additionalProperties, unevaluatedProperties } = schema;
   const isMap = [additionalProperties, unevaluatedProperties].some((others) => asObject(others) !== undefined);
-  // A closed object without members could only ever be {}, which is not what an open map is meant
-  // to hold.
+  // A closed object without members could only be {}, which is not what an open map is for.
   if (isMap || (names.length === 0 && additionalProperties !== false)) throw new UnfitSchema();
   const required = new Set(requiredOf(schema));
   const requiredNames = names.filter((name) => required.has(name));
@@ -202,8 +202,8 @@ function cleanObject(schema: JsonSchema, seen: Seen): JsonSchema {
 }
 
 /**
- * Whether values of a type are allowed: among the types that are listed, or else by the keyword
- * that describes them.
+ * Whether values of a type are allowed: by the listed types or, without any, by the keyword that
+ * describes them.
  */
 function allows({ type, ...schema }: JsonSchema, wanted: string, keyword: string): boolean {
   return type === undefined ? keyword in schema : type === wanted || asArray(type).includes(wanted);
@@ -214,7 +214,7 @@ function cleanEach(schemas: unknown, seen: Seen): JsonSchema {
   return Object.fromEntries(entries.map(([name, schema]) => [name, clean(schema, seen)]));
 }
 
-/** The description, with what the cleaned schema does not say. */
+/** The description, extended by what the cleaned schema does not express. */
 function describeRest(schema: JsonSchema, cleaned: JsonSchema): JsonSchema {
   const rest = Object.keys(schema).filter((keyword) => !(keyword in cleaned) && !isSaid(keyword, cleaned));
   if (rest.length === 0) return {};
@@ -222,26 +222,27 @@ function describeRest(schema: JsonSchema, cleaned: JsonSchema): JsonSchema {
   return { description: [asString(schema.description) ?? '', `(${texts.join(', ')})`].filter(Boolean).join(' ') };
 }
 
-/** `oneOf` is said as `anyOf`. That an object is closed says that nothing else is in it. */
+/** `anyOf` expresses `oneOf`. A closed object expresses that it has no other members. */
 function isSaid(keyword: string, cleaned: JsonSchema): boolean {
   if (keyword === 'oneOf') return 'anyOf' in cleaned;
   return keyword === 'unevaluatedProperties' ? 'additionalProperties' in cleaned : namesOnly.has(keyword);
 }
 
 /**
- * Keywords that name a schema or its language, or are for its authors: they say nothing of values.
+ * Keywords that name a schema or its dialect, or that address its authors: they do not constrain
+ * values.
  */
 const namesOnly: ReadonlySet<string> = new Set([
   ...['$schema', '$id', '$anchor', '$dynamicAnchor', '$vocabulary', '$comment'],
   ...['id', '$recursiveAnchor'],
 ]);
 
-/** Most references followed before a schema counts as too tangled. */
+/** The maximum number of references to follow before a schema counts as too complex. */
 const maxReferences = 500;
 
 /**
- * Whether every `$ref` points to a definition of the schema itself and none leads back to where it
- * came from.
+ * Whether every `$ref` points to a definition in the schema itself and none leads back to its
+ * origin.
  */
 function hasPlainReferences(root: JsonSchema): boolean {
   const references = referencesIn(root);

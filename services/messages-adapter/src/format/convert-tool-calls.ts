@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { asObject, type JsonObject } from '@gateway/json';
 
 /**
- * A tool call's id in the alphabet and length that the Messages format takes. Ids that fit stay as
- * they are; others keep a readable beginning and get a digest of the whole, so that two ids never
- * become one. Same id in, same id out.
+ * Converts a tool call's id to the alphabet and length that the Messages format allows. Valid ids
+ * stay as they are; others keep a readable start and get a digest of the whole, so that different
+ * ids stay different. The same input always gives the same id.
  */
 export function convertToolId(id: string): string {
   if (/^[a-zA-Z0-9_-]{1,64}$/.test(id)) return id;
@@ -13,9 +13,9 @@ export function convertToolId(id: string): string {
 }
 
 /**
- * The ids of one conversation. Calls must have ids of their own throughout a Messages conversation,
- * while chat clients may number them from the start in every turn: an id that returns gets a new
- * one, and so does its result.
+ * The ids of one conversation. Calls must have unique ids throughout a Messages conversation, while
+ * chat clients may start numbering again in every turn: a repeated id gets a new one, and so does
+ * its result.
  */
 export class ConversationToolIds {
   readonly #taken = new Set<string>();
@@ -33,8 +33,8 @@ export class ConversationToolIds {
   }
 
   /**
-   * The id for a call's result: that of the first call with this id that has none. Undefined when
-   * there is no such call.
+   * The id for a call's result: that of the first call with this id that has no result yet.
+   * Undefined when there is no such call.
    */
   result(clientId: string): string | undefined {
     const calls = this.#callsOf.get(clientId);
@@ -64,19 +64,19 @@ interface Calls {
 }
 
 /**
- * Most levels of arrays and objects within each other; deeper ones no provider reads, nor can they
- * be written again.
+ * The maximum depth of nested arrays and objects; no provider reads deeper ones, and they could not
+ * be serialised again.
  */
 const mostLevels = 200;
 
 /**
- * A tool call's arguments as the object that `tool_use.input` must be. Models write broken JSON at
- * times: what is no object, or too deep for one, goes along as the text it is, under a name of its
- * own.
+ * Parses a tool call's arguments to the object that `tool_use.input` must be. Models sometimes
+ * write malformed JSON: text that is not an object, or is nested too deeply, is sent as a string
+ * under a name of its own.
  */
 export function readToolArguments(text: string): JsonObject {
   if (text.trim() === '') return {};
-  // Looked at first: a lone number whose digits are kept is an object to JavaScript.
+  // Checked first, because JavaScript represents a lone number with kept digits as an object.
   const value = /^\s*\{/.test(text) ? parseKeepingDigits(text) : undefined;
   const input = asObject(value);
   return input === undefined || isDeeper(input, mostLevels) ? { _arguments: text } : input;
@@ -87,7 +87,7 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1));
 }
 
-// Standard, but not in the compiler's library yet.
+// Standard, but not yet in TypeScript's library.
 declare global {
   interface JSON {
     parse(
@@ -109,8 +109,8 @@ function parseKeepingDigits(text: string): unknown {
 const mayHoldInexactNumber = /\d{16}|\d[eE.]|-0/;
 
 /**
- * A long id that a model once wrote must come back to it digit by digit, which a JavaScript number
- * can't promise.
+ * A long id that a model wrote must return to it digit by digit, which a JavaScript number can't
+ * guarantee.
  */
 function keepDigits(_key: string, value: unknown, { source }: { readonly source?: string }): unknown {
   if (typeof value !== 'number' || source === undefined || String(value) === source) return value;

@@ -7,15 +7,15 @@ import type { ProviderTool, ProviderToolChoice } from './provider-request.ts';
 interface ToolSettings {
   readonly tools?: ProviderTool[];
   readonly toolChoice?: ProviderToolChoice | undefined;
-  /** For a model that can't be forced. */
+  /** For a model that can't be forced to call a tool. */
   readonly instruction?: string;
 }
 
 /**
- * Tools and the choice among them. A choice that the model's family refuses to be forced into
- * becomes an instruction. `calledTools` are those that the conversation used before. Throws
- * `invalid_request` for a name that the format does not take or that two tools have, and for a
- * choice that is no tool.
+ * Converts tools and the choice among them. If the model's family refuses forced choices, the
+ * choice becomes an instruction. `calledTools`: tools that the conversation used before. Throws
+ * `invalid_request` for a name that the format does not allow or that two tools share, and for a
+ * choice that is not a tool.
  *
  * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools
  */
@@ -34,7 +34,8 @@ export function convertTools(
 }
 
 /**
- * A conversation with tool calls needs tools; the ones it names, of which none may be called again.
+ * A conversation with tool calls must declare tools: these are the ones it names, none of which may
+ * be called again.
  */
 function standInTools(calledTools: ReadonlySet<string>): ToolSettings {
   if (calledTools.size === 0) return {};
@@ -44,7 +45,7 @@ function standInTools(calledTools: ReadonlySet<string>): ToolSettings {
 
 type ForcedChoice = Exclude<ToolChoice, 'none' | 'auto'>;
 
-/** Whether the choice leaves the model no answer but a tool call. */
+/** Whether the choice forces the model to call a tool. */
 function isForced(choice: ToolChoice): choice is ForcedChoice {
   return choice === 'required' || typeof choice === 'object';
 }
@@ -74,7 +75,7 @@ function convertChoice(choice: ToolChoice, oneAtATime: boolean): ProviderToolCho
   return { type: 'tool', name: choice.functionName, ...parallel };
 }
 
-/** Most strict tools that one request may have. */
+/** The maximum number of strict tools in one request. */
 const maxStrictTools = 20;
 
 function convertEach(tools: readonly FunctionTool[], family: ModelFamily): ProviderTool[] {
@@ -107,8 +108,8 @@ function requireKnownTool(choice: ToolChoice, tools: readonly FunctionTool[]): v
 }
 
 /**
- * Throws `invalid_request` for a name that the format does not let a tool have. `path` is where it
- * stands.
+ * Throws `invalid_request` for a name that the format does not allow for a tool. `path` is its path
+ * in the request.
  * @see https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools
  */
 export function checkName(name: string, path: string): void {

@@ -122,7 +122,7 @@ describe('usage', () => {
     fc.assert(
       fc.property(fc.array(anyReport), (reports) => {
         const usage = new UsageReports();
-        // What an answer begins with is no total of its output, which need not become known.
+        // The output at the start of an answer is not a total, and the total may remain unknown.
         usage.begin({ input_tokens: 0 });
         let before = booked(usage.reported);
         for (const report of reports) {
@@ -171,7 +171,7 @@ describe('usage', () => {
   });
 });
 
-/** What is charged of it, were estimates of what is not known zero. */
+/** The tokens that would be charged if estimates of unknown counts were zero. */
 function booked(reported: UsageReports['reported']): readonly number[] {
   const { inputTokens = 0, outputTokens = 0, cachedTokens = 0, reasoningTokens = 0 } = reported ?? {};
   return [inputTokens, outputTokens, Math.min(cachedTokens, inputTokens), Math.min(reasoningTokens, outputTokens)];

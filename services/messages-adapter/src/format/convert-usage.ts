@@ -2,24 +2,24 @@ import { type ReportedUsage, readTokenCount, toReportedUsage } from '@gateway/ch
 import { asObject } from '@gateway/json';
 
 /**
- * The usage that the events of one answer report. Their counts are totals of what was used so far:
- * one that is lower than an earlier one, or absent, takes nothing back.
+ * The usage that the events of one answer report. Their counts are totals: one that is lower than
+ * an earlier one, or absent, changes nothing.
  */
 export class UsageReports {
   #counts = countsIn(undefined);
-  /** That of the first tokens: it does not stand for a total that can't be used. */
+  /** The output reported at the start: it does not replace an unusable total. */
   #firstOutput: Count;
   /** Undefined before the first report. */
   reported: ReportedUsage | undefined;
 
-  /** @param usage what an answer begins with */
+  /** @param usage the usage at the start of an answer */
   begin(usage: unknown): void {
     const { output, ...report } = countsIn(usage);
     this.#firstOutput = largestOf(this.#firstOutput, output);
     this.#take({ ...report, output: undefined });
   }
 
-  /** @param usage what a later event, or a message as a whole, reports */
+  /** @param usage the usage in a later event, or in a whole message */
   add(usage: unknown): void {
     this.#take(countsIn(usage));
   }
@@ -36,10 +36,10 @@ export class UsageReports {
   }
 }
 
-/** Undefined: not reported. NaN: reported as something that can't be a count of tokens. */
+/** Undefined: not reported. NaN: reported, but not a valid token count. */
 type Count = number | undefined;
 
-/** Input leaves cached tokens out, output takes the thinking in. */
+/** Input excludes cached tokens; output includes thinking. */
 type Counts = InputCounts & Readonly<Record<'output' | 'thinking', Count>>;
 type InputCounts = Readonly<Record<'input' | 'cacheCreation' | 'cacheRead', Count>>;
 
@@ -58,15 +58,15 @@ function readCount(value: unknown): Count {
   return value === undefined || value === null ? undefined : (readTokenCount(value) ?? Number.NaN);
 }
 
-/** The larger one that can be used. */
+/** The larger of the valid counts. */
 function largestOf(known: Count, later: Count): Count {
   return known === undefined || Number.isNaN(known) ? (later ?? known) : Math.max(known, later || 0);
 }
 
 /**
- * The input by its parts. A later report may move tokens from one part to another, as when it is
- * the first to say what was cached: only the whole does not fall then. Once the whole is known,
- * what can't be used changes nothing.
+ * The parts of the input. A later report may move tokens between parts, for instance when it is the
+ * first to report cached ones: only the total must not decrease then. Once the total is known,
+ * invalid counts change nothing.
  */
 function inputAfter(known: InputCounts, report: InputCounts): InputCounts {
   const total = totalOf(known);
@@ -82,12 +82,12 @@ function usableOf({ input, cacheCreation, cacheRead }: InputCounts): InputCounts
   return { input: input || undefined, cacheCreation: cacheCreation || undefined, cacheRead: cacheRead || undefined };
 }
 
-/** NaN when one of the parts is not known: what is left is no sum. */
+/** NaN when one of the parts is unknown: the rest is not a total. */
 function totalOf({ input = Number.NaN, cacheCreation = 0, cacheRead = 0 }: InputCounts): number {
   return input + cacheCreation + cacheRead;
 }
 
-/** Usage as chat counts it, cached tokens among the input. */
+/** Usage as chat counts it, with cached tokens included in the input. */
 function toUsage(counts: Counts): ReportedUsage | undefined {
   const { cacheCreation, cacheRead, output, thinking } = counts;
   const [cachedTokens, reasoningTokens] = [readTokenCount(cacheRead), readTokenCount(thinking)];

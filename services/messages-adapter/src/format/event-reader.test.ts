@@ -11,8 +11,7 @@ type BlockType = (Anthropic.RawContentBlockStartEvent['content_block'] | Provide
 type DeltaType = (Anthropic.RawContentBlockDelta | ProviderDelta)['type'];
 
 /**
- * All types of the provider's client library: one that a new version brings must find its place
- * here.
+ * All types of the provider's client library: a type that a new version adds must be entered here.
  */
 const events = {
   message_start: 'read',
@@ -112,7 +111,7 @@ describe('an event that can not be read', () => {
   });
 });
 
-/** What a reader makes of one event. */
+/** The result of reading one event. */
 function read(event: object) {
   const answer = createChatAnswer({ id: 'r', created: 1, model: 'm', stream: true, includeUsage: false });
   const reader = new EventReader(answer, readerOptions);
@@ -120,7 +119,7 @@ function read(event: object) {
   return { unknownEvents: reader.unknownEvents, ending: reader.result, wrote: answer.hasContent };
 }
 
-/** An event with everything that some event can't do without. */
+/** An event with every member that some event requires. */
 function eventOf(members: object): object {
   return { index: 0, content_block: contentOf('text'), delta: contentOf('text_delta'), ...members };
 }

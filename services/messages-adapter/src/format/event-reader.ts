@@ -7,8 +7,8 @@ import { mapStreamError } from './map-upstream-error.ts';
 import { ThinkingBlocks } from './read-reasoning.ts';
 
 /**
- * Reads the events of a Messages stream into a chat answer. Thinking, and blocks and events that
- * chat has no place for, stay behind.
+ * Reads the events of a Messages stream into a chat answer. It drops thinking, and blocks and
+ * events that have no equivalent in chat.
  * @see https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 export class EventReader extends ChatAnswerReader {
@@ -36,8 +36,9 @@ export class EventReader extends ChatAnswerReader {
   }
 
   /**
-   * The `type` member counts; the name on the `event:` line only where that is missing, or where it
-   * says error: the official client library takes any such event as one.
+   * The `type` member determines the type. The name on the `event:` line counts only if that is
+   * missing, or if the name is `error`: the official client library treats any such event as an
+   * error.
    */
   protected override read(json: JsonObject, name: string): void {
     const type = name === 'error' ? name : (asString(json.type) ?? name);
@@ -64,8 +65,7 @@ export class EventReader extends ChatAnswerReader {
   }
 
   /**
-   * A message may begin with blocks that are whole, and with the reason of its end; other blocks
-   * follow them.
+   * A message may start with whole blocks and with the reason of its end; other blocks follow them.
    */
   #onMessageStart({ model, usage, content, stop_reason }: JsonObject): void {
     this.#hasBegun = true;
@@ -115,7 +115,10 @@ export class EventReader extends ChatAnswerReader {
     this.finish(mapFinishReason(this.#stopReason, this.#writer.hasCalls));
   }
 
-  /** An event of a block without its index can't be read, and neither can the answer any more. */
+  /**
+   * An event of a block without its index can't be interpreted, so neither can the rest of the
+   * answer.
+   */
   #withIndex(json: JsonObject, write: (index: number) => void): void {
     const index = asCount(json.index);
     if (index === undefined) this.fail(brokenStream());
@@ -132,7 +135,7 @@ export class EventReader extends ChatAnswerReader {
   }
 }
 
-/** Events, blocks and deltas that are known and say nothing for a chat answer. */
+/** Known events, blocks and deltas without content for a chat answer. */
 export const silentTypes = {
   events: new Set(['ping']),
   blocks: new Set([

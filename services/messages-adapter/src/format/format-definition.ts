@@ -15,8 +15,8 @@ export const messagesFormat: FormatDefinition = {
     [Dialect.CHAT_COMPLETIONS, chatTranslator],
     [Dialect.MESSAGES, relayTranslator],
   ]),
-  // The version of requests made here, which every model takes: later ones refuse what older models
-  // need.
+  // The version of requests built here, which every model accepts: later versions refuse what older
+  // models need.
   headers: { 'anthropic-version': '2023-06-01' },
   modelListPath: '/models?limit=1000',
   readModelList,

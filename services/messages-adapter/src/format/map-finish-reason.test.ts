@@ -7,8 +7,8 @@ const byContent = { without: 'stop', with: 'tool_calls' } as const;
 const length = { without: 'length', with: 'length' } as const;
 
 /**
- * All of the provider's client library, without calls and with calls: one that a new version brings
- * must find its place here.
+ * All reasons of the provider's client library, without and with calls: a reason that a new version
+ * adds must be entered here.
  */
 const finishReasons = {
   end_turn: byContent,

@@ -8,10 +8,11 @@ interface ReasoningRequest {
   readonly family: ModelFamily;
   readonly maxTokens: number;
   /**
-   * True when the conversation ends with plain input of the user: no tool results, no begun answer.
+   * True when the conversation ends with plain input of the user: no tool results, no started
+   * answer.
    */
   readonly endsWithUserInput: boolean;
-  /** True when `tool_choice` makes the model call a tool. */
+  /** True when `tool_choice` forces the model to call a tool. */
   readonly toolForced: boolean;
 }
 
@@ -21,8 +22,8 @@ interface ReasoningSettings {
 }
 
 /**
- * How hard the model is to think: the nearest thing to the asked effort that its family takes,
- * never an error. Without an effort the model thinks as much as it does by itself.
+ * How hard the model should think: the closest setting to the requested effort that its family
+ * accepts, never an error. Without an effort the model uses its own default.
  *
  * @see https://platform.claude.com/docs/en/build-with-claude/extended-thinking
  */
@@ -76,32 +77,31 @@ function thinkingByDefault(request: ReasoningRequest): Thinking | undefined {
 }
 
 /**
- * Thinking is streamed as a summary, though no client sees it: without, a provider that thinks for
- * long looks like one that does nothing, and nothing is known of what a request that is given up
- * has used.
+ * Thinking is streamed as a summary, although no client sees it. Without it a provider that thinks
+ * for long would look stalled, and the usage of an abandoned request would be unknown.
  */
 function adaptiveThinking({ toolForced }: ReasoningRequest): Thinking | undefined {
-  // Asking for thinking beside a forced tool is refused; a model that thinks by itself needs no
-  // asking.
+  // Requesting thinking together with a forced tool is refused; a model that thinks by default
+  // needs no request.
   return toolForced ? undefined : { type: 'adaptive', display: 'summarized' };
 }
 
 /**
- * With a budget, the last assistant turn must begin with a thinking block as long as its tools are
- * being answered or its text is being continued. Chat clients have no such block to send back, so
- * those turns go without thinking.
+ * With a budget, the last assistant turn must start with a thinking block while its tools are being
+ * answered or its text is being continued. Chat clients have no such block to send back, so these
+ * turns go without thinking.
  */
 function budgetThinking(request: ReasoningRequest, effort: ThinkingEffort): Thinking | undefined {
   const { maxTokens, endsWithUserInput, toolForced } = request;
   if (!endsWithUserInput || toolForced || maxTokens <= smallestBudgetTokens) return undefined;
-  // Thinking counts against max_tokens: a quarter of it stays for the answer.
+  // Thinking counts towards max_tokens: a quarter of it is reserved for the answer.
   const affordable = Math.max(smallestBudgetTokens, Math.floor((maxTokens * 3) / 4));
   return { type: 'enabled', budget_tokens: Math.min(budgetTokensOf[effort], affordable) };
 }
 
 /**
- * The wanted level, else the next one below it, else the lowest. Undefined when the model takes no
- * level.
+ * The wanted level, or the next lower one, or the lowest. Undefined when the model accepts no
+ * levels.
  */
 function nearestLevel(wanted: EffortLevel, levels: readonly EffortLevel[]): EffortLevel | undefined {
   const order: readonly EffortLevel[] = ['low', 'medium', 'high', 'xhigh', 'max'];

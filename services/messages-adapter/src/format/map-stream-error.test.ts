@@ -4,7 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mapStreamError } from './map-upstream-error.ts';
 
-/** All of the provider's client library: one that a new version brings must find its place here. */
+/**
+ * All types of the provider's client library: a type that a new version adds must be entered here.
+ */
 const results = {
   invalid_request_error: AttemptResult.REJECTED,
   not_found_error: AttemptResult.REJECTED,

@@ -15,8 +15,8 @@ import { readCapability } from './read-capability.ts';
 import { readRateLimit } from './read-quotas.ts';
 
 /**
- * What an answer with an error status means: the status says it, unless the error's type says
- * better.
+ * The meaning of an answer with an error status: that of the status, unless the error's type is
+ * more specific.
  * @see https://platform.claude.com/docs/en/api/errors
  */
 export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
@@ -33,7 +33,7 @@ export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
 }
 
 /**
- * What an `error` event inside a stream means. A type that is not known, or none, is the provider's
+ * The meaning of an `error` event inside a stream. An unknown or missing type is the provider's
  * fault.
  */
 export function mapStreamError(event: unknown): AttemptFailure {
@@ -45,8 +45,8 @@ export function mapStreamError(event: unknown): AttemptFailure {
 const outOfService: readonly ErrorMeaning[] = ['revoked_credential', 'disabled_account'];
 
 /**
- * Accounts without credit, a plan or a feature, disabled or over their spend limit are refused with
- * 400 too.
+ * Accounts that lack credit, a plan or a feature, are disabled, or exceed their spend limit are
+ * also refused with 400.
  */
 const rejectedRule: StatusRule = [
   'rejected',
@@ -58,16 +58,18 @@ const rejectedRule: StatusRule = [
   ...outOfService,
 ];
 
-/** Whom each error status concerns. Held to docs/reference/provider-errors.md by a test. */
+/**
+ * The meaning of each error status. A test keeps docs/reference/provider-errors.md in step with it.
+ */
 export const statusRules: StatusRules = {
   byStatus: new Map<number, StatusRule>([
     [400, rejectedRule],
     [401, ['refused_account', ...outOfService]],
     [402, ['refused_account']],
     [403, ['refused_account', 'lacks_long_context', ...outOfService]],
-    // What a request names may be gone: a thread, a file.
+    // Something that the request refers to may not exist any more: a thread or a file.
     [404, ['rejected', 'unknown_model', 'network']],
-    // A proxy on the way wants to know who we are.
+    // A proxy on the way requires authentication.
     [407, ['network']],
     [408, ['timeout']],
     [409, ['conflict']],
@@ -82,19 +84,18 @@ export const statusRules: StatusRules = {
 };
 
 /**
- * An error object of the provider, of an error body or of an event. Its text goes no further than
- * this file.
+ * An error object of the provider, in an error body or an event. Its text does not leave this file.
  */
 interface ProviderError {
   readonly type: string | undefined;
   readonly text: string;
-  /** A code on which client libraries act. Undefined for all that are not known here. */
+  /** A code that client libraries act on. Undefined for any other. */
   readonly code: string | undefined;
 }
 
 /**
- * The error in a JSON value: `{type: "error", error: {type, message}}`. A value that holds none
- * gives an error without type.
+ * The error in a JSON value: `{type: "error", error: {type, message}}`. A value without one gives
+ * an error without a type.
  */
 function readProviderError(value: unknown): ProviderError {
   const error = asObject(asObject(value)?.error) ?? {};
@@ -107,8 +108,8 @@ function readProviderError(value: unknown): ProviderError {
 }
 
 /**
- * The official client library makes its error classes from these, and recovers from some of them by
- * itself.
+ * The official client library derives its error classes from these, and recovers from some of them
+ * by itself.
  */
 const passedCodes: ReadonlySet<string> = new Set([
   'thread_already_continued',
@@ -133,9 +134,9 @@ const passedCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What an error means by its type, or else by its text; undefined when the value that it was read
- * from holds none.
- * @param untyped what an error means whose type is not known
+ * The meaning of an error by its type, or else by its text; undefined when the value contained no
+ * error.
+ * @param untyped the meaning of an error with an unknown type
  */
 function meaningOf({ type, text }: ProviderError, untyped?: ErrorMeaning): ErrorMeaning | undefined {
   const isError = type !== undefined || text !== '';
@@ -143,14 +144,14 @@ function meaningOf({ type, text }: ProviderError, untyped?: ErrorMeaning): Error
   return meaningOfText(typed, text, textMeanings);
 }
 
-/** What each type says. @see https://platform.claude.com/docs/en/api/errors */
+/** The meaning of each type. @see https://platform.claude.com/docs/en/api/errors */
 export const meanings: ReadonlyMap<string, ErrorMeaning> = new Map([
   ['invalid_request_error', 'rejected'],
   ['request_too_large', 'too_large'],
   ['authentication_error', 'refused_account'],
   ['permission_error', 'refused_account'],
   ['billing_error', 'refused_account'],
-  // Or of a thread or file that the request names: the text says which.
+  // It may also concern a thread or file that the request names: the text shows which.
   ['not_found_error', 'unknown_model'],
   ['rate_limit_error', 'limited'],
   ['overloaded_error', 'overloaded'],
@@ -159,7 +160,7 @@ export const meanings: ReadonlyMap<string, ErrorMeaning> = new Map([
   ['api_error', 'server_error'],
 ]);
 
-/** What some errors say in their text alone. */
+/** Errors that only their text distinguishes. */
 export const textMeanings: readonly TextMeaning[] = [
   // An address without an API behind it.
   { of: 'unknown_model', text: /^not found\.?$/i, means: 'network' },

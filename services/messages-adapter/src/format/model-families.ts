@@ -2,30 +2,27 @@ import { GatewayError } from '@gateway/errors';
 import { LeastThinking, type ModelTraits, ThinkingMode } from '@gateway/proto/pool/v1/account_pb.js';
 import type { EffortLevel } from './provider-request.ts';
 
-/**
- * What the models of one family take. Sending a model what it does not take costs the client a 400.
- */
+/** What the models of one family accept. Sending a model anything else costs the client a 400. */
 export interface ModelFamily {
-  /** Most output tokens of one answer. Undefined when not known. */
+  /** The maximum number of output tokens of one answer. Undefined when unknown. */
   readonly maxOutputTokens: number | undefined;
-  /** A budget is off unless asked for. */
+  /** A budget is off unless requested. */
   readonly thinking: ThinkingMode;
-  /** Whether a model with adaptive thinking thinks when the request says nothing. */
+  /** Whether a model with adaptive thinking thinks when the request does not mention it. */
   readonly thinkingByDefault: boolean;
-  /** What comes closest to no thinking at all on a model with adaptive thinking. */
+  /** The setting of a model with adaptive thinking that comes closest to no thinking. */
   readonly leastThinking: LeastThinking;
-  /** Levels of `output_config.effort`, lowest first. Empty when the model takes none. */
+  /** Levels of `output_config.effort`, lowest first. Empty when the model accepts none. */
   readonly effortLevels: readonly EffortLevel[];
   /** Whether `tool_choice` may be `any` or `tool`. */
   readonly forcedToolChoice: boolean;
-  /** Whether `output_config.format` and strict tools are understood. */
+  /** Whether `output_config.format` and strict tools are supported. */
   readonly structuredOutput: boolean;
 }
 
 /**
- * The family of a provider's model id, dated or not. Versions that are newer than this table are
- * read as the newest of their tier; ids that name no tier are taken to understand the plain format
- * only.
+ * The family of a provider's model id, dated or not. Versions that are newer than this table count
+ * as the newest of their tier; ids that name no tier are assumed to support the plain format only.
  *
  * @see https://platform.claude.com/docs/en/about-claude/models/overview
  * @see https://platform.claude.com/docs/en/build-with-claude/effort
@@ -42,7 +39,7 @@ type Tier = (typeof tiers)[number];
 interface FamilyRow extends ModelFamily {
   readonly tiers: readonly Tier[];
   /**
-   * First version of the row, major × 100 + minor; it reaches up to the row above for the same
+   * First version of the row, major × 100 + minor; the row extends to the one above for the same
    * tier.
    */
   readonly from: number;
@@ -56,7 +53,7 @@ const { NONE, BUDGET, ADAPTIVE } = ThinkingMode;
 const { DISABLED, BETWEEN_TOOLS, LOW_EFFORT } = LeastThinking;
 
 /**
- * Should it be configured to have adaptive thinking, then it is asked for nothing that it could
+ * Even if it is configured to have adaptive thinking, it is never sent anything that it could
  * refuse.
  */
 const plain: ModelFamily = {
@@ -81,7 +78,7 @@ const current: ModelFamily = {
   structuredOutput: true,
 };
 
-/** Newest first: the first row that fits wins. */
+/** Newest first: the first matching row applies. */
 const rows: readonly FamilyRow[] = [
   { tiers: ['opus'], from: 505, ...current, leastThinking: LOW_EFFORT, forcedToolChoice: false },
   { tiers: ['fable', 'mythos'], from: 501, ...current, leastThinking: LOW_EFFORT, forcedToolChoice: false },
@@ -101,7 +98,7 @@ const rows: readonly FamilyRow[] = [
 
 interface ModelName {
   readonly tier: Tier;
-  /** major × 100 + minor; infinite when the id has none. */
+  /** major × 100 + minor; infinite when the id contains none. */
   readonly version: number;
 }
 
@@ -123,8 +120,8 @@ function readModelName(model: string): ModelName | undefined {
 }
 
 /**
- * A family with what the configuration says of one of its models; what is not said, or by a newer
- * contract, stays.
+ * A family with the configured traits of one of its models. Traits that are missing, or that only a
+ * newer contract knows, keep the family's value.
  */
 export function withTraits(family: ModelFamily, traits: ModelTraits | undefined): ModelFamily {
   if (traits === undefined) return family;
@@ -148,9 +145,9 @@ function levelsAmong(names: readonly string[]): readonly EffortLevel[] {
 const defaultMaxOutputTokens = 32_000;
 
 /**
- * `max_tokens`, which the Messages format demands: the client's maximum or the default, never more
- * than the model gives. Throws `invalid_request` for less than one token, which the provider would
- * read as "warm the cache only".
+ * `max_tokens`, which the Messages format requires: the client's maximum or the default, but never
+ * more than the model allows. Throws `invalid_request` for less than one token, which the provider
+ * would read as "warm the cache only".
  */
 export function maxTokensFor(family: ModelFamily, requested: number | undefined): number {
   if (requested !== undefined && requested < 1) {

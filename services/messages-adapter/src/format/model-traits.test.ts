@@ -22,7 +22,7 @@ const thinkingAt = (effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max') => ({
   output_config: { effort },
 });
 
-/** A name that says nothing: without traits only the plain format is spoken to it. */
+/** A name without a known tier: without traits only the plain format is used. */
 const unknownModel = 'my-own-model';
 const schema = {
   type: 'object',

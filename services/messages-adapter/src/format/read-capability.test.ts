@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { mapUpstreamError } from './map-upstream-error.ts';
 import { readCapability } from './read-capability.ts';
 
-/** As providers word it, 2026-11. */
+/** Providers' wordings as of 2026-11. */
 const wordings = [
   ["role 'system' is not supported on this model", 'mid_conv_system'],
   [

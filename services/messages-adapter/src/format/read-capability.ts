@@ -1,16 +1,16 @@
 import type { RejectedCapability } from '@gateway/adapter-kit';
 
 /**
- * What of a rejected request the model does not take, by the provider's text; undefined where that
- * does not say it.
+ * The part of a rejected request that the model does not accept, according to the provider's text;
+ * undefined if the text does not say.
  */
 export function readCapability(text: string): RejectedCapability | undefined {
   return wordings.find(([wording]) => wording.test(text))?.[1];
 }
 
 /**
- * Tied to the beginning: further on, a text may repeat words of the request. A text that is not
- * known stands for nothing: a client would leave out what was not rejected.
+ * Anchored at the start, because later parts of a text may repeat words of the request. An unknown
+ * text is not interpreted: otherwise a client would leave out something that was not rejected.
  */
 const wordings: readonly (readonly [RegExp, RejectedCapability])[] = [
   [

@@ -12,7 +12,7 @@ type Headers = AnswerHead['headers'];
 
 /**
  * The quotas in an answer's headers: the usage windows of a subscription, and the limits of an API
- * key, which are kept per model.
+ * key, which apply per model.
  * @see https://platform.claude.com/docs/en/api/rate-limits#response-headers
  */
 export function readWindows(answer: QuotaAnswer): readonly QuotaWindow[] {
@@ -22,8 +22,8 @@ export function readWindows(answer: QuotaAnswer): readonly QuotaWindow[] {
 const unified = 'anthropic-ratelimit-unified';
 
 /**
- * The windows that the headers name a status or an amount of: `5h`, `7d`, or of one model family,
- * `7d_opus`.
+ * The windows for which the headers contain a status or an amount: `5h`, `7d` or, for one model
+ * family, `7d_opus`.
  */
 function usageWindows({ headers, nowMs }: QuotaAnswer): readonly QuotaWindow[] {
   return windowNames(headers).flatMap((name) => {
@@ -48,8 +48,8 @@ function windowNames(headers: Headers): readonly string[] {
 }
 
 /**
- * A window that refuses is used up, however it is rounded, unless the subscription as a whole lets
- * requests pass. Without an amount, one that is open says nothing.
+ * A window that refuses requests is exhausted, however it is rounded, unless the subscription as a
+ * whole accepts requests. An open window without an amount is not reported.
  */
 function usedFractionOf(window: string, headers: Headers): number | undefined {
   const used = numberIn(headers, `${unified}-${window}-utilization`);
@@ -61,12 +61,12 @@ function usedFractionOf(window: string, headers: Headers): number | undefined {
   return status === undefined ? used : Math.min(used, fullest);
 }
 
-/** As much as a window that still lets requests pass can be used. */
+/** The highest used share of a window that still accepts requests. */
 const fullest = 0.999;
 
 /**
- * When a window of a subscription resets; undefined when the headers don't say. Never much later
- * than it is long.
+ * When a window of a subscription resets; undefined when the headers do not say. Never much later
+ * than its length.
  */
 function windowResetMs(window: string, { headers, nowMs }: AnswerHead): number | undefined {
   const reset = numberIn(headers, `${unified}-${window}-reset`) ?? numberIn(headers, `${unified}-reset`);
@@ -100,7 +100,7 @@ function keyLimits({ headers, model, nowMs }: QuotaAnswer): readonly QuotaWindow
 
 interface RateLimit {
   /**
-   * Epoch milliseconds at which the limit ends; undefined when the provider says nothing of use.
+   * Epoch milliseconds at which the limit ends; undefined when the provider gives no usable time.
    */
   readonly retryAtMs: number | undefined;
   /** True when other models of the account are not limited. */
@@ -108,8 +108,8 @@ interface RateLimit {
 }
 
 /**
- * What the headers of an answer say of the limit that was hit: a subscription's rejected windows,
- * else `retry-after`, else an API key's used-up limits.
+ * What the headers of an answer report about the limit that was reached: a subscription's rejected
+ * windows, otherwise `retry-after`, otherwise an API key's exhausted limits.
  *
  * @see https://platform.claude.com/docs/en/api/rate-limits#response-headers
  */
@@ -119,13 +119,11 @@ export function readRateLimit(answer: AnswerHead): RateLimit {
   if (rejected.length > 0) return windowLimit(rejected, retryAfter, answer);
   const usedUp = usedUpLimits(answer.headers);
   const resets = usedUp.map((limit) => toFutureMs(Date.parse(answer.headers[`${limit}-reset`] ?? ''), answer.nowMs));
-  // The limits of an API key are kept per model.
+  // The limits of an API key apply per model.
   return { retryAtMs: retryAfter ?? latestMs(resets), modelScoped: usedUp.length > 0 };
 }
 
-/**
- * The windows that refuse requests. None as long as the subscription as a whole lets requests pass.
- */
+/** The windows that refuse requests. None while the subscription as a whole accepts requests. */
 function rejectedWindows(headers: Headers): readonly string[] {
   const overall = headers[`${unified}-status`];
   if (overall !== undefined && overall !== 'rejected') return [];
@@ -137,7 +135,8 @@ function rejectedWindows(headers: Headers): readonly string[] {
 }
 
 /**
- * A window of the whole account outweighs one of a model family, which the next answer names again.
+ * A window of the whole account has precedence over one of a model family, which the next answer
+ * reports again.
  */
 function windowLimit(rejected: readonly string[], retryAfter: number | undefined, answer: AnswerHead): RateLimit {
   const ofAccount = rejected.filter((window) => !window.includes('_'));
@@ -146,7 +145,7 @@ function windowLimit(rejected: readonly string[], retryAfter: number | undefined
   return { retryAtMs: latestMs([...resets, retryAfter]), modelScoped: ofAccount.length === 0 };
 }
 
-/** A limit with something left is not the one that was hit. */
+/** A limit with something left is not the one that was reached. */
 function usedUpLimits(headers: Headers): readonly string[] {
   return keyLimitNames
     .map((limit) => `anthropic-ratelimit-${limit}`)

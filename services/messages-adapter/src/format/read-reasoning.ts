@@ -1,13 +1,13 @@
 import { Reasoning } from '@gateway/adapter-kit';
 import { asArray, asObject, asString, type JsonObject } from '@gateway/json';
 
-/** The thinking of a message, by the events of its blocks. */
+/** The thinking in a message, from the events of its blocks. */
 export class ThinkingBlocks extends Reasoning {
-  /** The blocks of thinking that have begun and not ended, by their index. */
+  /** Thinking blocks in progress, by index. */
   readonly #openAt = new Set<unknown>();
   #isShown = false;
 
-  /** Takes an event of any type: other blocks than thinking say nothing of it. */
+  /** Takes an event of any type: only thinking blocks have an effect. */
   read(json: JsonObject, type: string): void {
     switch (type) {
       case 'message_start':
@@ -23,7 +23,7 @@ export class ThinkingBlocks extends Reasoning {
     }
   }
 
-  /** Takes blocks that came whole. */
+  /** Takes blocks that arrived whole. */
   readWhole(blocks: readonly unknown[]): void {
     for (const [index, block] of blocks.entries()) {
       this.#onBlock(index, asObject(block) ?? {});
@@ -31,20 +31,20 @@ export class ThinkingBlocks extends Reasoning {
     }
   }
 
-  /** A block that has no end of its own ends with the next one at its index. */
+  /** A block without an end of its own ends with the next one at its index. */
   #onBlock(index: unknown, { type, thinking, signature, data }: JsonObject): void {
     this.#stop(index);
     if (!silentBlocks.has(asString(type) ?? '')) return;
     this.#openAt.add(index);
     this.#isShown = false;
     this.begin();
-    // Redacted thinking has nothing but its encrypted form, as `data`.
+    // Redacted thinking consists only of its encrypted form, in `data`.
     this.#take(thinking, asString(data) ?? signature);
   }
 
   /**
-   * The signature is the encrypted form. It counts where nothing else of a block is shown: it has a
-   * length of its own besides.
+   * The signature is the encrypted form. It counts only if nothing else of a block is visible,
+   * because it also has a fixed overhead.
    */
   #take(thinking: unknown, encrypted: unknown): void {
     this.#isShown ||= (asString(thinking) ?? '') !== '';
@@ -57,5 +57,5 @@ export class ThinkingBlocks extends Reasoning {
   }
 }
 
-/** Blocks that a model makes in silence, but for pings. */
+/** Blocks that a model produces silently, except for pings. */
 const silentBlocks: ReadonlySet<string> = new Set(['thinking', 'redacted_thinking', 'compaction']);

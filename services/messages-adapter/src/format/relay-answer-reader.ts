@@ -16,9 +16,9 @@ import { mapStreamError } from './map-upstream-error.ts';
 import { ThinkingBlocks } from './read-reasoning.ts';
 
 /**
- * Relays a stream of events as it came, whole events at a time: of an `error` event nothing may go
- * out, and what an event is shows when it has ended. Until the first content everything is held
- * back, so that another account can be tried.
+ * Relays a stream of events unchanged, in whole events: no part of an `error` event may be sent,
+ * and only its end shows what an event is. Everything is held back until the first content, so that
+ * another account can be tried.
  * @see spec "Events"
  */
 export class RelayAnswerReader extends EventStreamReader implements AnswerReader {
@@ -30,7 +30,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   #signature: string | undefined;
   #stopReason: string | undefined;
   #hasToolCalls = false;
-  /** Nothing more goes out. */
+  /** Nothing more is sent. */
   #isOver = false;
   answerId: string | undefined;
   answeringModel: string | undefined;
@@ -79,7 +79,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     else this.#buffer.hold(event);
   }
 
-  /** What a stream breaks off in is no event, unless it ends the answer all the same. */
+  /** The unterminated end of a stream is not an event, unless it ends the answer all the same. */
   protected override onRest(rest: Buffer): void {
     if (this.result !== undefined) return this.#onTrailer(rest);
     this.#read(readEvent(rest));
@@ -87,8 +87,8 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 
   /**
-   * What comes along with the end belongs to the provider's answer, too: markers, comments, pings.
-   * An error changes nothing any more.
+   * What arrives with the end also belongs to the provider's answer: markers, comments, pings. An
+   * error no longer changes anything.
    */
   #onTrailer(event: Buffer): void {
     const { failure } = readRelayed(readEvent(event));
@@ -124,7 +124,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     }
   }
 
-  /** A message may begin with blocks that are whole, and with the reason of its end. */
+  /** A message may start with whole blocks and with the reason of its end. */
   #onMessageStart({ id, model, usage, content, stop_reason }: JsonObject): void {
     this.#hasBegun = true;
     this.answerId = asString(id) ?? this.answerId;
@@ -156,8 +156,8 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
 }
 
 /**
- * What an event says, or the failure that it is. The name and the data's `type` should be the same.
- * Clients act on either, so that an error is one by either.
+ * The content of an event, or the failure that it reports. The name and the data's `type` should be
+ * equal. Clients act on either, so either one can make it an error.
  */
 function readRelayed({ name, data = '' }: SseEvent): {
   readonly failure?: AttemptFailure;
@@ -174,15 +174,15 @@ function isError(json: JsonObject | undefined): boolean {
 }
 
 /**
- * Comments, the end marker of another format, and events of unknown names: what those hold is not
- * for us to judge.
+ * Comments, the end marker of another format, and events with unknown names: their content is not
+ * checked.
  */
 function mayBeUnreadable(name: string, data: string): boolean {
   return data === '' || data === '[DONE]' || (name !== '' && !/^(?:message|content_block)_/.test(name));
 }
 
 /**
- * Characters of a content block that the model wrote, without its thinking: its text or a tool's
+ * Characters of a content block that the model wrote, without thinking: its text or a tool's
  * arguments.
  */
 export function writtenByBlock(value: unknown): number {
@@ -191,17 +191,17 @@ export function writtenByBlock(value: unknown): number {
   return writtenByDelta(block) + writtenAsInput(asObject(block.input));
 }
 
-/** A call of a tool of the client's. */
+/** A call of one of the client's tools. */
 export function isToolCall(block: unknown): boolean {
   return asObject(block)?.type === 'tool_use';
 }
 
-/** Characters that a delta brings. Citations are not the model's words. */
+/** The characters in a delta. Citations are not the model's words. */
 function writtenByDelta(delta: JsonObject): number {
   return (asString(delta.text) ?? asString(delta.partial_json) ?? '').length;
 }
 
-/** In a stream the arguments follow in deltas, and the block begins with none. */
+/** In a stream the arguments follow in deltas, and the block starts without any. */
 function writtenAsInput(input: JsonObject | undefined): number {
   return input === undefined || Object.keys(input).length === 0 ? 0 : JSON.stringify(input).length;
 }

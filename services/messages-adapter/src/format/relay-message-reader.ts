@@ -16,9 +16,9 @@ import { ThinkingBlocks } from './read-reasoning.ts';
 import { isToolCall, writtenByBlock } from './relay-answer-reader.ts';
 
 /**
- * Relays a message that comes whole, byte for byte, once it has proved to be one. It is read only
- * for its id and usage. Up to a bound it is buffered until it is whole, so that another account can
- * be tried; a larger one is passed on as it comes.
+ * Relays a whole message byte for byte, once it is known to be one. It is parsed only for its id
+ * and usage. Up to a bound it is buffered until it is complete, so that another account can be
+ * tried; a larger one is passed on as it arrives.
  * @see spec "Messages object (response of `/v1/messages`)"
  */
 export class RelayMessageReader implements AnswerReader {
@@ -27,7 +27,7 @@ export class RelayMessageReader implements AnswerReader {
   #head: UpstreamHead = { status: 200, headers: {} };
   #chunks: Uint8Array[] = [];
   #bufferedBytes = 0;
-  /** Of a message that is larger than what is buffered. */
+  /** For a message that exceeds the buffer. */
   #members: PassedMembers | undefined;
   answerId: string | undefined;
   answeringModel: string | undefined;
@@ -91,8 +91,8 @@ export class RelayMessageReader implements AnswerReader {
   }
 
   /**
-   * Its type comes before its content: what has not proved to be a message by then is too large to
-   * wait for.
+   * The type precedes the content: an answer that has not proved to be a message by then is too
+   * large to buffer.
    */
   #beginToPass(buffered: Buffer): void {
     const members = new PassedMembers();
@@ -104,7 +104,7 @@ export class RelayMessageReader implements AnswerReader {
     this.#members = members;
   }
 
-  /** About as many characters as bytes were written. */
+  /** The number of characters is about the number of bytes. */
   #pass(members: PassedMembers, bytes: Uint8Array): void {
     this.producedCharacters += bytes.length;
     if (!members.push(bytes)) this.#fail(brokenStream());
@@ -113,12 +113,12 @@ export class RelayMessageReader implements AnswerReader {
   #endPassed(members: PassedMembers): void {
     if (!members.end()) return this.#fail(brokenStream());
     const [model, stop_reason, usage] = ['model', 'stop_reason', 'usage'].map((key) => members.value(key));
-    // Of the content of such a message nothing is kept.
+    // The content of such a message is not kept.
     this.#readEnd({ model, stop_reason, usage }, stop_reason === 'tool_use');
     this.result = { kind: 'finished' };
   }
 
-  /** What the message says of how it was made. */
+  /** Reads how the message was produced. */
   #readEnd({ model, stop_reason, usage }: JsonObject, hasToolCalls: boolean): void {
     const stopReason = asString(stop_reason);
     this.answeringModel = asString(model);
@@ -148,12 +148,12 @@ class PassedMembers {
     maxTokens: Number.POSITIVE_INFINITY,
   });
   readonly #values = new Map<string, unknown>();
-  /** The last bytes, and the offset at which they begin. */
+  /** The last bytes, and the offset at which they start. */
   #tail: Buffer = Buffer.alloc(0);
   #tailStart = 0;
   #membersRead = 0;
 
-  /** False when the bytes are no JSON. */
+  /** False when the bytes are not JSON. */
   push(bytes: Uint8Array): boolean {
     try {
       this.#scanner.push(bytes);
@@ -167,7 +167,7 @@ class PassedMembers {
     return true;
   }
 
-  /** False when the object is not whole. */
+  /** False when the object is incomplete. */
   end(): boolean {
     try {
       this.#scanner.end();
@@ -182,8 +182,8 @@ class PassedMembers {
   }
 
   /**
-   * The value of a member that has come; undefined when it has not, or is not small. Of a repeated
-   * one the last.
+   * The value of a member that has arrived; undefined when it has not, or is not small. For a
+   * repeated member, the last value.
    */
   value(key: string): unknown {
     return this.#values.get(key);

@@ -6,8 +6,8 @@ import { RelayMessageReader } from './relay-message-reader.ts';
 import { spliceRequest } from './splice-request.ts';
 
 /**
- * Messages spoken to a Messages provider: the client's bytes but for the model, the provider's
- * bytes but for its errors.
+ * Relays Messages requests to a Messages provider: the client's bytes except for the model, and the
+ * provider's bytes except for its errors.
  * @see spec "POST /v1/messages"
  */
 export const relayTranslator: Translator = {
@@ -46,8 +46,8 @@ export const tokenCounter: TokenCounter = {
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * The headers of a relayed request: the client's version and betas, under both of their spellings,
- * since pools differ in the one they read, and what answer is expected.
+ * The headers of a relayed request: the client's version and betas under both spellings, because
+ * pools differ in which one they read, and the expected type of the answer.
  * @see spec "Versioning"
  */
 export function relayHeaders(client: Headers, accept: 'text/event-stream' | 'application/json'): Headers {

@@ -4,7 +4,8 @@ import { asArray, asObject, asString } from '@gateway/json';
 export interface MessageItem {
   readonly type: 'message';
   /**
-   * "commentary" before tool calls, "final_answer" at the end; undefined on models that don't say.
+   * "commentary" before tool calls, "final_answer" at the end; undefined for models that do not
+   * report it.
    */
   readonly phase: string | undefined;
   /** By `content_index`; parts of other kinds are undefined. */
@@ -23,7 +24,7 @@ interface CallItem {
   readonly arguments: string;
 }
 
-/** An item of a response; undefined for reasoning, built-in tools and what is yet to come. */
+/** An item of a response; undefined for reasoning, built-in tools and unknown types. */
 export function readItem(value: unknown): MessageItem | CallItem | undefined {
   const item = asObject(value);
   switch (item?.type) {
@@ -48,13 +49,13 @@ export function readPart(value: unknown): MessagePart | undefined {
 }
 
 /**
- * Writes the message items of one response as the one text that a chat answer has. A key tells
- * items apart. Each part may come as deltas, whole, or both: what is there already is not written
+ * Writes the message items of one response as the single text of a chat answer. A key identifies
+ * each item. A part may arrive as deltas, whole, or both: what is already written is not written
  * again.
  *
- * A response may hold several messages (a comment, then the answer). As text they are separated by
- * a blank line. A JSON answer would break by that, so only one message is forwarded there: the
- * first that is no commentary, or else the last commentary.
+ * A response may contain several messages (a comment, then the answer). In plain text a blank line
+ * separates them. That would break a JSON answer, so only one message is forwarded there: the first
+ * that is not commentary, or else the last commentary.
  */
 export class MessageWriter {
   readonly #sink: ChatAnswer;
@@ -69,10 +70,10 @@ export class MessageWriter {
     this.#wantsJson = wantsJson;
   }
 
-  /** True once a message has said anything, forwarded or withheld. */
+  /** True once a message contains any text, forwarded or withheld. */
   hasText = false;
 
-  /** Characters of text and refusals, withheld ones included. */
+  /** Characters of text and refusals, including withheld ones. */
   producedCharacters = 0;
 
   begin(key: number, phase: string | undefined): void {
@@ -87,8 +88,8 @@ export class MessageWriter {
   }
 
   /**
-   * Writes what the deltas of a part left out. Deltas that said something else stand: they are with
-   * the client.
+   * Writes what the deltas of a part left out. If they differ from the whole part, they stay,
+   * because the client already has them.
    */
   completePart(key: number, contentIndex: number, { type, text }: MessagePart): void {
     const written = this.#messages.get(key)?.parts.get(contentIndex) ?? '';
@@ -141,21 +142,21 @@ export class MessageWriter {
 
 interface Message {
   readonly phase: string | undefined;
-  /** Text that came so far, by content index. */
+  /** The text so far, by content index. */
   readonly parts: Map<number, string>;
-  /** Commentary that is not part of a JSON answer, kept in case nothing else comes. */
+  /** Commentary that is not part of a JSON answer, kept in case nothing else follows. */
   withheld: string;
 }
 
 /**
- * Writes the function calls of one response, each known by a key. Their indexes are dense, from 0,
- * in the order in which they begin: a call's own `output_index` counts reasoning and messages too.
- * Arguments may come as deltas, whole, or both.
+ * Writes the function calls of one response, each identified by a key. Their indexes count from 0
+ * without gaps, in the order in which the calls start: a call's own `output_index` also counts
+ * reasoning and messages. Arguments may arrive as deltas, whole, or both.
  */
 export class CallWriter {
   readonly #sink: ChatAnswer;
   readonly #calls = new Map<number, Call>();
-  /** Calls whose items have ended, and after which nothing has begun. */
+  /** Calls whose items have ended, and after which nothing has started. */
   #ended: readonly Call[] = [];
   #begun = 0;
 
@@ -170,13 +171,13 @@ export class CallWriter {
     return this.#begun > 0;
   }
 
-  /** True when arguments came of a call whose name never came. */
+  /** True when arguments arrived for a call whose name never did. */
   get hasNamelessCalls(): boolean {
     return this.#calls.values().some((call) => call.index === undefined);
   }
 
   /**
-   * Writes a call's head, once its id and name are known, and the arguments that came before them.
+   * Writes a call's head, once its id and name are known, and the arguments that arrived earlier.
    */
   begin(key: number, { callId, name }: CallItem): void {
     const call = this.#call(key);
@@ -196,8 +197,8 @@ export class CallWriter {
   }
 
   /**
-   * Writes what the deltas left out. Deltas that said something else stand: they are with the
-   * client.
+   * Writes what the deltas left out. If they differ from the whole arguments, they stay, because
+   * the client already has them.
    */
   completeArguments(key: number, written: string): void {
     const known = this.#call(key).arguments;
@@ -205,8 +206,8 @@ export class CallWriter {
   }
 
   /**
-   * A call without arguments is not known to be complete yet: where the response was cut, its last
-   * item ends, too.
+   * A call without arguments may still be incomplete: when a response is cut, its last item ends
+   * too.
    */
   complete(key: number, item: CallItem): void {
     this.begin(key, item);
@@ -215,8 +216,8 @@ export class CallWriter {
   }
 
   /**
-   * Another item begins, so that those before it were not cut. Clients need an object as the
-   * arguments of a complete call.
+   * Another item starts, so earlier ones were not cut. Clients need an object as the arguments of a
+   * complete call.
    */
   onNextItem(): void {
     for (const call of this.#ended) this.#fillArguments(call);
@@ -224,8 +225,8 @@ export class CallWriter {
   }
 
   /**
-   * As `complete`, for an item of a whole response, where only the call id says which one it is:
-   * else it is a new one.
+   * Like `complete`, for an item of a whole response, which only its call id identifies: otherwise
+   * it is a new one.
    */
   completeById(item: CallItem, { newKey, isLast }: { readonly newKey: number; readonly isLast: boolean }): void {
     const [key = newKey] =
@@ -248,13 +249,13 @@ export class CallWriter {
 }
 
 interface Call {
-  /** Within the chat answer; undefined until the call's name is known. */
+  /** The index in the chat answer; undefined until the call's name is known. */
   index: number | undefined;
   id: string | undefined;
   arguments: string;
 }
 
-/** How a response ended that is an answer, with `incomplete_details.reason`. */
+/** How a response that is an answer ended, with `incomplete_details.reason`. */
 interface ResponseEnding {
   readonly status: 'completed' | 'incomplete';
   readonly incompleteReason: string | undefined;
@@ -262,8 +263,7 @@ interface ResponseEnding {
 }
 
 /**
- * An incomplete answer was cut short: by a content filter, or else by length, whatever reason it
- * gives.
+ * An incomplete answer was cut: by a content filter, or else by length, whatever reason it gives.
  */
 export function mapFinishReason({ status, incompleteReason, hasToolCalls }: ResponseEnding): FinishReason {
   if (status === 'incomplete') return incompleteReason === 'content_filter' ? 'content_filter' : 'length';

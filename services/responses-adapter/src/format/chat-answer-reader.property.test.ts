@@ -113,7 +113,7 @@ function expectSense(pieces: readonly Uint8Array[], wantsJson: boolean): void {
   expect(read([bytes], { wantsJson })).toEqual(streamed);
 }
 
-/** True when the stream holds a whole event with which the provider ends an answer. */
+/** True when the stream contains a whole event with which the provider ends an answer. */
 function saysTheEnd(bytes: Uint8Array): boolean {
   const events: Buffer[] = [];
   const splitter = new EventSplitter({ maxEventBytes: bytes.length + 1, onEvent: (event) => events.push(event) });

@@ -6,7 +6,7 @@ import { frame, newReader, type ReplayedAnswer, readFixture, replay } from './__
 const finished = { kind: 'finished' } as const;
 const usage = { inputTokens: 81, cachedTokens: 64, outputTokens: 23, reasoningTokens: 0 };
 
-/** What each recorded answer is to a client. */
+/** The result of each recorded answer for a client. */
 const answers: Readonly<Record<string, Partial<ReplayedAnswer>>> = {
   text: { content: 'Grüße aus 東京 🗼.', toolCalls: [], finishReason: 'stop', usage },
   reasoning: {

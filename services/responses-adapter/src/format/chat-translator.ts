@@ -8,7 +8,7 @@ import { EventReader } from './event-reader.ts';
 import { mapReasoningEffort } from './map-reasoning-effort.ts';
 import type { ResponsesRequest } from './provider-request.ts';
 
-/** Chat completions spoken to a Responses provider. */
+/** Translates chat completions for a Responses provider. */
 export const chatTranslator = chatTranslatorOf({
   path: '/responses',
   toProviderRequest,
@@ -16,7 +16,7 @@ export const chatTranslator = chatTranslatorOf({
 });
 
 /**
- * The Responses request for a chat request. Members that are undefined are not sent.
+ * The Responses request for a chat request. Undefined members are not sent.
  * @see spec "POST /v1/chat/completions"
  */
 export function toProviderRequest(request: ChatRequest, { lease, affinityKey }: TranslationContext): ResponsesRequest {

@@ -3,9 +3,9 @@ import { GatewayError } from '@gateway/errors';
 import type { InputImage } from './provider-request.ts';
 
 /**
- * Chat nests URL and detail in an object; Responses has both in the part, and its type wants the
- * detail. Which kind of image it is the provider sees for itself, whatever a data URL says. Throws
- * `unsupported_content` for a data URL that is no image in base64; `path` is where the part stands.
+ * Chat nests URL and detail in an object; Responses has both in the part, and its type requires the
+ * detail. The provider detects the kind of image itself, whatever a data URL declares. Throws
+ * `unsupported_content` for a data URL that is not an image in base64; `path` is the part's path.
  */
 export function convertImage(image: ImagePart, path: string): InputImage {
   if (/^data:/i.test(image.url) && !isImageInBase64(image.url)) {

@@ -11,18 +11,18 @@ import type {
   MessageItem,
 } from './provider-request.ts';
 
-/** A conversation as a Responses request holds it. */
+/** A conversation in the form of a Responses request. */
 export interface Conversation {
-  /** The system messages that open the conversation. */
+  /** The system messages at the start of the conversation. */
   readonly instructions: string | undefined;
   readonly input: readonly InputItem[];
 }
 
 /**
- * Messages in their order. System messages that open the conversation become `instructions`, later
- * ones developer items where they stand: subscription backends refuse the role `system`. When
- * nothing else is said they become items as well, since a request needs input. Throws
- * `invalid_request` when there is none at all, and when tool calls and results do not match.
+ * Converts messages in order. System messages at the start become `instructions`, later ones
+ * developer items in their place: subscription backends refuse the role `system`. If there are no
+ * other messages, they become items too, because a request needs input. Throws `invalid_request`
+ * when there is no message at all, and when tool calls and results do not match.
  */
 export function convertMessages(messages: readonly ChatMessage[]): Conversation {
   checkToolCalls(messages);
@@ -81,7 +81,7 @@ function toAssistantPart(part: AssistantMessage['parts'][number]): AssistantItem
     : { type: 'output_text', text: part.text, annotations: [] };
 }
 
-/** One string, a line break between parts: not every backend takes an array. */
+/** One string, with a line break between parts: not every backend accepts an array. */
 function toFunctionCallOutput(message: ToolMessage): FunctionCallOutputItem {
   return {
     type: 'function_call_output',

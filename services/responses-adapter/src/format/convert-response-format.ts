@@ -4,8 +4,8 @@ import { checkName } from './convert-tools.ts';
 import type { TextMember } from './provider-request.ts';
 
 /**
- * Chat nests a schema's members one level deeper than Responses, and may leave the schema out.
- * Throws `invalid_request` for a name that no schema can have.
+ * Chat nests a schema's members one level deeper than Responses, and may omit the schema. Throws
+ * `invalid_request` for a name that no schema may have.
  */
 export function convertResponseFormat(format: ResponseFormat): TextMember | undefined {
   if (format.type === 'text') return undefined;
@@ -16,9 +16,9 @@ export function convertResponseFormat(format: ResponseFormat): TextMember | unde
 }
 
 /**
- * The provider refuses `json_object` unless its input mentions JSON, and not every deployment reads
- * the instructions for it. A conversation that never does gets a developer item; it comes first,
- * where it keeps a cached prefix.
+ * The provider refuses `json_object` unless its input mentions JSON, and not every deployment
+ * searches the instructions for it. A conversation that never mentions it gets a developer item.
+ * The item comes first, so that a cached prefix stays valid.
  */
 export function mentionJson(conversation: Conversation, format: ResponseFormat): Conversation {
   if (format.type !== 'json_object' || mentionsJson(conversation)) return conversation;

@@ -4,8 +4,8 @@ import { GatewayError } from '@gateway/errors';
 import type { FunctionCallItem } from './provider-request.ts';
 
 /**
- * Arguments as the model wrote them, broken or not; none at all are those of a call without
- * parameters.
+ * The arguments as the model wrote them, malformed or not; empty ones become those of a call
+ * without parameters.
  */
 export function convertToolCall(call: ToolCall): FunctionCallItem {
   const written = call.arguments === '' ? '{}' : call.arguments;
@@ -15,9 +15,9 @@ export function convertToolCall(call: ToolCall): FunctionCallItem {
 const maxCallIdLength = 64;
 
 /**
- * A tool call's id as the provider takes it: itself up to 64 characters, else a hash of it. A call
- * and its output go through here both, so they keep matching; the provider itself hands out ids
- * that it refuses to take back.
+ * Converts a tool call's id to one that the provider accepts: unchanged up to 64 characters,
+ * otherwise a hash. Calls and their outputs both use this function, so that they still match. The
+ * provider itself issues ids that it refuses to take back.
  */
 export function convertToolId(id: string): string {
   if (id.length <= maxCallIdLength) return id;
@@ -26,7 +26,7 @@ export function convertToolId(id: string): string {
 
 /**
  * Throws `invalid_request` when a tool call has no result or a result no call, which the provider
- * refuses; where in the conversation the other one stands does not matter to it.
+ * refuses. Their order does not matter to it.
  */
 export function checkToolCalls(messages: readonly ChatMessage[]): void {
   const called = new Set(messages.flatMap((message) => calledIds(message)));

@@ -3,9 +3,9 @@ import { GatewayError } from '@gateway/errors';
 import type { ResponsesTool, ResponsesToolChoice, ToolMembers } from './provider-request.ts';
 
 /**
- * The tools and how they may be called. Without tools the other two members are refused, so they
- * are left out. Throws `invalid_request` for a name that no tool can have, and for a choice that is
- * none of the tools.
+ * Converts the tools and how they may be called. Without tools the provider refuses the other two
+ * members, so they are left out. Throws `invalid_request` for a name that no tool may have, and for
+ * a choice that is not one of the tools.
  */
 export function convertTools({ tools, toolChoice, parallelToolCalls }: ChatRequest): ToolMembers {
   if (tools.length === 0) return {};
@@ -16,14 +16,15 @@ export function convertTools({ tools, toolChoice, parallelToolCalls }: ChatReque
   };
 }
 
-/** `strict` is always said: chat means false by leaving it out, Responses would try true. */
+/** `strict` is always sent: if it is absent, chat means false, but Responses would try true. */
 function convertTool({ name, description, parameters, strict = false }: FunctionTool, index: number): ResponsesTool {
   checkName(name, `tools[${index}].function.name`);
   return { type: 'function', name, description, parameters: parameters ?? noParameters(strict), strict };
 }
 
 /**
- * The schema of a function without parameters; strict mode refuses one that leaves room for more.
+ * The schema of a function without parameters; strict mode refuses one that allows additional
+ * properties.
  */
 function noParameters(strict: boolean): Readonly<Record<string, unknown>> {
   const schema = { type: 'object', properties: {} };
@@ -38,7 +39,7 @@ function convertToolChoice(choice: ToolChoice, tools: readonly FunctionTool[]): 
 }
 
 /**
- * Throws `invalid_request` for a name that neither format lets a function or a schema have. `path`
+ * Throws `invalid_request` for a name that neither format allows for a function or a schema. `path`
  * names it in the error.
  * @see https://platform.openai.com/docs/api-reference/chat/create
  */

@@ -2,9 +2,9 @@ import { type ReportedUsage, readTokenCount, toReportedUsage } from '@gateway/ch
 import { asObject } from '@gateway/json';
 
 /**
- * The provider's `usage`, which counts cached tokens into the input and reasoning tokens into the
- * output already. Undefined when it reports none (`null` until a response has ended, and for good
- * on some backends).
+ * Converts the provider's `usage`, whose input already includes cached tokens and whose output
+ * includes reasoning tokens. Undefined when there is none (`null` until a response has ended, and
+ * always on some backends).
  */
 export function convertUsage(value: unknown): ReportedUsage | undefined {
   const usage = asObject(value);

@@ -73,7 +73,7 @@ describe('EventReader', () => {
   });
 });
 
-/** An item of a response, and how the provider holds it. */
+/** An item of a response, and how the provider represents it. */
 interface Item {
   readonly type: 'message' | 'refusal' | 'function_call' | 'reasoning';
   readonly pieces: readonly string[];
@@ -85,7 +85,7 @@ interface Item {
   };
 }
 
-/** At least one of the events shows the whole item; the finished response may have to. */
+/** At least one of the events contains the whole item; otherwise the finished response must. */
 const anyItem: fc.Arbitrary<Item> = fc.record({
   type: fc.constantFrom('message', 'refusal', 'function_call', 'reasoning'),
   pieces: fc.array(fc.string({ minLength: 1, unit: 'grapheme' }), { minLength: 1, maxLength: 4 }),
@@ -109,7 +109,7 @@ function eventsOf({ type, pieces, shown }: Item, index: number, item: object): r
   const begun = { ...item, arguments: '', content: [], summary: [] };
   return [
     ...(shown.added ? [{ type: 'response.output_item.added', ...place, item: begun }] : []),
-    // Reasoning can be shown by deltas only.
+    // Only deltas can show reasoning.
     ...(shown.deltas || type === 'reasoning' ? pieces.map((delta) => ({ type: names.delta, ...place, delta })) : []),
     ...(shown.done ? [{ type: names.done, ...place, [names.member]: whole }] : []),
     ...(shown.itemDone ? [{ type: 'response.output_item.done', ...place, item }] : []),

@@ -15,9 +15,9 @@ import { EventQuotas } from './read-quotas.ts';
 import { ReasoningItems } from './read-reasoning.ts';
 
 /**
- * Reads the events of one response into a chat answer. What is streamed is written at once; what
- * only a later event holds (a part, an item or the response as a whole) is written then, and
- * nothing is written twice. Members that have a sensible meaning when absent may be absent.
+ * Reads the events of one response into a chat answer. Streamed content is written at once; content
+ * that only a later event contains (a part, an item or the whole response) is written then, and
+ * nothing is written twice. Members with a sensible meaning when absent may be absent.
  * @see https://platform.openai.com/docs/api-reference/responses-streaming
  */
 export class EventReader extends ChatAnswerReader {
@@ -26,7 +26,7 @@ export class EventReader extends ChatAnswerReader {
   readonly #items = new ItemKeys(() => this.#calls.onNextItem());
   readonly #quotas: EventQuotas;
   readonly #reasoning = new ReasoningItems();
-  /** What the provider reported last. */
+  /** The provider's last report. */
   reportedUsage: ReportedUsage | undefined;
 
   constructor(answer: ChatAnswer, options: ChatReaderOptions) {
@@ -41,7 +41,7 @@ export class EventReader extends ChatAnswerReader {
     return this.#quotas.windows;
   }
 
-  /** Characters of text, refusals, reasoning and tool arguments that came so far. */
+  /** Characters of text, refusals, reasoning and tool arguments so far. */
   get producedCharacters(): number {
     return this.#messages.producedCharacters + this.#calls.producedCharacters + this.#reasoning.producedCharacters;
   }
@@ -109,7 +109,7 @@ export class EventReader extends ChatAnswerReader {
     this.#messages.delta(this.#items.of(json, 'part'), asCount(json.content_index) ?? 0, { type, text });
   }
 
-  /** A part of a kind that chat has no place for is as good as empty. */
+  /** A part that has no equivalent in chat counts as empty. */
   #onPartDone(json: JsonObject, part: MessagePart = { type: 'text', text: '' }): void {
     this.#messages.completePart(this.#items.of(json, 'part'), asCount(json.content_index) ?? 0, part);
   }
@@ -133,9 +133,9 @@ export class EventReader extends ChatAnswerReader {
   }
 
   /**
-   * The response's own list of items, which is empty on subscription backends. Its positions need
-   * not be output indexes, so calls are known by their call ids, and messages are taken only when
-   * no event held any text.
+   * Writes items from the response's own list, which is empty on subscription backends. Its
+   * positions need not be output indexes, so calls are identified by their call ids, and messages
+   * are used only when no event contained any text.
    */
   #writeWhatNoEventHeld(output: readonly unknown[]): void {
     const hadText = this.#messages.hasText;
@@ -148,13 +148,16 @@ export class EventReader extends ChatAnswerReader {
     }
   }
 
-  /** @param holder has the error in it, flat or nested */
+  /** @param holder contains the error, flat or nested */
   #onError(holder: JsonObject): void {
     this.fail(mapStreamError(holder, this.#quotas));
   }
 }
 
-/** The `type` member counts; the name on the `event:` line only where that is missing. */
+/**
+ * The `type` member determines the type; the name on the `event:` line counts only if that is
+ * missing.
+ */
 export function eventType(json: JsonObject, name: string): string {
   return asString(json.type) ?? (asObject(json.error) === undefined ? name : 'error');
 }
@@ -165,7 +168,7 @@ interface ResponseEnd {
 }
 
 /**
- * Some backends end every response with `response.completed`: there, the response's own status
+ * Some backends end every response with `response.completed`: then the response's own status
  * counts.
  */
 export function readResponseEnd(json: JsonObject, type: string): ResponseEnd {
@@ -184,16 +187,16 @@ export function readIncompleteReason(response: JsonObject): string | undefined {
 const endStatuses: readonly ResponseEnd['status'][] = ['completed', 'incomplete', 'failed', 'cancelled'];
 
 /**
- * Known events that say nothing for a chat answer. One that is not here and not read is new: it is
- * skipped and counted.
+ * Known events without content for a chat answer. An event that is neither here nor read is new: it
+ * is skipped and counted.
  */
 export const silentTypes: ReadonlySet<string> = new Set([
-  // What a response or a part begins with, and what repeats other events.
+  // Events at the start of a response or a part, and repeats of other events.
   ...typesOf('response', ['created', 'in_progress', 'queued', 'content_part.added', 'output_text.annotation.added']),
   ...typesOf('response.reasoning_summary_part', ['added', 'done']),
   'response.reasoning_summary_text.done',
   'response.reasoning_text.done',
-  // Of tools and media that chat can't ask for.
+  // Events of tools and media that chat can't request.
   ...typesOf('response.audio', ['delta', 'done', 'transcript.delta', 'transcript.done']),
   ...typesOf('response.code_interpreter_call', ['completed', 'in_progress', 'interpreting']),
   ...typesOf('response.code_interpreter_call_code', ['delta', 'done']),
@@ -207,9 +210,9 @@ export const silentTypes: ReadonlySet<string> = new Set([
   ...typesOf('response.shell_call_command', ['added', 'delta', 'done']),
   ...typesOf('response.shell_call_output_content', ['delta', 'done']),
   ...typesOf('response.web_search_call', ['completed', 'in_progress', 'searching']),
-  // Of responses that are steered while they run.
+  // Events of responses that are steered while they run.
   ...typesOf('response.steer', ['accepted', 'failed', 'pending']),
-  // Signs of life that backends send besides.
+  // Keep-alives that some backends send in addition.
   'keepalive',
   'ping',
 ]);

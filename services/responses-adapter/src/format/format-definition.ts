@@ -23,8 +23,8 @@ export const responsesFormat: FormatDefinition = {
 };
 
 /**
- * The models of a list body that can hold a conversation; the provider lists its speech, image and
- * embedding models among them. Throws `providers_unavailable` for a body that is no model list.
+ * The models in a list body that support conversations; the provider also lists its speech, image
+ * and embedding models. Throws `providers_unavailable` for a body that is not a model list.
  * @see https://platform.openai.com/docs/api-reference/models/list
  */
 export function readModelList(body: unknown): readonly ProviderModel[] {

@@ -1,13 +1,13 @@
 import { asCount, asObject, asString, type JsonObject } from '@gateway/json';
 
-/** What an event says of an item: that it begins or ends, or something in between. */
+/** What an event means for an item: it starts, it ends, or something in between. */
 export type ItemEvent = 'added' | 'done' | 'part';
 
 /**
- * Tells the items of one response apart, by keys that count from 0. The id of an item counts first:
- * some backends give several items one output index. An event with an id that is not known is about
- * the item at its index, unless it can't be: other backends change an item's id from event to
- * event. Where an event has neither, it is about the latest item.
+ * Identifies the items of one response by keys that count from 0. An item's id has precedence,
+ * because some backends give several items one output index. An event with an unknown id concerns
+ * the item at its index, unless that is impossible: other backends change an item's id from event
+ * to event. An event with neither concerns the latest item.
  */
 export class ItemKeys {
   readonly #onNext: () => void;
@@ -16,12 +16,12 @@ export class ItemKeys {
   #latest: Item | undefined;
   #count = 0;
 
-  /** @param onNext called when an item begins, before its key is known */
+  /** @param onNext called when an item starts, before its key is known */
   constructor(onNext: () => void) {
     this.#onNext = onNext;
   }
 
-  /** The key of the item that an event is about. */
+  /** The key of the item that an event concerns. */
   of(json: JsonObject, event: ItemEvent): number {
     const body = asObject(json.item);
     const id = asString(json.item_id) || asString(body?.id) || undefined;
@@ -36,7 +36,7 @@ export class ItemKeys {
     return item.key;
   }
 
-  /** A key for an item that no event was about. */
+  /** A key for an item that no event concerned. */
   next(): number {
     return this.#count++;
   }
@@ -61,7 +61,7 @@ interface Item {
   readonly key: number;
   readonly index: number | undefined;
   callId: string | undefined;
-  /** An event held the item itself, and not only a part of it. */
+  /** An event contained the item itself, not only a part of it. */
   hasBody: boolean;
   isDone: boolean;
 }
@@ -74,8 +74,8 @@ interface Subject {
 }
 
 /**
- * Whether the item with the id of an event is the one that the event is about: some backends give
- * all items one id.
+ * Whether the item with the event's id is the one that the event concerns: some backends give all
+ * items one id.
  */
 function isSame(item: Item, subject: Subject): boolean {
   const { event, index } = subject;
@@ -84,8 +84,8 @@ function isSame(item: Item, subject: Subject): boolean {
 }
 
 /**
- * Whether the item at the index of an event, or the latest one, can be the one that the event is
- * about. Its id does not say.
+ * Whether the item at the event's index, or the latest one, can be the one that the event concerns.
+ * Its id does not tell.
  */
 function mayBe(item: Item, subject: Subject): boolean {
   const { event, id, index } = subject;

@@ -4,9 +4,9 @@ import { effortsOf } from './model-families.ts';
 import { type WireEffort, wireEfforts } from './provider-request.ts';
 
 /**
- * The provider's effort that comes nearest to the wanted one on this model; undefined when none is
- * wanted or the model takes none. Never an error: a level that a model lacks gives way to a weaker
- * one among the strong levels, and to a stronger one among the weak levels.
+ * The provider's effort closest to the wanted one on this model; undefined when none is wanted or
+ * the model accepts none. Never an error: a missing level is replaced by a weaker one among the
+ * strong levels, and by a stronger one among the weak levels.
  */
 export function mapReasoningEffort(
   wanted: ReasoningEffort | undefined,
@@ -14,7 +14,7 @@ export function mapReasoningEffort(
   traits?: ModelTraits,
 ): WireEffort | undefined {
   if (wanted === undefined) return undefined;
-  // `ultra` is a client's word for the strongest one.
+  // `ultra` is a client's word for the strongest level.
   return nearestEffort(wanted === 'ultra' ? 'max' : wanted, effortsOf(model, traits));
 }
 

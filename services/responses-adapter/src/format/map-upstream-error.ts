@@ -16,14 +16,14 @@ import { asNumber, asObject, asString, type JsonObject, parseJson } from '@gatew
 import { type EventQuotas, exhaustedWindowsResetMs, readRetryAt } from './read-quotas.ts';
 
 /**
- * What an answer with an error status means: the status says it, unless the error's code says
- * better.
+ * The meaning of an answer with an error status: that of the status, unless the error's code is
+ * more specific.
  * @see https://platform.openai.com/docs/guides/error-codes
  */
 export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
   const error = readProviderError(parseJson(new TextDecoder().decode(answer.body)), answer.nowMs);
   const meaning = meaningOfStatus(answer, statusRules, meaningOf(error, 'rejected'));
-  // A subscription's window holds for the account, whatever the code says.
+  // A subscription's window applies to the account, whatever the code says.
   const isOfAccount = meaning === 'model_limited' && exhaustedWindowsResetMs(answer) !== undefined;
   return toAttemptFailure({
     meaning: isOfAccount ? 'limited' : meaning,
@@ -33,9 +33,9 @@ export function mapUpstreamError(answer: UpstreamErrorAnswer): AttemptFailure {
 }
 
 /**
- * What an error inside a stream means, that is of `response.failed` or of an `error` event. A code
- * that is not known, or none, is the provider's fault.
- * @param holder has the error in it, flat or nested
+ * The meaning of an error inside a stream, in `response.failed` or an `error` event. An unknown or
+ * missing code is the provider's fault.
+ * @param holder contains the error, flat or nested
  * @param limits from the rate-limit events of the same stream
  */
 export function mapStreamError(holder: unknown, { nowMs, exhaustedUntilMs }: StreamQuotas): AttemptFailure {
@@ -52,7 +52,7 @@ type StreamQuotas = Pick<EventQuotas, 'nowMs' | 'exhaustedUntilMs'>;
 
 const outOfService: readonly ErrorMeaning[] = ['revoked_credential', 'disabled_account'];
 
-/** What may be wrong beside the request itself, though the status says that it is the request. */
+/** What may be wrong besides the request itself, although the status blames the request. */
 const rejectedRule: StatusRule = [
   'rejected',
   ...closerRejections,
@@ -62,17 +62,19 @@ const rejectedRule: StatusRule = [
   ...outOfService,
 ];
 
-/** Whom each error status concerns. Held to docs/reference/provider-errors.md by a test. */
+/**
+ * The meaning of each error status. A test keeps docs/reference/provider-errors.md in step with it.
+ */
 export const statusRules: StatusRules = {
   byStatus: new Map<number, StatusRule>([
     [400, rejectedRule],
     [401, ['refused_account', ...outOfService]],
     [402, ['refused_account', 'limited', ...outOfService]],
-    // A project without access to a model is refused with 403 too.
+    // A project without access to a model is also refused with 403.
     [403, ['refused_account', ...closerRejections, 'unknown_model', 'network', 'limited', ...outOfService]],
-    // What a request names may be gone: an item, an answer, a file.
+    // Something that the request refers to may not exist any more: an item, an answer or a file.
     [404, [...rejectedRule, 'network']],
-    // A proxy on the way wants to know who we are.
+    // A proxy on the way requires authentication.
     [407, ['network']],
     [408, ['timeout']],
     [409, ['conflict', ...closerRejections]],
@@ -98,27 +100,26 @@ export const statusRules: StatusRules = {
 };
 
 /**
- * An error object of the provider, of an error body or of an event. Its text goes no further than
- * this file.
+ * An error object of the provider, in an error body or an event. Its text does not leave this file.
  */
 interface ProviderError {
   /**
-   * `code` and `type`, in this order, as far as they are there: which of them says more differs by
+   * `code` and `type`, in this order, if present: which of them is more specific differs by
    * backend.
    */
   readonly codes: readonly string[];
   /** Empty: none. */
   readonly text: string;
-  /** The part of the request that it complains of; undefined when it names none. */
+  /** The part of the request that the error concerns; undefined when it names none. */
   readonly param: string | undefined;
-  /** Epoch milliseconds at which the limit ends; undefined when not given. */
+  /** Epoch milliseconds at which the limit ends; undefined when absent. */
   readonly resetsAtMs: number | undefined;
 }
 
 /**
- * The error in a JSON value: `{error: {…}}`, what a subscription's backend calls `{detail: "…"}` or
- * `{detail: {…}}`, or the members themselves. A value that holds none gives an error without codes
- * and text.
+ * The error in a JSON value: `{error: {…}}`, a subscription backend's `{detail: "…"}` or
+ * `{detail: {…}}`, or the members themselves. A value without one gives an error without codes and
+ * text.
  */
 export function readProviderError(value: unknown, nowMs: number): ProviderError {
   const holder = asObject(value) ?? {};
@@ -129,29 +130,29 @@ export function readProviderError(value: unknown, nowMs: number): ProviderError 
 }
 
 /**
- * What an error means by its codes, or else by its text; undefined when the value that it was read
- * from holds none.
- * @param uncoded what an error means whose codes are not known
+ * The meaning of an error by its codes, or else by its text; undefined when the value contained no
+ * error.
+ * @param uncoded the meaning of an error with unknown codes
  */
 function meaningOf({ codes, text, param }: ProviderError, uncoded?: ErrorMeaning): ErrorMeaning | undefined {
   const known = codes.map((code) => meanings.get(code)).find((meaning) => meaning !== undefined);
   const coded = known ?? (codes.length > 0 || text !== '' ? uncoded : undefined);
-  // A model that is not the request's own: that of a tool, say.
+  // A model other than the request's own, such as a tool's.
   if (coded === 'unknown_model' && param !== undefined && param !== 'model') return 'rejected';
   return meaningOfText(coded, text, textMeanings);
 }
 
-/** What each code says. */
+/** The codes of each meaning. */
 const codesByMeaning: Readonly<Partial<Record<ErrorMeaning, readonly string[]>>> = {
   limited: ['usage_limit_reached', 'insufficient_quota', 'billing_hard_limit_reached'],
-  // A limit of an API key is kept per model.
+  // A limit of an API key applies per model.
   model_limited: ['rate_limit_exceeded'],
   refused_account: ['usage_not_included', 'invalid_api_key', 'token_expired'],
   revoked_credential: ['token_invalidated', 'token_revoked'],
   disabled_account: ['account_deactivated', 'deactivated_workspace'],
   overloaded: ['server_is_overloaded', 'slow_down', 'overloaded_error'],
   server_error: ['server_error', 'vector_store_timeout'],
-  // Where the request left from, not who sent it.
+  // Concerns where the request came from, not who sent it.
   network: ['unsupported_country_region_territory'],
   timeout: ['request_timeout'],
   rejected: ['invalid_prompt', 'data_residency_mismatch', 'invalid_request_error', 'unsupported_parameter'],
@@ -177,7 +178,7 @@ const codesByMeaning: Readonly<Partial<Record<ErrorMeaning, readonly string[]>>>
   unknown_model: ['model_not_found', 'model_not_supported', 'DeploymentNotFound'],
 };
 
-/** What some errors say in their text alone, those of a subscription's backend above all. */
+/** Errors that only their text distinguishes, mostly those of a subscription backend. */
 export const textMeanings: readonly TextMeaning[] = [
   {
     of: 'rejected',
@@ -188,7 +189,7 @@ export const textMeanings: readonly TextMeaning[] = [
   { of: 'rejected', text: /^the model [`'"][^`'"\n]{1,200}[`'"] does not exist/i, means: 'unknown_model' },
   // An address without an API behind it.
   { of: 'rejected', text: /^(?:invalid url\b|not found\.?$)/i, means: 'network' },
-  // More than the account's limit per minute by itself: no waiting makes it smaller.
+  // The request alone exceeds the account's limit per minute: waiting does not help.
   { of: 'model_limited', text: /^request too large for /i, means: 'too_large' },
   { of: 'rejected', text: /^you(?:['’]ve| have) (?:hit|reached) your usage limit/i, means: 'limited' },
   ...accountTexts,

@@ -2,7 +2,7 @@ import type { ModelTraits } from '@gateway/proto/pool/v1/account_pb.js';
 import type { WireEffort } from './provider-request.ts';
 
 /**
- * The efforts that a model takes: those that its configured traits name, else those of its family.
+ * The efforts that a model accepts: those in its configured traits, otherwise those of its family.
  */
 export function effortsOf(model: string, traits?: ModelTraits): readonly string[] {
   const family = families.find(({ models }) => models.test(model));
@@ -15,7 +15,7 @@ interface ModelFamily {
 }
 
 /**
- * What each family takes; the first that matches counts. Models without reasoning take no effort at
+ * The efforts of each family; the first match applies. Models without reasoning accept no effort at
  * all.
  */
 const families: readonly ModelFamily[] = [
@@ -28,5 +28,5 @@ const families: readonly ModelFamily[] = [
   { models: /^gpt-(5\.|[6-9]|\d\d)/, efforts: ['low', 'medium', 'high', 'xhigh', 'max'] },
 ];
 
-/** Of a model that no family matches: the levels that every reasoning model takes. */
+/** For a model that matches no family: the levels that every reasoning model accepts. */
 const commonEfforts: readonly WireEffort[] = ['low', 'medium', 'high'];

@@ -7,9 +7,9 @@ export class OutputItems {
   #highestIndex = -1;
 
   /**
-   * Takes a `response.output_item.done`: its data, and what that reads. An item without an index
-   * comes after those before it. Some backends give several items one index: their ids tell them
-   * apart.
+   * Takes a `response.output_item.done`: its data, raw and parsed. An item without an index comes
+   * after the previous ones. Some backends give several items one index: their ids distinguish
+   * them.
    */
   add(data: string, { output_index, item }: JsonObject): void {
     const json = readObject(Buffer.from(data));
@@ -37,7 +37,7 @@ export class OutputItems {
     return Buffer.concat([...parts, ']'].map((part) => Buffer.from(part)));
   }
 
-  /** Some of the items are worse than none: a client would take them for all. */
+  /** Some of the items would be worse than none: a client would take them for all. */
   get #isTooLarge(): boolean {
     return this.#size > maxKeptBytes;
   }
@@ -52,8 +52,8 @@ interface Item {
 const maxKeptBytes = 16 * 1024 * 1024;
 
 /**
- * The data of an event at its own offsets within the event. Everything else is spaces, which are
- * skipped between the tokens of a JSON text: data may have several lines.
+ * The data of an event at its own offsets within the event. Everything else becomes spaces, which a
+ * JSON parser skips: data may have several lines.
  */
 function dataInPlace(event: Buffer): Buffer {
   const text = event.toString('latin1').replace(/^(data(?=:|$):? ?)?(.*)$/gm, (line, field?: string) => {
@@ -77,8 +77,8 @@ const openBracket = 0x5b;
 const letterN = 0x6e;
 
 /**
- * Undefined when the bytes are no JSON object. Size and depth are bounded by what the stream may
- * hold.
+ * Undefined when the bytes are not a JSON object. The limits of the stream bound its size and
+ * depth.
  */
 function readObject(bytes: Buffer): JsonBody | undefined {
   try {
@@ -88,7 +88,9 @@ function readObject(bytes: Buffer): JsonBody | undefined {
   }
 }
 
-/** A copy without line ends, which are between the tokens of a JSON text only, never within one. */
+/**
+ * A copy without line feeds, which occur only between the tokens of a JSON text, never within one.
+ */
 function onOneLine(json: Buffer): Buffer {
   const copy = Buffer.from(json);
   for (let at = copy.indexOf(0x0a); at >= 0; at = copy.indexOf(0x0a, at + 1)) copy[at] = 0x20;

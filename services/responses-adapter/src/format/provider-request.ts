@@ -3,16 +3,16 @@ import type OpenAI from 'openai';
 type Responses = OpenAI.Responses.ResponseCreateParamsStreaming;
 
 /**
- * A Responses request that answers a chat request. It has no member for an output limit, stop
- * sequences or sampling: subscription backends refuse them.
+ * A Responses request for a chat request. It has no member for an output limit, stop sequences or
+ * sampling, because subscription backends refuse them.
  * @see https://platform.openai.com/docs/api-reference/responses/create
  */
 export type ResponsesRequest = Omit<Responses, 'input'> & { readonly input: readonly InputItem[] };
 
 export type InputItem = MessageItem | AssistantItem | FunctionCallItem | FunctionCallOutputItem;
-/** Of the user, or of a developer. */
+/** A message of the user or of a developer. */
 export type MessageItem = OpenAI.Responses.ResponseInputItem.Message & { type: 'message' };
-/** Without the id and the status that the provider's own items have: a chat client has neither. */
+/** Without the id and status of the provider's own items: a chat client has neither. */
 export type AssistantItem = Omit<OpenAI.Responses.ResponseOutputMessage, 'id' | 'status'>;
 /**
  * Without an item id: an id would bind the call to a reasoning item that a chat client never has.
@@ -22,7 +22,7 @@ export type FunctionCallOutputItem = OpenAI.Responses.ResponseInputItem.Function
 export type InputText = OpenAI.Responses.ResponseInputText;
 export type InputImage = OpenAI.Responses.ResponseInputImage;
 
-/** The members of a request that concern tools; all absent when there are none. */
+/** The members of a request that concern tools; all are absent when there are none. */
 export type ToolMembers = Pick<Responses, 'tools' | 'tool_choice' | 'parallel_tool_calls'>;
 export type ResponsesTool = OpenAI.Responses.FunctionTool;
 export type ResponsesToolChoice = Responses['tool_choice'];

@@ -13,8 +13,8 @@ type AnswerHead = Pick<QuotaAnswer, 'headers' | 'nowMs'>;
 
 /**
  * The quotas in an answer's headers: the usage windows of a subscription (`x-codex-primary-…`,
- * `x-codex-secondary-…`, and the same of a model family, `x-codex-<family>-primary-…`), and the
- * limits of an API key, which are kept per model.
+ * `x-codex-secondary-…`, and for a model family `x-codex-<family>-primary-…`), and the limits of an
+ * API key, which apply per model.
  * @see https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers
  */
 export function readWindows(answer: QuotaAnswer): readonly QuotaWindow[] {
@@ -22,8 +22,8 @@ export function readWindows(answer: QuotaAnswer): readonly QuotaWindow[] {
 }
 
 /**
- * The usage windows of a subscription. Which of them is the primary one differs by plan: they are
- * known by their length.
+ * The usage windows of a subscription. Which one is primary differs by plan, so they are identified
+ * by their length.
  */
 function usageWindows({ headers, nowMs }: AnswerHead): readonly QuotaWindow[] {
   return Object.keys(headers).flatMap((name) => {
@@ -36,7 +36,7 @@ function usageWindows({ headers, nowMs }: AnswerHead): readonly QuotaWindow[] {
 }
 
 /**
- * The same of a `codex.rate_limits` event. One that is of a model family has its name,
+ * The windows in a `codex.rate_limits` event. One that belongs to a model family has its name,
  * `codex_<family>`.
  */
 export function eventWindows(event: JsonObject, nowMs: number): readonly QuotaWindow[] {
@@ -75,7 +75,10 @@ function toWindow({ rank, family, nowMs }: WindowSubject, read: ReadMember): rea
   ];
 }
 
-/** The absolute time wins. A window's reset is never much further away than the window is long. */
+/**
+ * The absolute time has precedence. A window's reset is never much further away than the window's
+ * length.
+ */
 function resetOf(minutes: number | undefined, read: ReadMember, nowMs: number): number | undefined {
   const resetAt = read('reset_at');
   const resetMs = resetAt !== undefined ? resetAt * 1_000 : nowMs + (read('reset_after_seconds') ?? Number.NaN) * 1_000;
@@ -85,7 +88,7 @@ function resetOf(minutes: number | undefined, read: ReadMember, nowMs: number): 
 
 const minuteMs = 60_000;
 
-/** For clocks that differ and windows that begin with their first request. */
+/** Tolerance for clocks that differ, and for windows that start with their first request. */
 function slackMs(minutes: number): number {
   return Math.max(minuteMs, minutes * minuteMs * 0.15);
 }
@@ -118,9 +121,9 @@ function positive(value: number | undefined): number | undefined {
   return value !== undefined && value > 0 ? value : undefined;
 }
 
-/** The quotas that the events of one answer report; of each the latest report counts. */
+/** The quotas that the events of one answer report; of each quota the latest report counts. */
 export class EventQuotas {
-  /** Epoch milliseconds from which resets that are durations count. */
+  /** Epoch milliseconds from which relative resets are counted. */
   readonly nowMs: number;
   windows: readonly QuotaWindow[] = [];
 
@@ -129,8 +132,7 @@ export class EventQuotas {
   }
 
   /**
-   * When the last of the used-up windows resets that hold for the whole account; undefined when
-   * none is used up.
+   * When the last exhausted window of the whole account resets; undefined when none is exhausted.
    */
   get exhaustedUntilMs(): number | undefined {
     return latestResetMs(this.windows.filter(({ models }) => models === ''));
@@ -143,9 +145,9 @@ export class EventQuotas {
 }
 
 /**
- * Epoch milliseconds at which the provider says to come back; undefined when it says nothing of
- * use. The plainest statement wins: the retry headers, the error body, a subscription's used-up
- * windows, an API key's used-up limits.
+ * Epoch milliseconds at which the provider allows a retry; undefined when it gives no usable time.
+ * The most explicit source has precedence: the retry headers, the error body, a subscription's
+ * exhausted windows, an API key's exhausted limits.
  * @see https://platform.openai.com/docs/guides/rate-limits#rate-limits-in-headers
  */
 export function readRetryAt(answer: AnswerHead, errorResetsAtMs: number | undefined): number | undefined {
@@ -155,8 +157,8 @@ export function readRetryAt(answer: AnswerHead, errorResetsAtMs: number | undefi
 }
 
 /**
- * When the last of a subscription's used-up windows resets that hold for the whole account;
- * undefined when none is used up.
+ * When the last exhausted window of the whole account of a subscription resets; undefined when none
+ * is exhausted.
  */
 export function exhaustedWindowsResetMs(answer: AnswerHead): number | undefined {
   return latestResetMs(usageWindows(answer).filter(({ models }) => models === ''));
@@ -166,7 +168,7 @@ function latestResetMs(windows: readonly QuotaWindow[]): number | undefined {
   return latestMs(windows.filter(({ usedFraction }) => usedFraction >= 1).map(({ resetsAtMs }) => resetsAtMs));
 }
 
-/** A limit with something left is not the one that was hit. */
+/** A limit with something left is not the one that was reached. */
 function exhaustedLimitsResetMs(answer: AnswerHead): number | undefined {
   const limits = ['requests', 'tokens'];
   const usedUp = limits.filter((limit) => (numberIn(answer.headers, `x-ratelimit-remaining-${limit}`) ?? 0) <= 0);
@@ -178,7 +180,7 @@ function limitResetMs(limit: string, { headers, nowMs }: AnswerHead): number | u
   return resetMs === undefined ? undefined : toFutureMs(nowMs + resetMs, nowMs);
 }
 
-/** A duration as Go writes it: `12ms`, `1s`, `6m0s`, `7h49m35s`. */
+/** A duration in Go's notation: `12ms`, `1s`, `6m0s`, `7h49m35s`. */
 function durationMs(text: string): number | undefined {
   if (!/^(\d+(\.\d+)?(ms|h|m|s))+$/.test(text)) return undefined;
   const parts = text.matchAll(/(?<![\d.])(\d+(?:\.\d+)?)(ms|h|m|s)/g);

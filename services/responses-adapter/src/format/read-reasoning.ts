@@ -1,11 +1,11 @@
 import { Reasoning } from '@gateway/adapter-kit';
 import { asArray, asObject, asString, type JsonObject } from '@gateway/json';
 
-/** The reasoning of a response, by the events of its items. */
+/** The reasoning in a response, from the events of its items. */
 export class ReasoningItems extends Reasoning {
   #hasDeltas = false;
 
-  /** Takes an event of any type: other items than reasoning say nothing of it. */
+  /** Takes an event of any type: only reasoning items have an effect. */
   read(json: JsonObject, type: string): void {
     switch (type) {
       case 'response.output_item.added':
@@ -32,8 +32,8 @@ export class ReasoningItems extends Reasoning {
 }
 
 /**
- * Items that a model makes in silence: encrypted reasoning, and the summary that takes the place of
- * a long conversation.
+ * Items that a model produces silently: encrypted reasoning, and the summary that replaces a long
+ * conversation.
  */
 function isReasoning(value: unknown): value is JsonObject {
   const type = asString(asObject(value)?.type);

@@ -7,7 +7,7 @@ import { RelayAnswerReader } from './relay-answer-reader.ts';
 
 const usage = { inputTokens: 81, cachedTokens: 64, outputTokens: 23, reasoningTokens: 0 };
 
-/** Recorded answers that end, and what is reported of them. */
+/** Recorded answers that end, and what is reported about them. */
 const answers: Readonly<Record<string, Partial<Omit<Relayed, 'ending'>> & { readonly ending?: unknown }>> = {
   text: { answerId: 'resp_0a1', usage, producedCharacters: 'Grüße aus 東京 🗼.'.length },
   reasoning: { producedCharacters: '**Weighing the question**'.length + 'Forty-two.'.length },

@@ -22,7 +22,7 @@ import { OutputItems } from './output-items.ts';
 import { EventQuotas } from './read-quotas.ts';
 import { ReasoningItems } from './read-reasoning.ts';
 
-/** One event as it came, and as it reads. */
+/** One event, raw and parsed. */
 interface RelayedEvent {
   readonly bytes: Buffer;
   readonly data: string;
@@ -31,10 +31,10 @@ interface RelayedEvent {
 }
 
 /**
- * Relays the provider's events as they came, whole events at a time. What a response begins with is
- * held back until its first content: as long as an account has said nothing, another one may take
- * its place. The one change to an event is an empty `output` at the end, which is filled with the
- * items that came before: clients read their answer there.
+ * Relays the provider's events unchanged, in whole events. The start of a response is held back
+ * until its first content: until then another account may be tried. The only change to an event is
+ * an empty `output` at the end, which is filled with the earlier items, because clients read their
+ * answer there.
  */
 export class RelayAnswerReader extends EventStreamReader implements AnswerReader {
   readonly #buffer = new RelayBuffer();
@@ -43,7 +43,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   readonly #reasoning = new ReasoningItems();
   readonly #quotas: EventQuotas;
   #providerHeaders: UpstreamHead['headers'] = {};
-  /** The failure of an `error` event that may be the end. */
+  /** The failure in an `error` event that may be the end. */
   #error: AttemptFailure | undefined;
   #hasToolCalls = false;
   answerId: string | undefined;
@@ -53,7 +53,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   hasContent = false;
   reportedUsage: ReportedUsage | undefined;
 
-  /** @param nowMs epoch milliseconds from which resets that are durations count */
+  /** @param nowMs epoch milliseconds from which relative resets are counted */
   constructor({ nowMs, maxEventBytes }: Pick<ClientRequest, 'nowMs' | 'maxEventBytes'>) {
     super(maxEventBytes);
     this.#quotas = new EventQuotas(nowMs);
@@ -93,8 +93,8 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 
   /**
-   * A response that has not ended by then is broken, unless an error was its end. Half an event is
-   * not relayed.
+   * A response that has not ended by then is broken, unless it ended with an error. Half an event
+   * is not relayed.
    */
   protected override onRest(rest: Buffer): void {
     const { name, data = '' } = readEvent(rest);
@@ -122,8 +122,8 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 
   /**
-   * Comments, keep-alives and the like go with what comes next, until there is content and after an
-   * error.
+   * Comments, keep-alives and the like are sent with the next event, until there is content and
+   * after an error.
    */
   #onAside(bytes: Buffer): void {
     if (this.hasContent && this.#error === undefined) this.#buffer.release(bytes);
@@ -131,8 +131,8 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 
   /**
-   * Before the first content another account may do better, and an end that can't be read is none;
-   * after it, what other events mean is the client's business.
+   * Before the first content another account may do better, and an unreadable end is not an end.
+   * After it, the client interprets other events.
    */
   #onUnreadable(bytes: Buffer, data: string): void {
     if (!this.hasContent || lastTypes.has(leadingType(data))) return this.fail(brokenStream());
@@ -181,7 +181,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 
   /**
-   * The end is `response.failed`, where a backend sends it after the error, or else the end of the
+   * The end is `response.failed`, if a backend sends it after the error, or else the end of the
    * stream.
    */
   #onError({ bytes, json }: RelayedEvent): void {
@@ -194,7 +194,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
 
   /**
    * True when nothing else may follow: the client has part of the answer, or the request itself is
-   * at fault.
+   * invalid.
    */
   #isFinal({ result, meaning }: AttemptFailure): boolean {
     if (this.hasContent) return true;
@@ -205,7 +205,9 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     this.fail({ ...failure, answer: this.#answerToPassOn(failing) });
   }
 
-  /** All that came, or at least the failure; undefined when even that is too large to pass on. */
+  /**
+   * All bytes so far, or at least the failure; undefined when even that is too large to pass on.
+   */
   #answerToPassOn(failing: Buffer): ProviderAnswer | undefined {
     const whole = Buffer.concat([...this.#buffer.held, failing]);
     const body = [whole, failing].find(({ length }) => length <= maxPassedBytes);
@@ -221,7 +223,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     this.#error = undefined;
   }
 
-  /** All that came is the client's, also what the provider said of a failure. */
+  /** Everything that arrived is for the client, including the provider's report of a failure. */
   #finish(last?: Buffer, failure?: AttemptFailure): void {
     this.hasContent = true;
     if (last === undefined) this.#buffer.releaseHeld();
@@ -235,13 +237,13 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   }
 }
 
-/** The most that an outcome carries of a provider's answer. */
+/** The maximum size of a provider's answer in an outcome. */
 const maxPassedBytes = 64 * 1024;
 
-/** Items by which the model calls tools of the client. */
+/** Items by which the model calls the client's tools. */
 const clientCalls: ReadonlySet<string> = new Set(['function_call', 'custom_tool_call']);
 
-/** Events that say how the response ended. */
+/** Events that report how the response ended. */
 const lastTypes: ReadonlySet<string> = new Set([
   'response.completed',
   'response.incomplete',
@@ -251,7 +253,8 @@ const lastTypes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Events that come whether or not the account will answer; with those of a subscription, `codex.*`.
+ * Events that arrive whether or not the account will answer; so do those of a subscription,
+ * `codex.*`.
  */
 const preambleTypes: ReadonlySet<string> = new Set([
   'response.created',
@@ -261,14 +264,14 @@ const preambleTypes: ReadonlySet<string> = new Set([
   'ping',
 ]);
 
-/** The type that data which is no JSON begins with; empty when there is none. */
+/** The type at the start of data that is not JSON; empty when there is none. */
 function leadingType(data: string): string {
   return /^\s*\{\s*"type"\s*:\s*"([\w.-]+)"/.exec(data)?.[1] ?? '';
 }
 
 /**
- * Counts the characters of a response, without its reasoning, by its deltas; by its finished items
- * on backends that send no deltas.
+ * Counts the characters of a response without its reasoning: by its deltas or, on backends that
+ * send none, by its finished items.
  */
 class ProducedCharacters {
   total = 0;

@@ -4,8 +4,8 @@ import { RelayAnswerReader } from './relay-answer-reader.ts';
 import { spliceRequest, withoutEncryptedReasoning } from './splice-request.ts';
 
 /**
- * Responses requests relayed to a Responses provider: bytes there and back, and the provider's own
- * errors.
+ * Relays Responses requests to a Responses provider: bytes in both directions, and the provider's
+ * own errors.
  * @see spec "POST /v1/responses"
  */
 export const relayTranslator: Translator = {
@@ -26,8 +26,7 @@ function callWith(body: JsonBody, { lease, forwardHeaders, nowMs, maxEventBytes 
 }
 
 /**
- * A conversation that has moved to another account brings reasoning along which that account can't
- * read.
+ * A conversation that has moved to another account contains reasoning that this account can't read.
  */
 function amend({ meaning }: AttemptFailure, body: JsonBody, request: ClientRequest): PreparedCall | undefined {
   const readable = meaning === 'unreadable_reasoning' ? withoutEncryptedReasoning(body) : undefined;

@@ -78,7 +78,7 @@ describe('spliceRequest', () => {
 function splice(text: string): string {
   const bytes = Buffer.from(text);
   const spliced = Buffer.concat(spliceRequest(readJsonBody(bytes), 'gpt-5.5'));
-  // It makes no difference in which pieces the body came.
+  // The pieces in which the body arrives make no difference.
   const pieces = Array.from({ length: Math.ceil(bytes.length / 5) }, (_, index) =>
     bytes.slice(5 * index, 5 * index + 5),
   );
@@ -114,7 +114,7 @@ const value = fc.oneof(
   fc.jsonValue().map((json) => JSON.stringify(json, null, 1)),
 );
 
-/** Some of the key's characters as escapes. */
+/** Some of the key's characters are escaped. */
 const key = fc
   .tuple(fc.oneof(fc.constantFrom(...ruledKeys), fc.string({ maxLength: 5 })), fc.array(fc.boolean()))
   .map(([text, escaped]) => {
@@ -123,11 +123,10 @@ const key = fc
     );
     return `"${units.join('')}"`;
   })
-  // As the last part of a parsed object it would not be a member like others.
+  // A parsed object would not have it as an ordinary member.
   .filter((quoted) => JSON.parse(quoted) !== '__proto__')
-  // V8 14.6 may read a key in escapes as another key, of as many characters, that an object before
-  // it had: when what is written begins with that key. "\u0020" becomes a backslash. Where no key
-  // has a backslash, none begins so.
+  // V8 14.6 may read an escaped key as another key of the same length in an earlier object, if the
+  // escaped text starts with that key. "\u0020" starts with a backslash. So no key may contain one.
   .filter((quoted) => !String(JSON.parse(quoted)).includes('\\'));
 
 const member = fc

@@ -8,10 +8,9 @@ import {
 } from '@gateway/json';
 
 /**
- * The client's body as the provider gets it: `model` is the given one, `stream` is true, `store` is
- * false, and `max_output_tokens` and `client_metadata` are gone, however often and however escaped
- * they were written. All other bytes are the client's. In chunks, none of which is a copy of the
- * client's.
+ * The client's body for the provider: `model` is replaced, `stream` is true, `store` is false, and
+ * `max_output_tokens` and `client_metadata` are removed, however often and however escaped they
+ * were written. All other bytes are the client's, in chunks that share the client's memory.
  * @see spec "POST /v1/responses"
  */
 export function spliceRequest({ source, namedMembers }: JsonBody, model: string): readonly Buffer[] {
@@ -39,7 +38,7 @@ const openBrace = 0x7b;
 const removedKeys: ReadonlySet<string> = new Set(['max_output_tokens', 'client_metadata']);
 
 /**
- * Takes a member out with one comma: the one before it, or the one after it when nothing is left
+ * Removes a member with one comma: the one before it, or the one after it when nothing remains
  * before it.
  */
 function removalOf(members: readonly NamedJsonMember[], index: number, keptBefore: boolean): Replacement {
@@ -51,12 +50,12 @@ function removalOf(members: readonly NamedJsonMember[], index: number, keptBefor
 }
 
 /**
- * The client's body without the reasoning in its `input` that only the account which made it can
- * read; undefined when there is none. Calls and messages lose their ids with it: an id binds an
+ * The client's body without the reasoning in its `input` that only the account that created it can
+ * read; undefined when there is none. Calls and messages lose their ids too, because an id binds an
  * item to the reasoning before it. All other bytes are the client's.
  *
- * A compaction stays: it stands for all that was said before, and a model that has forgotten it
- * would go on as if nothing had been said.
+ * A compaction stays: it represents everything that was said before, and a model without it would
+ * continue as if nothing had been said.
  */
 export function withoutEncryptedReasoning(body: JsonBody): Buffer | undefined {
   const input = body.member('input');
@@ -78,7 +77,10 @@ function isEncryptedReasoning(item: Buffer): boolean {
   return json !== undefined && typeOf(json) === 'reasoning' && json.member('encrypted_content') !== undefined;
 }
 
-/** Items whose id the provider does not need. Those of its own tools have no other name. */
+/**
+ * Items whose id the provider does not need. The provider's own tools are identified only by their
+ * ids.
+ */
 const typesBoundById: ReadonlySet<string | undefined> = new Set(['message', 'function_call', 'custom_tool_call']);
 
 function withoutId(item: Buffer): Buffer {
@@ -92,7 +94,7 @@ function withoutId(item: Buffer): Buffer {
   );
 }
 
-/** Undefined for what is no object, which the provider refuses anyway. */
+/** Undefined for anything that is not an object, which the provider refuses anyway. */
 function readItem(item: Buffer): JsonBody | undefined {
   return item[0] === openBrace ? readJsonBody(item) : undefined;
 }

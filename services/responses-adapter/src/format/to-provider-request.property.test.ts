@@ -141,7 +141,8 @@ function check(holds: (translated: Translated) => void): void {
 }
 
 /**
- * Sayings of the provider's request but the one that the client did not say: that JSON is wanted.
+ * What the provider's request says, except for the one hint that the client did not write: that
+ * JSON is wanted.
  */
 function withoutHint(sent: readonly Saying[], said: readonly Saying[]): readonly Saying[] {
   const hint = sent.findIndex(({ by, what }) => by === 'developer' && /\bJSON\b/.test(what));
@@ -172,7 +173,7 @@ function objects(values: unknown): readonly JsonObject[] {
   return asArray(values).map((value) => asObject(value) ?? {});
 }
 
-/** Requests in which any one value, however deep, is another one. */
+/** Requests in which one arbitrary value, at any depth, is replaced. */
 function damaged(request: fc.Arbitrary<object>): fc.Arbitrary<object> {
   const value = fc.oneof(
     fc.constantFrom<unknown>(

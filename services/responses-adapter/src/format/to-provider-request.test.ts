@@ -179,7 +179,7 @@ function convert(messages: readonly ChatMessage[]) {
   return toProviderRequest({ ...chat, messages }, context);
 }
 
-/** As it goes over the wire: without members that are undefined. */
+/** The form on the wire: without undefined members. */
 function sent(request: object): object {
   return JSON.parse(JSON.stringify(request));
 }
