@@ -28,7 +28,7 @@ import { trustedAuthority } from '../topologies/certificates.ts';
 export interface Operator {
   issue(
     request: MessageInitShape<typeof IssueRequestSchema>,
-  ): Promise<{ readonly token?: Token; readonly tokenText: string }>;
+  ): Promise<{ readonly token?: Token | undefined; readonly tokenText: string }>;
   update(request: MessageInitShape<typeof UpdateRequestSchema>): Promise<unknown>;
   revoke(tokenId: string): Promise<unknown>;
   /** Of one pool, as they are now. */

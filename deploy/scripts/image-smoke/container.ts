@@ -18,7 +18,7 @@ export interface ContainerOptions {
   readonly parameters?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** The folder that /data is; a new one unless given. */
-  readonly data?: string;
+  readonly data?: string | undefined;
 }
 
 /**

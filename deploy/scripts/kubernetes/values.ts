@@ -138,7 +138,11 @@ export const valuesSchema = z.strictObject({
       host: z.string().default('gateway.example.com'),
       parentRefs: z
         .array(
-          z.strictObject({ name: z.string(), namespace: z.string().optional(), sectionName: z.string().optional() }),
+          z.strictObject({
+            name: z.string(),
+            namespace: z.string().exactOptional(),
+            sectionName: z.string().exactOptional(),
+          }),
         )
         .default([{ name: 'public', namespace: 'gateways' }]),
     })

@@ -1,3 +1,5 @@
+/** A type of values that are written as JSON, which leaves out undefined members. */
+export type MaybeUndefined<T> = { [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K] };
 /** A parsed JSON object whose members are still unknown. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 

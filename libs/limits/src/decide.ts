@@ -19,7 +19,7 @@ export const WINDOW_MS = 60_000;
  * refuses nothing and changes nothing.
  */
 export type Check = Pick<AdmitRequest, 'key' | 'requestId' | 'costKind'> & {
-  readonly limits?: Pick<Limits, 'requestsPerMinute' | 'tokensPerDay'>;
+  readonly limits?: Pick<Limits, 'requestsPerMinute' | 'tokensPerDay'> | undefined;
   /**
    * Whether the day's total must be loaded from a ledger before a decision. Otherwise the counter
    * starts at zero until a total is loaded.

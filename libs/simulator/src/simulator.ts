@@ -17,9 +17,9 @@ export interface SimulatorOptions {
   /** How many of the newest requests the record keeps. Default 10,000. */
   readonly maximumRequests?: number | undefined;
   /** Default 127.0.0.1. */
-  readonly host?: string | undefined;
+  readonly host?: string;
   /** Default 0: any free port. */
-  readonly port?: number | undefined;
+  readonly port?: number;
   readonly responsesModels?: readonly string[] | undefined;
   readonly messagesModels?: readonly string[] | undefined;
   /**
@@ -29,11 +29,11 @@ export interface SimulatorOptions {
   readonly responsesBackend?: ResponsesBackend | undefined;
   /** The interval between two events of a stream. Default 0: as fast as the client reads. */
   readonly eventDelayMs?: number | undefined;
-  readonly faults?: readonly FaultScript[] | undefined;
+  readonly faults?: readonly FaultScript[];
   /** The token endpoint, `POST /oauth/token`. */
-  readonly oauth?: TokenEndpointOptions | undefined;
+  readonly oauth?: TokenEndpointOptions;
   /** Epoch milliseconds. Default: the system's clock. */
-  readonly nowMs?: (() => number) | undefined;
+  readonly nowMs?: () => number;
 }
 
 /** A running simulator. Disposal closes its port and all connections. */

@@ -73,7 +73,7 @@ function errorOf({ error }: FaultOf<'error_event' | 'failed'>, { name }: Simulat
       : { status: 500, code: 'server_error', message: 'The server had an error while processing your request.' };
   return error?.code === undefined && error?.type === undefined
     ? { ...usual, message: error?.message ?? usual.message }
-    : { status: 500, message: usual.message, ...error };
+    : { status: 500, ...error, message: error?.message ?? usual.message };
 }
 
 function unknownEvents(number: number): string {

@@ -160,7 +160,7 @@ function exemplary(
   return {
     observe(labels, value, traceparent) {
       const exemplarLabels = exemplarFor(labels, value, traceparent ?? activeSpan());
-      histogram.observe({ labels, value, exemplarLabels });
+      histogram.observe({ labels, value, ...(exemplarLabels && { exemplarLabels }) });
     },
   };
 }

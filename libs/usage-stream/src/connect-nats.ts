@@ -56,7 +56,7 @@ function toConnectionOptions({ urls: texts, caFile, ...files }: NatsServers, log
   const urls = texts.map((text) => new URL(text));
   // `user:password@` or `token@` in NATS URLs.
   const named = urls.find(({ username }) => username !== '');
-  const [user, pass] = [named?.username ?? '', named?.password ?? ''].map(decodeURIComponent);
+  const [user = '', pass = ''] = [named?.username ?? '', named?.password ?? ''].map(decodeURIComponent);
   const authenticator = fileAuthenticator(files, logger);
   return {
     servers: urls.map(({ host }) => host),

@@ -63,9 +63,9 @@ describe.each(testDatabases)('identity over $name', ({ open }) => {
     await using world = await openWorld(open);
     const { token, tokenText } = await world.client.issue({ kind: TokenKind.SERVICE, label: 'ci' });
     world.clock.advanceMs(1_000);
-    const first = await world.client.revoke({ tokenId: token?.tokenId });
+    const first = await world.client.revoke({ tokenId: token?.tokenId ?? '' });
     world.clock.advanceMs(1_000);
-    const second = await world.client.revoke({ tokenId: token?.tokenId });
+    const second = await world.client.revoke({ tokenId: token?.tokenId ?? '' });
     expect(await world.resolve(tokenText)).toBeUndefined();
     expect(revokedAtMs(first.token)).toBe(startMs + 1_000);
     expect(revokedAtMs(second.token)).toBe(startMs + 1_000);
@@ -74,7 +74,7 @@ describe.each(testDatabases)('identity over $name', ({ open }) => {
   it('replaces both limits of a service token', async () => {
     await using world = await openWorld(open);
     const { token, tokenText } = await world.client.issue({ kind: TokenKind.SERVICE, label: 'ci', limits });
-    await world.client.update({ tokenId: token?.tokenId, limits: { tokensPerDay: 9_007_199_254_740_991n } });
+    await world.client.update({ tokenId: token?.tokenId ?? '', limits: { tokensPerDay: 9_007_199_254_740_991n } });
     const changed = await world.resolve(tokenText);
     expect(changed?.limits?.requestsPerMinute).toBeUndefined();
     expect(changed?.limits?.tokensPerDay).toBe(9_007_199_254_740_991n);
@@ -84,10 +84,12 @@ describe.each(testDatabases)('identity over $name', ({ open }) => {
     await using world = await openWorld(open);
     const personal = await world.client.issue({ kind: TokenKind.PERSONAL, label: 'me' });
     const revoked = await world.client.issue({ kind: TokenKind.SERVICE, label: 'ci' });
-    await world.client.revoke({ tokenId: revoked.token?.tokenId });
+    await world.client.revoke({ tokenId: revoked.token?.tokenId ?? '' });
     const refused = { code: 'invalid_request' };
-    await expect(world.client.update({ tokenId: personal.token?.tokenId, limits })).rejects.toMatchObject(refused);
-    await expect(world.client.update({ tokenId: revoked.token?.tokenId, limits })).rejects.toMatchObject(refused);
+    await expect(world.client.update({ tokenId: personal.token?.tokenId ?? '', limits })).rejects.toMatchObject(
+      refused,
+    );
+    await expect(world.client.update({ tokenId: revoked.token?.tokenId ?? '', limits })).rejects.toMatchObject(refused);
     await expect(world.client.update({ tokenId: 'none', limits })).rejects.toMatchObject({ code: 'not_found' });
     await expect(world.client.revoke({ tokenId: 'none' })).rejects.toMatchObject({ code: 'not_found' });
   });
@@ -107,7 +109,7 @@ describe.each(testDatabases)('identity over $name', ({ open }) => {
       world.clock.advanceMs(1);
     }
     const all = await world.client.list({});
-    await world.client.revoke({ tokenId: all.tokens[1]?.tokenId });
+    await world.client.revoke({ tokenId: all.tokens[1]?.tokenId ?? '' });
     expect(labels(await world.client.list({}))).toEqual(['third', 'first']);
     expect(labels(await world.client.list({ includeRevoked: true }))).toEqual(['third', 'second', 'first']);
   });
@@ -134,10 +136,10 @@ describe.each(testDatabases)('identity over $name', ({ open }) => {
       return { next: async () => (await changes.next()).value?.tokenIds };
     });
     for (const watcher of watching) expect(await watcher.next()).toEqual([]);
-    await world.client.revoke({ tokenId: a.token?.tokenId });
+    await world.client.revoke({ tokenId: a.token?.tokenId ?? '' });
     for (const watcher of watching) expect(await watcher.next()).toEqual([a.token?.tokenId]);
     await world.client.issue({ kind: TokenKind.SERVICE, label: 'c' });
-    await world.client.update({ tokenId: b.token?.tokenId, limits });
+    await world.client.update({ tokenId: b.token?.tokenId ?? '', limits });
     for (const watcher of watching) expect(await watcher.next()).toEqual([b.token?.tokenId]);
     controller.abort();
     for (const watcher of watching) await expect(watcher.next()).rejects.toMatchObject({ status: 'cancelled' });

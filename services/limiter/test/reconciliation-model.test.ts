@@ -41,8 +41,8 @@ interface Counter {
 }
 
 interface Reload {
-  pendingIds?: readonly string[] | undefined;
-  total?: LedgerTotal | undefined;
+  pendingIds?: readonly string[];
+  total?: LedgerTotal;
 }
 
 /** A ledger, and limiters that reload a day from it, step by step and in any order. */

@@ -29,7 +29,7 @@ interface Question {
 interface Failure {
   readonly result: AttemptResult;
   readonly problem?: AccountProblem;
-  readonly retryInMs?: number;
+  readonly retryInMs?: number | undefined;
   readonly modelScoped?: boolean;
 }
 
@@ -49,7 +49,7 @@ function brokerOf(gateway: GatewayConfig = sampleGateway) {
     report: {
       result,
       modelScoped,
-      problem,
+      ...(problem !== undefined && { problem }),
       retryAt: retryInMs === undefined ? undefined : timestampFromMs(clock.nowMs() + retryInMs),
     },
   });

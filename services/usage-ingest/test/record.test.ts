@@ -146,7 +146,7 @@ describe('several writers on one Postgres', () => {
         tokenId: `t${index % 7}`,
         model: `m${index % 5}`,
         localDay: `2026-11-${10 + (index % 3)}`,
-        accountId: ['', 'pool/a', 'pool/b'][index % 11],
+        accountId: ['', 'pool/a', 'pool/b'][index % 11] ?? '',
       }),
     );
     const shuffled = Array.from({ length: 8 }, () => events.toSorted(() => Math.random() - 0.5));

@@ -9,12 +9,12 @@ import { GatewayClient, reasonOf } from './target/gateway-client.ts';
 export interface RunOptions {
   readonly target: Target;
   /** Where the providers behind the gateway are ours to script. */
-  readonly double?: ProviderDouble;
+  readonly double?: ProviderDouble | undefined;
   readonly checks: readonly Check[];
   /** All by default, as with endpoints and names. */
-  readonly levels?: readonly Level[];
-  readonly endpoints?: readonly Endpoint[];
-  readonly only?: readonly string[];
+  readonly levels?: readonly Level[] | undefined;
+  readonly endpoints?: readonly Endpoint[] | undefined;
+  readonly only?: readonly string[] | undefined;
   /** Checks at the same time. Those of the limited token always come one after the other, in the order of the list. */
   readonly concurrency?: number;
   /** For a check that does not ask for more. */

@@ -136,7 +136,7 @@ function container(service: Service, values: Values, transport: Transport): ICon
 }
 
 /** The settings that an operator adds; those below win over them, since the pod is made for them. */
-function settingsOf({ name }: Service): IContainer['envFrom'] {
+function settingsOf({ name }: Service): NonNullable<IContainer['envFrom']> {
   const secrets = name === 'pool-broker' ? [{ secretRef: { name: 'gateway-providers', optional: true } }] : [];
   return [
     { configMapRef: { name: 'gateway-settings' } },

@@ -13,7 +13,8 @@ export type ExecuteResultInit = MessageInitShape<typeof ExecuteResultSchema>;
 /** What a failed attempt reports about its account. */
 export function failedAttempt({ result, retryAtMs, modelScoped, problem, feature, upstreamStatus }: AttemptFailure) {
   const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
-  return { result, retryAt, modelScoped, problem, feature, upstreamStatus };
+  const details = { ...(problem !== undefined && { problem }), ...(feature !== undefined && { feature }) };
+  return { result, retryAt, modelScoped, upstreamStatus, ...details };
 }
 
 /**

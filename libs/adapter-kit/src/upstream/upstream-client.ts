@@ -20,7 +20,7 @@ export interface UpstreamRequest {
   readonly body?: RequestBody;
   /** How long the answer may take. See `UpstreamExchange.endWithin`. */
   readonly timeoutMs: number;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   /** See `ExchangeOptions.onHead`. */
   readonly onHead?: ExchangeOptions['onHead'];
 }

@@ -170,7 +170,7 @@ async function connect(
   const client = new GrpcClient(grpcTarget(address), endedWithTheirClient(channelCredentials), {
     ...clientOptions,
     // The server name for TLS, which must not be an address.
-    'grpc.ssl_target_name_override': options.service,
+    ...(options.service !== undefined && { 'grpc.ssl_target_name_override': options.service }),
     ...options.grpc,
   });
   const { path, requestSerialize, responseDeserialize } = grpcMethod(MultiplexService.method.open);

@@ -29,7 +29,7 @@ export function post(url: string, body: unknown, { account = 'a', headers = {}, 
     method: 'POST',
     headers: { 'content-type': 'application/json', ...credential, ...version, ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
-    signal,
+    signal: signal ?? null,
   });
 }
 

@@ -12,7 +12,7 @@ import { runProgram, type Server, startServer, startServerProcess, type TestServ
 
 export interface ServerOptions {
   /** A port of 127.0.0.1. Default: a free one. */
-  readonly port?: number | undefined;
+  readonly port?: number;
 }
 
 const redisSettings = ['--save', '', '--appendonly', 'no', '--protected-mode', 'no'];

@@ -16,7 +16,10 @@ export class Browser {
   /** The page at the end of all redirects; or where `until` says so, without opening that. */
   async open(
     url: string,
-    { form, until = () => false }: { form?: Readonly<Record<string, string>>; until?: (url: URL) => boolean } = {},
+    {
+      form,
+      until = () => false,
+    }: { form?: Readonly<Record<string, string>>; until?: ((url: URL) => boolean) | undefined } = {},
   ): Promise<Page> {
     let next = new URL(url);
     let body = form && new URLSearchParams({ ...form }).toString();

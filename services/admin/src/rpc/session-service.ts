@@ -58,6 +58,6 @@ export function sessionService({
       return { holder: { case: 'token', value: { ...caller.token, note: '' } }, ...ends };
     }
     const operator = await operators.find(caller.operatorId);
-    return { holder: operator && { case: 'operator', value: toOperatorMessage(operator) }, ...ends };
+    return { ...(operator && { holder: { case: 'operator', value: toOperatorMessage(operator) } }), ...ends };
   }
 }

@@ -57,7 +57,7 @@ async function tokensOn(
   { tokenId }: Token,
   signal: AbortSignal,
 ): Promise<bigint[]> {
-  const period = { firstDay: days.at(0), lastDay: days.at(-1), tokenId, grouping: UsageGrouping.DAY };
+  const period = { firstDay: days.at(0) ?? '', lastDay: days.at(-1) ?? '', tokenId, grouping: UsageGrouping.DAY };
   const used = new Map<string, bigint>();
   const pages = pagesOf((pageToken) => usageReport.reportUsage({ ...period, pageToken }, peerCall(signal)));
   for await (const { rows } of pages) {

@@ -20,7 +20,7 @@ export interface Affinity {
   /** Empty: no affinity. */
   readonly affinityKey: string;
   /** The keys by which later requests will refer to an answer. Absent: they can't. */
-  readonly answerKeysOf?: (answer: AnswerNames) => string[];
+  readonly answerKeysOf?: ((answer: AnswerNames) => string[]) | undefined;
 }
 
 /** The names by which later requests may refer to an answer. An empty one is not available. */

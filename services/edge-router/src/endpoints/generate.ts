@@ -21,7 +21,7 @@ export interface Generation extends Affinity, Pick<AttemptPlan, 'model' | 'forma
    * Answers a request that no account answered, or throws. Absent: the gateway's own error is the
    * answer. It must not refer to the body, because it is kept while the answer streams.
    */
-  readonly onFailed?: (failed: AttemptsFailed, response: ServerResponse) => void;
+  readonly onFailed?: ((failed: AttemptsFailed, response: ServerResponse) => void) | undefined;
 }
 
 /**

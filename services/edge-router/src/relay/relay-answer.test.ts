@@ -71,7 +71,7 @@ describe('relayAnswer', () => {
       {
         leases: {
           report: async ({ attempt }) => {
-            events.push(`reported ${AttemptResult[attempt.report?.result ?? AttemptResult.UNSPECIFIED]}`);
+            events.push(`reported ${AttemptResult[attempt?.report?.result ?? AttemptResult.UNSPECIFIED]}`);
           },
         },
         clock: systemClock,

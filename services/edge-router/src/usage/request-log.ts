@@ -108,7 +108,7 @@ export class RequestLogEntry {
   /** A limit of the token refused the request. */
   onRefused({ limit, retryAtMs }: Pick<GatewayError, 'limit' | 'retryAtMs'>): void {
     const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
-    this.message.refusal = create(RefusalSchema, { limit: limit && limits[limit], retryAt });
+    this.message.refusal = create(RefusalSchema, { ...(limit && { limit: limits[limit] }), retryAt });
   }
 
   onAdmitted(): void {

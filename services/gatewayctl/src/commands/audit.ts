@@ -23,7 +23,8 @@ export function auditCommand({ connect }: CommandContext): Command {
     .option('--last <number>', 'how many at most', wholeNumber(1, 1_000_000), 50)
     .action(async (search: string | undefined, { since, until, last, ...output }: OutputFlags & RangeFlags) => {
       await using admin = await connect();
-      const ask = (page: Page) => admin.clientOf(AuditService).listAudit({ search, since, until, ...page });
+      const ask = (page: Page) =>
+        admin.clientOf(AuditService).listAudit({ search: search ?? '', since, until, ...page });
       const pages = firstOf(last, ask, ({ entries }) => entries);
       await printList(output, AuditEntrySchema, pages, { columns, whenNone: 'The audit log has nothing of it.' });
     });

@@ -49,7 +49,7 @@ export function requestCommand({ connect }: CommandContext): Command {
     .option('--last <number>', 'how many at most', wholeNumber(1, 1_000_000), 20)
     .action(async ({ since, until, last, ...flags }: SearchFlags & RangeFlags) => {
       await using admin = await connect();
-      const asked = { search: { ...searchOf(flags), since, until }, token: flags.token };
+      const asked = { search: { ...searchOf(flags), since, until }, token: flags.token ?? '' };
       const ask = (page: Page) => admin.clientOf(RequestService).listRequests({ ...asked, ...page });
       const pages = firstOf(last, ask, ({ requests }) => requests);
       await printList(flags, RequestListingSchema, pages, { columns, whenNone: 'No request of the log matches.' });
@@ -59,7 +59,7 @@ export function requestCommand({ connect }: CommandContext): Command {
     .action(async (flags: SearchFlags) => {
       await using admin = await connect({ running: true });
       const printAll = streamPrinter(flags, RequestListingSchema, columns);
-      const asked = { search: searchOf(flags), token: flags.token };
+      const asked = { search: searchOf(flags), token: flags.token ?? '' };
       for await (const { requests, leftOut } of admin.clientOf(RequestService).watchRequests(asked, endless)) {
         printAll(requests);
         if (leftOut > 0) note(`${leftOut} more ended at the same time and were left out`);
@@ -107,7 +107,7 @@ function statusOf(text: string): Status {
 }
 
 function searchOf({ model, account, endpoint, status }: SearchFlags) {
-  return { model, accountId: account, endpoint, ...status };
+  return { model: model ?? '', accountId: account ?? '', endpoint: endpoint ?? '', ...status };
 }
 
 function wholeStory({ request, recorded, loggedAt }: GetRequestResponse): string {

@@ -33,7 +33,8 @@ export function tokenCommand({ connect }: CommandContext): Command {
     .action(
       async (search: string | undefined, { all = false, ...output }: OutputFlags & { readonly all?: boolean }) => {
         await using admin = await connect();
-        const ask = (page: Page) => admin.clientOf(TokenService).listTokens({ search, includeEnded: all, ...page });
+        const ask = (page: Page) =>
+          admin.clientOf(TokenService).listTokens({ search: search ?? '', includeEnded: all, ...page });
         const pages = firstOf(Number.POSITIVE_INFINITY, ask, ({ tokens }) => tokens, 200);
         const none = 'There are no tokens. Issue one with gatewayctl token issue.';
         const whenNone = search === undefined ? none : 'No token matches.';
@@ -62,7 +63,7 @@ export function tokenCommand({ connect }: CommandContext): Command {
     .action(async ({ kind, label, rpm, tpd, note, expires, ...output }: IssueFlags) => {
       await using admin = await connect({ issues: true });
       const limits = limitsOf(rpm, tpd);
-      const request = { kind: kinds[kind], label, limits, note, expiresAt: expires };
+      const request = { kind: kinds[kind], label, limits, note: note ?? '', expiresAt: expires };
       const issued = await admin.clientOf(TokenService).issueToken(request);
       printMessage(output, IssueTokenResponseSchema, issued, ({ tokenText: text }) => `${text}\n`);
       noteChange(admin, `created ${issued.token?.tokenId} (${issued.token?.label}); the token is not shown again`);
@@ -83,7 +84,11 @@ export function tokenCommand({ connect }: CommandContext): Command {
         throw new UsageError('nothing to set: give --label, --rpm, --tpd, --note or --expires.');
       await using admin = await connect();
       const { token: seen } = await findToken(admin, named);
-      const request = { tokenId: seen?.tokenId, expectedRevision: seen?.revision, ...changesOf(flags, seen?.limits) };
+      const request = {
+        tokenId: seen?.tokenId ?? '',
+        expectedRevision: seen?.revision ?? 0n,
+        ...changesOf(flags, seen?.limits),
+      };
       const { token: changed } = await admin.clientOf(TokenService).updateToken(request);
       noteChange(admin, `changed ${changed?.tokenId} (${changed?.label}): ${limitsText(changed?.limits)}`);
     });

@@ -33,7 +33,7 @@ export type Connect = (options?: ConnectOptions) => Promise<AdminConnection>;
 
 interface ConnectOptions {
   /** The command asks a running gateway what only that knows. */
-  readonly running?: true | undefined;
+  readonly running?: true;
   /** It makes texts of tokens, for which the gateway's own key is needed. */
   readonly issues?: true;
   /** A person wants the database itself, whatever runs. */

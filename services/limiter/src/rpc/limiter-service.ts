@@ -99,8 +99,12 @@ async function heartbeat({ store }: Limiter, request: HeartbeatRequest, caller: 
   checkText('replica_id', replicaId, 100);
   const lastAnsweredAtMs = lastAnsweredAt && timestampMs(lastAnsweredAt);
   const beat = { group: countedGroup(group, caller), replicaId, admissions: counted, lastAnsweredAtMs };
-  const { answeredAtMs, ...place } = (await store.heartbeat(beat)) ?? {};
-  return { ...place, answeredAt: answeredAtMs === undefined ? undefined : timestampFromMs(answeredAtMs) };
+  const { answeredAtMs, longestSilenceMs = 0, ...place } = (await store.heartbeat(beat)) ?? {};
+  return {
+    ...place,
+    longestSilenceMs,
+    answeredAt: answeredAtMs === undefined ? undefined : timestampFromMs(answeredAtMs),
+  };
 }
 
 /**

@@ -51,7 +51,7 @@ export function toProviderRequest(
     tools: tools.tools,
     tool_choice: tools.toolChoice,
     thinking: reasoning.thinking,
-    output_config: outputConfig({ effort: reasoning.effort, format: responseFormat.format }),
+    output_config: outputConfig(reasoning.effort, responseFormat.format),
   };
 }
 
@@ -66,6 +66,7 @@ function stopSequences(stop: readonly string[]): string[] | undefined {
   return usable.length === 0 ? undefined : usable;
 }
 
-function outputConfig(config: OutputConfig): OutputConfig | undefined {
-  return config.effort === undefined && config.format === undefined ? undefined : config;
+function outputConfig(effort: OutputConfig['effort'], format: OutputConfig['format']): OutputConfig | undefined {
+  if (effort === undefined && format === undefined) return undefined;
+  return { ...(effort !== undefined && { effort }), ...(format !== undefined && { format }) };
 }

@@ -86,9 +86,10 @@ function convertEach(tools: readonly FunctionTool[], family: ModelFamily): Provi
   return tools.map((tool) => {
     const schema = mayBeStrict ? schemas.get(tool)?.schema : undefined;
     const { name, description } = tool;
+    const described = { name, ...(description !== undefined && { description }) };
     return schema === undefined
-      ? { name, description, input_schema: convertToolSchema(name, tool.parameters) }
-      : { name, description, input_schema: schema, strict: true };
+      ? { ...described, input_schema: convertToolSchema(name, tool.parameters) }
+      : { ...described, input_schema: schema, strict: true };
   });
 }
 

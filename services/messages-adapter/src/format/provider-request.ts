@@ -1,10 +1,11 @@
 import type Anthropic from '@anthropic-ai/sdk';
+import type { MaybeUndefined } from '@gateway/json';
 
 /**
  * The parts of a Messages request that the gateway writes.
  * @see https://platform.claude.com/docs/en/api/messages
  */
-export type MessagesRequest = Anthropic.MessageCreateParamsStreaming;
+export type MessagesRequest = MaybeUndefined<Anthropic.MessageCreateParamsStreaming>;
 
 export type ProviderMessage =
   | { readonly role: 'user'; readonly content: (TextBlock | ImageBlock | ToolResultBlock)[] }

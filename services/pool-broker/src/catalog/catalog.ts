@@ -235,8 +235,8 @@ export function traitsOfModel({ modelTraits }: PoolConfig, model: string) {
   return {
     ...others,
     efforts: efforts && { levels: [...efforts] },
-    thinking: thinking && thinkingModes[thinking],
-    leastThinking: leastThinking && leastThinkings[leastThinking],
+    ...(thinking && { thinking: thinkingModes[thinking] }),
+    ...(leastThinking && { leastThinking: leastThinkings[leastThinking] }),
   };
 }
 

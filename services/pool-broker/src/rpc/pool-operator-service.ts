@@ -142,7 +142,7 @@ export function poolOperatorHandlers({
           return { id, name, effort, candidates: candidates.map(({ pool, model }) => `${pool}/${model}`) };
         }),
         currency: prices?.currency ?? '',
-        prices: prices?.models.map(({ model, inputMicros, cachedInputMicros, outputMicros }) => ({
+        prices: (prices?.models ?? []).map(({ model, inputMicros, cachedInputMicros, outputMicros }) => ({
           ...{ model, inputMicros: BigInt(inputMicros) },
           ...{ cachedInputMicros: BigInt(cachedInputMicros), outputMicros: BigInt(outputMicros) },
         })),

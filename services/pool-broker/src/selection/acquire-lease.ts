@@ -85,7 +85,7 @@ const spent =
   'it had spent what requests may spend after errors: its own attempts, or the budget for the retries of all';
 
 function leaseOf({ candidate, view }: Chosen, leaseId: string, { leaseTtlMs }: PoolSettings) {
-  const { pool, model, defaultEffort, isUnlisted: modelUnlisted, traits } = candidate.candidate;
+  const { pool, model, defaultEffort, isUnlisted: modelUnlisted = false, traits } = candidate.candidate;
   return {
     ...{ leaseId, accountId: view.account.id, pool: pool.name, model, modelUnlisted, defaultEffort },
     format: providerFormats[pool.format],

@@ -12,7 +12,9 @@ export function convertResponseFormat(format: ResponseFormat): TextMember | unde
   if (format.type === 'json_object') return { format: { type: 'json_object' } };
   const { name, description, schema, strict } = format;
   checkName(name, 'response_format.json_schema.name');
-  return { format: { type: 'json_schema', name, description, schema: schema ?? { type: 'object' }, strict } };
+  const described = { name, ...(description !== undefined && { description }) };
+  const held = { schema: schema ?? { type: 'object' }, ...(strict !== undefined && { strict }) };
+  return { format: { type: 'json_schema', ...described, ...held } };
 }
 
 /**

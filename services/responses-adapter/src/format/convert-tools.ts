@@ -19,7 +19,8 @@ export function convertTools({ tools, toolChoice, parallelToolCalls }: ChatReque
 /** `strict` is always sent: if it is absent, chat means false, but Responses would try true. */
 function convertTool({ name, description, parameters, strict = false }: FunctionTool, index: number): ResponsesTool {
   checkName(name, `tools[${index}].function.name`);
-  return { type: 'function', name, description, parameters: parameters ?? noParameters(strict), strict };
+  const described = { name, ...(description !== undefined && { description }) };
+  return { type: 'function', ...described, parameters: parameters ?? noParameters(strict), strict };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { MaybeUndefined } from '@gateway/json';
 import type OpenAI from 'openai';
 
 type Responses = OpenAI.Responses.ResponseCreateParamsStreaming;
@@ -7,7 +8,7 @@ type Responses = OpenAI.Responses.ResponseCreateParamsStreaming;
  * sampling, because subscription backends refuse them.
  * @see https://platform.openai.com/docs/api-reference/responses/create
  */
-export type ResponsesRequest = Omit<Responses, 'input'> & { readonly input: readonly InputItem[] };
+export type ResponsesRequest = MaybeUndefined<Omit<Responses, 'input'>> & { readonly input: readonly InputItem[] };
 
 export type InputItem = MessageItem | AssistantItem | FunctionCallItem | FunctionCallOutputItem;
 /** A message of the user or of a developer. */
@@ -23,7 +24,7 @@ export type InputText = OpenAI.Responses.ResponseInputText;
 export type InputImage = OpenAI.Responses.ResponseInputImage;
 
 /** The members of a request that concern tools; all are absent when there are none. */
-export type ToolMembers = Pick<Responses, 'tools' | 'tool_choice' | 'parallel_tool_calls'>;
+export type ToolMembers = MaybeUndefined<Pick<Responses, 'tools' | 'tool_choice' | 'parallel_tool_calls'>>;
 export type ResponsesTool = OpenAI.Responses.FunctionTool;
 export type ResponsesToolChoice = Responses['tool_choice'];
 

@@ -34,7 +34,7 @@ export async function reportUsage(database: GatewayDatabase, request: ReportUsag
       totals,
     })),
     // The parts of a key may contain any character.
-    nextPageToken: next?.map(encodeURIComponent).join('/'),
+    nextPageToken: next?.map(encodeURIComponent).join('/') ?? '',
   };
 }
 

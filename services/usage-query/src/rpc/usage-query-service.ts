@@ -14,7 +14,7 @@ export interface UsageQueryParts {
   /** How long to wait for the ledger. */
   readonly waitMs: number;
   /** Absent when usage is written directly to the ledger. */
-  readonly progress?: Pick<LedgerProgress, 'untilRecorded'>;
+  readonly progress?: Pick<LedgerProgress, 'untilRecorded'> | undefined;
   readonly onLate: (fault: unknown) => void;
 }
 

@@ -18,7 +18,7 @@ export interface Prompt {
   /** Turns or items after the text, in the format's own words. */
   readonly turnsAfter?: readonly unknown[];
   /** Fields of the format's own, added to the request. */
-  readonly more?: Readonly<Record<string, unknown>>;
+  readonly more?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** What a live model answers in a few words, too. It may think before. */

@@ -3,7 +3,7 @@ import { exchangeLines, grouped, type Outcome, type Result, type SummaryRow, sum
 
 export interface TableOptions {
   /** Columns of the terminal; lines are not cut without it. */
-  readonly width?: number;
+  readonly width?: number | undefined;
   readonly color?: (text: string, color: 'green' | 'red' | 'yellow' | 'dim') => string;
 }
 

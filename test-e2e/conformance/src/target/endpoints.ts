@@ -24,12 +24,12 @@ export interface Target {
   readonly url: string;
   readonly token: string;
   /** A token that may ask only `limitedRequestsPerMinute` times a minute. */
-  readonly limitedToken?: string;
-  readonly limitedRequestsPerMinute?: number;
+  readonly limitedToken?: string | undefined;
+  readonly limitedRequestsPerMinute?: number | undefined;
   /** The model to ask, for each endpoint that the gateway claims. Others are not tried. */
   readonly models: Readonly<Partial<Record<Endpoint, string>>>;
   /** Sent with every request, for gateways that choose the provider by headers. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The double is reached through at least two accounts. */
   readonly hasSecondAccount?: boolean;
 }

@@ -91,7 +91,10 @@ export class GatewayClient implements AsyncDisposable {
     signal.throwIfAborted();
     const arriving = new ArrivingAnswer();
     signal.addEventListener('abort', () => arriving.hangUp(signal.reason), { once: true });
-    this.#agent.dispatch({ origin, path, method: method as Dispatcher.HttpMethod, headers, body }, arriving);
+    this.#agent.dispatch(
+      { origin, path, method: method as Dispatcher.HttpMethod, headers, body: body ?? null },
+      arriving,
+    );
     try {
       return new StreamedAnswer(await arriving.head, arriving, recorder, signal);
     } catch (thrown) {

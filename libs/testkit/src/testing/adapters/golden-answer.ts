@@ -13,16 +13,16 @@ export interface AnswerCase {
   /** The bytes of the provider. */
   readonly stream: Buffer;
   /** True when the client requested JSON (`response_format`). */
-  readonly wantsJson?: true;
+  readonly wantsJson?: true | undefined;
   /** True for streams that are tested with a split at every position. */
-  readonly everySplit?: true;
+  readonly everySplit?: true | undefined;
   /** What the client receives, piece by piece, up to the end or the failure. */
   readonly deltas: readonly Delta[];
   readonly ending: FinishReason | ExpectedFailure;
   /** The provider's reported usage, even for a failed answer. Absent: none. */
-  readonly usage?: ReportedUsage;
+  readonly usage?: ReportedUsage | undefined;
   /** How many unknown events were skipped; 0 when absent. */
-  readonly unknownEvents?: number;
+  readonly unknownEvents?: number | undefined;
 }
 
 export interface ExpectedFailure {
@@ -30,8 +30,8 @@ export interface ExpectedFailure {
   /** The error that the client receives if no other attempt is made. */
   readonly code: GatewayErrorCode;
   /** Epoch milliseconds. */
-  readonly retryAtMs?: number;
-  readonly modelScoped?: boolean;
+  readonly retryAtMs?: number | undefined;
+  readonly modelScoped?: boolean | undefined;
 }
 
 export interface GoldenReader extends AnswerReader {

@@ -8,11 +8,11 @@ export interface RequestCase<ProviderRequest = object> {
   /** The client's body without `model`, which the lease determines. */
   readonly request: object;
   /** The provider's model; the suite's own when absent. */
-  readonly model?: string;
+  readonly model?: string | undefined;
   /** The default effort of the class. Absent: none. */
-  readonly defaultEffort?: string;
+  readonly defaultEffort?: string | undefined;
   /** Absent: the request belongs to no session. */
-  readonly affinityKey?: string;
+  readonly affinityKey?: string | undefined;
   /** All members of the provider's request except the suite's fixed ones, or why there is none. */
   readonly becomes: ProviderRequest | RefusedRequest;
 }

@@ -77,4 +77,4 @@ const settings = [
   ['pool-broker', 'ACCOUNT_KEYS', '(set)', 'file'],
   ['pool-broker', 'DATABASE_URL', '(set)', 'file'],
   ['usage-query', 'USAGE_WAIT_MILLISECONDS', '1000', 'default'],
-].map(([service, name, value, origin]) => ({ service, name, value, origin }));
+].map(([service = '', name = '', value = '', origin = '']) => ({ service, name, value, origin }));

@@ -173,10 +173,13 @@ function account(pool: string, name: string, details: Details): MessageInitShape
     maxInFlight: 12,
     credentialKind: details.credentialKind ?? 'bearer',
     cooldowns: cooling === undefined ? [] : [{ until: inMinutes(17), reason: cooling, givenByProvider: true }],
-    windows: used && [
-      { name: '5h', usedFraction: used[0], resetsAt: inMinutes(96), lengthSeconds: 18_000 },
-      { name: '7d', usedFraction: used[1], resetsAt: inMinutes(4200), lengthSeconds: 604_800 },
-    ],
+    windows:
+      used === undefined
+        ? []
+        : [
+            { name: '5h', usedFraction: used[0], resetsAt: inMinutes(96), lengthSeconds: 18_000 },
+            { name: '7d', usedFraction: used[1], resetsAt: inMinutes(4200), lengthSeconds: 604_800 },
+          ],
   };
 }
 

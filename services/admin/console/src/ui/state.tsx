@@ -23,7 +23,7 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 
 interface FailureProps {
   readonly problem: Problem;
-  readonly onRetry?: (() => void) | undefined;
+  readonly onRetry?: () => void;
   readonly retryLabel?: string;
 }
 

@@ -38,7 +38,11 @@ export const groupings = {
 export async function reportUsage(admin: AdminConnection, flags: ReportFlags & OutputFlags): Promise<void> {
   const { by, compare = false } = flags;
   const { grouping, keys } = groupings[by];
-  const filter = { tokenId: await findTokenId(admin, flags.token), model: flags.model, accountId: flags.account };
+  const filter = {
+    tokenId: await findTokenId(admin, flags.token),
+    model: flags.model ?? '',
+    accountId: flags.account ?? '',
+  };
   const request = { ...periodOf(flags), ...filter, grouping, compare };
   const total = create(UsageRowSchema, totalRow);
   let printer: ReturnType<typeof listPrinter<UsageRow>> | undefined;

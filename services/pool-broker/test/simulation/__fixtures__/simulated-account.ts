@@ -92,7 +92,7 @@ export class SimulatedAccount {
   }
 
   #failed({ result, untilMs, named = false, problem }: Fault, nowMs: number): Report {
-    if (!named) return { result, problem };
+    if (!named) return { result, ...(problem !== undefined && { problem }) };
     const resetMs = Math.max(untilMs, this.#resetMs(nowMs) ?? 0);
     return { result, retryAt: timestampFromMs(namedResetMs(this.form, resetMs, nowMs)) };
   }

@@ -100,7 +100,7 @@ function shownInTurns({ items, turns }: Plan): readonly ProviderStreamEvent[] {
 function endingEvents({ items, ending, outputIsFilled, usage }: Plan): readonly ProviderStreamEvent[] {
   const members: Partial<ProviderResponse> = {
     output: outputIsFilled ? items.map(wireItem) : [],
-    usage: usage && usageReport(toTokens(usage)),
+    ...(usage && { usage: usageReport(toTokens(usage)) }),
   };
   switch (ending) {
     case 'completed':

@@ -165,7 +165,7 @@ export function itemEvents(item: AnyItem, at: number): readonly ProviderStreamEv
 export function wireItem(item: AnyItem): OutputItem {
   switch (item.kind) {
     case 'message':
-      return message(item.parts.map(wirePart), { phase: item.phase });
+      return message(item.parts.map(wirePart), item.phase === undefined ? {} : { phase: item.phase });
     case 'call':
       return functionCall(item.id, nameOf(item), item.pieces.join(''));
     case 'reasoning':
@@ -188,7 +188,8 @@ function around(
 }
 
 function begun(item: Exclude<AnyItem, AnySearch>): OutputItem {
-  if (item.kind === 'message') return message([], { status: 'in_progress', phase: item.phase });
+  if (item.kind === 'message')
+    return message([], { status: 'in_progress', ...(item.phase !== undefined && { phase: item.phase }) });
   return item.kind === 'call' ? functionCall(item.id, nameOf(item)) : reasoning();
 }
 

@@ -39,7 +39,11 @@ export function completed(members?: Partial<ProviderResponse>): ProviderStreamEv
 }
 
 export function incomplete(reason?: IncompleteReason, members?: Partial<ProviderResponse>): ProviderStreamEvent {
-  const ended = { status: 'incomplete', incomplete_details: { reason }, ...members } as const;
+  const ended = {
+    status: 'incomplete',
+    incomplete_details: reason === undefined ? {} : { reason },
+    ...members,
+  } as const;
   return { type: 'response.incomplete', sequence_number: 0, response: response(ended) };
 }
 

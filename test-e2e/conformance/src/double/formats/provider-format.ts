@@ -12,7 +12,7 @@ export interface ProviderFormat {
 
 /** One event of a stream. */
 export interface Frame {
-  readonly event?: string;
+  readonly event?: string | undefined;
   readonly data: string;
 }
 
