@@ -71,7 +71,7 @@ function translate(asked: Omit<RequestCase, 'name' | 'becomes'>): string {
   return String(chatTranslator.prepare({ body, lease, ...more }).body);
 }
 
-function modelOf({ model = defaultModel }: { readonly model?: string }): string {
+function modelOf({ model = defaultModel }: { readonly model?: string | undefined }): string {
   return model;
 }
 

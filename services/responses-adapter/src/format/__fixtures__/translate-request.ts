@@ -7,8 +7,8 @@ export interface TranslatedRequest {
   /** The client's body. */
   readonly request: object;
   readonly model: string;
-  readonly defaultEffort?: string;
-  readonly affinityKey?: string;
+  readonly defaultEffort?: string | undefined;
+  readonly affinityKey?: string | undefined;
 }
 
 /** The provider's request, as JSON, for a client's chat request. Throws GatewayError. */
