@@ -72,8 +72,8 @@ export declare type ExecuteHead = Message<"gateway.adapter.v1.ExecuteHead"> & {
   affinityKey: string;
 
   /**
-   * Where the members of the body's top-level object stand, in order, as the caller has found them while it read the
-   * body. Empty: the adapter looks for itself.
+   * The positions of the members of the body's top-level object, in order, if the caller knows them
+   * from reading the body. Empty: the adapter scans the body itself.
    *
    * @generated from field: repeated gateway.adapter.v1.JsonMember members = 6;
    */
@@ -87,7 +87,8 @@ export declare type ExecuteHead = Message<"gateway.adapter.v1.ExecuteHead"> & {
 export declare const ExecuteHeadSchema: GenMessage<ExecuteHead>;
 
 /**
- * A member of a JSON object by its byte offsets: [key_start, key_end) with the quotes, and [value_start, value_end).
+ * A member of a JSON object by its byte offsets: [key_start, key_end) including the quotes, and
+ * [value_start, value_end).
  *
  * @generated from message gateway.adapter.v1.JsonMember
  */
@@ -124,44 +125,45 @@ export declare const JsonMemberSchema: GenMessage<JsonMember>;
  */
 export declare type ExecuteResponse = Message<"gateway.adapter.v1.ExecuteResponse"> & {
   /**
-   * Once, before the first bytes. Absent for an attempt that failed before its first content.
+   * Sent once, before the first bytes. Absent for an attempt that failed before its first content.
    *
    * @generated from field: gateway.adapter.v1.ResponseHead head = 1;
    */
   head?: ResponseHead | undefined;
 
   /**
-   * Finished bytes for the client.
+   * Bytes for the client.
    *
    * @generated from field: bytes body = 2;
    */
   body: Uint8Array;
 
   /**
-   * Usage so far; each report replaces the one before.
+   * Usage so far; each report replaces the previous one.
    *
    * @generated from field: gateway.adapter.v1.Usage usage = 3;
    */
   usage?: Usage | undefined;
 
   /**
-   * Ends the stream. Its frame's bytes are the answer's last: settle first, then send them.
+   * Ends the stream. The bytes in this frame are the answer's last: settle first, then send them.
    *
    * @generated from field: gateway.adapter.v1.ExecuteResult result = 4;
    */
   result?: ExecuteResult | undefined;
 
   /**
-   * The request has begun to leave for the provider, which may bill its input from here on, whatever becomes of the answer.
-   * In a frame of its own, with the estimated usage; again when the request is sent once more.
+   * The request is being sent to the provider, which may bill its input from now on, whatever
+   * happens to the answer. In a frame of its own, with the estimated usage; repeated when the
+   * request is sent again.
    *
    * @generated from field: bool sent = 5;
    */
   sent: boolean;
 
   /**
-   * With usage, before the head: the model has begun to write or to reason. The provider bills for that, also when the attempt comes
-   * to nothing.
+   * With usage, before the head: the model has begun to write or to reason. The provider bills for
+   * that even if the attempt fails.
    *
    * @generated from field: bool produced = 6;
    */
@@ -191,7 +193,7 @@ export declare type ResponseHead = Message<"gateway.adapter.v1.ResponseHead"> & 
   headers: { [key: string]: string };
 
   /**
-   * The provider's id of the answer, where later requests can refer to it. Empty: none.
+   * The provider's id of the answer, if later requests can refer to it. Empty: none.
    *
    * @generated from field: string answer_id = 3;
    */
@@ -205,13 +207,14 @@ export declare type ResponseHead = Message<"gateway.adapter.v1.ResponseHead"> & 
 export declare const ResponseHeadSchema: GenMessage<ResponseHead>;
 
 /**
- * Each count is at most 2^40: what a provider reports beyond it, or as no whole number, counts as not reported.
+ * Each count is at most 2^40. A larger or non-integer count from a provider is treated as not
+ * reported.
  *
  * @generated from message gateway.adapter.v1.Usage
  */
 export declare type Usage = Message<"gateway.adapter.v1.Usage"> & {
   /**
-   * Input tokens, cached ones included.
+   * Input tokens, including cached ones.
    *
    * @generated from field: int64 input_tokens = 1;
    */
@@ -225,7 +228,7 @@ export declare type Usage = Message<"gateway.adapter.v1.Usage"> & {
   cachedTokens: bigint;
 
   /**
-   * Output tokens, reasoning included.
+   * Output tokens, including reasoning.
    *
    * @generated from field: int64 output_tokens = 3;
    */
@@ -239,7 +242,7 @@ export declare type Usage = Message<"gateway.adapter.v1.Usage"> & {
   reasoningTokens: bigint;
 
   /**
-   * True when the provider did not report (all of) it and the adapter estimated.
+   * True when the provider did not report all of it, and the adapter estimated the rest.
    *
    * @generated from field: bool estimated = 5;
    */
@@ -253,7 +256,7 @@ export declare type Usage = Message<"gateway.adapter.v1.Usage"> & {
 export declare const UsageSchema: GenMessage<Usage>;
 
 /**
- * What ends a call: the result of the attempt, and what the client gets of a failure.
+ * Ends a call: the result of the attempt, and the client's error after a failure.
  *
  * @generated from message gateway.adapter.v1.ExecuteResult
  */
@@ -264,38 +267,41 @@ export declare type ExecuteResult = Message<"gateway.adapter.v1.ExecuteResult"> 
   attempt?: AttemptReport | undefined;
 
   /**
-   * What the client gets when no further attempt is made. Absent after success.
+   * The client's error if no further attempt is made. Absent after success.
    *
    * @generated from field: gateway.error.v1.ErrorDetail error = 2;
    */
   error?: ErrorDetail | undefined;
 
   /**
-   * The provider's own error answer, for dialects that pass it on. Absent otherwise, and when the provider gave none.
+   * The provider's own error answer, for dialects that pass it on. Absent otherwise, and when the
+   * provider sent none.
    *
    * @generated from field: gateway.adapter.v1.UpstreamAnswer upstream_answer = 3;
    */
   upstreamAnswer?: UpstreamAnswer | undefined;
 
   /**
-   * After success: the last encrypted reasoning of the answer (`encrypted_content` of a Responses item, `signature` of a
-   * Messages thinking block), which clients send back in the next turn and which only the account that made it may be able
-   * to read: SHA-256 of the text, base64url. Empty: none.
+   * After success: the SHA-256, in base64url, of the answer's last encrypted reasoning
+   * (`encrypted_content` of a Responses item, `signature` of a Messages thinking block). Clients
+   * send it back in the next turn, and possibly only the account that created it can read it.
+   * Empty: none.
    *
    * @generated from field: string encrypted_reasoning = 4;
    */
   encryptedReasoning: string;
 
   /**
-   * What the provider refused, when the request was sent to it once more without that. Empty: it was sent once.
+   * The part that the provider refused, when the request was sent again without it. Empty: it was
+   * sent once.
    *
    * @generated from field: string amended = 5;
    */
   amended: string;
 
   /**
-   * After a failure: the client's answer is whole all the same, since the provider's own last event tells of the failure and
-   * was relayed. Nothing follows it.
+   * After a failure: the client's answer is complete all the same, because the provider's own last
+   * event reports the failure and was relayed. Nothing may follow it.
    *
    * @generated from field: bool answer_complete = 6;
    */
@@ -309,7 +315,7 @@ export declare type ExecuteResult = Message<"gateway.adapter.v1.ExecuteResult"> 
 export declare const ExecuteResultSchema: GenMessage<ExecuteResult>;
 
 /**
- * An answer of a provider as it came.
+ * A provider's answer, unchanged.
  *
  * @generated from message gateway.adapter.v1.UpstreamAnswer
  */
@@ -368,7 +374,7 @@ export declare const CountTokensRequestSchema: GenMessage<CountTokensRequest>;
  */
 export declare type CountTokensResponse = Message<"gateway.adapter.v1.CountTokensResponse"> & {
   /**
-   * Meaningful when the result is a success.
+   * Only valid when the result is a success.
    *
    * @generated from field: int64 input_tokens = 1;
    */
@@ -421,7 +427,7 @@ export declare type ListModelsResponse = Message<"gateway.adapter.v1.ListModelsR
 export declare const ListModelsResponseSchema: GenMessage<ListModelsResponse>;
 
 /**
- * The format of the client's request and of the bytes it gets back.
+ * The format of the client's request and of the answer's bytes.
  *
  * @generated from enum gateway.adapter.v1.Dialect
  */
@@ -459,12 +465,12 @@ export declare const DialectSchema: GenEnum<Dialect>;
  */
 export declare const AdapterService: GenService<{
   /**
-   * Carries one request to the leased account's provider and its answer back.
+   * Sends one request to the provider of the leased account and returns its answer.
    *
-   * The caller sends a head, then the body in frames, then ends its side. The adapter answers with frames that each may
-   * hold a head, bytes, usage and the result; the frame with the result is the last one. No head is sent before the
-   * first content of the answer is there: until then another attempt may be made.
-   * Cancelling the call cancels the provider's request at once.
+   * The caller sends a head, then the body in frames, then ends its side. The adapter answers with
+   * frames, each of which may contain a head, bytes, usage and the result; the frame with the
+   * result is the last one. The head is sent with the first content of the answer: until then
+   * another attempt may be made. Cancelling the call cancels the provider's request at once.
    *
    * @generated from rpc gateway.adapter.v1.AdapterService.Execute
    */
@@ -484,7 +490,7 @@ export declare const AdapterService: GenService<{
     output: typeof CountTokensResponseSchema;
   },
   /**
-   * What the provider of a pool offers, asked now.
+   * Reads the models that the provider of a pool currently offers.
    *
    * @generated from rpc gateway.adapter.v1.AdapterService.ListModels
    */

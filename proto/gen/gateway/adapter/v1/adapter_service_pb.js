@@ -104,7 +104,7 @@ export const DialectSchema = /*@__PURE__*/
   enumDesc(file_gateway_adapter_v1_adapter_service, 0);
 
 /**
- * The format of the client's request and of the bytes it gets back.
+ * The format of the client's request and of the answer's bytes.
  *
  * @generated from enum gateway.adapter.v1.Dialect
  */

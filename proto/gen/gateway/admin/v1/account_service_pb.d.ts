@@ -102,7 +102,8 @@ export declare type SetAccountStateRequest = Message<"gateway.admin.v1.SetAccoun
   use: AccountUse;
 
   /**
-   * What the caller has seen. Refused with ABORTED when it is another by now. Unspecified: whatever it is.
+   * The use that the caller has seen. The call fails with ABORTED when it has changed. Unspecified:
+   * not checked.
    *
    * @generated from field: gateway.pool.v1.AccountUse expected_use = 3;
    */
@@ -160,13 +161,13 @@ export declare type RemoveAccountResponse = Message<"gateway.admin.v1.RemoveAcco
 export declare const RemoveAccountResponseSchema: GenMessage<RemoveAccountResponse>;
 
 /**
- * Changes accounts of providers. For the role OPERATOR. Secrets are written here, and never read.
+ * Changes provider accounts. Requires the role OPERATOR. Secrets can be written but never read.
  *
  * @generated from service gateway.admin.v1.AccountService
  */
 export declare const AccountService: GenService<{
   /**
-   * Adds an account to the database. Those of gateway.yaml are added there.
+   * Adds an account to the database. Accounts of gateway.yaml are added in that file.
    *
    * @generated from rpc gateway.admin.v1.AccountService.AddAccount
    */
@@ -176,7 +177,7 @@ export declare const AccountService: GenService<{
     output: typeof AddAccountResponseSchema;
   },
   /**
-   * Another secret for an account of the database. What keeps the old one out of service is forgotten.
+   * Replaces the secret of a stored account, and forgets why the old one was out of service.
    *
    * @generated from rpc gateway.admin.v1.AccountService.ReplaceCredential
    */
@@ -186,7 +187,7 @@ export declare const AccountService: GenService<{
     output: typeof ReplaceCredentialResponseSchema;
   },
   /**
-   * Uses an account, takes it out of service, or gives it nothing new.
+   * Enables, disables or drains an account.
    *
    * @generated from rpc gateway.admin.v1.AccountService.SetAccountState
    */
@@ -196,7 +197,7 @@ export declare const AccountService: GenService<{
     output: typeof SetAccountStateResponseSchema;
   },
   /**
-   * Forgets an account of the database and its tokens. What runs with it ends as it would have.
+   * Removes a stored account and its tokens. Running requests end normally.
    *
    * @generated from rpc gateway.admin.v1.AccountService.RemoveAccount
    */

@@ -68,7 +68,7 @@ export const RemoveAccountResponseSchema = /*@__PURE__*/
   messageDesc(file_gateway_admin_v1_account_service, 7);
 
 /**
- * Changes accounts of providers. For the role OPERATOR. Secrets are written here, and never read.
+ * Changes provider accounts. Requires the role OPERATOR. Secrets can be written but never read.
  *
  * @generated from service gateway.admin.v1.AccountService
  */

@@ -26,14 +26,14 @@ export declare type AuditEntry = Message<"gateway.admin.v1.AuditEntry"> & {
   at?: Timestamp | undefined;
 
   /**
-   * The operator's name; "gatewayctl" for changes on the machine itself; "" for one that could not sign in.
+   * The operator's name; "gatewayctl" for changes on the machine itself; empty when sign-in failed.
    *
    * @generated from field: string actor = 3;
    */
   actor: string;
 
   /**
-   * Where the call came from. Empty: not known.
+   * The address of the caller. Empty: unknown.
    *
    * @generated from field: string address = 4;
    */
@@ -59,14 +59,15 @@ export declare type AuditEntry = Message<"gateway.admin.v1.AuditEntry"> & {
   outcome: AuditOutcome;
 
   /**
-   * A JSON object of what it was like before. Never a secret. Empty: it was not there.
+   * A JSON object with the state before the change. Never contains a secret. Empty: it did not
+   * exist.
    *
    * @generated from field: string before = 8;
    */
   before: string;
 
   /**
-   * What it is like now. Empty: it is there no more, or nothing was changed.
+   * The state after the change. Empty: it no longer exists, or nothing was changed.
    *
    * @generated from field: string after = 9;
    */
@@ -91,14 +92,14 @@ export declare type ListAuditRequest = Message<"gateway.admin.v1.ListAuditReques
   search: string;
 
   /**
-   * At or after. Absent: since ever.
+   * At or after this time. Absent: no lower bound.
    *
    * @generated from field: google.protobuf.Timestamp since = 2;
    */
   since?: Timestamp | undefined;
 
   /**
-   * Before. Absent: until now.
+   * Before this time. Absent: no upper bound.
    *
    * @generated from field: google.protobuf.Timestamp until = 3;
    */
@@ -112,7 +113,7 @@ export declare type ListAuditRequest = Message<"gateway.admin.v1.ListAuditReques
   pageSize: number;
 
   /**
-   * next_page_token of the page before. Empty: the first page.
+   * next_page_token of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 5;
    */
@@ -158,7 +159,7 @@ export enum AuditOutcome {
   UNSPECIFIED = 0,
 
   /**
-   * Begun, and the end is not known: the process ended meanwhile.
+   * Started, with an unknown end: the process ended in the meantime.
    *
    * @generated from enum value: AUDIT_OUTCOME_STARTED = 1;
    */
@@ -170,14 +171,14 @@ export enum AuditOutcome {
   DONE = 2,
 
   /**
-   * It could not be done; nothing was changed.
+   * The action failed; nothing was changed.
    *
    * @generated from enum value: AUDIT_OUTCOME_FAILED = 3;
    */
   FAILED = 3,
 
   /**
-   * The caller may not do it, or is not who it said it was.
+   * The caller may not do it, or could not be authenticated.
    *
    * @generated from enum value: AUDIT_OUTCOME_REFUSED = 4;
    */
@@ -190,13 +191,13 @@ export enum AuditOutcome {
 export declare const AuditOutcomeSchema: GenEnum<AuditOutcome>;
 
 /**
- * What was changed, by whom. For the role ADMIN.
+ * The record of changes and who made them. Requires the role ADMIN.
  *
  * @generated from service gateway.admin.v1.AuditService
  */
 export declare const AuditService: GenService<{
   /**
-   * Newest first, a page at a time.
+   * Lists entries, newest first, in pages.
    *
    * @generated from rpc gateway.admin.v1.AuditService.ListAudit
    */

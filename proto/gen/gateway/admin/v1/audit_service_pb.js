@@ -45,7 +45,7 @@ export const AuditOutcome = /*@__PURE__*/
   tsEnum(AuditOutcomeSchema);
 
 /**
- * What was changed, by whom. For the role ADMIN.
+ * The record of changes and who made them. Requires the role ADMIN.
  *
  * @generated from service gateway.admin.v1.AuditService
  */

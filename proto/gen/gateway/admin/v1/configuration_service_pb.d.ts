@@ -12,7 +12,7 @@ import type { GatewayFile } from "../../pool/v1/pool_broker_service_pb.js";
 export declare const file_gateway_admin_v1_configuration_service: GenFile;
 
 /**
- * A setting of a service. Secrets are shown as set or not set.
+ * A setting of a service. A secret is shown only as set or not set.
  *
  * @generated from message gateway.admin.v1.Setting
  */
@@ -44,7 +44,8 @@ export declare type Setting = Message<"gateway.admin.v1.Setting"> & {
   origin: string;
 
   /**
-   * Where replicas of a service run with different values: which one this is, "10.0.0.7:9090". Empty: all of them.
+   * The replica, "10.0.0.7:9090", if replicas of a service run with different values. Empty: all
+   * replicas.
    *
    * @generated from field: string address = 5;
    */
@@ -79,14 +80,15 @@ export declare type GetConfigurationResponse = Message<"gateway.admin.v1.GetConf
   file?: GatewayFile | undefined;
 
   /**
-   * In the order of services and names.
+   * Sorted by service and name.
    *
    * @generated from field: repeated gateway.admin.v1.Setting settings = 2;
    */
   settings: Setting[];
 
   /**
-   * Replicas that did not say what they run with, with the reason: "limiter at 10.0.0.7:9090: did not answer within 2 s".
+   * Replicas that did not report their settings, with the reason: "limiter at 10.0.0.7:9090: did
+   * not answer within 2 s".
    *
    * @generated from field: repeated string silent = 3;
    */
@@ -104,7 +106,8 @@ export declare const GetConfigurationResponseSchema: GenMessage<GetConfiguration
  */
 export declare type CheckConfigurationRequest = Message<"gateway.admin.v1.CheckConfigurationRequest"> & {
   /**
-   * The text of a gateway.yaml, at most 64 KiB. References are taken as they are written: no variable and no file is looked up.
+   * The text of a gateway.yaml, at most 64 KiB. References are not resolved: no variable and no
+   * file is read.
    *
    * @generated from field: string text = 1;
    */
@@ -122,21 +125,24 @@ export declare const CheckConfigurationRequestSchema: GenMessage<CheckConfigurat
  */
 export declare type CheckConfigurationResponse = Message<"gateway.admin.v1.CheckConfigurationResponse"> & {
   /**
-   * Each with its path and its remedy, the first hundred. None: the file can be used, where what it refers to is set.
+   * The first hundred problems, each with its path and remedy. Empty: the file is valid, provided
+   * that its references are set.
    *
    * @generated from field: repeated string problems = 1;
    */
   problems: string[];
 
   /**
-   * What would change, one line each: "+ pools.responses: …", "- …", "~ …". Secrets are neither in it nor compared.
+   * The changes, one per line: "+ pools.responses: …", "- …", "~ …". Secrets are neither shown nor
+   * compared.
    *
    * @generated from field: repeated string changes = 2;
    */
   changes: string[];
 
   /**
-   * Names of environment variables that the file in use does not refer to. Whether they are set is not checked.
+   * Names of environment variables that the file in use does not refer to. Whether they are set is
+   * not checked.
    *
    * @generated from field: repeated string new_references = 3;
    */
@@ -150,13 +156,14 @@ export declare type CheckConfigurationResponse = Message<"gateway.admin.v1.Check
 export declare const CheckConfigurationResponseSchema: GenMessage<CheckConfigurationResponse>;
 
 /**
- * What the gateway runs with. Reading is for the role VIEWER, checking a file for ADMIN; files are changed where they are.
+ * The configuration that the gateway runs with. Reading requires the role VIEWER, checking a file
+ * ADMIN. Files are edited where they are stored, not here.
  *
  * @generated from service gateway.admin.v1.ConfigurationService
  */
 export declare const ConfigurationService: GenService<{
   /**
-   * The running values with their origin.
+   * The current values and their origin.
    *
    * @generated from rpc gateway.admin.v1.ConfigurationService.GetConfiguration
    */
@@ -166,7 +173,7 @@ export declare const ConfigurationService: GenService<{
     output: typeof GetConfigurationResponseSchema;
   },
   /**
-   * What is wrong with a gateway.yaml, and what it would change here. Audited.
+   * Reports the problems in a gateway.yaml and the changes that it would make. Audited.
    *
    * @generated from rpc gateway.admin.v1.ConfigurationService.CheckConfiguration
    */

@@ -47,7 +47,8 @@ export const CheckConfigurationResponseSchema = /*@__PURE__*/
   messageDesc(file_gateway_admin_v1_configuration_service, 4);
 
 /**
- * What the gateway runs with. Reading is for the role VIEWER, checking a file for ADMIN; files are changed where they are.
+ * The configuration that the gateway runs with. Reading requires the role VIEWER, checking a file
+ * ADMIN. Files are edited where they are stored, not here.
  *
  * @generated from service gateway.admin.v1.ConfigurationService
  */

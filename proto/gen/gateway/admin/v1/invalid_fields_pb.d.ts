@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
 export declare const file_gateway_admin_v1_invalid_fields: GenFile;
 
 /**
- * With INVALID_ARGUMENT: what is wrong, field by field. Nothing was done.
+ * Sent with INVALID_ARGUMENT: the problems, field by field. Nothing was changed.
  *
  * @generated from message gateway.admin.v1.InvalidFields
  */
@@ -40,7 +40,7 @@ export declare type InvalidField = Message<"gateway.admin.v1.InvalidField"> & {
   field: string;
 
   /**
-   * What is wrong and what would be right.
+   * The problem, and how to correct it.
    *
    * @generated from field: string text = 2;
    */

@@ -33,7 +33,8 @@ export declare type Operator = Message<"gateway.admin.v1.Operator"> & {
   role: Role;
 
   /**
-   * The subject at the provider of OpenID Connect, whose groups give the role. Empty: signs in with a token.
+   * The subject at the OpenID Connect provider, whose groups determine the role. Empty: the
+   * operator signs in with a token.
    *
    * @generated from field: string oidc_subject = 4;
    */
@@ -52,14 +53,14 @@ export declare type Operator = Message<"gateway.admin.v1.Operator"> & {
   lastSeenAt?: Timestamp | undefined;
 
   /**
-   * Absent: may sign in.
+   * Absent: the operator may sign in.
    *
    * @generated from field: google.protobuf.Timestamp disabled_at = 7;
    */
   disabledAt?: Timestamp | undefined;
 
   /**
-   * One more with each change.
+   * Each change adds one.
    *
    * @generated from field: int64 revision = 8;
    */
@@ -154,21 +155,22 @@ export declare type UpdateOperatorRequest = Message<"gateway.admin.v1.UpdateOper
   operatorId: string;
 
   /**
-   * Unspecified: stays.
+   * Unspecified: unchanged.
    *
    * @generated from field: gateway.admin.v1.Role role = 2;
    */
   role: Role;
 
   /**
-   * Absent: stays.
+   * Absent: unchanged.
    *
    * @generated from field: optional bool disabled = 3;
    */
   disabled?: boolean | undefined;
 
   /**
-   * The revision that the caller has seen. Refused with ABORTED when it is another by now. 0: whatever it is.
+   * The revision that the caller has seen. The call fails with ABORTED when it has changed. 0: not
+   * checked.
    *
    * @generated from field: int64 expected_revision = 4;
    */
@@ -207,7 +209,8 @@ export declare type RotateOperatorTokenRequest = Message<"gateway.admin.v1.Rotat
   operatorId: string;
 
   /**
-   * The revision that the caller has seen. Refused with ABORTED when it is another by now. 0: whatever it is.
+   * The revision that the caller has seen. The call fails with ABORTED when it has changed. 0: not
+   * checked.
    *
    * @generated from field: int64 expected_revision = 2;
    */
@@ -242,7 +245,7 @@ export declare type RotateOperatorTokenResponse = Message<"gateway.admin.v1.Rota
 export declare const RotateOperatorTokenResponseSchema: GenMessage<RotateOperatorTokenResponse>;
 
 /**
- * Each may do what the one before it may.
+ * Each role includes the rights of the previous one.
  *
  * @generated from enum gateway.admin.v1.Role
  */
@@ -253,21 +256,21 @@ export enum Role {
   UNSPECIFIED = 0,
 
   /**
-   * Sees everything but secrets, operators and the audit log.
+   * May see everything except secrets, operators and the audit log.
    *
    * @generated from enum value: ROLE_VIEWER = 1;
    */
   VIEWER = 1,
 
   /**
-   * Changes tokens, accounts and the ledger.
+   * May change tokens, accounts and the ledger.
    *
    * @generated from enum value: ROLE_OPERATOR = 2;
    */
   OPERATOR = 2,
 
   /**
-   * Changes operators, sees the audit log, and checks files of configuration.
+   * May change operators, see the audit log and check configuration files.
    *
    * @generated from enum value: ROLE_ADMIN = 3;
    */
@@ -280,13 +283,13 @@ export enum Role {
 export declare const RoleSchema: GenEnum<Role>;
 
 /**
- * Those who may sign in here. For the role ADMIN.
+ * The operators who may sign in here. Requires the role ADMIN.
  *
  * @generated from service gateway.admin.v1.OperatorService
  */
 export declare const OperatorService: GenService<{
   /**
-   * All operators, in the order of their names.
+   * Lists all operators, sorted by name.
    *
    * @generated from rpc gateway.admin.v1.OperatorService.ListOperators
    */
@@ -296,7 +299,7 @@ export declare const OperatorService: GenService<{
     output: typeof ListOperatorsResponseSchema;
   },
   /**
-   * A new operator with a token, which is in this answer and nowhere else, ever.
+   * Creates an operator with a token. Only this answer ever contains the token.
    *
    * @generated from rpc gateway.admin.v1.OperatorService.CreateOperator
    */
@@ -306,7 +309,8 @@ export declare const OperatorService: GenService<{
     output: typeof CreateOperatorResponseSchema;
   },
   /**
-   * Changes the role, or keeps the operator out. The sessions of one who is kept out end at once. The last admin stays one.
+   * Changes the role, or disables or enables the operator. Disabling ends the operator's sessions
+   * at once. The last admin can't lose that role.
    *
    * @generated from rpc gateway.admin.v1.OperatorService.UpdateOperator
    */
@@ -316,7 +320,8 @@ export declare const OperatorService: GenService<{
     output: typeof UpdateOperatorResponseSchema;
   },
   /**
-   * A new token in place of the old one, which works no more; the operator's sessions end.
+   * Replaces the operator's token. The old one becomes invalid at once, and the operator's sessions
+   * end.
    *
    * @generated from rpc gateway.admin.v1.OperatorService.RotateOperatorToken
    */

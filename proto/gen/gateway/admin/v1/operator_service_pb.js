@@ -81,7 +81,7 @@ export const RoleSchema = /*@__PURE__*/
   enumDesc(file_gateway_admin_v1_operator_service, 0);
 
 /**
- * Each may do what the one before it may.
+ * Each role includes the rights of the previous one.
  *
  * @generated from enum gateway.admin.v1.Role
  */
@@ -89,7 +89,7 @@ export const Role = /*@__PURE__*/
   tsEnum(RoleSchema);
 
 /**
- * Those who may sign in here. For the role ADMIN.
+ * The operators who may sign in here. Requires the role ADMIN.
  *
  * @generated from service gateway.admin.v1.OperatorService
  */

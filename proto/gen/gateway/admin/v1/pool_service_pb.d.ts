@@ -68,7 +68,7 @@ export declare type ModelClass = Message<"gateway.admin.v1.ModelClass"> & {
   effort: string;
 
   /**
-   * "<pool>/<model>", the preferred one first.
+   * "<pool>/<model>", in order of preference.
    *
    * @generated from field: repeated string candidates = 4;
    */
@@ -187,14 +187,14 @@ export declare type ExplainModelRequest = Message<"gateway.admin.v1.ExplainModel
   model: string;
 
   /**
-   * As clients send it in the header session-id. Empty: none.
+   * The value of the client's session-id header. Empty: none.
    *
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
 
   /**
-   * The token whose session that is. Needed with session_id.
+   * The token that the session belongs to. Required with session_id.
    *
    * @generated from field: string token_id = 3;
    */
@@ -224,7 +224,7 @@ export declare type ExplainModelResponse = Message<"gateway.admin.v1.ExplainMode
 export declare const ExplainModelResponseSchema: GenMessage<ExplainModelResponse>;
 
 /**
- * Pools of accounts, and the classes of models on them. For the role VIEWER.
+ * Pools of accounts, and the model classes that use them. Requires the role VIEWER.
  *
  * @generated from service gateway.admin.v1.PoolService
  */
@@ -240,7 +240,7 @@ export declare const PoolService: GenService<{
     output: typeof ListPoolsResponseSchema;
   },
   /**
-   * The same, again whenever it changes, at most once a second.
+   * The same, repeated whenever it changes, at most once a second.
    *
    * @generated from rpc gateway.admin.v1.PoolService.WatchPools
    */
@@ -250,7 +250,7 @@ export declare const PoolService: GenService<{
     output: typeof WatchPoolsResponseSchema;
   },
   /**
-   * Which account would serve a model now, and why not the others.
+   * Explains which account would serve a model now, and why the others would not.
    *
    * @generated from rpc gateway.admin.v1.PoolService.ExplainModel
    */

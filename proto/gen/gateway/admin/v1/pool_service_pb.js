@@ -77,7 +77,7 @@ export const ExplainModelResponseSchema = /*@__PURE__*/
   messageDesc(file_gateway_admin_v1_pool_service, 8);
 
 /**
- * Pools of accounts, and the classes of models on them. For the role VIEWER.
+ * Pools of accounts, and the model classes that use them. Requires the role VIEWER.
  *
  * @generated from service gateway.admin.v1.PoolService
  */

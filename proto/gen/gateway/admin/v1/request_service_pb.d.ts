@@ -24,7 +24,7 @@ export declare type RequestListing = Message<"gateway.admin.v1.RequestListing"> 
   request?: RequestLogged | undefined;
 
   /**
-   * Of the token. Empty: it is not known any more.
+   * The label of the token. Empty: the token no longer exists.
    *
    * @generated from field: string token_label = 2;
    */
@@ -54,14 +54,14 @@ export declare type ListRequestsRequest = Message<"gateway.admin.v1.ListRequests
   pageSize: number;
 
   /**
-   * next_page_token of the page before. Empty: the first page.
+   * next_page_token of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
-   * A token's id, the beginning of one, or a label, in place of search.token_ids. Empty: all tokens.
+   * A token's id, the start of an id, or a label, instead of search.token_ids. Empty: all tokens.
    *
    * @generated from field: string token = 4;
    */
@@ -102,7 +102,8 @@ export declare const ListRequestsResponseSchema: GenMessage<ListRequestsResponse
  */
 export declare type GetRequestRequest = Message<"gateway.admin.v1.GetRequestRequest"> & {
   /**
-   * The id, the id of a chat completion ("chatcmpl-…"), or the beginning of either: whatever means one request alone.
+   * The id, the id of a chat completion ("chatcmpl-…"), or the start of either, if it identifies a
+   * single request.
    *
    * @generated from field: string request_id = 1;
    */
@@ -125,14 +126,16 @@ export declare type GetRequestResponse = Message<"gateway.admin.v1.GetRequestRes
   request?: RequestListing | undefined;
 
   /**
-   * As the ledger has it. Absent: it has no such request, or keeps those of its day no more.
+   * The request in the ledger. Absent: the ledger has no such request, or no longer keeps those of
+   * its day.
    *
    * @generated from field: gateway.usage.v1.UsageRecorded recorded = 2;
    */
   recorded?: UsageRecorded | undefined;
 
   /**
-   * When ingest had it, by the clock of the database: the ledger has it since then too. Absent: not known.
+   * When ingest stored it, by the database's clock; the ledger has it since then too. Absent:
+   * unknown.
    *
    * @generated from field: google.protobuf.Timestamp logged_at = 3;
    */
@@ -164,7 +167,8 @@ export declare type WatchRequestsRequest = Message<"gateway.admin.v1.WatchReques
   token: string;
 
   /**
-   * Of those that end at once, about once a second, so many are given: the last ones. 0 means 100. At most 100.
+   * How many requests to send at a time, about once a second; if more end, the latest are sent. 0
+   * means 100. At most 100.
    *
    * @generated from field: uint32 most_at_once = 3;
    */
@@ -182,14 +186,14 @@ export declare const WatchRequestsRequestSchema: GenMessage<WatchRequestsRequest
  */
 export declare type WatchRequestsResponse = Message<"gateway.admin.v1.WatchRequestsResponse"> & {
   /**
-   * Oldest first. Empty now and then, to show that the connection lives.
+   * Oldest first. Empty from time to time, to show that the connection is alive.
    *
    * @generated from field: repeated gateway.admin.v1.RequestListing requests = 1;
    */
   requests: RequestListing[];
 
   /**
-   * Requests that matched and were left out, because more ended than anyone could read.
+   * How many matching requests were left out, because more ended than a person could read.
    *
    * @generated from field: uint32 left_out = 2;
    */
@@ -203,13 +207,13 @@ export declare type WatchRequestsResponse = Message<"gateway.admin.v1.WatchReque
 export declare const WatchRequestsResponseSchema: GenMessage<WatchRequestsResponse>;
 
 /**
- * What became of requests, and why. For the role VIEWER.
+ * What happened to requests, and why. Requires the role VIEWER.
  *
  * @generated from service gateway.admin.v1.RequestService
  */
 export declare const RequestService: GenService<{
   /**
-   * Requests that match, newest first, a page at a time.
+   * Lists matching requests, newest first, in pages.
    *
    * @generated from rpc gateway.admin.v1.RequestService.ListRequests
    */
@@ -219,7 +223,7 @@ export declare const RequestService: GenService<{
     output: typeof ListRequestsResponseSchema;
   },
   /**
-   * One request's whole way.
+   * Returns the whole course of one request.
    *
    * @generated from rpc gateway.admin.v1.RequestService.GetRequest
    */
@@ -229,7 +233,7 @@ export declare const RequestService: GenService<{
     output: typeof GetRequestResponseSchema;
   },
   /**
-   * Requests that match as they end, from now on.
+   * Streams matching requests as they end, from now on.
    *
    * @generated from rpc gateway.admin.v1.RequestService.WatchRequests
    */

@@ -64,7 +64,7 @@ export const WatchRequestsResponseSchema = /*@__PURE__*/
   messageDesc(file_gateway_admin_v1_request_service, 6);
 
 /**
- * What became of requests, and why. For the role VIEWER.
+ * What happened to requests, and why. Requires the role VIEWER.
  *
  * @generated from service gateway.admin.v1.RequestService
  */

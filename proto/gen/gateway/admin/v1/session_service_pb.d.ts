@@ -74,7 +74,8 @@ export declare const GetSignInOptionsRequestSchema: GenMessage<GetSignInOptionsR
  */
 export declare type GetSignInOptionsResponse = Message<"gateway.admin.v1.GetSignInOptionsResponse"> & {
   /**
-   * What the provider of OpenID Connect is called on the button that leads to /oidc/sign-in. Empty: there is none.
+   * What the provider of OpenID Connect is called on the button that leads to /oidc/sign-in. Empty:
+   * there is none.
    *
    * @generated from field: string oidc_label = 1;
    */
@@ -176,8 +177,9 @@ export declare const GetSessionResponseSchema: GenMessage<GetSessionResponse>;
 /**
  * Who uses this address. The only calls that need no session are SignIn and GetSignInOptions.
  *
- * Browsers have a session: SignIn sets a cookie, and calls that come with it carry the header x-csrf-token. Command lines
- * send "Authorization: Bearer <token>" with each call, and need neither.
+ * Browsers have a session: SignIn sets a cookie, and calls that come with it carry the header
+ * x-csrf-token. Command lines send "Authorization: Bearer <token>" with each call, and need
+ * neither.
  *
  * @generated from service gateway.admin.v1.SessionService
  */
@@ -193,7 +195,8 @@ export declare const SessionService: GenService<{
     output: typeof GetSignInOptionsResponseSchema;
   },
   /**
-   * Begins a session with an operator's token, or with a caller's token, which then sees its own usage alone.
+   * Begins a session with an operator's token, or with a caller's token, which then sees its own
+   * usage alone.
    *
    * @generated from rpc gateway.admin.v1.SessionService.SignIn
    */

@@ -79,8 +79,9 @@ export const GetSessionResponseSchema = /*@__PURE__*/
 /**
  * Who uses this address. The only calls that need no session are SignIn and GetSignInOptions.
  *
- * Browsers have a session: SignIn sets a cookie, and calls that come with it carry the header x-csrf-token. Command lines
- * send "Authorization: Bearer <token>" with each call, and need neither.
+ * Browsers have a session: SignIn sets a cookie, and calls that come with it carry the header
+ * x-csrf-token. Command lines send "Authorization: Bearer <token>" with each call, and need
+ * neither.
  *
  * @generated from service gateway.admin.v1.SessionService
  */

@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gateway_admin_v1_system_service: GenFile;
 
 /**
- * Figures of all edges together over the seconds before `at`.
+ * Figures of all edges together, over the seconds before `at`.
  *
  * @generated from message gateway.admin.v1.Overview
  */
@@ -23,14 +23,15 @@ export declare type Overview = Message<"gateway.admin.v1.Overview"> & {
   at?: Timestamp | undefined;
 
   /**
-   * Oldest first: one point every ten seconds of the last fifteen minutes; the last one is of now.
+   * Oldest first: one point for every ten seconds of the last fifteen minutes; the last one is
+   * current.
    *
    * @generated from field: repeated gateway.admin.v1.OverviewPoint points = 2;
    */
   points: OverviewPoint[];
 
   /**
-   * What needs a person, the most urgent first.
+   * What requires a person's attention, the most urgent first.
    *
    * @generated from field: repeated gateway.admin.v1.Attention attention = 3;
    */
@@ -72,7 +73,7 @@ export declare type OverviewPoint = Message<"gateway.admin.v1.OverviewPoint"> & 
   refusalsPerSecond: number;
 
   /**
-   * Time to the first token at the client. Absent: no answer began.
+   * Time to the first token at the client. Absent: no answer started.
    *
    * @generated from field: optional double first_token_p50_seconds = 5;
    */
@@ -124,7 +125,7 @@ export declare type Attention = Message<"gateway.admin.v1.Attention"> & {
   text: string;
 
   /**
-   * Where in the console one goes from here: "/pools/responses".
+   * The console page to continue on: "/pools/responses".
    *
    * @generated from field: string link = 3;
    */
@@ -182,7 +183,7 @@ export declare const WatchOverviewRequestSchema: GenMessage<WatchOverviewRequest
  */
 export declare type WatchOverviewResponse = Message<"gateway.admin.v1.WatchOverviewResponse"> & {
   /**
-   * The first message has all points; each further one those that are new or have changed.
+   * The first message contains all points; later ones contain those that are new or have changed.
    *
    * @generated from field: gateway.admin.v1.Overview overview = 1;
    */
@@ -200,7 +201,7 @@ export declare const WatchOverviewResponseSchema: GenMessage<WatchOverviewRespon
  */
 export declare type Replica = Message<"gateway.admin.v1.Replica"> & {
   /**
-   * "edge-router"; "gateway" where all is one process.
+   * "edge-router"; "gateway" when everything runs in one process.
    *
    * @generated from field: string service = 1;
    */
@@ -214,7 +215,7 @@ export declare type Replica = Message<"gateway.admin.v1.Replica"> & {
   address: string;
 
   /**
-   * Empty: it could not be asked.
+   * Empty: the replica did not answer.
    *
    * @generated from field: string version = 3;
    */
@@ -231,14 +232,15 @@ export declare type Replica = Message<"gateway.admin.v1.Replica"> & {
   ready: boolean;
 
   /**
-   * Why it is not ready, or could not be asked. Empty: it is ready.
+   * Why the replica is not ready, or could not be reached. Empty: it is ready.
    *
    * @generated from field: string problem = 6;
    */
   problem: string;
 
   /**
-   * Named figures of its own, such as outbox_waiting_events, stream_lag_events, ledger_lag_seconds.
+   * Named figures of the service, such as outbox_waiting_events, stream_lag_events,
+   * ledger_lag_seconds.
    *
    * @generated from field: map<string, double> figures = 7;
    */
@@ -315,13 +317,14 @@ export enum Severity {
 export declare const SeveritySchema: GenEnum<Severity>;
 
 /**
- * How the gateway is doing. For the role VIEWER. Figures come from the metrics of every replica.
+ * The state of the gateway. Requires the role VIEWER. Figures come from the metrics of all
+ * replicas.
  *
  * @generated from service gateway.admin.v1.SystemService
  */
 export declare const SystemService: GenService<{
   /**
-   * Now.
+   * The current state.
    *
    * @generated from rpc gateway.admin.v1.SystemService.GetOverview
    */
@@ -331,7 +334,7 @@ export declare const SystemService: GenService<{
     output: typeof GetOverviewResponseSchema;
   },
   /**
-   * Now, and again every two seconds.
+   * The current state, repeated every two seconds.
    *
    * @generated from rpc gateway.admin.v1.SystemService.WatchOverview
    */

@@ -94,7 +94,8 @@ export const Severity = /*@__PURE__*/
   tsEnum(SeveritySchema);
 
 /**
- * How the gateway is doing. For the role VIEWER. Figures come from the metrics of every replica.
+ * The state of the gateway. Requires the role VIEWER. Figures come from the metrics of all
+ * replicas.
  *
  * @generated from service gateway.admin.v1.SystemService
  */

@@ -18,14 +18,14 @@ export declare const file_gateway_admin_v1_token_service: GenFile;
  */
 export declare type ListTokensRequest = Message<"gateway.admin.v1.ListTokensRequest"> & {
   /**
-   * Part of the label or note, or the beginning of the id. Empty: all.
+   * Part of the label or note, or the start of the id. Empty: all tokens.
    *
    * @generated from field: string search = 1;
    */
   search: string;
 
   /**
-   * Also those that are revoked or have expired.
+   * Includes tokens that are revoked or have expired.
    *
    * @generated from field: bool include_ended = 2;
    */
@@ -39,7 +39,7 @@ export declare type ListTokensRequest = Message<"gateway.admin.v1.ListTokensRequ
   pageSize: number;
 
   /**
-   * next_page_token of the page before. Empty: the first page.
+   * next_page_token of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 4;
    */
@@ -85,7 +85,8 @@ export declare type TokenListing = Message<"gateway.admin.v1.TokenListing"> & {
   token?: Token | undefined;
 
   /**
-   * What its limits stand at. Absent without limits, and when the limiter could not be asked.
+   * The current state of its limits. Absent without limits, and when the limiter could not be
+   * reached.
    *
    * @generated from field: gateway.limiter.v1.LimitStatus limits = 2;
    */
@@ -110,7 +111,7 @@ export declare const TokenListingSchema: GenMessage<TokenListing>;
  */
 export declare type GetTokenRequest = Message<"gateway.admin.v1.GetTokenRequest"> & {
   /**
-   * The id, the beginning of one, or a label: whatever means one token alone.
+   * The id, the start of an id, or a label, if it identifies a single token.
    *
    * @generated from field: string token = 1;
    */
@@ -163,7 +164,7 @@ export declare type IssueTokenRequest = Message<"gateway.admin.v1.IssueTokenRequ
   limits?: Limits | undefined;
 
   /**
-   * For operators alone. At most 1000 characters.
+   * For operators only. At most 1000 characters.
    *
    * @generated from field: string note = 4;
    */
@@ -214,28 +215,28 @@ export declare type UpdateTokenRequest = Message<"gateway.admin.v1.UpdateTokenRe
   tokenId: string;
 
   /**
-   * Absent: stays.
+   * Absent: unchanged.
    *
    * @generated from field: optional string label = 2;
    */
   label?: string | undefined;
 
   /**
-   * Absent: stay. Both are replaced: one that is not set is lifted.
+   * Absent: unchanged. Otherwise both limits are replaced: one that is not set is removed.
    *
    * @generated from field: gateway.limiter.v1.Limits limits = 3;
    */
   limits?: Limits | undefined;
 
   /**
-   * Absent: stays.
+   * Absent: unchanged.
    *
    * @generated from field: optional string note = 4;
    */
   note?: string | undefined;
 
   /**
-   * Absent: stays, unless clear_expiry.
+   * Absent: unchanged, unless clear_expiry is set.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 5;
    */
@@ -247,7 +248,8 @@ export declare type UpdateTokenRequest = Message<"gateway.admin.v1.UpdateTokenRe
   clearExpiry: boolean;
 
   /**
-   * The revision that the caller has seen. Refused with ABORTED when it is another by now. 0: whatever it is.
+   * The revision that the caller has seen. The call fails with ABORTED when it has changed. 0: not
+   * checked.
    *
    * @generated from field: int64 expected_revision = 7;
    */
@@ -286,14 +288,15 @@ export declare type RotateTokenRequest = Message<"gateway.admin.v1.RotateTokenRe
   tokenId: string;
 
   /**
-   * How long the old text still works. At most 30 days. 0: no longer.
+   * How long the old text stays valid. At most 30 days. 0: not at all.
    *
    * @generated from field: uint32 keep_old_seconds = 2;
    */
   keepOldSeconds: number;
 
   /**
-   * The revision that the caller has seen. Refused with ABORTED when it is another by now. 0: whatever it is.
+   * The revision that the caller has seen. The call fails with ABORTED when it has changed. 0: not
+   * checked.
    *
    * @generated from field: int64 expected_revision = 3;
    */
@@ -360,13 +363,13 @@ export declare type RevokeTokenResponse = Message<"gateway.admin.v1.RevokeTokenR
 export declare const RevokeTokenResponseSchema: GenMessage<RevokeTokenResponse>;
 
 /**
- * The tokens of callers. Reading is for the role VIEWER, changing for OPERATOR.
+ * The tokens of callers. Reading requires the role VIEWER, changing OPERATOR.
  *
  * @generated from service gateway.admin.v1.TokenService
  */
 export declare const TokenService: GenService<{
   /**
-   * Newest first, a page at a time.
+   * Lists tokens, newest first, in pages.
    *
    * @generated from rpc gateway.admin.v1.TokenService.ListTokens
    */
@@ -376,7 +379,7 @@ export declare const TokenService: GenService<{
     output: typeof ListTokensResponseSchema;
   },
   /**
-   * One token with what its limits stand at now.
+   * Returns one token and the current state of its limits.
    *
    * @generated from rpc gateway.admin.v1.TokenService.GetToken
    */
@@ -386,7 +389,7 @@ export declare const TokenService: GenService<{
     output: typeof GetTokenResponseSchema;
   },
   /**
-   * A new token. Its text is in this answer and nowhere else, ever.
+   * Issues a token. Only this answer ever contains its text.
    *
    * @generated from rpc gateway.admin.v1.TokenService.IssueToken
    */
@@ -396,7 +399,7 @@ export declare const TokenService: GenService<{
     output: typeof IssueTokenResponseSchema;
   },
   /**
-   * Changes what is given of a valid token.
+   * Changes details of a valid token.
    *
    * @generated from rpc gateway.admin.v1.TokenService.UpdateToken
    */
@@ -406,7 +409,8 @@ export declare const TokenService: GenService<{
     output: typeof UpdateTokenResponseSchema;
   },
   /**
-   * A new text for the token, which keeps its id, limits and usage. The old text works no more, or until the given moment.
+   * Replaces the token's text; its id, limits and usage stay. The old text becomes invalid at once,
+   * or at the given time.
    *
    * @generated from rpc gateway.admin.v1.TokenService.RotateToken
    */
@@ -416,7 +420,7 @@ export declare const TokenService: GenService<{
     output: typeof RotateTokenResponseSchema;
   },
   /**
-   * Ends a token for good.
+   * Revokes a token permanently.
    *
    * @generated from rpc gateway.admin.v1.TokenService.RevokeToken
    */

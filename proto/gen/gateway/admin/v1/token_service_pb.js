@@ -105,7 +105,7 @@ export const RevokeTokenResponseSchema = /*@__PURE__*/
   messageDesc(file_gateway_admin_v1_token_service, 12);
 
 /**
- * The tokens of callers. Reading is for the role VIEWER, changing for OPERATOR.
+ * The tokens of callers. Reading requires the role VIEWER, changing OPERATOR.
  *
  * @generated from service gateway.admin.v1.TokenService
  */

@@ -15,20 +15,20 @@ import type { LimitStatus } from "../../limiter/v1/limit_pb.js";
 export declare const file_gateway_admin_v1_usage_service: GenFile;
 
 /**
- * What a use cost, at the prices of gateway.yaml.
+ * The cost of usage, at the prices in gateway.yaml.
  *
  * @generated from message gateway.admin.v1.Cost
  */
 export declare type Cost = Message<"gateway.admin.v1.Cost"> & {
   /**
-   * In the smallest millionth of the currency: 1 250 000 are 1.25.
+   * In millionths of the currency: 1,250,000 is 1.25.
    *
    * @generated from field: int64 micros = 1;
    */
   micros: bigint;
 
   /**
-   * Tokens in the same row that have no price: the cost is that of the others.
+   * Tokens in the same row without a price: the cost covers only the others.
    *
    * @generated from field: int64 unpriced_tokens = 2;
    */
@@ -56,14 +56,14 @@ export declare type UsageRow = Message<"gateway.admin.v1.UsageRow"> & {
   cost?: Cost | undefined;
 
   /**
-   * Of the token, where rows are of tokens. Empty: it is not known any more.
+   * The label of the token, if rows are per token. Empty: the token no longer exists.
    *
    * @generated from field: string token_label = 3;
    */
   tokenLabel: string;
 
   /**
-   * The same row in the period before. Absent: it was not asked for, or there was no use.
+   * The same row in the previous period. Absent: not requested, or no usage.
    *
    * @generated from field: gateway.usage.v1.UsageTotals before = 4;
    */
@@ -86,14 +86,14 @@ export declare const UsageRowSchema: GenMessage<UsageRow>;
  */
 export declare type ReportUsageRequest = Message<"gateway.admin.v1.ReportUsageRequest"> & {
   /**
-   * "2026-11-01"; the report begins with it.
+   * "2026-11-01"; the first day of the report.
    *
    * @generated from field: string first_day = 1;
    */
   firstDay: string;
 
   /**
-   * "2026-11-20"; the report ends with it.
+   * "2026-11-20"; the last day of the report.
    *
    * @generated from field: string last_day = 2;
    */
@@ -126,14 +126,14 @@ export declare type ReportUsageRequest = Message<"gateway.admin.v1.ReportUsageRe
   accountId: string;
 
   /**
-   * Also the same number of days before first_day.
+   * Also reports the same number of days before first_day.
    *
    * @generated from field: bool compare = 7;
    */
   compare: boolean;
 
   /**
-   * next_page_token of the page before. Empty: the first page.
+   * next_page_token of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 8;
    */
@@ -264,7 +264,8 @@ export declare type ReconcileDayResponse = Message<"gateway.admin.v1.ReconcileDa
   ledger?: ReconcileDayResponse$1 | undefined;
 
   /**
-   * Tokens whose counter in the limiter was another than the ledger's sum. Only today's and yesterday's are compared.
+   * Tokens whose counter in the limiter differed from the ledger's sum. Only those of today and
+   * yesterday are compared.
    *
    * @generated from field: repeated gateway.admin.v1.CounterDifference counters = 2;
    */
@@ -287,14 +288,14 @@ export declare type CounterDifference = Message<"gateway.admin.v1.CounterDiffere
   tokenId: string;
 
   /**
-   * Absent: the counter had been forgotten.
+   * Absent: the counter no longer existed.
    *
    * @generated from field: optional int64 counter_tokens = 2;
    */
   counterTokens?: bigint | undefined;
 
   /**
-   * What it stands at after the comparison.
+   * The value after the comparison.
    *
    * @generated from field: int64 ledger_tokens = 3;
    */
@@ -312,14 +313,14 @@ export declare const CounterDifferenceSchema: GenMessage<CounterDifference>;
  */
 export declare type ReplayDeadLettersRequest = Message<"gateway.admin.v1.ReplayDeadLettersRequest"> & {
   /**
-   * Only says what would happen.
+   * Only reports what would happen.
    *
    * @generated from field: bool dry_run = 1;
    */
   dryRun: boolean;
 
   /**
-   * next_page_token of the page before. Empty: the first page.
+   * next_page_token of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 2;
    */
@@ -349,14 +350,14 @@ export declare type ReplayDeadLettersResponse = Message<"gateway.admin.v1.Replay
 export declare const ReplayDeadLettersResponseSchema: GenMessage<ReplayDeadLettersResponse>;
 
 /**
- * Who used how much, and what that costs. Reading is for the role VIEWER, mending the ledger for OPERATOR. Exports without an
- * upper bound on rows come from GET /export/usage and GET /export/requests, as CSV or NDJSON.
+ * Usage and its cost. Reading requires the role VIEWER, repairing the ledger OPERATOR. Exports with
+ * any number of rows come from GET /export/usage and GET /export/requests, as CSV or NDJSON.
  *
  * @generated from service gateway.admin.v1.UsageService
  */
 export declare const UsageService: GenService<{
   /**
-   * Sums over local days, a page at a time.
+   * Sums over local days, in pages.
    *
    * @generated from rpc gateway.admin.v1.UsageService.ReportUsage
    */
@@ -366,7 +367,8 @@ export declare const UsageService: GenService<{
     output: typeof ReportUsageResponseSchema;
   },
   /**
-   * What the caller's own token used and has left: all that one may see who has signed in with a caller's token.
+   * Usage and remaining limits of the caller's own token: all that a person who signed in with a
+   * caller's token may see.
    *
    * @generated from rpc gateway.admin.v1.UsageService.GetMyUsage
    */
@@ -376,7 +378,8 @@ export declare const UsageService: GenService<{
     output: typeof GetMyUsageResponseSchema;
   },
   /**
-   * Compares the sums of one local day with its events and with the limiter's counters, and mends them when asked to.
+   * Compares the sums of one local day with its events and with the limiter's counters, and repairs
+   * them on request.
    *
    * @generated from rpc gateway.admin.v1.UsageService.ReconcileDay
    */
@@ -386,7 +389,7 @@ export declare const UsageService: GenService<{
     output: typeof ReconcileDayResponseSchema;
   },
   /**
-   * Reads events again that could not be recorded when they came.
+   * Replays events that could not be recorded when they arrived.
    *
    * @generated from rpc gateway.admin.v1.UsageService.ReplayDeadLetters
    */

@@ -92,8 +92,8 @@ export const ReplayDeadLettersResponseSchema = /*@__PURE__*/
   messageDesc(file_gateway_admin_v1_usage_service, 10);
 
 /**
- * Who used how much, and what that costs. Reading is for the role VIEWER, mending the ledger for OPERATOR. Exports without an
- * upper bound on rows come from GET /export/usage and GET /export/requests, as CSV or NDJSON.
+ * Usage and its cost. Reading requires the role VIEWER, repairing the ledger OPERATOR. Exports with
+ * any number of rows come from GET /export/usage and GET /export/requests, as CSV or NDJSON.
  *
  * @generated from service gateway.admin.v1.UsageService
  */

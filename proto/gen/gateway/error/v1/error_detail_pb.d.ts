@@ -12,8 +12,8 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gateway_error_v1_error_detail: GenFile;
 
 /**
- * What went wrong, in the words of the public API. Every failed RPC carries one, so that an error thrown in any
- * service reaches the edge whole and is rendered there, once.
+ * An error of the public API. Every failed RPC carries one, so that an error from any service
+ * reaches the edge unchanged and is rendered there, once.
  *
  * @generated from message gateway.error.v1.ErrorDetail
  */
@@ -33,14 +33,15 @@ export declare type ErrorDetail = Message<"gateway.error.v1.ErrorDetail"> & {
   message: string;
 
   /**
-   * The limit that was hit, "requests_per_minute" or "tokens_per_day". Absent unless code is "rate_limit_exceeded".
+   * The limit that was reached, "requests_per_minute" or "tokens_per_day". Absent unless code is
+   * "rate_limit_exceeded".
    *
    * @generated from field: optional string limit = 3;
    */
   limit?: string | undefined;
 
   /**
-   * When a next try can succeed. Absent when not known.
+   * When a retry can succeed. Absent when unknown.
    *
    * @generated from field: google.protobuf.Timestamp retry_at = 4;
    */
@@ -54,7 +55,7 @@ export declare type ErrorDetail = Message<"gateway.error.v1.ErrorDetail"> & {
   upstreamStatus?: number | undefined;
 
   /**
-   * A code of the provider's on which client libraries act, from a fixed list. Absent for all others.
+   * A provider's code that client libraries act on, from a fixed list. Absent for all others.
    *
    * @generated from field: optional string upstream_code = 6;
    */

@@ -51,21 +51,21 @@ export declare type Token = Message<"gateway.identity.v1.Token"> & {
   revokedAt?: Timestamp | undefined;
 
   /**
-   * From when on it works no more. Absent: it does not expire.
+   * When it expires. Absent: never.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 7;
    */
   expiresAt?: Timestamp | undefined;
 
   /**
-   * For operators alone.
+   * For operators only.
    *
    * @generated from field: string note = 8;
    */
   note: string;
 
   /**
-   * 1 for a new token, one more with each change.
+   * 1 for a new token; each change adds one.
    *
    * @generated from field: int64 revision = 9;
    */
@@ -101,7 +101,8 @@ export declare const ResolveRequestSchema: GenMessage<ResolveRequest>;
  */
 export declare type ResolveResponse = Message<"gateway.identity.v1.ResolveResponse"> & {
   /**
-   * Absent when unknown, revoked or expired. Of a text that was replaced, expires_at is when that text works no more.
+   * Absent when unknown, revoked or expired. For a replaced text, expires_at is when that text
+   * becomes invalid.
    *
    * @generated from field: gateway.identity.v1.Token token = 1;
    */
@@ -124,8 +125,8 @@ export declare type IssueRequest = Message<"gateway.identity.v1.IssueRequest"> &
   kind: TokenKind;
 
   /**
-   * Shown to the token's holder in /v1/usage. 1 to 100 characters, none of them a control, format or line-separator
-   * character. Spaces around it are cut off.
+   * Shown to the token's holder in /v1/usage. 1 to 100 characters, without control, format or
+   * line-separator characters. Leading and trailing spaces are removed.
    *
    * @generated from field: string label = 2;
    */
@@ -222,28 +223,28 @@ export declare type UpdateRequest = Message<"gateway.identity.v1.UpdateRequest">
   tokenId: string;
 
   /**
-   * Absent: stays.
+   * Absent: unchanged.
    *
    * @generated from field: optional string label = 2;
    */
   label?: string | undefined;
 
   /**
-   * Absent: stay. Both are replaced: one that is not set is lifted.
+   * Absent: unchanged. Otherwise both limits are replaced: one that is not set is removed.
    *
    * @generated from field: gateway.limiter.v1.Limits limits = 3;
    */
   limits?: Limits | undefined;
 
   /**
-   * Absent: stays.
+   * Absent: unchanged.
    *
    * @generated from field: optional string note = 4;
    */
   note?: string | undefined;
 
   /**
-   * Absent: stays, unless clear_expiry.
+   * Absent: unchanged, unless clear_expiry is set.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 5;
    */
@@ -255,7 +256,8 @@ export declare type UpdateRequest = Message<"gateway.identity.v1.UpdateRequest">
   clearExpiry: boolean;
 
   /**
-   * The revision that the caller has seen. Refused when it is another by now. 0: whatever it is.
+   * The revision that the caller has seen. Nothing changes when the token has another one. 0: not
+   * checked.
    *
    * @generated from field: int64 expected_revision = 7;
    */
@@ -301,14 +303,15 @@ export declare type RotateRequest = Message<"gateway.identity.v1.RotateRequest">
   tokenId: string;
 
   /**
-   * How long the old text still works. At most 30 days. 0: no longer.
+   * How long the old text stays valid. At most 30 days. 0: not at all.
    *
    * @generated from field: uint32 keep_old_seconds = 2;
    */
   keepOldSeconds: number;
 
   /**
-   * The revision that the caller has seen. Refused when it is another by now. 0: whatever it is.
+   * The revision that the caller has seen. Nothing changes when the token has another one. 0: not
+   * checked.
    *
    * @generated from field: int64 expected_revision = 3;
    */
@@ -356,14 +359,14 @@ export declare const RotateResponseSchema: GenMessage<RotateResponse>;
  */
 export declare type ListRequest = Message<"gateway.identity.v1.ListRequest"> & {
   /**
-   * Also those that are revoked or have expired.
+   * Includes tokens that are revoked or have expired.
    *
    * @generated from field: bool include_revoked = 1;
    */
   includeRevoked: boolean;
 
   /**
-   * Part of the label or note, or the beginning of the id. Empty: all.
+   * Part of the label or note, or the start of the id. Empty: all tokens.
    *
    * @generated from field: string search = 2;
    */
@@ -377,14 +380,14 @@ export declare type ListRequest = Message<"gateway.identity.v1.ListRequest"> & {
   pageSize: number;
 
   /**
-   * next_page_token of the page before. Empty: the first page.
+   * next_page_token of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
 
   /**
-   * These tokens alone, whatever else is asked. Empty: all. At most 1000.
+   * Only these tokens, whatever else is requested. Empty: all. At most 1000.
    *
    * @generated from field: repeated string token_ids = 5;
    */
@@ -437,7 +440,7 @@ export declare const WatchChangesRequestSchema: GenMessage<WatchChangesRequest>;
  */
 export declare type WatchChangesResponse = Message<"gateway.identity.v1.WatchChangesResponse"> & {
   /**
-   * Empty in the first message, which says that no change after it is missed.
+   * Empty in the first message, which confirms that every later change will be delivered.
    *
    * @generated from field: repeated string token_ids = 1;
    */
@@ -486,7 +489,8 @@ export declare const TokenKindSchema: GenEnum<TokenKind>;
  */
 export declare const IdentityService: GenService<{
   /**
-   * The token behind a presented text. An unknown, revoked or expired one is an answer, not an error.
+   * Returns the token for a presented text. For an unknown, revoked or expired one the call
+   * succeeds without a token.
    *
    * @generated from rpc gateway.identity.v1.IdentityService.Resolve
    */
@@ -496,7 +500,7 @@ export declare const IdentityService: GenService<{
     output: typeof ResolveResponseSchema;
   },
   /**
-   * A new token. Its text is in this answer and nowhere else, ever.
+   * Issues a token. Only this answer ever contains its text.
    *
    * @generated from rpc gateway.identity.v1.IdentityService.Issue
    */
@@ -506,7 +510,7 @@ export declare const IdentityService: GenService<{
     output: typeof IssueResponseSchema;
   },
   /**
-   * Ends a token for good. Revoking a revoked token changes nothing.
+   * Revokes a token permanently. Revoking a revoked token changes nothing.
    *
    * @generated from rpc gateway.identity.v1.IdentityService.Revoke
    */
@@ -516,7 +520,7 @@ export declare const IdentityService: GenService<{
     output: typeof RevokeResponseSchema;
   },
   /**
-   * Changes what is given of a valid token.
+   * Changes details of a valid token.
    *
    * @generated from rpc gateway.identity.v1.IdentityService.Update
    */
@@ -526,7 +530,8 @@ export declare const IdentityService: GenService<{
     output: typeof UpdateResponseSchema;
   },
   /**
-   * A new text for a token. The old one works no more, or for as long as asked; one that was replaced before it works no more.
+   * Replaces a token's text. The old one becomes invalid at once, or after the requested time; an
+   * even older one becomes invalid at once.
    *
    * @generated from rpc gateway.identity.v1.IdentityService.Rotate
    */
@@ -536,7 +541,7 @@ export declare const IdentityService: GenService<{
     output: typeof RotateResponseSchema;
   },
   /**
-   * Tokens that match, newest first, a page at a time.
+   * Lists matching tokens, newest first, in pages.
    *
    * @generated from rpc gateway.identity.v1.IdentityService.List
    */
@@ -546,7 +551,7 @@ export declare const IdentityService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Tells of tokens that changed or were revoked, so that caches drop them at once.
+   * Streams the ids of tokens that changed or were revoked, so that caches drop them at once.
    *
    * @generated from rpc gateway.identity.v1.IdentityService.WatchChanges
    */

@@ -12,7 +12,8 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gateway_limiter_v1_limit: GenFile;
 
 /**
- * The limits of one key. They travel with every call, so any service can limit anything without registering it.
+ * The limits of one key. They travel with every call, so any service can limit anything without
+ * registering it.
  *
  * @generated from message gateway.limiter.v1.Limits
  */
@@ -39,7 +40,7 @@ export declare type Limits = Message<"gateway.limiter.v1.Limits"> & {
 export declare const LimitsSchema: GenMessage<Limits>;
 
 /**
- * The sliding window of requests, as it stands after the call.
+ * The sliding window of requests after the call.
  *
  * @generated from message gateway.limiter.v1.RequestWindow
  */
@@ -50,29 +51,32 @@ export declare type RequestWindow = Message<"gateway.limiter.v1.RequestWindow"> 
   limit: number;
 
   /**
-   * Requests left in the window, after this one when it was admitted.
+   * Requests left in the window, after this one if it was admitted.
    *
    * @generated from field: uint32 remaining = 2;
    */
   remaining: number;
 
   /**
-   * When the window is empty: its newest entry is 60 seconds old. Now, when it is empty already.
+   * When the window is empty: its newest entry is 60 seconds old. The current time if it is already
+   * empty.
    *
    * @generated from field: google.protobuf.Timestamp empty_at = 3;
    */
   emptyAt?: Timestamp | undefined;
 
   /**
-   * When the next request can be admitted. Now, when one can be already; absent when the limit is 0.
+   * When the next request can be admitted. The current time if one can be already; absent when the
+   * limit is 0.
    *
    * @generated from field: google.protobuf.Timestamp next_slot_at = 4;
    */
   nextSlotAt?: Timestamp | undefined;
 
   /**
-   * When the next slot frees, also while others are free: the oldest entry is 60 seconds old, or, after the limit was lowered below
-   * the entries, the one whose leaving frees a slot. Now, when the window is empty; 60 seconds from now when the limit is 0.
+   * When the next slot is freed, even if others are free: when the oldest entry is 60 seconds old
+   * or, after the limit was lowered below the number of entries, when the entry that frees a slot
+   * is. The current time when the window is empty; 60 seconds from now when the limit is 0.
    *
    * @generated from field: google.protobuf.Timestamp resets_at = 5;
    */
@@ -86,7 +90,7 @@ export declare type RequestWindow = Message<"gateway.limiter.v1.RequestWindow"> 
 export declare const RequestWindowSchema: GenMessage<RequestWindow>;
 
 /**
- * The day budget, as it stood before the request.
+ * The day budget before the request.
  *
  * @generated from message gateway.limiter.v1.TokenBudget
  */
@@ -104,7 +108,7 @@ export declare type TokenBudget = Message<"gateway.limiter.v1.TokenBudget"> & {
   remaining: bigint;
 
   /**
-   * The coming local midnight.
+   * The next local midnight.
    *
    * @generated from field: google.protobuf.Timestamp resets_at = 3;
    */
@@ -118,7 +122,7 @@ export declare type TokenBudget = Message<"gateway.limiter.v1.TokenBudget"> & {
 export declare const TokenBudgetSchema: GenMessage<TokenBudget>;
 
 /**
- * What the limiter knows of a key.
+ * What the limiter knows about a key.
  *
  * @generated from message gateway.limiter.v1.LimitStatus
  */
@@ -145,7 +149,7 @@ export declare type LimitStatus = Message<"gateway.limiter.v1.LimitStatus"> & {
   localDay: string;
 
   /**
-   * True when the shared store could not be asked and the decision was made from a local window.
+   * True when the shared store could not be reached and a local window decided.
    *
    * @generated from field: bool degraded = 4;
    */
@@ -165,15 +169,15 @@ export declare const LimitStatusSchema: GenMessage<LimitStatus>;
  */
 export declare type Refusal = Message<"gateway.limiter.v1.Refusal"> & {
   /**
-   * The limit that was hit; of two, the one that frees later.
+   * The limit that was reached; of two, the one that is freed later.
    *
    * @generated from field: gateway.limiter.v1.LimitName limit = 1;
    */
   limit: LimitName;
 
   /**
-   * When the same request can be admitted. A limit of 0 admits nothing then either: 60 seconds from now for requests, the coming
-   * local midnight for tokens.
+   * When the same request can be admitted. With a limit of 0 it is not admitted then either: the
+   * time is 60 seconds from now for requests, and the next local midnight for tokens.
    *
    * @generated from field: google.protobuf.Timestamp retry_at = 2;
    */
@@ -187,7 +191,7 @@ export declare type Refusal = Message<"gateway.limiter.v1.Refusal"> & {
 export declare const RefusalSchema: GenMessage<Refusal>;
 
 /**
- * Which limits a request is held to.
+ * The limits that apply to a request.
  *
  * @generated from enum gateway.limiter.v1.CostKind
  */
@@ -205,7 +209,8 @@ export enum CostKind {
   REQUEST_AND_TOKENS = 1,
 
   /**
-   * Requests per minute only: token counting, model listing. The day budget is reported but never refuses.
+   * Requests per minute only: token counting, model listing. The day budget is reported but never
+   * refuses.
    *
    * @generated from enum value: COST_KIND_REQUEST_ONLY = 2;
    */

@@ -53,7 +53,7 @@ export const CostKindSchema = /*@__PURE__*/
   enumDesc(file_gateway_limiter_v1_limit, 0);
 
 /**
- * Which limits a request is held to.
+ * The limits that apply to a request.
  *
  * @generated from enum gateway.limiter.v1.CostKind
  */

@@ -42,7 +42,7 @@ export declare const ReconcileDayRequestSchema: GenMessage<ReconcileDayRequest>;
  */
 export declare type ReconcileDayResponse = Message<"gateway.limiter.v1.ReconcileDayResponse"> & {
   /**
-   * What the counter stood at; absent when it had forgotten.
+   * The counter's previous value; absent when it no longer existed.
    *
    * @generated from field: optional int64 used_tokens_before = 1;
    */
@@ -72,7 +72,8 @@ export declare const ReconcileDayResponseSchema: GenMessage<ReconcileDayResponse
  */
 export declare type AdmitRequest = Message<"gateway.limiter.v1.AdmitRequest"> & {
   /**
-   * What is limited, for example "tenant:42". At most 200 bytes. It belongs to its caller, as above.
+   * The subject of the limits, for example "tenant:42". At most 200 bytes. It belongs to its
+   * caller, as described above.
    *
    * @generated from field: string key = 1;
    */
@@ -144,7 +145,7 @@ export declare type SettleRequest = Message<"gateway.limiter.v1.SettleRequest"> 
   requestId: string;
 
   /**
-   * The local_day that Admit answered.
+   * The local_day in Admit's answer.
    *
    * @generated from field: string local_day = 3;
    */
@@ -169,7 +170,7 @@ export declare const SettleRequestSchema: GenMessage<SettleRequest>;
  */
 export declare type SettleResponse = Message<"gateway.limiter.v1.SettleResponse"> & {
   /**
-   * Tokens used by the key on that day, this request included.
+   * Tokens that the key used on that day, including this request.
    *
    * @generated from field: int64 used_tokens = 1;
    */
@@ -258,7 +259,8 @@ export declare const AdmitStreamResponseSchema: GenMessage<AdmitStreamResponse>;
  */
 export declare type HeartbeatRequest = Message<"gateway.limiter.v1.HeartbeatRequest"> & {
   /**
-   * The replicas of one group divide limits among them, for example "frontend". At most 100 bytes. It belongs to its caller, as above.
+   * The replicas of one group divide limits among themselves, for example "frontend". At most 100
+   * bytes. It belongs to its caller, as described above.
    *
    * @generated from field: string group = 1;
    */
@@ -272,16 +274,16 @@ export declare type HeartbeatRequest = Message<"gateway.limiter.v1.HeartbeatRequ
   replicaId: string;
 
   /**
-   * What the replica admitted by itself in the last minute and has not handed over yet; at most 1 000 of them. They take slots, also
-   * beyond a limit. One that is handed over again takes no second slot.
+   * What the replica admitted by itself in the last minute and has not handed over yet; at most
+   * 1,000 entries. They take slots even beyond a limit. A repeated entry takes no second slot.
    *
    * @generated from field: repeated gateway.limiter.v1.OwnAdmission admissions = 3;
    */
   admissions: OwnAdmission[];
 
   /**
-   * `answered_at` of the last answer that the replica got, of whichever group; absent before the first. A heartbeat that was held up, and
-   * comes when its sender has admitted requests by itself since, is known by it.
+   * `answered_at` of the last answer that the replica got, for any group; absent before the first.
+   * It reveals a delayed heartbeat, whose sender has admitted requests by itself since.
    *
    * @generated from field: google.protobuf.Timestamp last_answered_at = 4;
    */
@@ -327,33 +329,35 @@ export declare const OwnAdmissionSchema: GenMessage<OwnAdmission>;
  */
 export declare type HeartbeatResponse = Message<"gateway.limiter.v1.HeartbeatResponse"> & {
   /**
-   * Replicas of the group that were heard of in the last ten seconds, this one included. Absent while the shared store can't be asked: what
-   * was answered last holds on.
+   * Replicas of the group that were heard from in the last ten seconds, including this one. Absent
+   * while the shared store can't be reached: then the last answer remains valid.
    *
    * @generated from field: optional uint32 replicas = 1;
    */
   replicas?: number | undefined;
 
   /**
-   * Place of this replica among them, from 0. Of a limit, limit / replicas falls to each, rounded down, and one more to the first
-   * (limit mod replicas) of them: all shares together are the limit.
+   * The position of this replica among them, from 0. Each replica's share of a limit is limit /
+   * replicas, rounded down, plus one for the first (limit mod replicas) of them: all shares add up
+   * to the limit.
    *
    * @generated from field: uint32 position = 2;
    */
   position: number;
 
   /**
-   * Each replica was in touch when the last answer was given that it says it has got: of the one for which that is longest ago, the
-   * milliseconds since. A replica that decided by itself and is back goes on keeping to its share until `replicas` are as many as before
-   * and all were in touch since, for two seconds at most; heartbeats by which a replica hands over name another group, so that it counts
-   * here when it has handed over everything.
+   * Each replica reports the last answer that it got. This is the age, in milliseconds, of the
+   * oldest of these answers. A replica that returns after deciding by itself keeps to its share
+   * until `replicas` is as high as before and all were in touch since, for two seconds at most.
+   * Heartbeats that hand over admissions name another group, so that a replica counts here only
+   * after it has handed over everything.
    *
    * @generated from field: uint32 longest_silence_ms = 3;
    */
   longestSilenceMs: number;
 
   /**
-   * On the clock of the store. Absent while it can't be asked.
+   * By the store's clock. Absent while the store can't be reached.
    *
    * @generated from field: google.protobuf.Timestamp answered_at = 4;
    */
@@ -367,21 +371,23 @@ export declare type HeartbeatResponse = Message<"gateway.limiter.v1.HeartbeatRes
 export declare const HeartbeatResponseSchema: GenMessage<HeartbeatResponse>;
 
 /**
- * Requests per minute and tokens per day of any key, exactly.
+ * Enforces requests per minute and tokens per day for any key, exactly.
  *
  * Every call may be repeated with the same request id without counting twice.
  *
- * Keys and replica groups belong to their caller: what the service `search` calls "x" is counted as "search:x", by the name in its
- * certificate. No answer shows that. The gateway's edge and admin service alone have theirs as they are, and may use the gateway's own:
- * keys that begin with "token:" or "group:", and the groups "edge" and "limiter". To others these are PERMISSION_DENIED. Callers without
- * a certificate, or with one that has no name of a service, have their keys in common: "x" is counted as ":x".
+ * Keys and replica groups belong to their caller: the key "x" of the service `search` is counted as
+ * "search:x", by the name in its certificate. Answers do not show the prefix. Only the gateway's
+ * edge and admin service use their names unprefixed, and may use the gateway's own: keys that start
+ * with "token:" or "group:", and the groups "edge" and "limiter". Others get PERMISSION_DENIED for
+ * these. Callers without a certificate, or whose certificate names no service, share their keys:
+ * "x" is counted as ":x".
  *
  * @generated from service gateway.limiter.v1.LimiterService
  */
 export declare const LimiterService: GenService<{
   /**
-   * Decides both limits in one atomic step and takes a slot of the minute window when it admits.
-   * A refused request leaves no trace. A refusal is an answer, not an error.
+   * Decides both limits in one atomic step, and takes a slot of the minute window when it admits. A
+   * refused request leaves no trace. A refusal is an answer, not an error.
    *
    * @generated from rpc gateway.limiter.v1.LimiterService.Admit
    */
@@ -391,8 +397,9 @@ export declare const LimiterService: GenService<{
     output: typeof AdmitResponseSchema;
   },
   /**
-   * Adds the tokens that a request used to its day's budget, once per request id: a repeated call is known again for two
-   * minutes. Where a usage ledger knows the key, it corrects the budget whatever was repeated or lost.
+   * Adds the tokens that a request used to its day's budget, once per request id: a repeated call
+   * is recognised for two minutes. If a usage ledger has the key, it corrects the budget, whatever
+   * was repeated or lost.
    *
    * @generated from rpc gateway.limiter.v1.LimiterService.Settle
    */
@@ -422,8 +429,9 @@ export declare const LimiterService: GenService<{
     output: typeof AdmitStreamResponseSchema;
   },
   /**
-   * For callers that admit requests by themselves while no limiter answers. Each replica of such a caller says every two seconds that it
-   * lives, learns which share of a limit falls to it then, and hands over what it admitted by itself.
+   * For callers that admit requests by themselves while no limiter answers. Each replica of such a
+   * caller reports every two seconds that it is alive, learns its share of a limit for an outage,
+   * and hands over what it admitted by itself.
    *
    * @generated from rpc gateway.limiter.v1.LimiterService.Heartbeat
    */
@@ -441,8 +449,9 @@ export declare const LimiterService: GenService<{
  */
 export declare const LimiterOperatorService: GenService<{
   /**
-   * Brings a key's day counter to what the ledger says plus what the ledger does not have yet. Happens by itself all the
-   * time; a difference before and after means that the store had lost or kept something.
+   * Sets a key's day counter to the ledger's total plus what the ledger does not have yet. This
+   * also happens automatically all the time; a difference before and after means that the store had
+   * lost or kept something.
    *
    * @generated from rpc gateway.limiter.v1.LimiterOperatorService.ReconcileDay
    */

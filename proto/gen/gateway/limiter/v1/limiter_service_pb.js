@@ -104,14 +104,16 @@ export const HeartbeatResponseSchema = /*@__PURE__*/
   messageDesc(file_gateway_limiter_v1_limiter_service, 12);
 
 /**
- * Requests per minute and tokens per day of any key, exactly.
+ * Enforces requests per minute and tokens per day for any key, exactly.
  *
  * Every call may be repeated with the same request id without counting twice.
  *
- * Keys and replica groups belong to their caller: what the service `search` calls "x" is counted as "search:x", by the name in its
- * certificate. No answer shows that. The gateway's edge and admin service alone have theirs as they are, and may use the gateway's own:
- * keys that begin with "token:" or "group:", and the groups "edge" and "limiter". To others these are PERMISSION_DENIED. Callers without
- * a certificate, or with one that has no name of a service, have their keys in common: "x" is counted as ":x".
+ * Keys and replica groups belong to their caller: the key "x" of the service `search` is counted as
+ * "search:x", by the name in its certificate. Answers do not show the prefix. Only the gateway's
+ * edge and admin service use their names unprefixed, and may use the gateway's own: keys that start
+ * with "token:" or "group:", and the groups "edge" and "limiter". Others get PERMISSION_DENIED for
+ * these. Callers without a certificate, or whose certificate names no service, share their keys:
+ * "x" is counted as ":x".
  *
  * @generated from service gateway.limiter.v1.LimiterService
  */

@@ -12,7 +12,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gateway_pool_v1_account: GenFile;
 
 /**
- * Time during which an account, or one model family or feature of it, takes no requests.
+ * A time during which an account, or one model family or feature of it, takes no requests.
  *
  * @generated from message gateway.pool.v1.Cooldown
  */
@@ -23,8 +23,8 @@ export declare type Cooldown = Message<"gateway.pool.v1.Cooldown"> & {
   until?: Timestamp | undefined;
 
   /**
-   * The models the cooldown is confined to: an id, or for a family a pattern in which "*" stands for any text. Empty: the
-   * whole account.
+   * The models that the cooldown applies to: an id or, for a family, a pattern in which "*" stands
+   * for any text. Empty: the whole account.
    *
    * @generated from field: string model = 2;
    */
@@ -36,15 +36,15 @@ export declare type Cooldown = Message<"gateway.pool.v1.Cooldown"> & {
   reason: AttemptResult;
 
   /**
-   * True when the provider named the moment; false when we guessed it.
+   * True when the provider named the time; false when it was guessed.
    *
    * @generated from field: bool given_by_provider = 4;
    */
   givenByProvider: boolean;
 
   /**
-   * The feature that the cooldown is confined to, as in AttemptReport. Empty: requests are kept away whatever they ask
-   * for.
+   * The feature that the cooldown applies to, as in AttemptReport. Empty: it applies to requests
+   * with any features.
    *
    * @generated from field: string feature = 5;
    */
@@ -91,42 +91,42 @@ export declare type Account = Message<"gateway.pool.v1.Account"> & {
   cooldowns: Cooldown[];
 
   /**
-   * Requests under way.
+   * Requests in flight.
    *
    * @generated from field: uint32 in_flight = 6;
    */
   inFlight: number;
 
   /**
-   * What the provider last said of its quotas, those that have not begun anew since.
+   * The provider's latest report of each quota that has not been reset since.
    *
    * @generated from field: repeated gateway.pool.v1.QuotaWindow windows = 7;
    */
   windows: QuotaWindow[];
 
   /**
-   * Most requests at a time. 0: no cap.
+   * The maximum number of concurrent requests. 0: no cap.
    *
    * @generated from field: uint32 max_in_flight = 8;
    */
   maxInFlight: number;
 
   /**
-   * What a person should know of it, such as why it can't be used. Empty: nothing. Never a secret.
+   * A remark for people, such as why the account is unusable. Empty: none. Never a secret.
    *
    * @generated from field: string note = 15;
    */
   note: string;
 
   /**
-   * What operators want of it.
+   * The state that operators want.
    *
    * @generated from field: gateway.pool.v1.AccountUse use = 16;
    */
   use: AccountUse;
 
   /**
-   * True: it is in the database, and can be changed. False: it is in gateway.yaml.
+   * True: stored in the database, where it can be changed. False: defined in gateway.yaml.
    *
    * @generated from field: bool stored = 17;
    */
@@ -172,7 +172,7 @@ export declare type AccountSpec = Message<"gateway.pool.v1.AccountSpec"> & {
   models: string[];
 
   /**
-   * Most requests at a time. 0: no cap.
+   * The maximum number of concurrent requests. 0: no cap.
    *
    * @generated from field: uint32 max_concurrency = 4;
    */
@@ -186,7 +186,7 @@ export declare type AccountSpec = Message<"gateway.pool.v1.AccountSpec"> & {
 export declare const AccountSpecSchema: GenMessage<AccountSpec>;
 
 /**
- * What an account authenticates with. Goes in, and never out.
+ * What an account authenticates with. It can be written but never read.
  *
  * @generated from message gateway.pool.v1.AccountCredential
  */
@@ -226,7 +226,7 @@ export declare type AccountCredential = Message<"gateway.pool.v1.AccountCredenti
 export declare const AccountCredentialSchema: GenMessage<AccountCredential>;
 
 /**
- * Access tokens are got with a refresh token.
+ * A refresh token with which access tokens are obtained.
  *
  * @generated from message gateway.pool.v1.OAuthGrant
  */
@@ -277,14 +277,14 @@ export declare type SkippedAccounts = Message<"gateway.pool.v1.SkippedAccounts">
   pool: string;
 
   /**
-   * The provider's model id that they were wanted for.
+   * The provider's model id that was requested.
    *
    * @generated from field: string model = 2;
    */
   model: string;
 
   /**
-   * In words for operators, without names and times: "cooling after 429".
+   * For operators, without names and times: "cooling after 429".
    *
    * @generated from field: string reason = 3;
    */
@@ -309,35 +309,37 @@ export declare const SkippedAccountsSchema: GenMessage<SkippedAccounts>;
  */
 export declare type QuotaWindow = Message<"gateway.pool.v1.QuotaWindow"> & {
   /**
-   * "5h", "7d", "7d_opus", "requests", "input-tokens". An account has at most one of a name for the same models.
+   * "5h", "7d", "7d_opus", "requests", "input-tokens". An account has at most one quota with the
+   * same name and models.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * The models it holds for, as a pattern in which "*" stands for any text. Empty: it holds for the whole account.
+   * The models that it applies to, as a pattern in which "*" stands for any text. Empty: the whole
+   * account.
    *
    * @generated from field: string models = 2;
    */
   models: string;
 
   /**
-   * How much of it is used: 0 to 1, more when the provider let requests pass beyond it.
+   * The used share: 0 to 1, or more when the provider admitted requests beyond it.
    *
    * @generated from field: double used_fraction = 3;
    */
   usedFraction: number;
 
   /**
-   * When it begins anew. Absent: the provider did not say.
+   * When it resets. Absent: the provider did not say.
    *
    * @generated from field: google.protobuf.Timestamp resets_at = 4;
    */
   resetsAt?: Timestamp | undefined;
 
   /**
-   * How long it is as a whole. 0: not known.
+   * Its total length. 0: unknown.
    *
    * @generated from field: uint32 length_seconds = 5;
    */
@@ -398,22 +400,23 @@ export declare type Lease = Message<"gateway.pool.v1.Lease"> & {
   defaultEffort: string;
 
   /**
-   * What the configuration says of the model. Absent: nothing.
+   * The configured traits of the model. Absent: none.
    *
    * @generated from field: gateway.pool.v1.ModelTraits traits = 8;
    */
   traits?: ModelTraits | undefined;
 
   /**
-   * It stops counting after so long, unless it is renewed. 0: not said.
+   * The lease expires after this time unless it is renewed. 0: unknown.
    *
    * @generated from field: double ttl_seconds = 9;
    */
   ttlSeconds: number;
 
   /**
-   * True when nothing lists the model, neither the configuration nor the provider: its name fits a pattern of a pool whose list is
-   * not known. Clients can make up such names, so that metrics call them "other".
+   * True when neither the configuration nor the provider lists the model: its name matches a
+   * pattern of a pool whose list is unknown. Clients can make up such names, so metrics call them
+   * "other".
    *
    * @generated from field: bool model_unlisted = 10;
    */
@@ -427,55 +430,57 @@ export declare type Lease = Message<"gateway.pool.v1.Lease"> & {
 export declare const LeaseSchema: GenMessage<Lease>;
 
 /**
- * What a model takes, as far as the configuration says it. Adapters know the rest of most models by themselves.
+ * The configured capabilities of a model. Adapters know those of most models themselves.
  *
  * @generated from message gateway.pool.v1.ModelTraits
  */
 export declare type ModelTraits = Message<"gateway.pool.v1.ModelTraits"> & {
   /**
-   * Absent: not said.
+   * Absent: not configured.
    *
    * @generated from field: gateway.pool.v1.Efforts efforts = 1;
    */
   efforts?: Efforts | undefined;
 
   /**
-   * Unspecified: not said.
+   * Unspecified: not configured.
    *
    * @generated from field: gateway.pool.v1.ThinkingMode thinking = 2;
    */
   thinking: ThinkingMode;
 
   /**
-   * Whether a model with adaptive thinking thinks when the request says nothing. Absent: not said.
+   * Whether a model with adaptive thinking thinks when the request does not mention it. Absent: not
+   * configured.
    *
    * @generated from field: optional bool thinking_by_default = 3;
    */
   thinkingByDefault?: boolean | undefined;
 
   /**
-   * What a model with adaptive thinking is sent for the effort "none". Unspecified: not said.
+   * What a model with adaptive thinking is sent for the effort "none". Unspecified: not configured.
    *
    * @generated from field: gateway.pool.v1.LeastThinking least_thinking = 4;
    */
   leastThinking: LeastThinking;
 
   /**
-   * Whether the model can be made to call a tool. Absent: not said.
+   * Whether the model can be forced to call a tool. Absent: not configured.
    *
    * @generated from field: optional bool forced_tool_choice = 5;
    */
   forcedToolChoice?: boolean | undefined;
 
   /**
-   * Whether the model takes JSON schemas for its answer, and strict tools. Absent: not said.
+   * Whether the model supports JSON schemas for its answer, and strict tools. Absent: not
+   * configured.
    *
    * @generated from field: optional bool structured_output = 6;
    */
   structuredOutput?: boolean | undefined;
 
   /**
-   * Most tokens of one answer. Absent: not said.
+   * The maximum number of tokens of one answer. Absent: not configured.
    *
    * @generated from field: optional uint32 max_output_tokens = 7;
    */
@@ -489,13 +494,14 @@ export declare type ModelTraits = Message<"gateway.pool.v1.ModelTraits"> & {
 export declare const ModelTraitsSchema: GenMessage<ModelTraits>;
 
 /**
- * Reasoning efforts that a model takes.
+ * Reasoning efforts that a model accepts.
  *
  * @generated from message gateway.pool.v1.Efforts
  */
 export declare type Efforts = Message<"gateway.pool.v1.Efforts"> & {
   /**
-   * "none", "minimal", "low", "medium", "high", "xhigh", "max", in any order. Empty: the model takes none.
+   * "none", "minimal", "low", "medium", "high", "xhigh", "max", in any order. Empty: the model
+   * accepts none.
    *
    * @generated from field: repeated string levels = 1;
    */
@@ -509,7 +515,7 @@ export declare type Efforts = Message<"gateway.pool.v1.Efforts"> & {
 export declare const EffortsSchema: GenMessage<Efforts>;
 
 /**
- * The result of an attempt, and what the provider said of the account.
+ * The result of an attempt, and the provider's statements about the account.
  *
  * @generated from message gateway.pool.v1.AttemptReport
  */
@@ -520,14 +526,14 @@ export declare type AttemptReport = Message<"gateway.pool.v1.AttemptReport"> & {
   result: AttemptResult;
 
   /**
-   * When the provider said the account is free again. Absent when it said nothing.
+   * When the account is available again, according to the provider. Absent when it named no time.
    *
    * @generated from field: google.protobuf.Timestamp retry_at = 2;
    */
   retryAt?: Timestamp | undefined;
 
   /**
-   * True when the limit holds for this model only, not for the whole account.
+   * True when the limit applies to this model only, not to the whole account.
    *
    * @generated from field: bool model_scoped = 3;
    */
@@ -541,7 +547,7 @@ export declare type AttemptReport = Message<"gateway.pool.v1.AttemptReport"> & {
   upstreamStatus: number;
 
   /**
-   * The quotas that the answer described, after failures as after successes.
+   * The quotas that the answer reported, after failures and successes alike.
    *
    * @generated from field: repeated gateway.pool.v1.QuotaWindow windows = 5;
    */
@@ -562,7 +568,8 @@ export declare type AttemptReport = Message<"gateway.pool.v1.AttemptReport"> & {
   answerBegan: boolean;
 
   /**
-   * With FEATURE_UNAVAILABLE: the feature, as a pattern of the names in AcquireRequest.features: "context-1m-*".
+   * With FEATURE_UNAVAILABLE: the feature, as a pattern of the names in AcquireRequest.features:
+   * "context-1m-*".
    *
    * @generated from field: string feature = 8;
    */
@@ -599,7 +606,7 @@ export declare type Attempt = Message<"gateway.pool.v1.Attempt"> & {
 export declare const AttemptSchema: GenMessage<Attempt>;
 
 /**
- * The wire format that a pool's provider speaks.
+ * The wire format of a pool's provider.
  *
  * @generated from enum gateway.pool.v1.ProviderFormat
  */
@@ -644,28 +651,28 @@ export enum AccountState {
   AVAILABLE = 1,
 
   /**
-   * Limited or failing until a moment; see Cooldown.
+   * Limited or failing until a known time; see Cooldown.
    *
    * @generated from enum value: ACCOUNT_STATE_COOLING = 2;
    */
   COOLING = 2,
 
   /**
-   * Back from a guessed cooldown: one request is under way to find out.
+   * A guessed cooldown has elapsed, and one request is probing the account.
    *
    * @generated from enum value: ACCOUNT_STATE_PROBING = 3;
    */
   PROBING = 3,
 
   /**
-   * Needs a person.
+   * Out of service until a person acts.
    *
    * @generated from enum value: ACCOUNT_STATE_DISABLED = 4;
    */
   DISABLED = 4,
 
   /**
-   * Finishes what it has and takes nothing new.
+   * Finishes running requests and takes no new ones.
    *
    * @generated from enum value: ACCOUNT_STATE_DRAINING = 5;
    */
@@ -678,7 +685,7 @@ export enum AccountState {
 export declare const AccountStateSchema: GenEnum<AccountState>;
 
 /**
- * What operators want of an account, whatever its provider says.
+ * The state that operators want for an account, whatever its provider reports.
  *
  * @generated from enum gateway.pool.v1.AccountUse
  */
@@ -694,7 +701,7 @@ export enum AccountUse {
   ACTIVE = 1,
 
   /**
-   * Finishes what it has and takes nothing new.
+   * Finishes running requests and takes no new ones.
    *
    * @generated from enum value: ACCOUNT_USE_DRAINING = 2;
    */
@@ -730,14 +737,14 @@ export enum ThinkingMode {
   NONE = 1,
 
   /**
-   * With a budget of tokens.
+   * With a token budget.
    *
    * @generated from enum value: THINKING_MODE_BUDGET = 2;
    */
   BUDGET = 2,
 
   /**
-   * As much as it needs.
+   * Adaptively.
    *
    * @generated from enum value: THINKING_MODE_ADAPTIVE = 3;
    */
@@ -750,7 +757,7 @@ export enum ThinkingMode {
 export declare const ThinkingModeSchema: GenEnum<ThinkingMode>;
 
 /**
- * What comes closest to no thinking.
+ * The setting that comes closest to no thinking.
  *
  * @generated from enum gateway.pool.v1.LeastThinking
  */
@@ -768,7 +775,7 @@ export enum LeastThinking {
   DISABLED = 1,
 
   /**
-   * Thinking only between calls of tools.
+   * Thinking only between tool calls.
    *
    * @generated from enum value: LEAST_THINKING_BETWEEN_TOOLS = 2;
    */
@@ -806,21 +813,21 @@ export enum AttemptResult {
   SUCCEEDED = 1,
 
   /**
-   * 429, or an error that says so: this account is limited.
+   * 429, or an error that means the same: this account is limited.
    *
    * @generated from enum value: ATTEMPT_RESULT_RATE_LIMITED = 2;
    */
   RATE_LIMITED = 2,
 
   /**
-   * 401, 402, 403, or a 400 that says so: this account is refused.
+   * 401, 402, 403, or a 400 that means the same: this account is refused.
    *
    * @generated from enum value: ATTEMPT_RESULT_UNAUTHORIZED = 3;
    */
   UNAUTHORIZED = 3,
 
   /**
-   * 529 or "overloaded": the provider, not the account.
+   * 529 or "overloaded": the cause is the provider, not the account.
    *
    * @generated from enum value: ATTEMPT_RESULT_OVERLOADED = 4;
    */
@@ -834,7 +841,7 @@ export enum AttemptResult {
   SERVER_ERROR = 5,
 
   /**
-   * No connection, reset, or an answer that is not the provider's.
+   * No connection, a reset, or an answer that does not come from the provider.
    *
    * @generated from enum value: ATTEMPT_RESULT_NETWORK_ERROR = 6;
    */
@@ -848,23 +855,24 @@ export enum AttemptResult {
   TIMEOUT = 7,
 
   /**
-   * The provider refused this request (400, 413, 422, a 404 of something that the request names): no fault of the
-   * account, no other account would take it.
+   * The provider refused this request (400, 413, 422, or a 404 for something that the request
+   * names). The account is not the cause, and no other account would accept it.
    *
    * @generated from enum value: ATTEMPT_RESULT_REJECTED = 8;
    */
   REJECTED = 8,
 
   /**
-   * The client left or the gateway stopped the attempt: says nothing of the account.
+   * The client disconnected or the gateway cancelled the attempt: this reveals nothing about the
+   * account.
    *
    * @generated from enum value: ATTEMPT_RESULT_CANCELLED = 9;
    */
   CANCELLED = 9,
 
   /**
-   * The provider answered, but with more than the gateway holds at once: no fault of the account, any other would answer so too.
-   * What was used counts, and no other attempt is made.
+   * The provider's answer exceeds the gateway's buffer. The account is not the cause, and any other
+   * would answer alike. The usage counts, and no other attempt is made.
    *
    * @generated from enum value: ATTEMPT_RESULT_ANSWER_TOO_LARGE = 10;
    */
@@ -878,7 +886,8 @@ export enum AttemptResult {
   MODEL_UNAVAILABLE = 11,
 
   /**
-   * The account lacks a feature that the request asks for; see AttemptReport.feature. Another account may have it.
+   * The account lacks a feature that the request asks for; see AttemptReport.feature. Another
+   * account may have it.
    *
    * @generated from enum value: ATTEMPT_RESULT_FEATURE_UNAVAILABLE = 12;
    */
@@ -891,13 +900,14 @@ export enum AttemptResult {
 export declare const AttemptResultSchema: GenEnum<AttemptResult>;
 
 /**
- * Why a provider takes no request of an account any more, until a person or another credential mends it.
+ * Why a provider accepts no more requests of an account, until a person acts or the credential is
+ * replaced.
  *
  * @generated from enum gateway.pool.v1.AccountProblem
  */
 export enum AccountProblem {
   /**
-   * None, or none that would not pass by itself.
+   * None, or one that passes by itself.
    *
    * @generated from enum value: ACCOUNT_PROBLEM_UNSPECIFIED = 0;
    */
@@ -911,7 +921,7 @@ export enum AccountProblem {
   CREDENTIAL_REVOKED = 1,
 
   /**
-   * The account, its workspace or its organization was disabled.
+   * The account, its workspace or its organisation was disabled.
    *
    * @generated from enum value: ACCOUNT_PROBLEM_ACCOUNT_DISABLED = 2;
    */

@@ -102,7 +102,7 @@ export const ProviderFormatSchema = /*@__PURE__*/
   enumDesc(file_gateway_pool_v1_account, 0);
 
 /**
- * The wire format that a pool's provider speaks.
+ * The wire format of a pool's provider.
  *
  * @generated from enum gateway.pool.v1.ProviderFormat
  */
@@ -128,7 +128,7 @@ export const AccountUseSchema = /*@__PURE__*/
   enumDesc(file_gateway_pool_v1_account, 2);
 
 /**
- * What operators want of an account, whatever its provider says.
+ * The state that operators want for an account, whatever its provider reports.
  *
  * @generated from enum gateway.pool.v1.AccountUse
  */
@@ -156,7 +156,7 @@ export const LeastThinkingSchema = /*@__PURE__*/
   enumDesc(file_gateway_pool_v1_account, 4);
 
 /**
- * What comes closest to no thinking.
+ * The setting that comes closest to no thinking.
  *
  * @generated from enum gateway.pool.v1.LeastThinking
  */
@@ -184,7 +184,8 @@ export const AccountProblemSchema = /*@__PURE__*/
   enumDesc(file_gateway_pool_v1_account, 6);
 
 /**
- * Why a provider takes no request of an account any more, until a person or another credential mends it.
+ * Why a provider accepts no more requests of an account, until a person acts or the credential is
+ * replaced.
  *
  * @generated from enum gateway.pool.v1.AccountProblem
  */

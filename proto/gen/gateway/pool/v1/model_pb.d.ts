@@ -22,7 +22,7 @@ export declare type Model = Message<"gateway.pool.v1.Model"> & {
   id: string;
 
   /**
-   * "gateway" for a class, else the pool's owned_by.
+   * "gateway" for a class, otherwise the pool's owned_by.
    *
    * @generated from field: string owned_by = 2;
    */
@@ -43,7 +43,7 @@ export declare type Model = Message<"gateway.pool.v1.Model"> & {
 export declare const ModelSchema: GenMessage<Model>;
 
 /**
- * A model as its provider lists it.
+ * A model in its provider's list.
  *
  * @generated from message gateway.pool.v1.ProviderModel
  */

@@ -30,7 +30,7 @@ export declare type AcquireRequest = Message<"gateway.pool.v1.AcquireRequest"> &
   model: string;
 
   /**
-   * Formats that the endpoint can speak. Empty: any.
+   * Formats that the endpoint supports. Empty: any.
    *
    * @generated from field: repeated gateway.pool.v1.ProviderFormat formats = 3;
    */
@@ -51,23 +51,23 @@ export declare type AcquireRequest = Message<"gateway.pool.v1.AcquireRequest"> &
   attempts: Attempt[];
 
   /**
-   * False keeps a class to its first candidate of the formats: no failover to another provider.
+   * False restricts a class to its first candidate of the formats: no failover to another provider.
    *
    * @generated from field: bool allow_candidate_failover = 6;
    */
   allowCandidateFailover: boolean;
 
   /**
-   * Who asks, as an opaque key: requests with the same key share one fair share of a pool that runs short. Empty: no caller's
-   * share is counted.
+   * The caller, as an opaque key: all requests with the same key get one fair share of a scarce
+   * pool. Empty: no share is counted.
    *
    * @generated from field: string caller = 7;
    */
   caller: string;
 
   /**
-   * What the request asks for beyond its model that some accounts may lack, by its names: the betas of a Messages
-   * request. Empty: nothing.
+   * The names of requested features besides the model that some accounts may lack: the betas of a
+   * Messages request. Empty: none.
    *
    * @generated from field: repeated string features = 8;
    */
@@ -103,7 +103,7 @@ export declare type AcquireResponse = Message<"gateway.pool.v1.AcquireResponse">
     case: "exhausted";
   } | {
     /**
-     * Nothing could serve the request, for other reasons than limits.
+     * No account could serve the request, for reasons other than limits.
      *
      * @generated from field: gateway.pool.v1.PoolUnavailable unavailable = 3;
      */
@@ -111,7 +111,7 @@ export declare type AcquireResponse = Message<"gateway.pool.v1.AcquireResponse">
     case: "unavailable";
   } | {
     /**
-     * No class or model of that id, or none of these formats.
+     * No class or model has this id, or none with these formats.
      *
      * @generated from field: gateway.pool.v1.UnknownModel unknown_model = 4;
      */
@@ -120,14 +120,16 @@ export declare type AcquireResponse = Message<"gateway.pool.v1.AcquireResponse">
   } | { case: undefined; value?: undefined };
 
   /**
-   * Why the lease is for this account, or why there is none though an account is left; in words for operators. Empty: nothing to say.
+   * Why this account was leased, or why none was although one was left; for operators. Empty:
+   * nothing to explain.
    *
    * @generated from field: string reason = 5;
    */
   reason: string;
 
   /**
-   * The accounts that could not take the request: of the candidates up to the leased one, or of all without a lease.
+   * The accounts that could not take the request: those of the candidates up to the leased one or,
+   * without a lease, of all.
    *
    * @generated from field: repeated gateway.pool.v1.SkippedAccounts skipped = 6;
    */
@@ -145,8 +147,8 @@ export declare const AcquireResponseSchema: GenMessage<AcquireResponse>;
  */
 export declare type PoolExhausted = Message<"gateway.pool.v1.PoolExhausted"> & {
   /**
-   * The earliest known reset among accounts that could serve the request. Absent when none is known: one is merely busy, or
-   * kept for others, and may have a place at any moment.
+   * The earliest known reset among accounts that could serve the request. Absent when unknown: an
+   * account is merely busy, or reserved for others, and may have a free place at any time.
    *
    * @generated from field: google.protobuf.Timestamp retry_at = 1;
    */
@@ -164,8 +166,8 @@ export declare const PoolExhaustedSchema: GenMessage<PoolExhausted>;
  */
 export declare type PoolUnavailable = Message<"gateway.pool.v1.PoolUnavailable"> & {
   /**
-   * What all accounts that are in service lack, as their provider says. Unspecified: other things keep at least one of
-   * them.
+   * What all accounts in service lack, according to their provider. Unspecified: at least one of
+   * them has another obstacle.
    *
    * @generated from field: gateway.pool.v1.Lack lack = 1;
    */
@@ -218,7 +220,8 @@ export declare type ReportRequest = Message<"gateway.pool.v1.ReportRequest"> & {
   affinityKey: string;
 
   /**
-   * Further keys that a success binds to the account: what later requests will refer to this answer by.
+   * Additional keys that a success binds to the account: later requests will refer to this answer
+   * by them.
    *
    * @generated from field: repeated string answer_keys = 4;
    */
@@ -260,7 +263,7 @@ export declare type RenewLeasesRequest = Message<"gateway.pool.v1.RenewLeasesReq
 export declare const RenewLeasesRequestSchema: GenMessage<RenewLeasesRequest>;
 
 /**
- * What of a lease is needed to renew it.
+ * The parts of a lease that are needed to renew it.
  *
  * @generated from message gateway.pool.v1.LeaseRenewal
  */
@@ -382,7 +385,7 @@ export declare type Pool = Message<"gateway.pool.v1.Pool"> & {
   ownedBy: string;
 
   /**
-   * When ReportModels last reported on this pool. Absent: never.
+   * When ReportModels last reported this pool. Absent: never.
    *
    * @generated from field: google.protobuf.Timestamp models_reported_at = 4;
    */
@@ -423,7 +426,7 @@ export declare type ListPoolsResponse = Message<"gateway.pool.v1.ListPoolsRespon
   pools: Pool[];
 
   /**
-   * How often adapters are to read and report each pool's model list. 0: not said.
+   * How often adapters must read and report each pool's model list. 0: unspecified.
    *
    * @generated from field: double model_list_refresh_seconds = 2;
    */
@@ -446,7 +449,7 @@ export declare type ReportModelsRequest = Message<"gateway.pool.v1.ReportModelsR
   pool: string;
 
   /**
-   * False: the provider's list could not be read; the last known list keeps routing.
+   * False: the provider's list could not be read; the last known list remains in use.
    *
    * @generated from field: bool reachable = 2;
    */
@@ -504,14 +507,16 @@ export declare type ListAccountsResponse = Message<"gateway.pool.v1.ListAccounts
   accounts: Account[];
 
   /**
-   * Of each pool of these accounts: for its quotas of whole accounts, and for each family of models that has quotas of its own.
+   * For each pool of these accounts: one for the quotas of whole accounts, and one for each model
+   * family with quotas of its own.
    *
    * @generated from field: repeated gateway.pool.v1.QuotaForecast forecasts = 2;
    */
   forecasts: QuotaForecast[];
 
   /**
-   * Of these pools, those that take no requests now, or none for a model, though accounts are in service.
+   * Pauses of these pools: no requests are taken, or none for a model, although accounts are in
+   * service.
    *
    * @generated from field: repeated gateway.pool.v1.PoolPause pauses = 3;
    */
@@ -525,7 +530,7 @@ export declare type ListAccountsResponse = Message<"gateway.pool.v1.ListAccounts
 export declare const ListAccountsResponseSchema: GenMessage<ListAccountsResponse>;
 
 /**
- * Time during which no account of a pool takes requests.
+ * A time during which no account of a pool takes requests.
  *
  * @generated from message gateway.pool.v1.PoolPause
  */
@@ -536,7 +541,7 @@ export declare type PoolPause = Message<"gateway.pool.v1.PoolPause"> & {
   pool: string;
 
   /**
-   * The provider's model that the pause is confined to. Empty: all.
+   * The provider's model that the pause applies to. Empty: all.
    *
    * @generated from field: string model = 2;
    */
@@ -548,15 +553,16 @@ export declare type PoolPause = Message<"gateway.pool.v1.PoolPause"> & {
   reason: AttemptResult;
 
   /**
-   * When it ends, or the first account is back. Absent: it is over as far as is known, and one request finds out.
+   * When it ends, or the first account is back. Absent: it is probably over, and one request is
+   * probing.
    *
    * @generated from field: google.protobuf.Timestamp until = 4;
    */
   until?: Timestamp | undefined;
 
   /**
-   * True: the pool as a whole pauses, since its provider fails every account alike. False: each account cools by
-   * itself, and the reason is that of the first one that will be back.
+   * True: the whole pool pauses, because its provider fails every account alike. False: each
+   * account cools down by itself, and the reason is that of the account that is back first.
    *
    * @generated from field: bool whole_pool = 5;
    */
@@ -570,8 +576,8 @@ export declare type PoolPause = Message<"gateway.pool.v1.PoolPause"> & {
 export declare const PoolPauseSchema: GenMessage<PoolPause>;
 
 /**
- * When a pool will have used up its quotas, if it goes on as it did since they began. Accounts that have reported no quota are
- * left out.
+ * When a pool will have exhausted its quotas if usage continues at its average rate since they
+ * began. Accounts without reported quotas are left out.
  *
  * @generated from message gateway.pool.v1.QuotaForecast
  */
@@ -582,7 +588,8 @@ export declare type QuotaForecast = Message<"gateway.pool.v1.QuotaForecast"> & {
   pool: string;
 
   /**
-   * The family, as a pattern in which "*" stands for any text, whose quotas count besides those of whole accounts. Empty: none.
+   * The family, as a pattern in which "*" stands for any text, whose quotas apply in addition to
+   * those of whole accounts. Empty: none.
    *
    * @generated from field: string models = 2;
    */
@@ -594,14 +601,15 @@ export declare type QuotaForecast = Message<"gateway.pool.v1.QuotaForecast"> & {
   outlook: QuotaOutlook;
 
   /**
-   * With ENDS: when no account can be used any more. It may be now.
+   * With ENDS: when no account will be usable any more. It may already be the case.
    *
    * @generated from field: google.protobuf.Timestamp ends_at = 4;
    */
   endsAt?: Timestamp | undefined;
 
   /**
-   * With ENDS: the quota that is used up on most accounts then, by its name. Empty: cooldowns alone keep the accounts.
+   * With ENDS: the name of the quota that is exhausted on most accounts then. Empty: only cooldowns
+   * are the cause.
    *
    * @generated from field: string window = 5;
    */
@@ -712,7 +720,7 @@ export declare const AccountExplanationSchema: GenMessage<AccountExplanation>;
  */
 export declare type GetCredentialRequest = Message<"gateway.pool.v1.GetCredentialRequest"> & {
   /**
-   * Either the account of a lease, or (for reading model lists) any usable account of a pool.
+   * Either the account of a lease or, to read model lists, any usable account of a pool.
    *
    * @generated from oneof gateway.pool.v1.GetCredentialRequest.target
    */
@@ -731,7 +739,8 @@ export declare type GetCredentialRequest = Message<"gateway.pool.v1.GetCredentia
   } | { case: undefined; value?: undefined };
 
   /**
-   * The version of a credential that the provider did not take. The answer has another one if there can be one. Empty: none was refused.
+   * The version of a credential that the provider refused. The answer contains another one, if
+   * available. Empty: none was refused.
    *
    * @generated from field: string refused_version = 3;
    */
@@ -754,7 +763,7 @@ export declare type GetCredentialResponse = Message<"gateway.pool.v1.GetCredenti
   accountId: string;
 
   /**
-   * For example "https://api.openai.com/v1", without a slash at the end.
+   * For example "https://api.openai.com/v1", without a trailing slash.
    *
    * @generated from field: string base_url = 2;
    */
@@ -789,7 +798,8 @@ export declare type GetCredentialResponse = Message<"gateway.pool.v1.GetCredenti
   cacheableUntil?: Timestamp | undefined;
 
   /**
-   * Identifies this secret among the account's others, without revealing anything of it. Empty: there is only this one.
+   * Identifies this secret among the account's others, without revealing any part of it. Empty:
+   * there is only one.
    *
    * @generated from field: string version = 6;
    */
@@ -865,7 +875,7 @@ export declare const ReplaceCredentialRequestSchema: GenMessage<ReplaceCredentia
  */
 export declare type ReplaceCredentialResponse = Message<"gateway.pool.v1.ReplaceCredentialResponse"> & {
   /**
-   * As it was before. Absent: there was no such account, and nothing was changed.
+   * The previous state. Absent: no such account exists, and nothing was changed.
    *
    * @generated from field: gateway.pool.v1.Account before = 1;
    */
@@ -898,7 +908,7 @@ export declare type SetAccountUseRequest = Message<"gateway.pool.v1.SetAccountUs
   use: AccountUse;
 
   /**
-   * Unspecified: whatever it is. Otherwise nothing is changed when it is another by now.
+   * Unspecified: not checked. Otherwise nothing changes when the current use is another one.
    *
    * @generated from field: gateway.pool.v1.AccountUse expected_use = 3;
    */
@@ -916,14 +926,14 @@ export declare const SetAccountUseRequestSchema: GenMessage<SetAccountUseRequest
  */
 export declare type SetAccountUseResponse = Message<"gateway.pool.v1.SetAccountUseResponse"> & {
   /**
-   * As it was before. Absent: there was no such account.
+   * The previous state. Absent: no such account exists.
    *
    * @generated from field: gateway.pool.v1.Account before = 1;
    */
   before?: Account | undefined;
 
   /**
-   * As it is now: the same as before when `expected_use` did not hold.
+   * The new state: the same as the previous one when `expected_use` did not match.
    *
    * @generated from field: gateway.pool.v1.Account account = 2;
    */
@@ -957,7 +967,7 @@ export declare const RemoveAccountRequestSchema: GenMessage<RemoveAccountRequest
  */
 export declare type RemoveAccountResponse = Message<"gateway.pool.v1.RemoveAccountResponse"> & {
   /**
-   * As it was before. Absent: there was no such account.
+   * The previous state. Absent: no such account exists.
    *
    * @generated from field: gateway.pool.v1.Account before = 1;
    */
@@ -1005,28 +1015,30 @@ export declare const GetGatewayFileResponseSchema: GenMessage<GetGatewayFileResp
  */
 export declare type GatewayFile = Message<"gateway.pool.v1.GatewayFile"> & {
   /**
-   * Empty: there is no file, and what is built in holds.
+   * Empty: there is no file, and the built-in configuration is used.
    *
    * @generated from field: string path = 1;
    */
   path: string;
 
   /**
-   * As it stands in the file: references such as ${OPENAI_API_KEY} are not filled in, and secrets written there are left out.
+   * The text of the file: references such as ${OPENAI_API_KEY} are not resolved, and secrets are
+   * removed.
    *
    * @generated from field: string text = 2;
    */
   text: string;
 
   /**
-   * Since when it is in use.
+   * When it came into use.
    *
    * @generated from field: google.protobuf.Timestamp loaded_at = 3;
    */
   loadedAt?: Timestamp | undefined;
 
   /**
-   * Why the file as it is now could not be loaded; what was loaded before holds. Empty: it could.
+   * Why the current file could not be loaded; the previously loaded one is used. Empty: it is
+   * loaded.
    *
    * @generated from field: repeated string problems = 4;
    */
@@ -1078,7 +1090,7 @@ export declare type ClassSummary = Message<"gateway.pool.v1.ClassSummary"> & {
   effort: string;
 
   /**
-   * "<pool>/<model>", the preferred one first.
+   * "<pool>/<model>", in order of preference.
    *
    * @generated from field: repeated string candidates = 4;
    */
@@ -1092,13 +1104,13 @@ export declare type ClassSummary = Message<"gateway.pool.v1.ClassSummary"> & {
 export declare const ClassSummarySchema: GenMessage<ClassSummary>;
 
 /**
- * What a million tokens cost, in millionths of the currency.
+ * The price of a million tokens, in millionths of the currency.
  *
  * @generated from message gateway.pool.v1.ModelPrice
  */
 export declare type ModelPrice = Message<"gateway.pool.v1.ModelPrice"> & {
   /**
-   * An id, or a pattern in which "*" stands for any text. Of several that fit, the first one counts.
+   * An id, or a pattern in which "*" stands for any text. The first match applies.
    *
    * @generated from field: string model = 1;
    */
@@ -1131,7 +1143,7 @@ export declare const ModelPriceSchema: GenMessage<ModelPrice>;
  */
 export declare type CheckGatewayFileRequest = Message<"gateway.pool.v1.CheckGatewayFileRequest"> & {
   /**
-   * Its references are taken as they are written: nothing is looked up for them.
+   * Its references are not resolved.
    *
    * @generated from field: string text = 1;
    */
@@ -1149,14 +1161,14 @@ export declare const CheckGatewayFileRequestSchema: GenMessage<CheckGatewayFileR
  */
 export declare type CheckGatewayFileResponse = Message<"gateway.pool.v1.CheckGatewayFileResponse"> & {
   /**
-   * The first hundred. None: the file can be used, where what it refers to is set.
+   * The first hundred problems. Empty: the file is valid, provided that its references are set.
    *
    * @generated from field: repeated string problems = 1;
    */
   problems: string[];
 
   /**
-   * One line each. Never a secret; secrets are not compared.
+   * One per line. Secrets are neither shown nor compared.
    *
    * @generated from field: repeated string changes = 2;
    */
@@ -1210,7 +1222,7 @@ export declare const LackSchema: GenEnum<Lack>;
  */
 export enum QuotaOutlook {
   /**
-   * Not known: no account has reported a quota with a length and an end.
+   * Unknown: no account has reported a quota with a length and an end.
    *
    * @generated from enum value: QUOTA_OUTLOOK_UNSPECIFIED = 0;
    */
@@ -1235,13 +1247,14 @@ export enum QuotaOutlook {
 export declare const QuotaOutlookSchema: GenEnum<QuotaOutlook>;
 
 /**
- * What a model id means, which account takes a request, and how healthy each account is.
+ * Resolves model ids, selects the account for each request, and tracks the health of accounts.
  *
  * @generated from service gateway.pool.v1.PoolBrokerService
  */
 export declare const PoolBrokerService: GenService<{
   /**
-   * The account for the next attempt of a request, or why there is none. Records the result of the previous attempt.
+   * Selects the account for the next attempt of a request, or says why there is none. Records the
+   * result of the previous attempt.
    *
    * @generated from rpc gateway.pool.v1.PoolBrokerService.Acquire
    */
@@ -1251,7 +1264,7 @@ export declare const PoolBrokerService: GenService<{
     output: typeof AcquireResponseSchema;
   },
   /**
-   * The result of a request's last attempt. Frees its lease.
+   * Records the result of a request's last attempt, and frees its lease.
    *
    * @generated from rpc gateway.pool.v1.PoolBrokerService.Report
    */
@@ -1261,8 +1274,9 @@ export declare const PoolBrokerService: GenService<{
     output: typeof ReportResponseSchema;
   },
   /**
-   * Leases whose requests still go on: each counts for another time to live. Called well before that is over. One that is
-   * not known, or not any more, counts again; one that was reported on does not.
+   * Renews leases whose requests are still running: each is extended by its time to live. Call it
+   * well before they expire. An unknown or expired lease becomes valid again; a lease whose result
+   * was reported does not.
    *
    * @generated from rpc gateway.pool.v1.PoolBrokerService.RenewLeases
    */
@@ -1272,7 +1286,7 @@ export declare const PoolBrokerService: GenService<{
     output: typeof RenewLeasesResponseSchema;
   },
   /**
-   * The models that clients may name, in the order of the public listing.
+   * The models that clients may use, in the order of the public listing.
    *
    * @generated from rpc gateway.pool.v1.PoolBrokerService.ListModels
    */
@@ -1282,7 +1296,7 @@ export declare const PoolBrokerService: GenService<{
     output: typeof ListModelsResponseSchema;
   },
   /**
-   * The catalog now, and again whenever it changes.
+   * The current catalog, and each new one when it changes.
    *
    * @generated from rpc gateway.pool.v1.PoolBrokerService.WatchCatalog
    */
@@ -1292,7 +1306,7 @@ export declare const PoolBrokerService: GenService<{
     output: typeof WatchCatalogResponseSchema;
   },
   /**
-   * The pools of one format. Adapters learn here whose model lists to read.
+   * The pools of one format, whose model lists an adapter must read.
    *
    * @generated from rpc gateway.pool.v1.PoolBrokerService.ListPools
    */
@@ -1302,7 +1316,8 @@ export declare const PoolBrokerService: GenService<{
     output: typeof ListPoolsResponseSchema;
   },
   /**
-   * What a pool's provider offers now, or that it can't be reached. Adapters call it on a timer.
+   * Reports the models that a pool's provider currently offers, or that it can't be reached.
+   * Adapters call it periodically.
    *
    * @generated from rpc gateway.pool.v1.PoolBrokerService.ReportModels
    */
@@ -1312,7 +1327,8 @@ export declare const PoolBrokerService: GenService<{
     output: typeof ReportModelsResponseSchema;
   },
   /**
-   * Accounts with their health, those of the database that can't be used among them, and how long their pools will last.
+   * Accounts with their health, including unusable stored ones, and how long their pools' quotas
+   * will last.
    *
    * @generated from rpc gateway.pool.v1.PoolBrokerService.ListAccounts
    */
@@ -1322,7 +1338,7 @@ export declare const PoolBrokerService: GenService<{
     output: typeof ListAccountsResponseSchema;
   },
   /**
-   * Which account would serve a model now, and why not the others.
+   * Explains which account would serve a model now, and why the others would not.
    *
    * @generated from rpc gateway.pool.v1.PoolBrokerService.Explain
    */
@@ -1334,7 +1350,8 @@ export declare const PoolBrokerService: GenService<{
 }>;
 
 /**
- * Changes accounts, and shows what the broker runs with. For operators. A service of its own, so that the network can keep it to them.
+ * Changes accounts, and shows the broker's configuration, for operators. A service of its own, so
+ * that the network can restrict it.
  *
  * @generated from service gateway.pool.v1.PoolOperatorService
  */
@@ -1350,7 +1367,7 @@ export declare const PoolOperatorService: GenService<{
     output: typeof AddAccountResponseSchema;
   },
   /**
-   * Another secret for an account of the database.
+   * Replaces the secret of a stored account.
    *
    * @generated from rpc gateway.pool.v1.PoolOperatorService.ReplaceCredential
    */
@@ -1360,8 +1377,9 @@ export declare const PoolOperatorService: GenService<{
     output: typeof ReplaceCredentialResponseSchema;
   },
   /**
-   * Uses an account, takes it out of service, or gives it nothing new; one of gateway.yaml too, until the file says otherwise of it.
-   * One that is to be used is tried again, whatever its provider or a token endpoint said of it.
+   * Enables, disables or drains an account. For an account of gateway.yaml this applies until the
+   * file changes the account's state. An account that is enabled is tried again, whatever its
+   * provider or a token endpoint said about it.
    *
    * @generated from rpc gateway.pool.v1.PoolOperatorService.SetAccountUse
    */
@@ -1371,7 +1389,7 @@ export declare const PoolOperatorService: GenService<{
     output: typeof SetAccountUseResponseSchema;
   },
   /**
-   * Forgets an account of the database and its tokens.
+   * Removes a stored account and its tokens.
    *
    * @generated from rpc gateway.pool.v1.PoolOperatorService.RemoveAccount
    */
@@ -1381,7 +1399,7 @@ export declare const PoolOperatorService: GenService<{
     output: typeof RemoveAccountResponseSchema;
   },
   /**
-   * The gateway.yaml that is in use, its classes and prices.
+   * The gateway.yaml in use, with its classes and prices.
    *
    * @generated from rpc gateway.pool.v1.PoolOperatorService.GetGatewayFile
    */
@@ -1391,7 +1409,7 @@ export declare const PoolOperatorService: GenService<{
     output: typeof GetGatewayFileResponseSchema;
   },
   /**
-   * What is wrong with a gateway.yaml, and what it would change.
+   * Reports the problems in a gateway.yaml and the changes that it would make.
    *
    * @generated from rpc gateway.pool.v1.PoolOperatorService.CheckGatewayFile
    */
@@ -1403,13 +1421,13 @@ export declare const PoolOperatorService: GenService<{
 }>;
 
 /**
- * Secrets of accounts. A service of its own, so that the network can keep it to the adapters.
+ * Secrets of accounts. A service of its own, so that the network can restrict it to the adapters.
  *
  * @generated from service gateway.pool.v1.CredentialService
  */
 export declare const CredentialService: GenService<{
   /**
-   * How to reach a lease's provider and what to authenticate with.
+   * Returns the address of a lease's provider and the secret to authenticate with.
    *
    * @generated from rpc gateway.pool.v1.CredentialService.GetCredential
    */

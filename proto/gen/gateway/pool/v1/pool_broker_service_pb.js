@@ -346,7 +346,7 @@ export const QuotaOutlook = /*@__PURE__*/
   tsEnum(QuotaOutlookSchema);
 
 /**
- * What a model id means, which account takes a request, and how healthy each account is.
+ * Resolves model ids, selects the account for each request, and tracks the health of accounts.
  *
  * @generated from service gateway.pool.v1.PoolBrokerService
  */
@@ -354,7 +354,8 @@ export const PoolBrokerService = /*@__PURE__*/
   serviceDesc(file_gateway_pool_v1_pool_broker_service, 0);
 
 /**
- * Changes accounts, and shows what the broker runs with. For operators. A service of its own, so that the network can keep it to them.
+ * Changes accounts, and shows the broker's configuration, for operators. A service of its own, so
+ * that the network can restrict it.
  *
  * @generated from service gateway.pool.v1.PoolOperatorService
  */
@@ -362,7 +363,7 @@ export const PoolOperatorService = /*@__PURE__*/
   serviceDesc(file_gateway_pool_v1_pool_broker_service, 1);
 
 /**
- * Secrets of accounts. A service of its own, so that the network can keep it to the adapters.
+ * Secrets of accounts. A service of its own, so that the network can restrict it to the adapters.
  *
  * @generated from service gateway.pool.v1.CredentialService
  */

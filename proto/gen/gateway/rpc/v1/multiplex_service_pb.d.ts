@@ -49,21 +49,22 @@ export declare const OpenResponseSchema: GenMessage<OpenResponse>;
  */
 export declare type Frame = Message<"gateway.rpc.v1.Frame"> & {
   /**
-   * Which call. Chosen by the client, rising from 1; never used twice on a stream. 0: the stream itself.
+   * Identifies the call. Chosen by the client, ascending from 1, and unique on a stream. 0: the
+   * stream itself.
    *
    * @generated from field: uint32 call_id = 1;
    */
   callId: number;
 
   /**
-   * No message follows from this side. From the server it means that the call has succeeded.
+   * This side sends no further message. From the server it means that the call has succeeded.
    *
    * @generated from field: bool is_last = 2;
    */
   isLast: boolean;
 
   /**
-   * Absent: nothing but `is_last`.
+   * Absent: only `is_last` matters.
    *
    * @generated from oneof gateway.rpc.v1.Frame.content
    */
@@ -83,7 +84,7 @@ export declare type Frame = Message<"gateway.rpc.v1.Frame"> & {
     case: "message";
   } | {
     /**
-     * Bytes of messages that the receiver has taken, so that its peer may send as many more.
+     * The size of messages that the receiver has taken: its peer may send that many more bytes.
      *
      * @generated from field: uint32 credit_bytes = 5;
      */
@@ -117,7 +118,7 @@ export declare type Frame = Message<"gateway.rpc.v1.Frame"> & {
 export declare const FrameSchema: GenMessage<Frame>;
 
 /**
- * The client begins a call.
+ * The client starts a call.
  *
  * @generated from message gateway.rpc.v1.Start
  */
@@ -130,21 +131,21 @@ export declare type Start = Message<"gateway.rpc.v1.Start"> & {
   path: string;
 
   /**
-   * How long the call may take. 0: as long as it takes.
+   * How long the call may take. 0: no limit.
    *
    * @generated from field: uint32 timeout_ms = 2;
    */
   timeoutMs: number;
 
   /**
-   * The request of a method that takes a single one. Absent: requests follow as frames.
+   * The request of a method with a single one. Absent: requests follow as frames.
    *
    * @generated from field: optional bytes request = 3;
    */
   request?: Uint8Array | undefined;
 
   /**
-   * The trace that the call is part of, as W3C Trace Context writes it. Empty: none.
+   * The trace that the call is part of, in W3C Trace Context format. Empty: none.
    *
    * @generated from field: string traceparent = 4;
    */
@@ -158,13 +159,13 @@ export declare type Start = Message<"gateway.rpc.v1.Start"> & {
 export declare const StartSchema: GenMessage<Start>;
 
 /**
- * The server ends a call without success.
+ * The server ends a call with a failure.
  *
  * @generated from message gateway.rpc.v1.Failure
  */
 export declare type Failure = Message<"gateway.rpc.v1.Failure"> & {
   /**
-   * A status of gRPC: https://grpc.github.io/grpc/core/md_doc_statuscodes.html
+   * A gRPC status: https://grpc.github.io/grpc/core/md_doc_statuscodes.html
    *
    * @generated from field: uint32 status = 1;
    */
@@ -176,7 +177,7 @@ export declare type Failure = Message<"gateway.rpc.v1.Failure"> & {
   message: string;
 
   /**
-   * A gateway.error.v1.ErrorDetail in binary form. Absent: the call failed on its way.
+   * A gateway.error.v1.ErrorDetail in binary form. Absent: the call failed in transport.
    *
    * @generated from field: optional bytes detail = 3;
    */
@@ -190,7 +191,7 @@ export declare type Failure = Message<"gateway.rpc.v1.Failure"> & {
 export declare const FailureSchema: GenMessage<Failure>;
 
 /**
- * The client gives a call up.
+ * The client cancels a call.
  *
  * @generated from message gateway.rpc.v1.Cancel
  */
@@ -204,7 +205,8 @@ export declare type Cancel = Message<"gateway.rpc.v1.Cancel"> & {
 export declare const CancelSchema: GenMessage<Cancel>;
 
 /**
- * The server stops: the client starts no more calls on this stream, and ends it when those that run have ended.
+ * The server is stopping: the client must start no further calls on this stream, and end it when
+ * the running ones have ended.
  *
  * @generated from message gateway.rpc.v1.GoAway
  */
@@ -218,14 +220,16 @@ export declare type GoAway = Message<"gateway.rpc.v1.GoAway"> & {
 export declare const GoAwaySchema: GenMessage<GoAway>;
 
 /**
- * Carries the calls between two of the gateway's own processes: one long-lived stream per pair, many calls on it. All
- * other callers use the services themselves, over plain gRPC on the same port.
+ * Carries the calls between two of the gateway's own processes: one long-lived stream per pair,
+ * with many calls on it. All other callers use the services directly, over plain gRPC on the same
+ * port.
  *
  * @generated from service gateway.rpc.v1.MultiplexService
  */
 export declare const MultiplexService: GenService<{
   /**
-   * Each message is a batch: the frames that its sender had ready at that moment. Frames of one call keep their order.
+   * Each message is a batch: the frames that its sender had ready at that time. Frames of one call
+   * keep their order.
    *
    * @generated from rpc gateway.rpc.v1.MultiplexService.Open
    */

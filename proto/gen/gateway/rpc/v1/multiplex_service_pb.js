@@ -60,8 +60,9 @@ export const GoAwaySchema = /*@__PURE__*/
   messageDesc(file_gateway_rpc_v1_multiplex_service, 6);
 
 /**
- * Carries the calls between two of the gateway's own processes: one long-lived stream per pair, many calls on it. All
- * other callers use the services themselves, over plain gRPC on the same port.
+ * Carries the calls between two of the gateway's own processes: one long-lived stream per pair,
+ * with many calls on it. All other callers use the services directly, over plain gRPC on the same
+ * port.
  *
  * @generated from service gateway.rpc.v1.MultiplexService
  */

@@ -15,14 +15,15 @@ import type { AttemptResult, SkippedAccounts } from "../../pool/v1/account_pb.js
 export declare const file_gateway_usage_v1_request_log: GenFile;
 
 /**
- * What became of one request that asked a model, from its receipt to its end: why it went where it went. Never what was
- * said in it. Kept for some days; the request id makes every repetition harmless.
+ * The course of one model request, from its receipt to its end, and the reasons for it. It never
+ * contains the content. Kept for some days; the request id makes duplicates harmless.
  *
  * @generated from message gateway.usage.v1.RequestLogged
  */
 export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & {
   /**
-   * The id in logs, in the ledger, in the header x-request-id of the answer, and in the id of a chat completion.
+   * The id in logs, in the ledger, in the answer's x-request-id header, and in the id of a chat
+   * completion.
    *
    * @generated from field: string request_id = 1;
    */
@@ -46,7 +47,8 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
   endpoint: string;
 
   /**
-   * As the client named it, its first hundred characters. Empty: the request ended before that was known.
+   * The client's name for it, its first hundred characters. Empty: the request ended before it was
+   * known.
    *
    * @generated from field: string model = 5;
    */
@@ -60,7 +62,7 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
   attempts: LoggedAttempt[];
 
   /**
-   * Why there was no attempt, or no further one. Absent: the last attempt settled the matter.
+   * Why there was no attempt, or no further one. Absent: the last attempt decided the request.
    *
    * @generated from field: gateway.usage.v1.NoAccount no_account = 7;
    */
@@ -72,21 +74,21 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
   ending: RequestEnding;
 
   /**
-   * The HTTP status; 499 when the client left before the end.
+   * The HTTP status; 499 when the client disconnected before the end.
    *
    * @generated from field: uint32 status = 9;
    */
   status: number;
 
   /**
-   * The code of the error that the client got. Empty: none.
+   * The code of the client's error. Empty: none.
    *
    * @generated from field: string error_code = 10;
    */
   errorCode: string;
 
   /**
-   * As it was recorded. Absent: nothing was.
+   * The recorded usage. Absent: nothing was recorded.
    *
    * @generated from field: gateway.adapter.v1.Usage usage = 11;
    */
@@ -105,21 +107,22 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
   moved: boolean;
 
   /**
-   * The answer began later than the edge's settings call slow.
+   * The answer started later than the edge's limit for slow answers.
    *
    * @generated from field: bool slow = 14;
    */
   slow: boolean;
 
   /**
-   * The x-request-id that the client sent: the visible ones of its first 128 characters. Not to be trusted. Empty: it sent none.
+   * The client's own x-request-id: the visible ones of its first 128 characters. Not trustworthy.
+   * Empty: it sent none.
    *
    * @generated from field: string client_request_id = 15;
    */
   clientRequestId: string;
 
   /**
-   * The limit of the token that refused it, and until when. Absent: none did.
+   * The limit of the token that refused it, and until when. Absent: none.
    *
    * @generated from field: gateway.limiter.v1.Refusal refusal = 16;
    */
@@ -133,13 +136,13 @@ export declare type RequestLogged = Message<"gateway.usage.v1.RequestLogged"> & 
 export declare const RequestLoggedSchema: GenMessage<RequestLogged>;
 
 /**
- * Times of a request, in milliseconds since it was received. Absent: it did not come so far.
+ * Times of a request, in milliseconds since it was received. Absent: it did not get that far.
  *
  * @generated from message gateway.usage.v1.RequestTimes
  */
 export declare type RequestTimes = Message<"gateway.usage.v1.RequestTimes"> & {
   /**
-   * The token was known, and a place in its limits taken.
+   * The token was known, and a slot of its limits taken.
    *
    * @generated from field: optional double admitted = 1;
    */
@@ -153,21 +156,21 @@ export declare type RequestTimes = Message<"gateway.usage.v1.RequestTimes"> & {
   bodyRead?: number | undefined;
 
   /**
-   * How much of the time until then it waited for room for the body. Not a moment.
+   * The part of that time spent waiting for room for the body: a duration, not a time.
    *
    * @generated from field: double waited_for_room = 3;
    */
   waitedForRoom: number;
 
   /**
-   * The first account was there to try.
+   * The first account was leased.
    *
    * @generated from field: optional double first_attempt = 4;
    */
   firstAttempt?: number | undefined;
 
   /**
-   * The first content of an answer came from an adapter.
+   * The adapter sent the first content of an answer.
    *
    * @generated from field: optional double first_byte = 5;
    */
@@ -211,7 +214,7 @@ export declare type LoggedAttempt = Message<"gateway.usage.v1.LoggedAttempt"> & 
   model: string;
 
   /**
-   * Why this account, in words. Empty: the broker did not say.
+   * Why this account was selected. Empty: the broker did not say.
    *
    * @generated from field: string reason = 4;
    */
@@ -232,14 +235,14 @@ export declare type LoggedAttempt = Message<"gateway.usage.v1.LoggedAttempt"> & 
   asked: number;
 
   /**
-   * It had answered.
+   * The broker answered.
    *
    * @generated from field: double acquired = 7;
    */
   acquired: number;
 
   /**
-   * The first content of the answer was there.
+   * The first content of the answer arrived.
    *
    * @generated from field: optional double first_byte = 8;
    */
@@ -265,21 +268,22 @@ export declare type LoggedAttempt = Message<"gateway.usage.v1.LoggedAttempt"> & 
   upstreamStatus: number;
 
   /**
-   * When the provider said the account is free again. Absent: it said nothing.
+   * When the account is available again, according to the provider. Absent: it named no time.
    *
    * @generated from field: google.protobuf.Timestamp retry_at = 12;
    */
   retryAt?: Timestamp | undefined;
 
   /**
-   * What the provider refused, when the request was sent to it once more without that. Empty: it was sent once.
+   * The part that the provider refused, when the request was sent again without it. Empty: it was
+   * sent once.
    *
    * @generated from field: string amended = 13;
    */
   amended: string;
 
   /**
-   * With the result CANCELLED: why. CLIENT_STALLED may stand beside any result.
+   * With the result CANCELLED: the reason. CLIENT_STALLED may accompany any result.
    *
    * @generated from field: gateway.usage.v1.CancelReason cancel_reason = 14;
    */
@@ -323,14 +327,14 @@ export declare type NoAccount = Message<"gateway.usage.v1.NoAccount"> & {
   asked: number;
 
   /**
-   * It had answered, or was given up.
+   * The broker answered, or the call was abandoned.
    *
    * @generated from field: double answered = 5;
    */
   answered: number;
 
   /**
-   * Why, though an account was left, in the broker's words. Empty: none was left.
+   * The broker's reason, although an account was left. Empty: none was left.
    *
    * @generated from field: string reason = 6;
    */
@@ -355,28 +359,29 @@ export enum RequestEnding {
   UNSPECIFIED = 0,
 
   /**
-   * The client got a whole answer.
+   * The client received a whole answer.
    *
    * @generated from enum value: REQUEST_ENDING_COMPLETED = 2;
    */
   COMPLETED = 2,
 
   /**
-   * It was not as it must be, was over the token's limits, or the provider would not take it: for the client to mend.
+   * The request was invalid, exceeded the token's limits, or was refused by the provider: the
+   * client must change it.
    *
    * @generated from enum value: REQUEST_ENDING_REFUSED = 3;
    */
   REFUSED = 3,
 
   /**
-   * No account could serve it, its answer broke off, or the gateway is at fault.
+   * No account could serve it, its answer broke off, or the gateway had an internal error.
    *
    * @generated from enum value: REQUEST_ENDING_FAILED = 4;
    */
   FAILED = 4,
 
   /**
-   * The client left before the end.
+   * The client disconnected before the end.
    *
    * @generated from enum value: REQUEST_ENDING_ABORTED = 5;
    */
@@ -389,7 +394,7 @@ export enum RequestEnding {
 export declare const RequestEndingSchema: GenEnum<RequestEnding>;
 
 /**
- * Why the gateway cancelled an attempt. It says nothing of the account.
+ * Why the gateway cancelled an attempt. It reveals nothing about the account.
  *
  * @generated from enum gateway.usage.v1.CancelReason
  */
@@ -400,35 +405,36 @@ export enum CancelReason {
   UNSPECIFIED = 0,
 
   /**
-   * The client left.
+   * The client disconnected.
    *
    * @generated from enum value: CANCEL_REASON_CLIENT_LEFT = 1;
    */
   CLIENT_LEFT = 1,
 
   /**
-   * The adapter could not be reached, was lost in the middle, or could not do its work.
+   * The adapter could not be reached, was lost during the attempt, or failed.
    *
    * @generated from enum value: CANCEL_REASON_ADAPTER_AWAY = 2;
    */
   ADAPTER_AWAY = 2,
 
   /**
-   * The pool's format can't carry what the request asks.
+   * The pool's format can't express the request.
    *
    * @generated from enum value: CANCEL_REASON_NOT_EXPRESSIBLE = 3;
    */
   NOT_EXPRESSIBLE = 3,
 
   /**
-   * The client took nothing of its answer for too long, and was cut off. Said of a whole answer, too.
+   * The client read nothing of its answer for too long and was disconnected. May also apply to a
+   * whole answer.
    *
    * @generated from enum value: CANCEL_REASON_CLIENT_STALLED = 4;
    */
   CLIENT_STALLED = 4,
 
   /**
-   * The answer lasted longer than the edge lets answers last.
+   * The answer exceeded the edge's maximum duration.
    *
    * @generated from enum value: CANCEL_REASON_TOO_LONG = 5;
    */
@@ -457,14 +463,14 @@ export enum NoAccountCause {
   EXHAUSTED = 1,
 
   /**
-   * No account could serve it for other reasons, or it had spent its attempts.
+   * No account could serve it for other reasons, or it had used all its attempts.
    *
    * @generated from enum value: NO_ACCOUNT_CAUSE_UNAVAILABLE = 2;
    */
   UNAVAILABLE = 2,
 
   /**
-   * There is no such model, or none of the endpoint's formats.
+   * No such model exists, or none with the endpoint's formats.
    *
    * @generated from enum value: NO_ACCOUNT_CAUSE_UNKNOWN_MODEL = 3;
    */

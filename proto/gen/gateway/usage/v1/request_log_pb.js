@@ -63,7 +63,7 @@ export const CancelReasonSchema = /*@__PURE__*/
   enumDesc(file_gateway_usage_v1_request_log, 1);
 
 /**
- * Why the gateway cancelled an attempt. It says nothing of the account.
+ * Why the gateway cancelled an attempt. It reveals nothing about the account.
  *
  * @generated from enum gateway.usage.v1.CancelReason
  */

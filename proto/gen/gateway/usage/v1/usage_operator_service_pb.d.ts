@@ -19,14 +19,14 @@ export declare const file_gateway_usage_v1_usage_operator_service: GenFile;
  */
 export declare type ReportUsageRequest = Message<"gateway.usage.v1.ReportUsageRequest"> & {
   /**
-   * "2026-11-01"; the report begins with it.
+   * "2026-11-01"; the first day of the report.
    *
    * @generated from field: string first_day = 1;
    */
   firstDay: string;
 
   /**
-   * "2026-11-20"; the report ends with it. At most 3660 days after first_day.
+   * "2026-11-20"; the last day of the report. At most 3660 days after first_day.
    *
    * @generated from field: string last_day = 2;
    */
@@ -47,7 +47,7 @@ export declare type ReportUsageRequest = Message<"gateway.usage.v1.ReportUsageRe
   grouping: UsageGrouping;
 
   /**
-   * next_page_token of the page before. Empty: the first page.
+   * next_page_token of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 5;
    */
@@ -68,7 +68,7 @@ export declare type ReportUsageRequest = Message<"gateway.usage.v1.ReportUsageRe
   accountId: string;
 
   /**
-   * Splits every row by provider and model too, so that it can be priced.
+   * Also splits every row by provider and model, so that it can be priced.
    *
    * @generated from field: bool by_model = 8;
    */
@@ -86,7 +86,7 @@ export declare const ReportUsageRequestSchema: GenMessage<ReportUsageRequest>;
  */
 export declare type ReportUsageResponse = Message<"gateway.usage.v1.ReportUsageResponse"> & {
   /**
-   * In the order of their keys. Days, tokens and models without usage have none.
+   * Sorted by key. Days, tokens and models without usage have no row.
    *
    * @generated from field: repeated gateway.usage.v1.UsageReportRow rows = 1;
    */
@@ -107,7 +107,7 @@ export declare type ReportUsageResponse = Message<"gateway.usage.v1.ReportUsageR
 export declare const ReportUsageResponseSchema: GenMessage<ReportUsageResponse>;
 
 /**
- * Only what the report is grouped by is set, and the totals.
+ * Only the fields that the report is grouped by, and the totals, are set.
  *
  * @generated from message gateway.usage.v1.UsageReportRow
  */
@@ -174,21 +174,21 @@ export declare const FindRequestRequestSchema: GenMessage<FindRequestRequest>;
  */
 export declare type FindRequestResponse = Message<"gateway.usage.v1.FindRequestResponse"> & {
   /**
-   * Absent: the ledger has no such request, or does not keep requests of its day any more.
+   * Absent: the ledger has no such request, or no longer keeps requests of its day.
    *
    * @generated from field: gateway.usage.v1.UsageRecorded request = 1;
    */
   request?: UsageRecorded | undefined;
 
   /**
-   * Absent: the log has no such request, or does not keep requests of its day any more.
+   * Absent: the log has no such request, or no longer keeps requests of its day.
    *
    * @generated from field: gateway.usage.v1.RequestLogged log = 2;
    */
   log?: RequestLogged | undefined;
 
   /**
-   * When the log got it, by the clock of the database. Absent: not known.
+   * When it was logged, by the database's clock. Absent: unknown.
    *
    * @generated from field: google.protobuf.Timestamp logged_at = 3;
    */
@@ -218,7 +218,7 @@ export declare type ListRequestsRequest = Message<"gateway.usage.v1.ListRequests
   pageSize: number;
 
   /**
-   * next_page_token of the page before. Empty: the first page.
+   * next_page_token of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -255,7 +255,7 @@ export declare type ListRequestsResponse = Message<"gateway.usage.v1.ListRequest
 export declare const ListRequestsResponseSchema: GenMessage<ListRequestsResponse>;
 
 /**
- * Requests that fit all that is said here.
+ * Selects requests that match all of these criteria.
  *
  * @generated from message gateway.usage.v1.RequestSearch
  */
@@ -268,7 +268,7 @@ export declare type RequestSearch = Message<"gateway.usage.v1.RequestSearch"> & 
   tokenIds: string[];
 
   /**
-   * As clients named it, or the id of the provider that was asked. Empty: all models.
+   * The client's name for it, or the id at the provider that was used. Empty: all models.
    *
    * @generated from field: string model = 2;
    */
@@ -282,14 +282,14 @@ export declare type RequestSearch = Message<"gateway.usage.v1.RequestSearch"> & 
   filter: RequestFilter;
 
   /**
-   * Received then or later. Absent: since ever.
+   * Received at or after this time. Absent: no lower bound.
    *
    * @generated from field: google.protobuf.Timestamp since = 4;
    */
   since?: Timestamp | undefined;
 
   /**
-   * Received before. Absent: until now.
+   * Received before this time. Absent: no upper bound.
    *
    * @generated from field: google.protobuf.Timestamp until = 5;
    */
@@ -310,14 +310,14 @@ export declare type RequestSearch = Message<"gateway.usage.v1.RequestSearch"> & 
   endpoint: string;
 
   /**
-   * The HTTP status; 400 and 500 stand for all from there to 99 more. 0: all.
+   * The HTTP status; 400 and 500 stand for the whole range of a hundred. 0: all.
    *
    * @generated from field: uint32 status = 8;
    */
   status: number;
 
   /**
-   * The beginning of the request id, or of the id that the client sent. Empty: all.
+   * The start of the request id, or of the client's own id. Empty: all.
    *
    * @generated from field: string request_id = 9;
    */
@@ -331,7 +331,7 @@ export declare type RequestSearch = Message<"gateway.usage.v1.RequestSearch"> & 
 export declare const RequestSearchSchema: GenMessage<RequestSearch>;
 
 /**
- * From now on, as the log gets them.
+ * From now on, as requests are logged.
  *
  * @generated from message gateway.usage.v1.WatchRequestsRequest
  */
@@ -344,7 +344,8 @@ export declare type WatchRequestsRequest = Message<"gateway.usage.v1.WatchReques
   search?: RequestSearch | undefined;
 
   /**
-   * Of those that end at once, about once a second, so many are given: the last ones. 0 means 100. At most 100.
+   * How many requests to send at a time, about once a second; if more end, the latest are sent. 0
+   * means 100. At most 100.
    *
    * @generated from field: uint32 most_at_once = 2;
    */
@@ -362,14 +363,14 @@ export declare const WatchRequestsRequestSchema: GenMessage<WatchRequestsRequest
  */
 export declare type WatchRequestsResponse = Message<"gateway.usage.v1.WatchRequestsResponse"> & {
   /**
-   * Oldest first. Empty now and then, to show that the connection lives.
+   * Oldest first. Empty from time to time, to show that the connection is alive.
    *
    * @generated from field: repeated gateway.usage.v1.RequestLogged requests = 1;
    */
   requests: RequestLogged[];
 
   /**
-   * Requests that matched and were left out, because more ended than anyone could read.
+   * How many matching requests were left out, because more ended than a person could read.
    *
    * @generated from field: uint32 left_out = 2;
    */
@@ -394,7 +395,7 @@ export declare type ReconcileDayRequest = Message<"gateway.usage.v1.ReconcileDay
   localDay: string;
 
   /**
-   * Brings the sums to what the events say. Events may be recorded meanwhile.
+   * Sets the sums to the totals of the events. Events may be recorded in the meantime.
    *
    * @generated from field: bool repair = 2;
    */
@@ -412,28 +413,28 @@ export declare const ReconcileDayRequestSchema: GenMessage<ReconcileDayRequest>;
  */
 export declare type ReconcileDayResponse = Message<"gateway.usage.v1.ReconcileDayResponse"> & {
   /**
-   * False: events of that day are no longer kept, and there was nothing to compare with.
+   * False: events of that day are no longer kept, so there was nothing to compare with.
    *
    * @generated from field: bool events_kept = 1;
    */
   eventsKept: boolean;
 
   /**
-   * In the order of their keys, a thousand at most.
+   * Sorted by key, a thousand at most.
    *
    * @generated from field: repeated gateway.usage.v1.SumDifference differences = 2;
    */
   differences: SumDifference[];
 
   /**
-   * All differences that were found.
+   * The number of all differences found.
    *
    * @generated from field: uint32 difference_count = 3;
    */
   differenceCount: number;
 
   /**
-   * True when there were differences, and they are mended.
+   * True when there were differences and they are repaired.
    *
    * @generated from field: bool repaired = 4;
    */
@@ -447,7 +448,7 @@ export declare type ReconcileDayResponse = Message<"gateway.usage.v1.ReconcileDa
 export declare const ReconcileDayResponseSchema: GenMessage<ReconcileDayResponse>;
 
 /**
- * A sum that is not what its events add up to.
+ * A sum that differs from the total of its events.
  *
  * @generated from message gateway.usage.v1.SumDifference
  */
@@ -468,21 +469,21 @@ export declare type SumDifference = Message<"gateway.usage.v1.SumDifference"> & 
   model: string;
 
   /**
-   * What the sum said.
+   * The stored sum.
    *
    * @generated from field: gateway.usage.v1.UsageTotals recorded = 4;
    */
   recorded?: UsageTotals | undefined;
 
   /**
-   * What the events add up to.
+   * The total of the events.
    *
    * @generated from field: gateway.usage.v1.UsageTotals counted = 5;
    */
   counted?: UsageTotals | undefined;
 
   /**
-   * The account that the sum is of, "<pool>/<name>". Empty: it is of all accounts together.
+   * The account of the sum, "<pool>/<name>". Empty: the sum over all accounts.
    *
    * @generated from field: string account_id = 6;
    */
@@ -500,14 +501,14 @@ export declare const SumDifferenceSchema: GenMessage<SumDifference>;
  */
 export declare type ReplayDeadLettersRequest = Message<"gateway.usage.v1.ReplayDeadLettersRequest"> & {
   /**
-   * Only says what would happen.
+   * Only reports what would happen.
    *
    * @generated from field: bool dry_run = 1;
    */
   dryRun: boolean;
 
   /**
-   * next_page_token of the page before. Empty: the first page.
+   * next_page_token of the previous page. Empty: the first page.
    *
    * @generated from field: string page_token = 2;
    */
@@ -525,21 +526,21 @@ export declare const ReplayDeadLettersRequestSchema: GenMessage<ReplayDeadLetter
  */
 export declare type ReplayDeadLettersResponse = Message<"gateway.usage.v1.ReplayDeadLettersResponse"> & {
   /**
-   * Letters of which an event was new to the ledger.
+   * Letters with an event that was new to the ledger.
    *
    * @generated from field: uint32 replayed = 1;
    */
   replayed: number;
 
   /**
-   * Letters whose events the ledger had already.
+   * Letters whose events were already in the ledger.
    *
    * @generated from field: uint32 duplicates = 2;
    */
   duplicates: number;
 
   /**
-   * Letters that can't be recorded now either. They stay.
+   * Letters that still can't be recorded. They stay.
    *
    * @generated from field: repeated gateway.usage.v1.DeadLetter still_dead = 3;
    */
@@ -590,7 +591,7 @@ export declare type DeadLetter = Message<"gateway.usage.v1.DeadLetter"> & {
 export declare const DeadLetterSchema: GenMessage<DeadLetter>;
 
 /**
- * What a row of a report sums up.
+ * What the rows of a report are grouped by.
  *
  * @generated from enum gateway.usage.v1.UsageGrouping
  */
@@ -616,14 +617,14 @@ export enum UsageGrouping {
   MODEL = 3,
 
   /**
-   * Only days since accounts are in the ledger.
+   * Only days since the ledger records accounts.
    *
    * @generated from enum value: USAGE_GROUPING_ACCOUNT = 4;
    */
   ACCOUNT = 4,
 
   /**
-   * The finest: one row per day, token, provider, model and account.
+   * The finest grouping: one row per day, token, provider, model and account.
    *
    * @generated from enum value: USAGE_GROUPING_ALL = 5;
    */
@@ -636,7 +637,7 @@ export enum UsageGrouping {
 export declare const UsageGroupingSchema: GenEnum<UsageGrouping>;
 
 /**
- * Which requests are looked for.
+ * The kind of requests to select.
  *
  * @generated from enum gateway.usage.v1.RequestFilter
  */
@@ -647,35 +648,35 @@ export enum RequestFilter {
   UNSPECIFIED = 0,
 
   /**
-   * Those that REQUEST_ENDING_FAILED says.
+   * Requests with REQUEST_ENDING_FAILED.
    *
    * @generated from enum value: REQUEST_FILTER_FAILED = 1;
    */
   FAILED = 1,
 
   /**
-   * Those that more than one account was tried for.
+   * Requests that were tried at more than one account.
    *
    * @generated from enum value: REQUEST_FILTER_MOVED = 2;
    */
   MOVED = 2,
 
   /**
-   * Those whose answer began late.
+   * Requests whose answer started late.
    *
    * @generated from enum value: REQUEST_FILTER_SLOW = 3;
    */
   SLOW = 3,
 
   /**
-   * Those that REQUEST_ENDING_REFUSED says.
+   * Requests with REQUEST_ENDING_REFUSED.
    *
    * @generated from enum value: REQUEST_FILTER_REFUSED = 4;
    */
   REFUSED = 4,
 
   /**
-   * Those that REQUEST_ENDING_ABORTED says.
+   * Requests with REQUEST_ENDING_ABORTED.
    *
    * @generated from enum value: REQUEST_FILTER_ABORTED = 5;
    */
@@ -688,13 +689,14 @@ export enum RequestFilter {
 export declare const RequestFilterSchema: GenEnum<RequestFilter>;
 
 /**
- * What all tokens used, and what became of their requests, for operators.
+ * Usage of all tokens and the log of their requests, for operators.
  *
  * @generated from service gateway.usage.v1.UsageReportService
  */
 export declare const UsageReportService: GenService<{
   /**
-   * Sums over local days, a page at a time. Pages are read one after the other: usage of today may move on in between.
+   * Sums over local days, in pages. Pages are read one after the other: today's usage may change in
+   * between.
    *
    * @generated from rpc gateway.usage.v1.UsageReportService.ReportUsage
    */
@@ -704,7 +706,7 @@ export declare const UsageReportService: GenService<{
     output: typeof ReportUsageResponseSchema;
   },
   /**
-   * What the ledger and the request log have of one request.
+   * The data of one request in the ledger and in the request log.
    *
    * @generated from rpc gateway.usage.v1.UsageReportService.FindRequest
    */
@@ -714,7 +716,7 @@ export declare const UsageReportService: GenService<{
     output: typeof FindRequestResponseSchema;
   },
   /**
-   * Requests of the log that match, newest first.
+   * Lists matching requests of the log, newest first.
    *
    * @generated from rpc gateway.usage.v1.UsageReportService.ListRequests
    */
@@ -724,7 +726,7 @@ export declare const UsageReportService: GenService<{
     output: typeof ListRequestsResponseSchema;
   },
   /**
-   * Requests that match as they come into the log.
+   * Streams matching requests as they are added to the log.
    *
    * @generated from rpc gateway.usage.v1.UsageReportService.WatchRequests
    */
@@ -736,7 +738,7 @@ export declare const UsageReportService: GenService<{
 }>;
 
 /**
- * Checks and mends the ledger, for operators.
+ * Checks and repairs the ledger, for operators.
  *
  * @generated from service gateway.usage.v1.UsageLedgerService
  */
@@ -752,8 +754,8 @@ export declare const UsageLedgerService: GenService<{
     output: typeof ReconcileDayResponseSchema;
   },
   /**
-   * Reads events again that could not be recorded when they came, a page at a time. Those that can be recorded now are, and
-   * are dead letters no longer. May be repeated at will.
+   * Replays events that could not be recorded when they arrived, in pages. Those that can be
+   * recorded now are, and stop being dead letters. May be repeated.
    *
    * @generated from rpc gateway.usage.v1.UsageLedgerService.ReplayDeadLetters
    */

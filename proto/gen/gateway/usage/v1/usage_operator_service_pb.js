@@ -133,7 +133,7 @@ export const UsageGroupingSchema = /*@__PURE__*/
   enumDesc(file_gateway_usage_v1_usage_operator_service, 0);
 
 /**
- * What a row of a report sums up.
+ * What the rows of a report are grouped by.
  *
  * @generated from enum gateway.usage.v1.UsageGrouping
  */
@@ -147,7 +147,7 @@ export const RequestFilterSchema = /*@__PURE__*/
   enumDesc(file_gateway_usage_v1_usage_operator_service, 1);
 
 /**
- * Which requests are looked for.
+ * The kind of requests to select.
  *
  * @generated from enum gateway.usage.v1.RequestFilter
  */
@@ -155,7 +155,7 @@ export const RequestFilter = /*@__PURE__*/
   tsEnum(RequestFilterSchema);
 
 /**
- * What all tokens used, and what became of their requests, for operators.
+ * Usage of all tokens and the log of their requests, for operators.
  *
  * @generated from service gateway.usage.v1.UsageReportService
  */
@@ -163,7 +163,7 @@ export const UsageReportService = /*@__PURE__*/
   serviceDesc(file_gateway_usage_v1_usage_operator_service, 0);
 
 /**
- * Checks and mends the ledger, for operators.
+ * Checks and repairs the ledger, for operators.
  *
  * @generated from service gateway.usage.v1.UsageLedgerService
  */

@@ -12,14 +12,15 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 export declare const file_gateway_usage_v1_usage_recorded: GenFile;
 
 /**
- * One request that passed admission, or an attempt of it that was given up, as the ledger keeps it. Published once it has
- * ended; the request id makes every repetition harmless.
+ * One admitted request, or an abandoned attempt of it, for the ledger. Published once it has ended;
+ * the request id makes duplicates harmless.
  *
  * @generated from message gateway.usage.v1.UsageRecorded
  */
 export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & {
   /**
-   * UUIDv7; message id, primary key and log id. Of an attempt that was given up: "<id of its request>/<number of the attempt>".
+   * UUIDv7; message id, primary key and log id. For an abandoned attempt: "<id of its
+   * request>/<number of the attempt>".
    *
    * @generated from field: string request_id = 1;
    */
@@ -36,7 +37,8 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
   admittedAt?: Timestamp | undefined;
 
   /**
-   * The local day (Europe/Amsterdam) of the admission, "2026-11-20": every count of this request goes there.
+   * The local day (Europe/Amsterdam) of the admission, "2026-11-20": all counts of this request
+   * belong to it.
    *
    * @generated from field: string local_day = 4;
    */
@@ -64,7 +66,7 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
   model: string;
 
   /**
-   * Cached tokens included. Each count is at most 2^40; the ledger refuses any other.
+   * Includes cached tokens. Each count is at most 2^40; the ledger refuses any other.
    *
    * @generated from field: int64 input_tokens = 8;
    */
@@ -76,7 +78,7 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
   cachedTokens: bigint;
 
   /**
-   * Reasoning included.
+   * Includes reasoning.
    *
    * @generated from field: int64 output_tokens = 10;
    */
@@ -88,7 +90,7 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
   reasoningTokens: bigint;
 
   /**
-   * True when the provider did not report (all of) the tokens.
+   * True when the provider did not report all of the tokens.
    *
    * @generated from field: bool estimated = 12;
    */
@@ -100,14 +102,15 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
   outcome: LedgerOutcome;
 
   /**
-   * W3C trace context of the request, when its trace is sampled: its way into the ledger belongs to it. Not in the ledger.
+   * W3C trace context of the request if its trace is sampled, so that recording it is part of the
+   * trace. Not stored in the ledger.
    *
    * @generated from field: string traceparent = 14;
    */
   traceparent: string;
 
   /**
-   * When the outbox had its end. Tells how late it came; not in the ledger.
+   * When the outbox received its end. Shows how late it arrived; not stored in the ledger.
    *
    * @generated from field: google.protobuf.Timestamp ended_at = 15;
    */
@@ -128,7 +131,7 @@ export declare type UsageRecorded = Message<"gateway.usage.v1.UsageRecorded"> & 
 export declare const UsageRecordedSchema: GenMessage<UsageRecorded>;
 
 /**
- * What the ledger keeps of how a request ended.
+ * The ending of a request in the ledger.
  *
  * @generated from enum gateway.usage.v1.LedgerOutcome
  */
@@ -144,29 +147,31 @@ export enum LedgerOutcome {
   COMPLETED = 1,
 
   /**
-   * The client left after the request had been sent to the provider.
+   * The client disconnected after the request had been sent to the provider.
    *
    * @generated from enum value: LEDGER_OUTCOME_ABORTED = 2;
    */
   ABORTED = 2,
 
   /**
-   * The provider's answer broke off or lasted too long, or the edge died in the middle of it.
+   * The provider's answer broke off or lasted too long, or the edge died during it.
    *
    * @generated from enum value: LEDGER_OUTCOME_FAILED = 3;
    */
   FAILED = 3,
 
   /**
-   * The edge died before it knew of an answer; closed from its outbox. Its tokens count, as a request it does not.
+   * The edge died before it knew of an answer; closed from its outbox. Its tokens count, but not as
+   * a request.
    *
    * @generated from enum value: LEDGER_OUTCOME_LOST = 4;
    */
   LOST = 4,
 
   /**
-   * An attempt of a request, given up after its model had begun to write or to reason and before the client had any of it, whereupon
-   * another one was made. Its provider bills it. Its tokens count, as a request it does not.
+   * An attempt that was abandoned after its model had begun to write or to reason and before the
+   * client received any of it; another attempt followed. Its provider bills it. Its tokens count,
+   * but not as a request.
    *
    * @generated from enum value: LEDGER_OUTCOME_GIVEN_UP = 5;
    */

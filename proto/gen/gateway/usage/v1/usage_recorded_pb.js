@@ -25,7 +25,7 @@ export const LedgerOutcomeSchema = /*@__PURE__*/
   enumDesc(file_gateway_usage_v1_usage_recorded, 0);
 
 /**
- * What the ledger keeps of how a request ended.
+ * The ending of a request in the ledger.
  *
  * @generated from enum gateway.usage.v1.LedgerOutcome
  */

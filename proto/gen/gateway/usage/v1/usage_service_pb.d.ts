@@ -55,7 +55,7 @@ export declare const GetUsageResponseSchema: GenMessage<GetUsageResponse>;
  */
 export declare type UsagePeriod = Message<"gateway.usage.v1.UsagePeriod"> & {
   /**
-   * Local midnight at which the period began.
+   * Local midnight at which the period started.
    *
    * @generated from field: google.protobuf.Timestamp since = 1;
    */
@@ -154,7 +154,7 @@ export declare type GetDayTotalRequest = Message<"gateway.usage.v1.GetDayTotalRe
   localDay: string;
 
   /**
-   * Requests of that token and day of which the caller wants to know whether the total holds them. At most 10 000.
+   * Requests of that token and day that the caller wants to check for in the total. At most 10,000.
    *
    * @generated from field: repeated string request_ids = 3;
    */
@@ -179,7 +179,7 @@ export declare type GetDayTotalResponse = Message<"gateway.usage.v1.GetDayTotalR
   totalTokens: bigint;
 
   /**
-   * Those of request_ids that are in the total. Read in one snapshot with it.
+   * The request_ids that are included in the total, read in one snapshot with it.
    *
    * @generated from field: repeated string included_request_ids = 2;
    */
@@ -232,14 +232,14 @@ export declare type RecordResponse = Message<"gateway.usage.v1.RecordResponse"> 
 export declare const RecordResponseSchema: GenMessage<RecordResponse>;
 
 /**
- * What a token used.
+ * The usage of a token.
  *
  * @generated from service gateway.usage.v1.UsageQueryService
  */
 export declare const UsageQueryService: GenService<{
   /**
-   * Today and the last seven local days of one token. Waits, a second at most, until all usage that had been published before
-   * the call is in the ledger.
+   * Usage of one token today and in the last seven local days. Waits, for a second at most, until
+   * all usage published before the call is in the ledger.
    *
    * @generated from rpc gateway.usage.v1.UsageQueryService.GetUsage
    */
@@ -249,7 +249,7 @@ export declare const UsageQueryService: GenService<{
     output: typeof GetUsageResponseSchema;
   },
   /**
-   * Tokens of one token on one local day: what the limiter's counter must stand at.
+   * Tokens of one token on one local day: the limiter's counter must match this.
    *
    * @generated from rpc gateway.usage.v1.UsageQueryService.GetDayTotal
    */
@@ -261,7 +261,7 @@ export declare const UsageQueryService: GenService<{
 }>;
 
 /**
- * Writes the ledger. The JetStream consumer and this call share one path.
+ * Writes the ledger. The JetStream consumer and this call share one code path.
  *
  * @generated from service gateway.usage.v1.UsageIngestService
  */

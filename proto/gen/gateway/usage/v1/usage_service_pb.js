@@ -77,7 +77,7 @@ export const RecordResponseSchema = /*@__PURE__*/
   messageDesc(file_gateway_usage_v1_usage_service, 8);
 
 /**
- * What a token used.
+ * The usage of a token.
  *
  * @generated from service gateway.usage.v1.UsageQueryService
  */
@@ -85,7 +85,7 @@ export const UsageQueryService = /*@__PURE__*/
   serviceDesc(file_gateway_usage_v1_usage_service, 0);
 
 /**
- * Writes the ledger. The JetStream consumer and this call share one path.
+ * Writes the ledger. The JetStream consumer and this call share one code path.
  *
  * @generated from service gateway.usage.v1.UsageIngestService
  */
