@@ -13,10 +13,7 @@ export interface OutboxOptions {
   readonly sink: UsageSink;
   readonly events: OutboxEvents;
   readonly synchronous: OutboxSynchronous;
-  /**
-   * The maximum number of finished requests in memory while the disk accepts nothing; further ones
-   * are lost.
-   */
+  /** Finished requests kept in memory while the disk accepts nothing; more are lost. */
   readonly memoryEvents: number;
 }
 
@@ -34,20 +31,16 @@ const defaults = {
 const maxRowsInMemory = 1_000;
 /** With this many rows to deliver, no more log entries are taken: the room is for usage. */
 const maxRowsWithLogs = 20_000;
-/**
- * The minimum interval between two deliveries: requests that end together are delivered together,
- * and one that ends alone is delivered at once.
- */
+/** The minimum interval between deliveries, so that what ends together goes together. */
 const gatherMs = 2;
 const maxRetryMs = 1_000;
 
 /**
  * The usage that this process owes the ledger. A request is opened on disk before its provider is
  * called, and becomes final before its client has the last byte. Final rows are delivered until the
- * ledger's side confirms them. A row that is not delivered at once replaces its open row on disk
- * before its client has the end. So neither killing the process nor losing the ledger for hours
- * loses anything: this process, or the next one of the folder, delivers the rest from disk, with
- * the same request ids.
+ * ledger's side confirms them; one that is not delivered at once goes to disk before its client has
+ * the end. So neither killing the process nor losing the ledger for hours loses anything: this
+ * process, or the next one of the folder, delivers the rest from disk, with the same request ids.
  */
 export class Outbox implements AsyncDisposable {
   readonly #options: OutboxOptions & typeof defaults;
@@ -82,10 +75,7 @@ export class Outbox implements AsyncDisposable {
     this.#background = [this.#deliver(), tending, this.#regularly(() => this.#deliverStored())];
   }
 
-  /**
-   * Records that a provider is about to be called, or the progress so far. The event may be changed
-   * until the request ends.
-   */
+  /** Records that a provider is about to be called, or its progress. The event may still change. */
   open(event: UsageRecorded): void {
     this.#change(event, 'open');
   }
@@ -98,11 +88,11 @@ export class Outbox implements AsyncDisposable {
   }
 
   /**
-   * Records the end of a request. Resolves when it is delivered. While the sink is late or away, it
-   * resolves when the event survives the death of the process, or when the disk has been found not
-   * to accept it. Never rejects. The event must not be changed any more.
-   * @param charged the event is written to disk in the meantime, and delivered after this resolves.
-   *   Never rejects.
+   * Records the end of a request. Resolves when it is delivered or, while the sink is late or away,
+   * when it is on disk or the disk is known not to accept it. Never rejects. The event must not
+   * change any more.
+   * @param charged the event is written to disk meanwhile, and delivered after this resolves. Never
+   *   rejects.
    */
   async finish(event: UsageRecorded, charged?: Promise<void>): Promise<void> {
     if (this.#isDiskFailing && this.#isMemoryFull()) {
@@ -117,10 +107,7 @@ export class Outbox implements AsyncDisposable {
     await row.settled.promise;
   }
 
-  /**
-   * Records a request's log entry. It is delivered with the next usage, or within `tendMs`. False
-   * when there is no room.
-   */
+  /** Takes a log entry, delivered with the next usage or within `tendMs`. False without room. */
   log(log: RequestLogged): boolean {
     if (this.#isDiskFailing || this.#waitingRows >= maxRowsWithLogs) return false;
     const row = this.#change(log, 'final');
@@ -171,10 +158,7 @@ export class Outbox implements AsyncDisposable {
     this.#scheduleEndOfTurn();
   }
 
-  /**
-   * A final row that is not on disk yet is written only if it is not delivered at once. It is
-   * written immediately while prompt delivery is unlikely.
-   */
+  /** Writes a final row only if it is not delivered at once; now, if that is unlikely. */
   #defer(row: PendingRow): void {
     if (this.#isSinkLate || this.#isDiskFailing || this.#stop.signal.aborted) return;
     if (this.#changed.delete(row)) this.#deferred.add(row);
@@ -253,7 +237,7 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
-  /** Rows that existed only in the file are lost, except those that can still be read there. */
+  /** Rows that existed only in the file are lost, unless they can still be read there. */
   #replaceFile(): void {
     this.#file[Symbol.dispose]();
     OutboxFile.setAside(this.#file.path, this.#options.events);
@@ -309,10 +293,7 @@ export class Outbox implements AsyncDisposable {
     this.#settleQueue();
   }
 
-  /**
-   * The ends of requests no longer wait for delivery, only until they are on disk, if it accepts
-   * them.
-   */
+  /** Requests no longer wait for delivery at their end, only for the disk, if it accepts rows. */
   #settleQueue(): void {
     for (const row of this.#queue) if (this.#isDiskFailing || !this.#changed.has(row)) row.settled.resolve();
   }
@@ -341,10 +322,7 @@ export class Outbox implements AsyncDisposable {
     return this.#queue.size + this.#storedRows;
   }
 
-  /**
-   * Delivers rows that exist only in the file: those that did not fit in memory, and those that
-   * dead processes left.
-   */
+  /** Delivers rows that are only in files: they did not fit in memory, or their process died. */
   async #deliverStored(): Promise<void> {
     await this.#adoptAbandoned();
     if (this.#storedRows === 0) return;
@@ -362,10 +340,7 @@ export class Outbox implements AsyncDisposable {
     }
   }
 
-  /**
-   * Copies the rows of dead processes into this process's file. If interrupted, it is repeated: the
-   * ledger knows the ids.
-   */
+  /** Copies rows of dead processes into this one's file. Repeatable: the ledger knows the ids. */
   async #adoptAbandoned(): Promise<void> {
     for await (const rows of abandonedRows(this.#options, this.#file.path)) {
       if (this.#stop.signal.aborted) return;

@@ -1,10 +1,11 @@
--- Decides requests, or only reads.
+-- Decides requests, or only reads their state.
 -- KEYS: window and day counter of each request.
--- ARGV: start and end of the local day that the caller took the keys of, time of a test, then of each request: its id ('' to read),
---   requests per minute, tokens per day (each '' for no limit), '1' when the day budget can refuse, '1' when the ledger's total must
---   have been loaded.
--- Answers now, kind, entries, newest, freeing and used tokens of each; kind: 1 total unknown, 2 admitted, 3 refused; times are -1
--- when there is none. Only {now}, and nothing is decided, when it is another day.
+-- ARGV: start and end of the local day in the caller's keys, time of a test, then for each request:
+--   its id ('' to read), requests per minute, tokens per day (each '' for no limit), '1' when the day
+--   budget can refuse, '1' when the ledger's total must be loaded.
+-- Returns now, then for each request: kind, entries, newest, freeing and used tokens. Kind: 1 total
+-- unknown, 2 admitted, 3 refused. A missing time is -1. On another day it returns only {now} and
+-- decides nothing.
 
 local clock = clock_ms(ARGV[3])
 if clock < tonumber(ARGV[1]) or clock >= tonumber(ARGV[2]) then
@@ -28,7 +29,7 @@ local function decide(window_key, day_key, request_id, limit, tokens_per_day, is
   local now, count, newest = advance(window_key, clock)
   if request_id ~= '' then
     if admitted and count < limit then
-      -- A repeated call adds nothing: its slot is taken already.
+      -- A repeated call adds nothing, because it already has its slot.
       if redis.call('ZADD', window_key, 'NX', now, request_id) == 1 then
         redis.call('PEXPIRE', window_key, now - clock + WINDOW_MS + 1)
         count, newest = count + 1, now
@@ -38,7 +39,8 @@ local function decide(window_key, day_key, request_id, limit, tokens_per_day, is
     end
   end
 
-  -- The entry whose leaving frees the next slot: the oldest, or a later one when the limit was lowered below the count.
+  -- The entry that frees the next slot when it leaves: the oldest, or a later one when the limit was
+  -- lowered below the count.
   local freeing = -1
   if limit > 0 and count > 0 then
     freeing = entry_at(window_key, math.max(0, count - limit))

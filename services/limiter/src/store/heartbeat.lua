@@ -1,17 +1,21 @@
--- Records that a replica lives.
--- KEYS: the replicas of its group, by when they were heard of last.
--- ARGV: the replica, for how many milliseconds it may be silent, when the last answer was given that it got or '', time of a test.
--- Answers {replicas, how many of them come before this one in the order of their names, for how long the quietest of them was silent, now}
+-- Records that a replica is alive.
+-- KEYS: the replicas of its group, scored by when they were last heard from.
+-- ARGV: the replica, for how many milliseconds it may be silent, when the last answer that it got
+--   was given or '', time of a test.
+-- Returns {replicas, how many of them sort before this one by name, the longest silence among them,
+--   now}
 
 local group_key, replica, silence = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local now = clock_ms(ARGV[4])
--- However late this comes: so long ago the replica is known to have been in touch. The one that says so now counts.
+-- However late this heartbeat arrives, this is when the replica was last in touch. A replica that
+-- reports now counts in any case.
 local heard_of_at = math.max(now - silence + 1, math.min(now, tonumber(ARGV[3]) or now))
 
--- Before any other write: then it fails when Redis has no memory left, and so does this call, by which Redis is probed.
+-- Comes before any other write: it fails when Redis has no memory left, and this call, which probes
+-- Redis, must fail too.
 redis.call('ZADD', group_key, heard_of_at, replica)
 redis.call('ZREMRANGEBYSCORE', group_key, '-inf', now - silence)
--- Those that were heard of before the clock was set back.
+-- Replicas that were heard from before the clock was set back.
 redis.call('ZREMRANGEBYSCORE', group_key, now + silence, '+inf')
 redis.call('PEXPIRE', group_key, silence)
 local replicas, position = redis.call('ZRANGE', group_key, 0, -1), 0

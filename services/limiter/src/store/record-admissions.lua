@@ -1,4 +1,4 @@
--- Adds requests that were admitted elsewhere to a window. What is in it already stays where it is.
+-- Adds requests that were admitted elsewhere to a window. Existing entries stay as they are.
 -- KEYS: window.
 -- ARGV: time of a test, then the id and the age in milliseconds of each request …
 

@@ -1,14 +1,17 @@
 -- Compares a day's counter with the ledger's total.
 -- KEYS: day counter, pending requests (id to tokens).
--- ARGV: the ledger's total, 1 to believe a total below an earlier one, how many may be pending, when the day is forgotten, time of a
---   test, 1 to load no total as long as requests are pending that the ledger was not asked about, how many of the requests that the ledger was asked about are in the total, their ids, ids of those that are not …
--- Answers {used tokens before or -1, used tokens, tokens still pending, tokens of these that the ledger was not asked about}.
+-- ARGV: the ledger's total, 1 to accept a total below an earlier one, how many requests may be
+--   pending, when the day is forgotten, time of a test, 1 to load no total while requests are pending
+--   that were not looked up in the ledger, how many of the requests that were looked up are in the
+--   total, their ids, ids of those that are not …
+-- Returns {used tokens before or -1, used tokens, tokens still pending, the part of these that was not
+--   looked up}.
 
 local day_key, pending_key = KEYS[1], KEYS[2]
 local total, force, included = tonumber(ARGV[1]), ARGV[2] == '1', tonumber(ARGV[7])
 local used, base, settled = day_tokens(day_key)
 local before = base and used or -1
--- A limiter of the release before this one leaves the latest total in the base.
+-- A limiter of the previous release stores the latest total in the base.
 local latest = tonumber(redis.call('HGET', day_key, 'total')) or base
 if latest and total < latest and not force then
   return { before, used, settled, 0 }
@@ -37,7 +40,8 @@ end
 
 redis.call('HSET', day_key, 'total', total)
 if force or not base or #entries <= tonumber(ARGV[3]) then
-  -- Those that it was not asked about may be in the total or not. A counter between the two stays as it is.
+  -- Requests that were not looked up may be in the total or not. A counter between the two values
+  -- stays as it is.
   used = math.max(total + pending - unasked, math.min(total + pending, base and used or math.huge))
   settled = pending
   redis.call('HSET', day_key, 'base', used - settled, 'settled', settled)

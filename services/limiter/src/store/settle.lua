@@ -1,7 +1,8 @@
 -- Settles one request.
--- KEYS: day counter, pending requests (id to tokens), settled requests (id by when).
--- ARGV: request id, tokens, 1 when a ledger will have the request, how many may be pending, when the day is forgotten, time of a test.
--- Answers {used tokens, 1 when the ledger's total is among them or there is no ledger}.
+-- KEYS: day counter, pending requests (id to tokens), settled requests (ids scored by time).
+-- ARGV: request id, tokens, 1 when a ledger will have the request, how many requests may be pending,
+--   when the day is forgotten, time of a test.
+-- Returns {used tokens, 1 when they include the ledger's total or there is no ledger}.
 
 local day_key, pending_key, settled_key = KEYS[1], KEYS[2], KEYS[3]
 local request_id, tokens, has_ledger = ARGV[1], ARGV[2], ARGV[3] == '1'

@@ -1,12 +1,12 @@
--- What every script shares; it is put before each of them. All times are epoch milliseconds.
+-- Shared by all scripts: it is prepended to each of them. All times are epoch milliseconds.
 
 local WINDOW_MS = 60000
--- For how long a request that was settled is known again.
+-- How long a settled request is remembered.
 local SETTLED_ID_MS = 120000
--- What a counter stands at when it can't be exact any more.
+-- The value of a counter that can no longer be exact.
 local MOST_TOKENS = 9007199254740991
 
--- Redis' own clock, so that every limiter agrees. Tests give a time of their own.
+-- Redis' own clock, so that all limiters agree. Tests pass a time of their own.
 local function clock_ms(given)
   if given ~= '' then
     return tonumber(given)
@@ -19,15 +19,16 @@ local function entry_at(window_key, index)
   return tonumber(redis.call('ZRANGE', window_key, index, index, 'WITHSCORES')[2])
 end
 
--- Drops what is 60 seconds old. Answers the window's time, how many entries are left, and the instant of the newest or -1.
--- After a failover the clock may lag behind entries that are there already: the window's time never goes back.
+-- Drops entries that are 60 seconds old. Returns the window's time, how many entries are left, and the
+-- instant of the newest or -1. After a failover the clock may lag behind existing entries: the
+-- window's time never goes back.
 local function advance(window_key, clock)
   local newest = entry_at(window_key, -1)
   if not newest then
     return clock, 0, -1
   end
-  -- Entries further ahead than a replica lags behind were made before the clock was set back. When that was is not known,
-  -- but not after now: they count as made now.
+  -- Entries further ahead than a replica can lag were made before the clock was set back. When they
+  -- were made is unknown, but it was not after now: they count as made now.
   if newest > clock + WINDOW_MS then
     for _, request_id in ipairs(redis.call('ZRANGEBYSCORE', window_key, string.format('(%.0f', clock), '+inf')) do
       redis.call('ZADD', window_key, clock, request_id)
@@ -40,7 +41,8 @@ local function advance(window_key, clock)
   return now, count, count == 0 and -1 or newest
 end
 
--- Tokens of the day, and of these the ledger's total (nil when it was not loaded) and what was settled beyond it.
+-- The day's tokens, and their parts: the ledger's total (nil if it was not loaded) and what was settled
+-- beyond it.
 local function day_tokens(day_key)
   local counter = redis.call('HMGET', day_key, 'base', 'settled')
   local base, settled = tonumber(counter[1]), tonumber(counter[2] or 0)

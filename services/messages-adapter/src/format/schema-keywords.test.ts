@@ -11,8 +11,8 @@ const closed = { ...open, required: [], additionalProperties: false };
 const nothing = {};
 
 /**
- * What becomes of a keyword: it is kept, said otherwise, or named in the description; or the schema
- * as a whole goes in words. A name says nothing of values: it is left out.
+ * The treatment of a keyword: it is kept, expressed differently, or named in the description; or
+ * the whole schema is described in words. A name does not constrain values, so it is left out.
  */
 type Outcome = 'kept' | 'described' | 'in words' | 'a name' | { readonly said: object };
 type Row = readonly [keyword: string, value: unknown, schema: object, outcome: Outcome];
@@ -142,7 +142,7 @@ function isSaidOtherwise(keyword: string, cleaned: object): boolean {
   return keyword === 'unevaluatedProperties' && 'additionalProperties' in cleaned;
 }
 
-/** What becomes of the schema of a member; undefined when it goes in words. */
+/** The translated schema of a member; undefined when it is described in words. */
 function cleanedMember(schema: object): JsonObject | undefined {
   const root = { type: 'object', properties: { x: schema }, required: ['x'], $defs: { Text: string } };
   return asObject(asObject(toStructuredSchema(root)?.schema.properties)?.x);

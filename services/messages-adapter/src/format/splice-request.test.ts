@@ -47,7 +47,7 @@ const number = fc.oneof(
 );
 const plainString = fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text.toWellFormed()));
 const string = fc.oneof(plainString, fc.constantFrom('"\\u0041\\/\\ud83d\\ude00"', '"\\ud83d"', '"model"', '"\u2028"'));
-/** Few keys, so that some are repeated. */
+/** Few keys, so that some repeat. */
 const key = fc.constantFrom('"a"', '"b"', '"\\u0061"', '"type"', '"model"', '""');
 const { value } = fc.letrec((tie) => ({
   value: fc.oneof(

@@ -2,9 +2,9 @@ import { GatewayError } from '@gateway/errors';
 import type { JsonBody } from '@gateway/json';
 
 /**
- * The client's body as the provider gets it: with another `model`, however often and however
- * escaped the key was written. Only the bytes of these values change. In chunks, none of which is a
- * copy of the client's. Throws `invalid_request` without a model.
+ * The client's body for the provider, with another `model`, however often and however escaped the
+ * key was written. Only the bytes of these values change; the chunks share the client's memory.
+ * Throws `invalid_request` without a model.
  * @see spec "POST /v1/messages"
  */
 export function spliceRequest({ source, namedMembers }: JsonBody, model: string): readonly Buffer[] {

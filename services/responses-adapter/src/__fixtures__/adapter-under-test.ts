@@ -45,7 +45,7 @@ export async function* requestFrames({ dialect, body, forwardHeaders = {} }: Exe
   yield { body: Buffer.from(body) };
 }
 
-/** All that the adapter reported of one request. */
+/** Everything that the adapter reported for one request. */
 export interface Answer {
   readonly head: ExecuteResponse['head'];
   readonly outcome: ExecuteResponse['result'];

@@ -13,24 +13,24 @@ import {
   toolUse,
 } from './provider-events.ts';
 
-/** One event of a block, and what it says to a client. */
+/** One event of a block, and its content for a client. */
 export interface BlockStep {
   readonly block: number;
   readonly event: Events[number];
   readonly shows?: Shown;
-  /** True for what no reader can know. */
+  /** True for an event that no reader can know. */
   readonly isUnknown?: true;
 }
 
 export type Shown =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'arguments'; readonly text: string }
-  /** The end of a call for which no arguments came. */
+  /** The end of a call that received no arguments. */
   | { readonly kind: 'none' }
-  /** A call, and all of the arguments that come for it. */
+  /** A call with all its arguments. */
   | { readonly kind: 'call'; readonly id: string; readonly name: string; readonly arguments: string };
 
-/** A block at the index that it is given. */
+/** Creates a block at the given index. */
 export type MakeBlock = (index: number) => readonly BlockStep[];
 
 /** Any text: every code point, escapes, quotes, line ends. */
@@ -40,7 +40,7 @@ export const arbitraryText = fc.oneof(
   fc.constantFrom('"\\"', '\\u0041', '\r\n\n', '\u2028', 'data: [DONE]\n\n', '{"type":"message_stop"}', ' ', '👩‍👧'),
 );
 
-/** A text cut anywhere, between the halves of a character too. */
+/** A text split anywhere, even between the halves of a character. */
 function inPieces(text: fc.Arbitrary<string>): fc.Arbitrary<readonly string[]> {
   return fc.tuple(text, fc.array(fc.nat(), { maxLength: 4 })).map(([whole, cuts]) => {
     const places = [0, ...cuts.map((cut) => cut % (whole.length + 1)).toSorted((a, b) => a - b), whole.length];

@@ -2,7 +2,7 @@ import { asObject, parseJson } from '@gateway/json';
 import fc from 'fast-check';
 import { arbitraryStream } from './arbitrary-events.ts';
 
-/** What a damaged stream is made of, and whether it says that the message has ended. */
+/** The frames of a damaged stream, and whether it marks the end of the message. */
 export interface DamagedStream {
   readonly bytes: Buffer;
   readonly hasEnd: boolean;
@@ -16,7 +16,7 @@ export const damagedStream: fc.Arbitrary<DamagedStream> = fc
     return { bytes: Buffer.from(damaged.join('')), hasEnd: damaged.some(isEnd) };
   });
 
-/** A stream of which some bytes are others, or are lost. */
+/** A stream with some bytes changed or lost. */
 export const corruptedStream: fc.Arbitrary<Buffer> = fc
   .tuple(arbitraryStream, fc.array(fc.tuple(fc.nat(), fc.option(fc.nat(255))), { minLength: 1, maxLength: 8 }))
   .map(([{ frames }, changes]) => {
@@ -25,7 +25,7 @@ export const corruptedStream: fc.Arbitrary<Buffer> = fc
     return Buffer.from(bytes);
   });
 
-/** Bytes in pieces of these sizes, the last one as long as it must be. */
+/** Splits bytes into pieces of these sizes; the last piece takes the rest. */
 export function inPiecesOf(sizes: readonly number[], bytes: Buffer): readonly Buffer[] {
   const pieces: Buffer[] = [];
   let begin = 0;
@@ -76,7 +76,7 @@ function atPlace(frames: readonly string[], at: number): string {
   return frames[at % frames.length] ?? '';
 }
 
-/** The event with this member changed, at its top and one level down where it has it. */
+/** The event with this member changed, at the top level and one level below if it exists there. */
 function withMember(frame: string, name: string, value: unknown): string {
   const [, head = '', json = ''] = /^(event: \w+\ndata: )(.*)\n\n$/.exec(frame) ?? [];
   const event = asObject(parseJson(json));
@@ -94,7 +94,7 @@ function hasMember(value: unknown, name: string): value is object {
   return typeof value === 'object' && value !== null && name in value;
 }
 
-/** Whether a reader may take the frame for the end of a message. */
+/** Whether a reader may treat the frame as the end of a message. */
 function isEnd(frame: string): boolean {
   return /^event: message_stop$/m.test(frame) || /"type":\s*"message_stop"/.test(frame);
 }

@@ -4,13 +4,13 @@ import fc from 'fast-check';
 import { arbitraryBlock, type BlockStep } from './arbitrary-blocks.ts';
 import { type Events, messageDelta, oddEvent, ping, type StopReason, start, stop } from './provider-events.ts';
 
-/** A valid Messages stream and what a client must get of it. */
+/** A valid Messages stream and its expected result for a client. */
 export interface ExpectedStream {
-  /** Frames, to be put one behind the other. */
+  /** Frames to be concatenated. */
   readonly frames: readonly string[];
   readonly expected: StreamedAnswer;
   readonly reportedUsage: ReportedUsage;
-  /** The arguments of each call as the provider meant them. */
+  /** The arguments of each call as the provider intended them. */
   readonly callArguments: readonly string[];
   readonly unknownEvents: number;
 }
@@ -61,7 +61,7 @@ export const arbitraryStream: fc.Arbitrary<ExpectedStream> = fc
     };
   });
 
-/** What the client of such a stream gets if it asked for one object. */
+/** The result of such a stream for a client that requested one object. */
 export function expectedCompletion({ expected, callArguments }: ExpectedStream) {
   const { toolCalls, ...rest } = assemble(expected);
   return { ...rest, toolCalls: toolCalls.map((call, at) => ({ ...call, arguments: callArguments[at] })) };
@@ -69,14 +69,14 @@ export function expectedCompletion({ expected, callArguments }: ExpectedStream) 
 
 type Report = NonNullable<Parameters<typeof messageDelta>[1]>;
 
-/** What the answer holds decides, unless it was cut. */
+/** The content determines the reason, unless the answer was cut. */
 function finishReasonOf(stopReason: StopReason | null, steps: readonly BlockStep[]): FinishReason {
   if (stopReason === 'max_tokens' || stopReason === 'model_context_window_exceeded') return 'length';
   if (stopReason === 'refusal') return 'content_filter';
   return steps.some(({ shows }) => shows?.kind === 'call') ? 'tool_calls' : 'stop';
 }
 
-/** Usage of one event. What is null there is as it was shown before. */
+/** The usage in one event. A null count repeats the previous one. */
 function arbitraryReport<Count>(inputTokens: fc.Arbitrary<Count>, outputTokens: fc.Arbitrary<number>) {
   const count = fc.option(fc.nat(100_000));
   return fc.record({
@@ -89,8 +89,8 @@ function arbitraryReport<Count>(inputTokens: fc.Arbitrary<Count>, outputTokens: 
 }
 
 /**
- * Counts are totals of what was used so far: a zero, or a smaller one, takes nothing back. Input
- * that a report gives beside what is cached may have moved there.
+ * Counts are totals: a zero, or a smaller count, changes nothing. Input that is reported together
+ * with cached tokens may have moved to them.
  */
 function usageOf(reports: readonly Report[]): ReportedUsage {
   const largest = (counts: readonly (number | null | undefined)[]) => Math.max(0, ...counts.map((count) => count ?? 0));
@@ -108,8 +108,8 @@ function usageOf(reports: readonly Report[]): ReportedUsage {
 }
 
 /**
- * The blocks' steps one after the other, or mixed as the schedule says; each block's own steps stay
- * in order.
+ * The blocks' steps one after the other, or interleaved by the schedule; each block's own steps
+ * stay in order.
  */
 function interleaved(
   blocks: readonly (readonly BlockStep[])[],
@@ -126,9 +126,9 @@ function interleaved(
 }
 
 /**
- * What the steps say to a client, calls numbered as they begin. A call without arguments gets an
- * empty object as soon as it is known that it was not cut: when a block begins after its end, or at
- * the end of an answer that is whole.
+ * The content of the steps for a client, with calls numbered as they start. A call without
+ * arguments gets an empty object as soon as it is certain that it was not cut: when a block starts
+ * after its end, or at the end of a complete answer.
  */
 function shown(steps: readonly BlockStep[], finishReason: FinishReason) {
   const indexes = new Map<number, number>();
@@ -177,14 +177,14 @@ function arbitraryNoise(): fc.Arbitrary<Noise> {
   );
 }
 
-/** Noise anywhere but after the end, where nothing is read any more. */
+/** Adds noise anywhere except after the end, where nothing is read any more. */
 function withNoise(frames: readonly string[], noise: readonly (readonly [number, Noise])[]): readonly string[] {
   const noisy = [...frames];
   for (const [place, { frame }] of noise) noisy.splice(place % noisy.length, 0, frame);
   return noisy;
 }
 
-/** The same JSON with escapes for all that is not ASCII. */
+/** The same JSON with escapes for all characters outside ASCII. */
 function toAscii(frame: string): string {
   return frame.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

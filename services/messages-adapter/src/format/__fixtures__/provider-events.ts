@@ -7,7 +7,7 @@ type ProviderStreamEvent = Beta | Anthropic.Beta.BetaErrorResponse;
 export type ProviderBlock = Anthropic.Beta.BetaRawContentBlockStartEvent['content_block'];
 export type ProviderDelta = Anthropic.Beta.BetaRawContentBlockDeltaEvent['delta'];
 export type StopReason = Anthropic.Beta.BetaStopReason;
-/** A string goes over the wire as it stands. */
+/** A string is sent as it is. */
 export type Events = readonly (ProviderStreamEvent | string)[];
 
 type StartUsage = Partial<Anthropic.Beta.BetaUsage>;
@@ -77,7 +77,7 @@ export function messageDelta(
 export const stop: ProviderStreamEvent = { type: 'message_stop' };
 export const ping = 'event: ping\ndata: {"type": "ping"}\n\n';
 
-/** A text block: begun empty, its deltas, its stop. */
+/** A text block: an empty start, its deltas, its stop. */
 export function textBlock(index: number, ...deltas: readonly string[]): Events {
   return block(index, { type: 'text', text: '', citations: null }, ...deltas.map(textDelta));
 }
@@ -87,7 +87,7 @@ export function thinkingBlock(index: number, ...deltas: readonly string[]): Even
   return block(index, { type: 'thinking', thinking: '', signature: '' }, ...deltas.map(thinkingDelta), signature);
 }
 
-/** A block that begins, gets these deltas and stops. */
+/** A block that starts, receives these deltas and stops. */
 function block(index: number, content: ProviderBlock, ...deltas: readonly ProviderDelta[]): Events {
   return [blockStart(index, content), ...deltas.map((delta) => blockDelta(index, delta)), blockStop(index)];
 }
@@ -120,12 +120,12 @@ export function thinkingDelta(thinking: string): ProviderDelta {
   return { type: 'thinking_delta', thinking, estimated_tokens: null };
 }
 
-/** An event that the SDK has no type for, or has otherwise. */
+/** An event that the SDK's types do not cover. */
 export function oddEvent(json: { readonly type: string } & Readonly<Record<string, unknown>>): string {
   return `event: ${json.type}\ndata: ${JSON.stringify(json)}\n\n`;
 }
 
-/** A stream as it stands on the wire, for cases that take one apart. */
+/** A stream as sent, for cases that split it. */
 export function wire(...events: Events): string {
   return events.map((event) => (typeof event === 'string' ? event : oddEvent({ ...event }))).join('');
 }

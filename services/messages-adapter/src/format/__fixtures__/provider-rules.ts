@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 type Request = Anthropic.MessageCreateParamsStreaming;
 type Block = Anthropic.ContentBlockParam;
 
-/** What a model takes, by the provider's own tables. */
+/** What a model accepts, according to the provider's own tables. */
 export interface ModelRules {
   readonly maxTokens: number;
   readonly thinking: readonly NonNullable<Request['thinking']>['type'][];
@@ -65,8 +65,8 @@ interface Message {
 }
 
 /**
- * The user begins, roles alternate, all results of a message's calls come first in the next one,
- * text precedes calls, nothing is blank, and ids are unique and of the known alphabet.
+ * The user starts, roles alternate, all results of a message's calls come first in the next
+ * message, text precedes calls, nothing is blank, and ids are unique and use the allowed alphabet.
  */
 export function expectMessageRules(messages: readonly Message[]): void {
   expect(messages.map(({ role }) => role)).toEqual(messages.map((_, index) => (index % 2 ? 'assistant' : 'user')));
@@ -134,7 +134,7 @@ function expectReasoningRules(
   expect(forced).toBe(false);
   expect(thinking.budget_tokens).toBeGreaterThanOrEqual(1_024);
   expect(thinking.budget_tokens).toBeLessThan(max_tokens);
-  // With a budget, an answer that tools interrupted must begin with the thinking before it.
+  // With a budget, an answer that tools interrupted must start with the preceding thinking.
   expect(blocksOf(messages.at(-1)?.content ?? []).some(({ type }) => type === 'tool_result')).toBe(false);
 }
 

@@ -20,7 +20,7 @@ export function newReader(stream: boolean): ChatAnswerReader {
   return new EventReader(createChatAnswer({ ...options, stream }), readerOptions);
 }
 
-/** A reader of a new stream that is relayed. */
+/** A reader of a new relayed stream. */
 export function newRelayReader(): RelayAnswerReader {
   return new RelayAnswerReader(readerOptions.maxEventBytes);
 }
@@ -32,21 +32,23 @@ export const readerOptions = {
   maxEventBytes: 4 * 1024 * 1024,
 };
 
-/** All that a client and the adapter's caller see of an answer that comes in these pieces. */
+/**
+ * Everything that a client and the adapter's caller see of an answer that arrives in these pieces.
+ */
 export function replay(pieces: readonly Uint8Array[], stream: boolean) {
   const reader = newReader(stream);
   const text = feed(reader, pieces).toString();
   return { text, ...seenOf(reader), unknownEvents: reader.unknownEvents };
 }
 
-/** The same of a stream that is relayed. */
+/** The same for a relayed stream. */
 export function replayRelayed(pieces: readonly Uint8Array[]) {
   const reader = newRelayReader();
   const bytes = feed(reader, pieces);
   return { bytes, ...seenOf(reader), answerId: reader.answerId };
 }
 
-/** The bytes that a reader gives the client, taken after each piece. */
+/** The bytes that a reader returns for the client, taken after each piece. */
 export function feed(reader: AnswerReader, pieces: readonly Uint8Array[]): Buffer {
   const client: Uint8Array[] = [];
   for (const piece of pieces) {

@@ -1,7 +1,7 @@
 import { framed } from '@gateway/testkit/adapters';
 import fc from 'fast-check';
 
-/** What can go wrong with a stream: with its events, then with its bytes. */
+/** Damage to a stream: to its events, then to its bytes. */
 export interface ArbitraryDamage {
   readonly toEvents: readonly EventDamage[];
   readonly toBytes: readonly ByteDamage[];
@@ -10,7 +10,7 @@ export interface ArbitraryDamage {
 type EventDamage =
   | { readonly kind: 'lost' | 'repeated'; readonly at: number }
   | { readonly kind: 'swapped'; readonly at: number; readonly with: number }
-  /** One of its values, at any depth, is another or left out. */
+  /** One of its values, at any depth, is changed or left out. */
   | { readonly kind: 'altered'; readonly at: number; readonly place: number; readonly value: unknown };
 
 type ByteDamage =
@@ -67,7 +67,7 @@ function damageEvents(events: Events, damage: EventDamage): Events {
   }
 }
 
-/** Goes through the values of an event in the order of its JSON and replaces one. */
+/** Visits the values of an event in the order of its JSON and replaces one. */
 function altered(event: { readonly type: string }, place: number, value: unknown): { readonly type: string } {
   const total = countValues(event);
   let index = 0;

@@ -13,13 +13,11 @@ import {
 import { errorEvent, type ProviderStreamEvent } from './provider-events.ts';
 import { completed, created, failed, incomplete, type ProviderResponse, usageReport } from './provider-responses.ts';
 
-/**
- * Events of a provider in an order that its format allows, and what a chat client must get of them.
- */
+/** A provider's events in a valid order, and the expected result for a chat client. */
 export interface ArbitraryAnswer {
   readonly events: readonly ProviderStreamEvent[];
   readonly wantsJson: boolean;
-  /** Without a finish reason and usage when it failed. */
+  /** Without a finish reason and usage if it failed. */
   readonly expected: AssembledAnswer;
   readonly reportedUsage: ReportedUsage | undefined;
   readonly producedCharacters: number;
@@ -28,9 +26,7 @@ export interface ArbitraryAnswer {
 interface Plan {
   readonly items: readonly AnyItem[];
   readonly wantsJson: boolean;
-  /**
-   * Which of the items that are under way speaks next; empty when each ends before the next begins.
-   */
+  /** Which of the items in progress continues next; empty when each ends before the next starts. */
   readonly turns: readonly number[];
   readonly outputIsFilled: boolean;
   readonly ending: 'completed' | 'max_output_tokens' | 'content_filter' | 'failed' | 'error' | 'cut off';
@@ -81,7 +77,7 @@ function toAnswer(plan: Plan): ArbitraryAnswer {
   };
 }
 
-/** Items may be shown of at the same time, but for messages: they are one text to a chat client. */
+/** Items may be interleaved, except for messages, which are one text for a chat client. */
 function shownInTurns({ items, turns }: Plan): readonly ProviderStreamEvent[] {
   const shown = items.map((item, index) => ({ item, events: itemEvents(item, index) }));
   if (turns.length === 0) return shown.flatMap(({ events }) => events);
@@ -127,7 +123,7 @@ function finishReasonOf({ ending, items }: Plan): FinishReason | undefined {
   return ending === 'content_filter' ? ending : undefined;
 }
 
-/** What the client gets in all; how it is cut into deltas is left open. */
+/** Everything that the client receives; its division into deltas is not specified. */
 function expectedDeltas(plan: Plan, shown: readonly ProviderStreamEvent[]): readonly Delta[] {
   const messages = plan.items.filter((item) => item.kind === 'message');
   return [
@@ -145,14 +141,17 @@ function asOneText(messages: readonly AnyMessage[]): string {
   return texts.filter((said) => said !== '').join('\n\n');
 }
 
-/** The first that is no commentary. A commentary is held back until nothing better can come. */
+/**
+ * The first message that is not commentary. Commentary is held back until nothing better can
+ * follow.
+ */
 function onlyMessage(messages: readonly AnyMessage[], isFinished: boolean): string {
   const speaking = messages.filter((item) => saidBy(item, 'text') !== '');
   const chosen = speaking.find(({ phase }) => phase !== 'commentary') ?? (isFinished ? speaking.at(-1) : undefined);
   return chosen === undefined ? '' : saidBy(chosen, 'text');
 }
 
-/** Calls count in the order in which their names come. */
+/** Calls are numbered in the order in which their names arrive. */
 function callsInOrder({ items }: Plan, shown: readonly ProviderStreamEvent[]): readonly AnyCall[] {
   const namedAt = ({ id }: AnyCall) =>
     shown.findIndex((event) => 'item' in event && event.item.type === 'function_call' && event.item.call_id === id);
@@ -160,8 +159,8 @@ function callsInOrder({ items }: Plan, shown: readonly ProviderStreamEvent[]): r
 }
 
 /**
- * An empty object stands in for them where the call is known to be complete: by what follows it, or
- * since all of the answer is.
+ * An empty object replaces missing arguments if the call is known to be complete: something follows
+ * it, or the whole answer is complete.
  */
 function noArguments(item: AnyCall, plan: Plan, shown: readonly ProviderStreamEvent[]): string {
   const { items, ending, outputIsFilled } = plan;
@@ -169,7 +168,7 @@ function noArguments(item: AnyCall, plan: Plan, shown: readonly ProviderStreamEv
   return ending === 'completed' || isListed || isFollowed(items.indexOf(item), shown) ? '{}' : '';
 }
 
-/** Whether an item begins after this one has ended. */
+/** Whether an item starts after this one has ended. */
 function isFollowed(index: number, shown: readonly ProviderStreamEvent[]): boolean {
   const read = shown.filter(({ type }) => !type.startsWith('response.reasoning') && !otherEvents.has(type));
   const indexes = read.map((event) => ('output_index' in event ? event.output_index : undefined));

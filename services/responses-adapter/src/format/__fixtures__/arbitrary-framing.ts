@@ -1,21 +1,21 @@
 import fc from 'fast-check';
 import { cutUp } from './cut-up.ts';
 
-/** One of the ways in which events can be written as a stream of bytes that is cut anywhere. */
+/** One way to write events as a stream of bytes that is split anywhere. */
 export interface ArbitraryFraming {
   readonly lineEnd: '\n' | '\r\n' | '\r';
   readonly hasByteOrderMark: boolean;
   readonly hasNames: boolean;
   readonly hasSpace: boolean;
-  /** Everything but ASCII as `\u` escapes. */
+  /** All characters outside ASCII as `\u` escapes. */
   readonly escapes: boolean;
-  /** The JSON in several lines. */
+  /** The JSON spans several lines. */
   readonly indents: boolean;
   readonly noise: readonly Noise[];
   readonly cuts: readonly number[];
 }
 
-/** Something that says nothing, before the event with this number. */
+/** Something without content, before the event with this number. */
 interface Noise {
   readonly before: number;
   readonly lines: string;

@@ -18,7 +18,7 @@ import {
 } from './provider-events.ts';
 import { functionCall, message, type OutputItem, reasoning, refusalPart, textPart } from './provider-items.ts';
 
-/** An item of a response, and which events hold it. */
+/** An item of a response, and the events that contain it. */
 export type AnyItem = AnyMessage | AnyCall | AnyReasoning | AnySearch;
 
 export interface AnyMessage {
@@ -51,10 +51,10 @@ export interface AnySearch {
   readonly kind: 'search';
 }
 
-/** Which events hold an item. At least one holds the whole of it. */
+/** The events that contain an item. At least one contains the whole item. */
 interface Shown {
   readonly added: boolean;
-  /** Deltas may stop before the end, where a later event shows the rest. */
+  /** Deltas may stop before the end if a later event contains the rest. */
   readonly deltas: 'all' | 'first' | 'none';
   readonly done: boolean;
   readonly itemDone: boolean;
@@ -69,7 +69,7 @@ const anyShown: fc.Arbitrary<Shown> = fc
   })
   .map((shown) => ({ ...shown, itemDone: shown.itemDone || !(shown.added && (shown.deltas === 'all' || shown.done)) }));
 
-/** Unicode of all kinds, escapes, and what could be taken for the protocol itself. */
+/** Unicode of all kinds, escapes, and text that resembles the protocol itself. */
 const anyText = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 30 }),
   fc.string({ unit: 'binary', maxLength: 30 }),
@@ -82,7 +82,7 @@ const anyArguments = fc.oneof(
   anyText,
 );
 
-/** Cut at any place, within characters too; some of the pieces are empty. */
+/** Split at any place, even within characters; some of the pieces are empty. */
 function inPieces(whole: fc.Arbitrary<string>): fc.Arbitrary<readonly string[]> {
   return fc.tuple(whole, fc.array(fc.nat(100), { maxLength: 4 })).map(([said, cuts]) => cutUp(said, cuts));
 }
@@ -100,8 +100,8 @@ const anyMessage: fc.Arbitrary<AnyMessage> = fc
   .map((item) => ({ ...item, shown: shownInOrder(item) }));
 
 /**
- * The phase counts from the beginning of a message on: one that has a phase is shown of there. A
- * part is shown to its end before the next begins.
+ * The phase applies from the start of a message, so a message with a phase starts with it. A part
+ * ends before the next one starts.
  */
 function shownInOrder({ shown, phase, parts }: AnyMessage): Shown {
   return {
@@ -125,7 +125,7 @@ const anyReasoning: fc.Arbitrary<AnyReasoning> = fc.record({
   shown: anyShown,
 });
 
-/** Calls have ids of their own. */
+/** Each call has a different id. */
 export const anyItems: fc.Arbitrary<readonly AnyItem[]> = fc
   .array(fc.oneof(anyMessage, anyMessage, anyCall, anyCall, anyReasoning, fc.constant({ kind: 'search' as const })), {
     maxLength: 6,
@@ -136,7 +136,7 @@ export function nameOf(call: AnyCall): string {
   return `function_${call.id.split('_')[0]}`;
 }
 
-/** The events that hold an item, in their order. */
+/** The events that contain an item, in order. */
 export function itemEvents(item: AnyItem, at: number): readonly ProviderStreamEvent[] {
   switch (item.kind) {
     case 'message':

@@ -3,10 +3,7 @@ interface Sliceable<Whole> {
   slice(start: number, end?: number): Whole;
 }
 
-/**
- * Cuts a text or bytes at these places, which count from the start again where they are beyond the
- * end.
- */
+/** Splits a text or bytes at these places; a place beyond the end wraps around. */
 export function cutUp<Whole extends Sliceable<Whole>>(whole: Whole, cuts: readonly number[]): readonly Whole[] {
   const places = cuts.map((cut) => cut % (whole.length + 1)).sort((a, b) => a - b);
   return [...places, whole.length].map((end, index) => whole.slice(places[index - 1] ?? 0, end));

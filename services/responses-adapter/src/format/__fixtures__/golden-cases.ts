@@ -5,9 +5,7 @@ import { hi } from './provider-request.ts';
 /** Every known shape of an answer, and what a chat client gets of it: `answers/`. */
 export const answerCases = readAnswerCases(join(import.meta.dirname, 'answers'));
 
-/**
- * JSON can't say that the client leaves out the model, which every other case gets from the test.
- */
+/** JSON can't express that the client omits the model, which the test adds to every other case. */
 const withoutModel: RequestCase = {
   name: 'no model',
   request: { model: undefined, messages: hi },

@@ -4,7 +4,9 @@ import type { OutputItem } from './provider-items.ts';
 /** The events of the provider's current SDK. */
 export type ProviderStreamEvent = OpenAI.Responses.ResponseStreamEvent;
 
-/** Where a part stands: the output index of its item and its index in there. 0 when absent. */
+/**
+ * The position of a part: the output index of its item and its index in the item. 0 when absent.
+ */
 export interface Place {
   readonly item?: number;
   readonly part?: number;
@@ -60,7 +62,7 @@ export function reasoningDelta(delta: string, index = 0): ProviderStreamEvent {
   return { type: 'response.reasoning_text.delta', ...itemAt('rs', index), content_index: 0, delta };
 }
 
-/** An `error` event in the form that the SDK knows: flat. */
+/** An `error` event in the SDK's flat form. */
 export function errorEvent(code: string | null, message = 'Text of the provider.'): ProviderStreamEvent {
   return { type: 'error', sequence_number: 0, code, message, param: null };
 }

@@ -24,7 +24,7 @@ export function refusalPart(refusal: string) {
   return { type: 'refusal', refusal } satisfies OpenAI.Responses.ResponseOutputRefusal;
 }
 
-/** A call as its item has it: `call_id` is what the client answers to, `id` is the item's own. */
+/** A call as an item: the client refers to `call_id`; `id` is the item's own. */
 export function functionCall(callId: string, name: string, written = '', members: Partial<FunctionCall> = {}) {
   return {
     type: 'function_call',

@@ -1,7 +1,7 @@
 import type { ClientMessage, RequestCase } from '@gateway/testkit/adapters';
 import type OpenAI from 'openai';
 
-/** What a case says of the provider's request: all members but those that every request has. */
+/** The expected members of the provider's request, without those that every request has. */
 export type ProviderMembers = Omit<
   OpenAI.Responses.ResponseCreateParamsStreaming,
   'model' | 'stream' | 'store' | 'input'
@@ -9,7 +9,7 @@ export type ProviderMembers = Omit<
 
 export type RequestCases = readonly RequestCase<ProviderMembers>[];
 
-/** Messages for the cases that are about something else, and what they become. */
+/** Messages for cases that test something else, and their translation. */
 export const hi: readonly ClientMessage[] = [{ role: 'user', content: 'Hi' }];
 export const sentHi: ProviderMembers['input'] = [
   { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },

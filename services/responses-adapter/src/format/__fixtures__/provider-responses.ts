@@ -5,7 +5,7 @@ export type ProviderResponse = OpenAI.Responses.Response;
 type IncompleteReason = NonNullable<OpenAI.Responses.Response.IncompleteDetails['reason']>;
 type FailureCode = OpenAI.Responses.ResponseError['code'];
 
-/** A response object as `created` and `in_progress` have it, with the members that a case sets. */
+/** A response object as in `created` and `in_progress`, with the members that a case sets. */
 function response(members: Partial<ProviderResponse> = {}): ProviderResponse {
   return {
     id: 'resp_1',
@@ -33,7 +33,7 @@ export function created(members?: Partial<ProviderResponse>): ProviderStreamEven
   return { type: 'response.created', sequence_number: 0, response: response(members) };
 }
 
-/** Its list of output is empty, as subscription backends have it, unless a case fills it. */
+/** Its output is empty, as on subscription backends, unless a case sets it. */
 export function completed(members?: Partial<ProviderResponse>): ProviderStreamEvent {
   return { type: 'response.completed', sequence_number: 0, response: response({ status: 'completed', ...members }) };
 }
@@ -59,7 +59,7 @@ interface Tokens {
   readonly reasoning?: number;
 }
 
-/** A report of usage as the provider words it. */
+/** A report of usage in the provider's format. */
 export function usageReport({ input, cached = 0, output, reasoning = 0 }: Tokens): OpenAI.Responses.ResponseUsage {
   return {
     input_tokens: input,

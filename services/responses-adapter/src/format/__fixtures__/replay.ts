@@ -4,16 +4,16 @@ import { createChatAnswer, type ReportedUsage } from '@gateway/chat';
 import { EventReader } from '../event-reader.ts';
 import { RelayAnswerReader } from '../relay-answer-reader.ts';
 
-/** The moment at which every replayed request came, in epoch milliseconds. */
+/** When every replayed request arrived, in epoch milliseconds. */
 export const replayedAtMs = 1_795_132_800_000;
 
 export interface ReplayOptions {
-  /** True: the client gets chunks. */
+  /** True: the client receives chunks. */
   readonly stream?: boolean;
   readonly wantsJson?: boolean;
 }
 
-/** What a client got of a provider's answer, whether in chunks or in one object. */
+/** A client's result of a provider's answer, in chunks or in one object. */
 export interface ReplayedAnswer {
   readonly content: string | null;
   readonly refusal: string | undefined;
@@ -37,7 +37,7 @@ export function readFixture(name: string): Buffer {
   return readFileSync(new URL(`recordings/${name}.sse`, import.meta.url));
 }
 
-/** One event as the provider frames it. */
+/** One event in the provider's framing. */
 export function frame(event: { readonly type: string; readonly [member: string]: unknown }): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
@@ -56,7 +56,7 @@ export function newRelayReader(): RelayAnswerReader {
   return new RelayAnswerReader({ nowMs: replayedAtMs, maxEventBytes: 1_000_000 });
 }
 
-/** Feeds a provider's answer in the given pieces and reads what came of it. */
+/** Feeds a provider's answer to the reader in these pieces and returns the result. */
 export function replay(pieces: readonly Uint8Array[], options: ReplayOptions = {}): ReplayedAnswer {
   const reader = newReader(options);
   const taken: Uint8Array[] = [];
@@ -112,7 +112,7 @@ function readCompletion(text: string): Said {
   };
 }
 
-/** Puts chunks together as clients do: calls by their index, which must not skip a number. */
+/** Assembles chunks as clients do: calls by their index, which must not skip a number. */
 function readChunks(text: string): Said {
   let content = '';
   let refusal = '';

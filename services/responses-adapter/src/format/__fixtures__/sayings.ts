@@ -2,8 +2,8 @@ import { asArray, asObject, asString } from '@gateway/json';
 import type { ChatRequestBody, ClientMessage } from '@gateway/testkit/adapters';
 
 /**
- * One thing that is said in a conversation: by whom, and what. Calls and results have their id
- * apart.
+ * One statement in a conversation, with its speaker. The ids of calls and results are kept
+ * separately.
  */
 export interface Saying {
   readonly by: 'instructions' | 'developer' | 'user' | 'image' | 'assistant' | 'refusal' | 'call' | 'output';
@@ -12,8 +12,8 @@ export interface Saying {
 }
 
 /**
- * What a client's conversation says, in its order; `instructions` are the system texts at its
- * beginning.
+ * The statements in a client's conversation, in order; `instructions` are the system texts at its
+ * start.
  */
 export function clientSayings({ messages }: ChatRequestBody): readonly Saying[] {
   const isSystem = ({ role }: ClientMessage) => role === 'system' || role === 'developer';
@@ -57,7 +57,7 @@ function sayingsOf(message: ClientMessage): readonly Saying[] {
   }
 }
 
-/** What a provider's request says, in its order. */
+/** The statements in a provider's request, in order. */
 export function providerSayings(request: Readonly<Record<string, unknown>>): readonly Saying[] {
   const instructions = asString(request.instructions);
   return [

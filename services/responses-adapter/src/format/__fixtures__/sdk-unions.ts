@@ -7,9 +7,9 @@ type SdkPartType =
   | OpenAI.Responses.ResponseOutputMessage['content'][number]['type'];
 
 /**
- * What is done with every event of the provider's SDK: it says something for a chat answer, or it
- * is known and skipped. An SDK with an event that is new does not compile here: decide on it, then
- * add it to the reader too.
+ * The treatment of every event in the provider's SDK: it has content for a chat answer, or it is
+ * known and skipped. With a new event in the SDK this does not compile: decide on it, then add it
+ * to the reader too.
  */
 export const sdkEvents = {
   'response.output_item.added': 'read',
@@ -76,7 +76,7 @@ export const sdkEvents = {
   'response.steer.pending': 'skipped',
 } satisfies Record<SdkEventType, 'read' | 'skipped'>;
 
-/** What is done with every kind of item that a response can hold. */
+/** The treatment of every kind of item in a response. */
 export const sdkItems = {
   message: 'read',
   function_call: 'read',
@@ -108,7 +108,7 @@ export const sdkItems = {
   web_search_call: 'skipped',
 } satisfies Record<SdkItemType, 'read' | 'skipped'>;
 
-/** What is done with every kind of part that a message or its events can hold. */
+/** The treatment of every kind of part in a message or its events. */
 export const sdkParts = {
   output_text: 'read',
   refusal: 'read',
