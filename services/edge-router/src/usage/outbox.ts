@@ -90,9 +90,8 @@ export class Outbox implements AsyncDisposable {
   /**
    * Records the end of a request. Resolves when it is delivered or, while the sink is late or away,
    * when it is on disk or the disk is known not to accept it. Never rejects. The event must not
-   * change any more.
-   * @param charged the event is written to disk meanwhile, and delivered after this resolves. Never
-   *   rejects.
+   * change.
+   * @param charged the event goes to disk meanwhile, and is delivered after this. Never rejects.
    */
   async finish(event: UsageRecorded, charged?: Promise<void>): Promise<void> {
     if (this.#isDiskFailing && this.#isMemoryFull()) {

@@ -172,7 +172,8 @@ describe('watching the catalog', () => {
     await catalog.report('responses', undefined); // changes nothing in the listing
     await catalog.report('messages', models('claude-9'));
     expect((await next).value).toHaveLength(6);
-    await catalog.report('messages', models('claude-9', 'claude-10')); // while the watcher does not wait
+    // Reported while the watcher does not wait.
+    await catalog.report('messages', models('claude-9', 'claude-10'));
     expect((await watch.next()).value).toHaveLength(7);
     clock.advanceMs(3 * refreshMs + 1);
     const expired = watch.next();
