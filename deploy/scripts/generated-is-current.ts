@@ -32,7 +32,12 @@ const generated: readonly Generated[] = [
       return join(folder, 'gen');
     },
   },
-  { folder: 'deploy/kubernetes', files: '**/*.{yaml,json}', generateInto: byProgram('kubernetes') },
+  {
+    folder: 'deploy/kubernetes',
+    // The templates of the chart are written by hand.
+    files: '{*.yaml,{base,mesh,cert-manager,autoscaling,overlays,examples}/**/*.yaml,chart/*.{yaml,json}}',
+    generateInto: byProgram('kubernetes'),
+  },
   {
     folder: 'deploy/observability',
     files: '{kustomization.yaml,{grafana,prometheus,kubernetes}/**/*.{yaml,json}}',

@@ -9,7 +9,10 @@ import { adapterMetrics } from './metrics.ts';
 import { TranslationPool } from './translation/translation-pool.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
 
-/** What an adapter's handlers work with. Disposing it closes every connection to providers, and ends its threads. */
+/**
+ * The parts that an adapter's handlers use. Disposal closes every connection to providers and ends
+ * the threads.
+ */
 export type AdapterContext = ReturnType<typeof createAdapterContext>;
 
 export function createAdapterContext(options: {

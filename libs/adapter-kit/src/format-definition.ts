@@ -83,12 +83,12 @@ export interface Translator {
   ): PreparedCall;
 }
 
-/** A chat request as a provider takes it. Plain data. */
+/** A chat request in the provider's format. Plain data. */
 export interface TranslatedChat<Body = string> {
   readonly body: Body;
-  /** What the client wants of its answer. */
+  /** The client's options for the answer. */
   readonly answer: Pick<ChatAnswerOptions, 'stream' | 'includeUsage'> & {
-    /** True when the client asked for a JSON answer. */
+    /** True when the client requested a JSON answer. */
     readonly wantsJson: boolean;
   };
 }

@@ -3,7 +3,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { QuotaWindowSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import type { QuotaWindow } from './format-definition.ts';
 
-/** Quotas with what was reported later: the latest word on each counts. */
+/** Merges quotas with later reports: the latest report of each counts. */
 export function withLaterQuotas(quotas: readonly QuotaWindow[], later: readonly QuotaWindow[]): readonly QuotaWindow[] {
   const isReplaced = ({ name, models }: QuotaWindow) =>
     later.some((window) => window.name === name && window.models === models);

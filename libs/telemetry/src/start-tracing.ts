@@ -1,8 +1,9 @@
 import type { Environment, TracingOptions } from './tracing-sdk.ts';
 
 /**
- * Sends spans over OTLP when an endpoint is set; the SDK is loaded only then. An endpoint that is away costs requests nothing: a
- * bounded queue of spans waits for it, and what does not fit is dropped and counted. Disposing it sends what is left.
+ * Sends spans over OTLP when an endpoint is set; only then does it load the SDK. An unreachable
+ * endpoint does not delay requests: a bounded queue holds spans, and those that do not fit are
+ * dropped and counted. Disposal sends the remaining spans.
  *
  * @see https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
  */

@@ -21,7 +21,7 @@ import type { Metrics } from './metrics.ts';
 import { decidesSamplingKey } from './tracing.ts';
 
 export interface TracingOptions {
-  /** `service.name`, unless OTEL_SERVICE_NAME says otherwise. */
+  /** `service.name`, unless OTEL_SERVICE_NAME overrides it. */
   readonly service: string;
   readonly logger: Logger;
   readonly metrics: Metrics;

@@ -33,7 +33,10 @@ export interface SpanSettings {
   readonly links?: readonly string[];
 }
 
-/** Runs `work` within a span, which is the parent of all spans that begin in it, and ends with it. A failure is recorded by its name. */
+/**
+ * Runs `work` within a span, which is the parent of all spans that start in it, and ends when
+ * `work` does. A failure is recorded by its name.
+ */
 export async function inSpan<T>(name: string, settings: SpanSettings, work: (span: Span) => Promise<T>): Promise<T> {
   const span = startSpan(name, settings);
   try {

@@ -75,7 +75,7 @@ function readAdminToken(reader: EnvReader): Secret | undefined {
   const text = reader.optional('ADMIN_TOKEN');
   if (text === undefined) return undefined;
   if (parseTokenText(text)?.kind !== 'operator') {
-    // The value is a secret: it is not repeated.
+    // The value is a secret, so it is not repeated.
     reader.problem(`ADMIN_TOKEN must be a token that begins with gw_a_, whole. ${howToMakeToken}`);
   }
   checkNotOfDevelopment(reader, 'ADMIN_TOKEN', text, `${howToMakeToken}.`);

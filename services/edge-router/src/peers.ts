@@ -7,7 +7,10 @@ import type { Client } from '@gateway/rpc';
 import type { LimiterOf } from './admission/edge-limiter.ts';
 import type { UsageSink } from './usage/send-batch.ts';
 
-/** The services that the edge calls. It never learns which of them are in its process. They are disposed of with it. */
+/**
+ * The services that the edge calls. It does not know which of them run in its process. They are
+ * disposed of with it.
+ */
 export interface EdgeRouterPeers extends Partial<AsyncDisposable> {
   readonly identity: Client<typeof IdentityService>;
   readonly limiter: LimiterOf;

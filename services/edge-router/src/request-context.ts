@@ -16,16 +16,19 @@ import type { EdgeRouterPeers } from './peers.ts';
 import type { Outbox } from './usage/outbox.ts';
 import type { RequestLogEntry } from './usage/request-log.ts';
 
-/** One row of the public API: what is decided by path and method alone. */
+/** One endpoint of the public API: what path and method alone determine. */
 export interface Route {
   readonly method: 'get' | 'post';
   readonly path: string;
   readonly errorDialect: ErrorDialect;
-  /** The header in which the specification wants the token; the other kind is accepted too. */
+  /** The header for the token in the specification; the other kind is accepted too. */
   readonly authHeader: AuthHeader;
-  /** What a request costs its token. Undefined: nothing, it takes no slot. */
+  /** What a request costs its token. Undefined: nothing, and it takes no slot. */
   readonly cost: CostKind | undefined;
-  /** What it asks of a model: then its answers carry `x-ratelimit-*`, and its requests are in the request log. Undefined: it asks none. */
+  /**
+   * The model operation of the endpoint: then its answers carry `x-ratelimit-*`, and its requests
+   * are in the request log. Undefined: it uses no model.
+   */
   readonly operation: GenAiOperation | undefined;
   readonly body: BodyLimits;
   readonly endpoint: Endpoint;
@@ -38,17 +41,17 @@ export interface AdmittedRequest {
   readonly route: Route;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Aborted when the client leaves before the answer is out. */
+  /** Aborted when the client disconnects before the answer is sent. */
   readonly signal: AbortSignal;
-  /** Records for operators what becomes of the request. */
+  /** Records the course of the request for operators. */
   readonly logEntry: RequestLogEntry;
   readonly token: Token;
   readonly admission: Admission;
-  /** What the endpoint takes for a body. */
+  /** The bodies that the endpoint accepts. */
   readonly bodyRules: BodyRules;
 }
 
-/** What endpoints work with. */
+/** The services that endpoints use. */
 export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapters' | 'usageQuery'> {
   readonly config: EdgeRouterConfig;
   readonly clock: Clock;
@@ -59,7 +62,7 @@ export interface EndpointPeers extends Pick<EdgeRouterPeers, 'broker' | 'adapter
   readonly events: RequestEvents;
 }
 
-/** What is known of a token's usage and of the limits that are set for it. */
+/** A token's usage, and the limits that are set for it. */
 export interface UsageReport {
   readonly used: GetUsageResponse;
   readonly status: Pick<LimitStatus, 'requests' | 'tokens'> | undefined;

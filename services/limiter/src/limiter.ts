@@ -3,7 +3,7 @@ import type { Clock } from '@gateway/time';
 import type { DayTotals } from './ledger/day-totals.ts';
 import type { LimiterMetrics } from './metrics.ts';
 
-/** What the handlers of the limiter work with. */
+/** The parts that the limiter's handlers use. */
 export interface Limiter {
   readonly store: LimitStore;
   readonly dayTotals: DayTotals;

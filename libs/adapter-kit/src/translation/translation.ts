@@ -52,7 +52,7 @@ export type TranslationContext = Pick<ClientRequest, 'affinityKey'> & {
   readonly lease: Pick<ClientRequest['lease'], 'model' | 'defaultEffort' | 'traits'>;
 };
 
-/** The same as a worker gives it. */
+/** The same in the form that a worker returns. */
 export interface TranslatedInWorker extends TranslatedChat<Uint8Array<ArrayBuffer>> {
   /** See `estimateInputTokens`. */
   readonly estimatedTokens: number;

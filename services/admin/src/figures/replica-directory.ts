@@ -65,7 +65,7 @@ export function networkReplicas(urls: MetricsUrls, tls: Tls | undefined): Replic
             ...options,
             ...tls?.certificates,
             agent: encrypted,
-            // The name that is asked for in TLS, where an address may not stand.
+            // The server name for TLS, which must not be an address.
             servername: service,
             checkServerIdentity: identityCheck(service),
           })

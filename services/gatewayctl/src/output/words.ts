@@ -13,7 +13,7 @@ export function durationText(ms: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** The name of an enum's value in lower case: `rate_limited`. */
+/** The name of an enum value in lower case: `rate_limited`. */
 export function enumWord(names: Readonly<Record<number, string>>, value: number): string {
   return (names[value] ?? 'unknown').toLowerCase();
 }

@@ -26,10 +26,15 @@ export const failures = [
   'feature_unavailable',
 ] as const;
 
-/** What does not pass by waiting: the credential was revoked, or the account was disabled. */
+/**
+ * A problem that waiting does not solve: the credential was revoked, or the account was disabled.
+ */
 export type ProblemKind = 'credential_revoked' | 'account_disabled';
 
-/** A quota of an account, as its provider describes it. An account has at most one of a name for the same models. */
+/**
+ * A quota of an account, as its provider describes it. An account has at most one quota with the
+ * same name and models.
+ */
 export interface QuotaWindow {
   readonly name: string;
   /** An id or a pattern. Empty: the whole account. */

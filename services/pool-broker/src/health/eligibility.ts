@@ -168,7 +168,7 @@ function isLimit(cooldown: Cooldown): boolean {
   return causeOf(cooldown) === 'limit';
 }
 
-/** The account's share of failed attempts as it stands now: half of it is forgotten every minute. */
+/** The account's current average of failed attempts: half of it decays every minute. */
 export function errorAverageAt({ errorAverage, errorsAtMs }: AccountHealth, nowMs: number): number {
   return errorAverage * 0.5 ** (Math.max(0, nowMs - errorsAtMs) / 60_000);
 }

@@ -75,7 +75,10 @@ export function poolAvailabilityOf({ incidents }: PoolHealth, model: string, now
   return availabilityOf({ cooldowns }, { model }, nowMs);
 }
 
-/** Takes the right to find out. Undefined when nothing is to be found out, or another request has it. */
+/**
+ * Takes the right to probe the pool. Undefined when no probe is due, or another request has the
+ * right.
+ */
 export function startPoolProbe(health: PoolHealth, request: ProbeRequest, rules: HealthRules): PoolHealth | undefined {
   const { model, nowMs } = request;
   if (poolAvailabilityOf(health, model, nowMs).kind !== 'probe_due') return undefined;

@@ -1,7 +1,10 @@
 import type { PoolSettings } from '@gateway/config';
 import type { Clock } from '@gateway/time';
 
-/** Keeps attempts after errors to a share of the load of the last ten seconds. Replicas that each keep to it do so together. */
+/**
+ * Limits retries after errors to a share of the load of the last ten seconds. If each replica keeps
+ * to its share, all together do.
+ */
 export class RetryBudget {
   readonly #clock: Clock;
   readonly #seconds = new Map<number, { requests: number; retries: number }>();
@@ -14,7 +17,7 @@ export class RetryBudget {
     this.#current().requests += 1;
   }
 
-  /** Spends a retry. False: there is none to spend. */
+  /** Spends a retry. False: the budget is exhausted. */
   takeRetry({ retryBudgetShare: share, retryBudgetFloorPerSecond: floor }: RetryRules): boolean {
     const current = this.#current();
     const sumOf = (kind: 'requests' | 'retries') =>

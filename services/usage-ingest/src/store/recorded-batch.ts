@@ -1,10 +1,10 @@
 import type { LedgerEntry } from '../recording/ledger-entry.ts';
 
-/** What became of entries. The others were in the ledger already. */
+/** The result for a batch. Entries that are not listed were already in the ledger. */
 export interface RecordedBatch {
   readonly fresh: ReadonlySet<LedgerEntry>;
-  /** Of days that are no longer kept: they may have been counted already. */
+  /** Entries of days that are no longer kept: they may already have been counted. */
   readonly tooOld: ReadonlySet<LedgerEntry>;
-  /** Why the database did not take the entries of the request log. */
+  /** Why the database rejected the entries of the request log. */
   readonly logRefusal?: Error;
 }

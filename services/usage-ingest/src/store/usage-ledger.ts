@@ -93,7 +93,7 @@ export class UsageLedger {
   }
 }
 
-/** Throws what may pass. */
+/** Throws failures that are temporary. */
 function unlessRefused(thrown: unknown): Error {
   if (thrown instanceof Error && isRefusedData(thrown)) return thrown;
   throw thrown;

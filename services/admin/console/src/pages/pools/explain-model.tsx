@@ -74,7 +74,7 @@ export function ExplainModel({ overview: { classes } }: { readonly overview: Poo
   );
 }
 
-/** Of "<pool>/<model>". */
+/** The pool in "<pool>/<model>". */
 function modelOf(candidate: string): string {
   return candidate.slice(candidate.indexOf('/') + 1);
 }
