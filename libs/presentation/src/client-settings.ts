@@ -6,13 +6,13 @@ import { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
  * in the text.
  */
 export interface ClientSettings {
-  /** The client's name on the command line. */
+  /** Its name on the command line. */
   readonly id: string;
   readonly client: string;
   /** The file that the text belongs in. Empty: it is entered in a shell. */
   readonly file: string;
   readonly text: string;
-  /** What else a person must know. Empty: nothing. */
+  /** What else to know. Empty: nothing. */
   readonly note: string;
 }
 
@@ -89,11 +89,11 @@ export function exportLine(tokenText: string): string {
   return `export GATEWAY_TOKEN='${tokenText}'`;
 }
 
-const withoutV1 = 'The base URL has no /v1: this SDK adds it.';
+const withoutV1 = 'The base URL has no /v1: the SDK adds it.';
 const claudeCodeNote =
-  'Of a class it asks for what the newest models do, and does without what an older one refuses: name such a model itself to save these requests. ' +
-  '/context asks some 30 times at once: a token for it wants 120 requests per minute or more.';
-const codexNote = 'Codex speaks Responses, which takes models of that pool by their own names, and no classes.';
+  'With a class, Claude Code first requests features of the newest models, then retries without those that an older model rejects. To save these requests, name the older model. ' +
+  '/context sends about 30 requests at once: give its token at least 120 requests per minute.';
+const codexNote = 'Codex uses the Responses API, which takes model names of the pool, not classes.';
 
 function curl(address: string, model: string): string {
   const body = { model, messages: [{ role: 'user', content: 'Hello' }], stream: true };

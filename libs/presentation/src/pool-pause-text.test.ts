@@ -14,11 +14,11 @@ describe('why a pool pauses', () => {
     ];
     expect(reasons).toEqual([
       'the provider is overloaded',
-      'the provider could not be reached',
-      'no account can be used; the first to return is limited by the provider',
-      'no account can be used; the first to return was refused by the provider',
-      'no account can be used; the first to return had too many server errors in a row',
-      'no account can be used; the first to return had too many timeouts in a row',
+      'the provider is unreachable',
+      'no account is available; the first to recover is rate limited by the provider',
+      'no account is available; the first to recover was rejected by the provider',
+      'no account is available; the first to recover had too many server errors in a row',
+      'no account is available; the first to recover had too many timeouts in a row',
     ]);
   });
 
@@ -29,7 +29,7 @@ describe('why a pool pauses', () => {
   });
 
   it('is said of what only a newer gateway knows', () => {
-    expect(pauseReason({ reason: CANCELLED, wholePool: true, model: '' })).toBe('the provider takes no requests');
+    expect(pauseReason({ reason: CANCELLED, wholePool: true, model: '' })).toBe('the provider is failing');
     expect(pauseReason({ reason: CANCELLED, wholePool: false, model: '' })).toMatch(/is cooling$/);
   });
 });

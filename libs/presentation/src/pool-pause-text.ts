@@ -4,18 +4,18 @@ import type { PoolPause } from '@gateway/proto/pool/v1/pool_broker_service_pb.js
 /** Why a pool takes no requests: "the provider is overloaded". */
 export function pauseReason({ reason, wholePool, model }: Pick<PoolPause, 'reason' | 'wholePool' | 'model'>): string {
   const of = model === '' ? '' : ` for ${model}`;
-  if (wholePool) return `the provider ${ofProvider[reason] ?? 'takes no requests'}${of}`;
-  return `no account can be used${of}; the first to return ${ofAccount[reason] ?? 'is cooling'}`;
+  if (wholePool) return `the provider ${ofProvider[reason] ?? 'is failing'}${of}`;
+  return `no account is available${of}; the first to recover ${ofAccount[reason] ?? 'is cooling'}`;
 }
 
 const ofProvider: Readonly<Partial<Record<AttemptResult, string>>> = {
   [AttemptResult.OVERLOADED]: 'is overloaded',
-  [AttemptResult.NETWORK_ERROR]: 'could not be reached',
+  [AttemptResult.NETWORK_ERROR]: 'is unreachable',
 };
 
 const ofAccount: Readonly<Partial<Record<AttemptResult, string>>> = {
-  [AttemptResult.RATE_LIMITED]: 'is limited by the provider',
-  [AttemptResult.UNAUTHORIZED]: 'was refused by the provider',
+  [AttemptResult.RATE_LIMITED]: 'is rate limited by the provider',
+  [AttemptResult.UNAUTHORIZED]: 'was rejected by the provider',
   [AttemptResult.SERVER_ERROR]: 'had too many server errors in a row',
   [AttemptResult.TIMEOUT]: 'had too many timeouts in a row',
 };

@@ -25,26 +25,28 @@ describe('the verdict on a request', () => {
   it('names the limit that refused it, and until when', () => {
     const refusal = { limit: LimitName.TOKENS_PER_DAY, retryAt: at('23:00') };
     expect(verdict({ ending: REFUSED, status: 429, errorCode: 'rate_limit_exceeded', refusal })).toBe(
-      'The token had used up its tokens of the day, which ends at midnight in Amsterdam. The same request could be admitted at 23:00.',
+      'The token reached its limit of tokens per day, which resets at midnight in Amsterdam. Retry at 23:00 or later.',
     );
   });
 
-  it('says why no account took it', () => {
+  it('says why no account served it', () => {
     const noAccount = { cause: NoAccountCause.EXHAUSTED, retryAt: at('12:30') };
     expect(verdict({ ending: FAILED, noAccount })).toBe(
-      'No account took it: all that could are limited, the first of them until 12:30.',
+      'No account served it: all eligible accounts are rate limited, the first until 12:30.',
     );
     const away = { cause: NoAccountCause.BROKER_AWAY, asked: 1, answered: 1001 };
     expect(verdict({ ending: FAILED, attempts: [{}], noAccount: away })).toBe(
-      'No other account took it: the broker did not answer within 1000 ms.',
+      'No other account served it: the pool broker did not answer within 1000 ms.',
     );
   });
 
-  it('says what broke the answer, who left, and what the client has to mend', () => {
+  it('says what broke the answer, who left, and what the client has to fix', () => {
     const attempts = [{ result: AttemptResult.SERVER_ERROR, firstByte: 5 }];
-    expect(verdict({ ending: FAILED, attempts })).toBe('The provider failed in the middle of the answer.');
-    expect(verdict({ ending: ABORTED })).toContain('client left');
-    expect(verdict({ ending: REFUSED, errorCode: 'invalid_json' })).toContain('no valid JSON');
+    expect(verdict({ ending: FAILED, attempts })).toBe(
+      'The provider returned a server error in the middle of the answer.',
+    );
+    expect(verdict({ ending: ABORTED })).toContain('client disconnected');
+    expect(verdict({ ending: REFUSED, errorCode: 'invalid_json' })).toContain('not valid JSON');
     expect(verdict({ ending: COMPLETED, status: 200 })).toBe('');
   });
 });
@@ -55,14 +57,12 @@ describe('an attempt', () => {
 
   it('says how it went, and when its account is free again', () => {
     const limited = { result: AttemptResult.RATE_LIMITED, upstreamStatus: 429, retryAt: at('11:00') };
-    expect(text(limited)).toBe(
-      'The provider said that the account is limited (429); the account is free again at 11:00.',
-    );
+    expect(text(limited)).toBe('The provider rate limited the account (429); the account is available again at 11:00.');
     expect(text({ result: AttemptResult.SUCCEEDED, upstreamStatus: 200, amended: 'encrypted_reasoning' })).toBe(
-      'The provider answered. It was sent again without what the provider refused (encrypted_reasoning).',
+      'The provider answered. The gateway resent it without the feature that the provider rejected (encrypted_reasoning).',
     );
     expect(text({ cancelReason: CancelReason.CLIENT_STALLED, result: AttemptResult.SUCCEEDED })).toContain(
-      'took nothing of the answer',
+      'stopped reading the answer',
     );
   });
 });

@@ -24,11 +24,11 @@ export function verdictText(request: RequestLogged, wording: Wording): string {
   const { errorCode, refusal, noAccount, attempts, ending } = request;
   if (refusal !== undefined) {
     const { limit, retryAt } = refusal;
-    const until = retryAt === undefined ? '' : ` The same request could be admitted at ${wording.moment(retryAt)}.`;
+    const until = retryAt === undefined ? '' : ` Retry at ${wording.moment(retryAt)} or later.`;
     return `${limitTexts[limit]}${until}`;
   }
   const last = attempts.at(-1);
-  if (ending === RequestEnding.ABORTED) return 'The client left before the end of the answer.';
+  if (ending === RequestEnding.ABORTED) return 'The client disconnected before the answer was complete.';
   if (noAccount !== undefined && ending === RequestEnding.FAILED)
     return noAccountText(noAccount, attempts.length, wording);
   if (ending === RequestEnding.FAILED && last !== undefined) return resultText(last, wording);
@@ -36,27 +36,28 @@ export function verdictText(request: RequestLogged, wording: Wording): string {
 }
 
 const limitTexts: Readonly<Record<LimitName, string>> = {
-  [LimitName.UNSPECIFIED]: 'The token was over one of its limits.',
-  [LimitName.REQUESTS_PER_MINUTE]: 'The token had used up its requests per minute.',
-  [LimitName.TOKENS_PER_DAY]: 'The token had used up its tokens of the day, which ends at midnight in Amsterdam.',
+  [LimitName.UNSPECIFIED]: 'The token exceeded one of its limits.',
+  [LimitName.REQUESTS_PER_MINUTE]: 'The token reached its limit of requests per minute.',
+  [LimitName.TOKENS_PER_DAY]: 'The token reached its limit of tokens per day, which resets at midnight in Amsterdam.',
 };
 
 const errorTexts: Readonly<Record<string, string>> = {
-  invalid_request: 'The body was not what the endpoint takes. The answer named the field.',
-  invalid_json: 'The body was no valid JSON.',
+  invalid_request: 'The body did not match the schema of the endpoint. The error message names the field.',
+  invalid_json: 'The body was not valid JSON.',
   invalid_body: 'The body could not be decompressed.',
-  unsupported_content: 'The body had content that the endpoint does not take.',
-  upstream_rejected: 'The provider would not take the request; no other account would.',
-  model_not_found: 'There is no such model, or not on this endpoint.',
-  body_too_large: "The body was over the endpoint's limit.",
-  unsupported_encoding: 'The body was compressed in a way that the endpoint does not take.',
-  rate_limit_exceeded: 'The token was over one of its limits.',
+  unsupported_content: 'The body contained content that the endpoint does not support.',
+  upstream_rejected: 'The provider rejected the request. Another account would not help.',
+  model_not_found: 'The model does not exist, or is not available on this endpoint.',
+  body_too_large: 'The body exceeded the size limit of the endpoint.',
+  unsupported_encoding: 'The endpoint does not support the content-encoding of the body.',
+  rate_limit_exceeded: 'The token exceeded one of its limits.',
 };
 
 /** The result of an attempt at an account. */
 export function attemptResultText(attempt: LoggedAttempt, wording: Wording): string {
   const { amended } = attempt;
-  const again = amended === '' ? '' : ` It was sent again without what the provider refused (${amended}).`;
+  const again =
+    amended === '' ? '' : ` The gateway resent it without the feature that the provider rejected (${amended}).`;
   return `${resultText(attempt, wording)}${again}`;
 }
 
@@ -68,50 +69,50 @@ function resultText(
   const isFailure = result !== AttemptResult.SUCCEEDED && result !== AttemptResult.UNSPECIFIED;
   const status = upstreamStatus === 0 || !isFailure ? '' : ` (${upstreamStatus})`;
   const broken = firstByte !== undefined && isFailure ? ' in the middle of the answer' : '';
-  const until = retryAt === undefined ? '' : `; the account is free again at ${wording.moment(retryAt)}`;
+  const until = retryAt === undefined ? '' : `; the account is available again at ${wording.moment(retryAt)}`;
   return `${resultTexts[result]}${status}${broken}${until}.`;
 }
 
 const cancelTexts: Readonly<Record<CancelReason, string>> = {
   [CancelReason.UNSPECIFIED]: '',
-  [CancelReason.CLIENT_LEFT]: 'The client left.',
-  [CancelReason.ADAPTER_AWAY]: 'The adapter of its format could not be reached, or was lost.',
-  [CancelReason.NOT_EXPRESSIBLE]: "The pool's format can't carry what the request asks.",
-  [CancelReason.CLIENT_STALLED]: 'The client took nothing of the answer for too long, and was cut off.',
-  [CancelReason.TOO_LONG]: 'The answer lasted longer than the edge lets answers last.',
+  [CancelReason.CLIENT_LEFT]: 'The client disconnected.',
+  [CancelReason.ADAPTER_AWAY]: 'The adapter was unreachable, or the connection to it broke.',
+  [CancelReason.NOT_EXPRESSIBLE]: 'The format of the pool cannot express the request.',
+  [CancelReason.CLIENT_STALLED]: 'The client stopped reading the answer and was disconnected.',
+  [CancelReason.TOO_LONG]: 'The answer exceeded the maximum stream duration.',
 };
 
 const resultTexts: Readonly<Record<AttemptResult, string>> = {
-  [AttemptResult.UNSPECIFIED]: 'It had not ended',
+  [AttemptResult.UNSPECIFIED]: 'In progress',
   [AttemptResult.SUCCEEDED]: 'The provider answered',
-  [AttemptResult.RATE_LIMITED]: 'The provider said that the account is limited',
-  [AttemptResult.UNAUTHORIZED]: 'The provider refused the account',
-  [AttemptResult.OVERLOADED]: 'The provider is overloaded',
-  [AttemptResult.SERVER_ERROR]: 'The provider failed',
-  [AttemptResult.NETWORK_ERROR]: 'The provider could not be reached, or the connection broke',
-  [AttemptResult.TIMEOUT]: 'The provider did not answer in time',
-  [AttemptResult.REJECTED]: 'The provider refused the request itself',
-  [AttemptResult.CANCELLED]: 'The attempt was stopped',
-  [AttemptResult.ANSWER_TOO_LARGE]: 'The answer was too large to be put together',
-  [AttemptResult.MODEL_UNAVAILABLE]: 'The provider does not offer the model to the account',
-  [AttemptResult.FEATURE_UNAVAILABLE]: 'The account lacks a feature that the request asks for',
+  [AttemptResult.RATE_LIMITED]: 'The provider rate limited the account',
+  [AttemptResult.UNAUTHORIZED]: 'The provider rejected the account',
+  [AttemptResult.OVERLOADED]: 'The provider was overloaded',
+  [AttemptResult.SERVER_ERROR]: 'The provider returned a server error',
+  [AttemptResult.NETWORK_ERROR]: 'The provider was unreachable, or the connection broke',
+  [AttemptResult.TIMEOUT]: 'The provider timed out',
+  [AttemptResult.REJECTED]: 'The provider rejected the request',
+  [AttemptResult.CANCELLED]: 'The attempt was cancelled',
+  [AttemptResult.ANSWER_TOO_LARGE]: 'The answer was too large to buffer',
+  [AttemptResult.MODEL_UNAVAILABLE]: 'The provider does not offer the model to this account',
+  [AttemptResult.FEATURE_UNAVAILABLE]: 'The account lacks a feature that the request needs',
 };
 
-/** Why no account took the request. @param attempts how many attempts were made before. */
+/** Why no account served a request. @param attempts how many had been made before. */
 export function noAccountText(noAccount: NoAccount, attempts: number, wording: Wording): string {
-  return `${attempts === 0 ? 'No account took it' : 'No other account took it'}: ${causeText(noAccount, wording)}.`;
+  return `${attempts === 0 ? 'No account served it' : 'No other account served it'}: ${causeText(noAccount, wording)}.`;
 }
 
 function causeText({ cause, retryAt, reason, asked, answered }: NoAccount, { moment, duration }: Wording): string {
   switch (cause) {
     case NoAccountCause.EXHAUSTED:
-      return `all that could are limited${retryAt === undefined ? '' : `, the first of them until ${moment(retryAt)}`}`;
+      return `all eligible accounts are rate limited${retryAt === undefined ? '' : `, the first until ${moment(retryAt)}`}`;
     case NoAccountCause.UNKNOWN_MODEL:
-      return 'there is no such model, or not on this endpoint';
+      return 'the model does not exist, or is not available on this endpoint';
     case NoAccountCause.BROKER_AWAY:
-      return `the broker did not answer within ${duration(answered - asked)}`;
+      return `the pool broker did not answer within ${duration(answered - asked)}`;
     default:
-      return reason || 'none that could is available, for other reasons than limits';
+      return reason || 'no eligible account is available, for reasons other than limits';
   }
 }
 

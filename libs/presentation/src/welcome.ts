@@ -6,25 +6,22 @@ export function firstCurl(baseUrl: string, tokenText = '<token>'): string {
   return `curl -N ${baseUrl}/v1/chat/completions ${headers} -d '${body}'`;
 }
 
-/**
- * What to do after the first answer.
- * @param settings the variables with which gatewayctl finds the gateway; empty: it needs none.
- */
+/** What to do after the first answer. @param settings that gatewayctl needs to find the gateway. Empty: it needs none. */
 export function nextStepLines(settings: Readonly<Record<string, string>>): readonly string[] {
   const exported = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
   return [
     ...(exported.length === 0 ? [] : [`  In another terminal     export ${exported.join(' ')}`]),
-    '  Set a client up         npx gatewayctl snippet claude-code   (or codex, openai-python; without a name: all)',
+    '   Set up a client         npx gatewayctl snippet claude-code   (or codex, openai-python; no name lists all)',
     '  See what happened       npx gatewayctl request list          (or in the console)',
-    '  Stop it                 Ctrl-C',
+    '   Stop                    Ctrl-C',
   ];
 }
 
-/** Says that answers are simulated, and how to use real providers. Empty when answers are real. */
+/** Says that providers are simulated, and how to set up real ones. Empty with real providers. */
 export function providerLines(simulatorUrl: string | undefined): readonly string[] {
   if (simulatorUrl === undefined) return [];
   return [
     `  Providers               simulated, at ${simulatorUrl}`,
-    '                          set OPENAI_API_KEY and/or ANTHROPIC_API_KEY, or GATEWAY_CONFIG, for real ones',
+    '                          for real providers, set OPENAI_API_KEY and/or ANTHROPIC_API_KEY, or GATEWAY_CONFIG',
   ];
 }

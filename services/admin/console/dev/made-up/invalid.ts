@@ -4,7 +4,7 @@ import { InvalidFieldsSchema } from '@gateway/proto/admin/v1/invalid_fields_pb.j
 /** As the gateway refuses input, field by field. */
 export function invalid(problems: Readonly<Record<string, string>>): ConnectError {
   const fields = Object.entries(problems).map(([field, text]) => ({ field, text }));
-  return new ConnectError('Some of the input is not right.', Code.InvalidArgument, undefined, [
+  return new ConnectError('Some fields are invalid.', Code.InvalidArgument, undefined, [
     { desc: InvalidFieldsSchema, value: { fields } },
   ]);
 }

@@ -37,7 +37,7 @@ export const operatorService: Partial<ServiceImpl<typeof OperatorService>> = {
     }
     if (found.revision !== expectedRevision) {
       throw new ConnectError(
-        `The operator ${found.name} was changed meanwhile. Look at it again before you change it.`,
+        `The operator ${found.name} was changed meanwhile. Review the current state before you change it.`,
         Code.Aborted,
       );
     }

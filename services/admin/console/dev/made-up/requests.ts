@@ -22,7 +22,7 @@ const limited = {
   pool: 'responses',
   accountId: 'responses/team-b',
   model: 'gpt-5.5',
-  reason: 'its session is bound to it',
+  reason: 'because its session is bound to it',
 };
 const took = {
   pool: 'responses',

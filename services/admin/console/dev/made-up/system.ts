@@ -37,7 +37,7 @@ function overview(count: number): MessageInitShape<typeof OverviewSchema> {
       },
       {
         severity: Severity.CRITICAL,
-        text: 'The pool research has no account that can be used.',
+        text: 'The pool research has no available account.',
         link: '/pools/research',
       },
       {

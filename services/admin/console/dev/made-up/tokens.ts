@@ -88,7 +88,10 @@ function changedByAnother(token: Token): void {
 
 function checkRevision({ revision }: Token, expected: bigint): void {
   if (revision === expected) return;
-  throw new ConnectError('The token was changed meanwhile. Look at it again before you change it.', Code.Aborted);
+  throw new ConnectError(
+    'The token was changed meanwhile. Review the current state before you change it.',
+    Code.Aborted,
+  );
 }
 
 const madeUpText = 'gw_s_4mAd3Up9nUmb3rsAndL3tt3rsOnly00x1Yz7Q';

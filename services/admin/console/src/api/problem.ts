@@ -15,8 +15,8 @@ export function problemOf(thrown: unknown): Problem {
   const fields = Object.fromEntries(invalid.map(({ field, text }) => [field, text]));
   const kind = kinds[error.code] ?? 'other';
   if (kind === 'unreachable')
-    return { kind, fields, text: 'The gateway cannot be reached. It is tried again by itself.' };
-  return { kind, fields, text: invalid.length > 0 ? 'Some of the input is not right.' : error.rawMessage };
+    return { kind, fields, text: 'The gateway is unreachable. The console retries automatically.' };
+  return { kind, fields, text: invalid.length > 0 ? 'Some fields are invalid.' : error.rawMessage };
 }
 
 const kinds: Readonly<Partial<Record<Code, Problem['kind']>>> = {

@@ -24,7 +24,7 @@ export function Layout() {
   return (
     <div className="frame">
       <a className="skip" href="#main">
-        Skip to the page
+        Skip to content
       </a>
       <header className="side" data-open={menuOpen}>
         <div className="brand">
@@ -72,15 +72,15 @@ function ConnectionNote() {
   return (
     <div className="connection" data-state={state}>
       <span role="status">
-        {state === 'lost' ? 'Connection lost. What you see is old.' : state === 'live' ? 'Live' : ''}
+        {state === 'lost' ? 'Connection lost. The data shown is out of date.' : state === 'live' ? 'Live' : ''}
       </span>
       {connection?.state === 'lost' && (
         <>
           <span className="faint">
-            Next try in <Countdown to={connection.retryAtMs} />
+            Retrying in <Countdown to={connection.retryAtMs} />
           </span>
           <Button kind="quiet" onClick={reconnectNow}>
-            Try now
+            Retry now
           </Button>
         </>
       )}
@@ -98,11 +98,11 @@ class ErrorFence extends Component<{ readonly children: ReactNode }, { readonly 
 
   override render() {
     if (!this.state.broken) return this.props.children;
-    const text = 'This page could not be shown. The gateway may have been updated since the console was loaded.';
+    const text = 'This page failed to render. The gateway may have been updated since the console was loaded.';
     return (
       <Failure
         problem={{ kind: 'other', fields: {}, text }}
-        retryLabel="Load again"
+        retryLabel="Reload"
         onRetry={() => window.location.reload()}
       />
     );
@@ -119,11 +119,11 @@ function Elsewhere() {
   }
   const closed = pages.some((page) => page.path !== '/' && pathname.startsWith(page.path) && !may(page.role));
   return (
-    <Page title={closed ? 'Not for your role' : 'No such page'}>
-      <Empty title={closed ? 'Your role does not include this page.' : `There is nothing at ${pathname}.`}>
+    <Page title={closed ? 'Access denied' : 'Page not found'}>
+      <Empty title={closed ? 'Your role does not give access to this page.' : `No page at ${pathname}.`}>
         {closed
-          ? 'Ask an admin for a role that does.'
-          : 'The navigation has every page; the search box finds every id.'}
+          ? 'Ask an admin to change your role.'
+          : 'Use the navigation to reach a page, or the search box to find an id.'}
       </Empty>
     </Page>
   );

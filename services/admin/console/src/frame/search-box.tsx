@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react';
 import { navigate } from 'wouter/use-browser-location';
 
-/** Finds whatever has the id that is pasted here. "/" leads into it from anywhere. */
+/** Searches by id, label or account. "/" focuses it from any page. */
 export function SearchBox() {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -29,7 +29,7 @@ export function SearchBox() {
           id="search"
           name="id"
           type="search"
-          placeholder="Find any id, label or account"
+          placeholder="Search ids, labels, accounts"
           autoComplete="off"
           spellCheck={false}
         />

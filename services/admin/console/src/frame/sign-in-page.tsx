@@ -28,7 +28,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
           <span>Gateway</span>
         </div>
         <h1>Sign in</h1>
-        {hasEnded && <p role="alert">Your session has ended. Sign in again to go on where you were.</p>}
+        {hasEnded && <p role="alert">Your session has expired. Sign in again to continue where you left off.</p>}
         {label !== '' && (
           <>
             <a className="button primary" href={`/oidc/sign-in?return_to=${returnTo}`}>
@@ -39,7 +39,7 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
         )}
         <TextField
           label="Token"
-          hint="Your operator token (gw_a_…). With a caller's token you see its own usage and limits."
+          hint="An operator token (gw_a_…), or a caller's token to see its own usage and limits."
           type="password"
           autoComplete="current-password"
           required
@@ -47,14 +47,14 @@ export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
           onValue={setToken}
           problem={
             problem?.fields.token ??
-            (problem?.kind === 'signed out' ? 'This token is not known, or no longer valid.' : problem?.text)
+            (problem?.kind === 'signed out' ? 'This token is unknown, revoked or expired.' : problem?.text)
           }
         />
         <Button kind={label === '' ? 'primary' : 'plain'} type="submit" busy={begin.isPending}>
           Sign in
         </Button>
         <p className="about">
-          The first admin token is in the gateway's data folder; <code>npm start</code> says where.
+          The first admin token is in the gateway's data folder; <code>npm start</code> prints its path.
         </p>
       </Form>
     </main>

@@ -155,11 +155,11 @@ type Described = Pick<ChartProps, 'label' | 'times' | 'series' | 'format'> & {
 /** The chart in a sentence, for those who do not see it. */
 function describe({ label, times, series, format, timeText }: Described): string {
   const [first, last] = [times[0], times.at(-1)];
-  if (first === undefined || last === undefined) return `${label}: nothing yet.`;
+  if (first === undefined || last === undefined) return `${label}: no data yet.`;
   const figures = series.map(({ label, values }) => {
     const known = values.filter((value) => value !== null);
     if (known.length === 0) return `${label} has no values`;
-    return `${label} is ${format(known.at(-1) ?? 0)} at the end, at least ${format(Math.min(...known))}, at most ${format(Math.max(...known))}`;
+    return `${label}: latest ${format(known.at(-1) ?? 0)}, minimum ${format(Math.min(...known))}, maximum ${format(Math.max(...known))}`;
   });
   return `${label} from ${timeText(first)} to ${timeText(last)}: ${figures.join('; ')}.`;
 }

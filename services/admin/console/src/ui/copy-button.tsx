@@ -15,7 +15,7 @@ export function CopyButton({ text, what, label = 'Copy' }: CopyButtonProps) {
       await navigator.clipboard.writeText(text);
       notify(`Copied the ${what}.`);
     } catch {
-      notify(`Your browser does not let pages copy. Select the ${what} and copy it yourself.`);
+      notify(`Your browser blocked the copy. Select the ${what} and copy it manually.`);
     }
   };
   return (

@@ -93,20 +93,20 @@ interface SecretOnceProps {
   readonly children: ReactNode;
 }
 
-/** A secret that is nowhere else, ever: it stays until somebody says that it is kept. */
+/** A secret that is shown only here: the dialog stays open until the person confirms that it is saved. */
 export function SecretOnce({ title, secret, what, onClose, children }: SecretOnceProps) {
   const [kept, setKept] = useState(false);
   return (
     <Dialog title={title} onClose={onClose} closable={false}>
       <div className="stack">
         <p>
-          <strong>This {what} is shown now and never again.</strong> {children}
+          <strong>Copy this {what} now; you won't see it again.</strong> {children}
         </p>
         <div className="secret">
           <code>{secret}</code>
           <CopyButton text={secret} what={what} />
         </div>
-        <CheckField label={`I have kept the ${what}`} checked={kept} onChecked={setKept} />
+        <CheckField label={`I have saved the ${what}`} checked={kept} onChecked={setKept} />
       </div>
       <div className="row dialog-actions">
         <Button kind="primary" disabled={!kept} onClick={onClose}>

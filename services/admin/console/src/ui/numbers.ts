@@ -1,4 +1,4 @@
-/** Figures as operators read them: grouped by thin spaces, never ambiguous between "." and ",". */
+/** Numbers as operators read them: grouped by thin spaces, never ambiguous between "." and ",". */
 const grouped = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
 
@@ -7,16 +7,21 @@ export function formatCount(count: number | bigint): string {
   return grouped.format(count).replaceAll(',', '\u202f');
 }
 
+/** "1 request", "1 234 requests" */
+export function formatCountOf(count: number | bigint, noun: string): string {
+  return `${formatCount(count)} ${noun}${Number(count) === 1 ? '' : 's'}`;
+}
+
 /** 1.23M */
 export function formatCompact(count: number | bigint): string {
   return compact.format(count).replace('K', 'k');
 }
 
-/** 0.25, 3.1, 482: as many digits as tell something. */
+/** 0.25, 3.1, 482, 1.18k: as many digits as matter. */
 export function formatRate(perSecond: number): string {
   if (perSecond === 0) return '0';
   if (perSecond < 0.01) return '< 0.01';
-  return perSecond < 10 ? String(Number(perSecond.toPrecision(2))) : formatCount(Math.round(perSecond));
+  return perSecond < 10 ? String(Number(perSecond.toPrecision(2))) : formatCompact(Math.round(perSecond));
 }
 
 /** 42 %, 0.3 % */

@@ -93,5 +93,5 @@ export function NoAnswer({ of: { error, refetch }, what, notFound }: NoAnswerPro
 
 /** Says that what is shown is old, when it could not be asked for again. */
 export function OutOfDate({ error }: { readonly error: Error | null }) {
-  return error === null ? null : <ProblemNote>What you see is old. {problemOf(error).text}</ProblemNote>;
+  return error === null ? null : <ProblemNote>The data shown is out of date. {problemOf(error).text}</ProblemNote>;
 }

@@ -15,6 +15,8 @@ const day = { day: 'numeric', month: 'short' } as const;
 const minute = { hour: '2-digit', minute: '2-digit' } as const;
 const clockTime = new Intl.DateTimeFormat('en-GB', { ...minute, second: '2-digit' });
 const dateTime = new Intl.DateTimeFormat('en-GB', { ...day, ...minute, second: '2-digit' });
+const minuteTime = new Intl.DateTimeFormat('en-GB', minute);
+const dayMinuteTime = new Intl.DateTimeFormat('en-GB', { ...day, ...minute });
 const yearTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 const dayTime = new Intl.DateTimeFormat('en-GB', { timeZone: dayZone, ...day, ...minute });
 const isoDay = new Intl.DateTimeFormat('en-CA', {
@@ -32,15 +34,21 @@ export function formatMoment(moment: Moment): string {
   return (date.getFullYear() === now.getFullYear() ? dateTime : yearTime).format(date);
 }
 
+/** The same to the minute, for forecasts: "14:03", "20 Nov, 14:03". */
+function formatMinute(moment: Moment): string {
+  const date = new Date(msOf(moment));
+  return (date.toDateString() === new Date().toDateString() ? minuteTime : dayMinuteTime).format(date);
+}
+
 /** "2026-11-20": the local day in Europe/Amsterdam. */
 export function localDayOf(moment: Moment): string {
   return isoDay.format(msOf(moment));
 }
 
 /** A moment in the operator's zone; the exact moment in UTC is its title. */
-export function Time({ at }: { readonly at: Moment | undefined }) {
+export function Time({ at, toMinute = false }: { readonly at: Moment | undefined; readonly toMinute?: boolean }) {
   if (at === undefined) return <span className="faint">–</span>;
-  return <Exact at={at}>{formatMoment(at)}</Exact>;
+  return <Exact at={at}>{toMinute ? formatMinute(at) : formatMoment(at)}</Exact>;
 }
 
 /** A moment that ends or begins a day of limits and usage: "21 Nov, 00:00 Amsterdam". */

@@ -30,7 +30,7 @@ export function AuditPage() {
       Object.fromEntries(['search', 'since', 'until'].map((name) => [name, String(form.get(name) ?? '').trim()])),
     );
   return (
-    <Page title="Audit" about="Every change and every refusal, newest first. Times are in your own zone.">
+    <Page title="Audit" about="All changes and rejected calls, newest first. Times are in your time zone.">
       <search>
         <form className="filters" key={filters.toString()} action={filter}>
           <TextField label="Actor, action or subject" name="search" type="search" defaultValue={given('search')} />
@@ -46,17 +46,13 @@ export function AuditPage() {
       </search>
       <Answer of={entries} what="the audit log">
         {({ pages }) => (
-          <Panel title="Changes and refusals">
+          <Panel title="Changes and rejected calls">
             <Table
               caption="Audit log"
               columns={columns}
               rows={pages.flatMap((page) => page.entries)}
               keyOf={({ auditId }) => auditId}
-              empty={
-                <Empty title="Nothing was changed or refused.">
-                  {filters.size > 0 && 'Search for less, or in a longer time.'}
-                </Empty>
-              }
+              empty={<Empty title="No entries">{filters.size > 0 && 'Widen the search or the time range.'}</Empty>}
             />
             <More of={entries} />
           </Panel>
@@ -84,7 +80,7 @@ const columns: readonly Column<AuditEntry>[] = [
 function Actor({ entry: { actor, address } }: { readonly entry: AuditEntry }) {
   return (
     <>
-      {actor || <span className="faint">nobody who is known</span>}
+      {actor || <span className="faint">Unknown</span>}
       {address !== '' && <div className="faint">{address}</div>}
     </>
   );
@@ -104,11 +100,11 @@ function Subject({ entry: { action, subject } }: { readonly entry: AuditEntry })
 }
 
 const outcomes: Readonly<Record<AuditOutcome, readonly [Tone, string]>> = {
-  [AuditOutcome.UNSPECIFIED]: ['neutral', 'not known'],
-  [AuditOutcome.STARTED]: ['warn', 'end not known'],
-  [AuditOutcome.DONE]: ['good', 'done'],
-  [AuditOutcome.FAILED]: ['bad', 'failed'],
-  [AuditOutcome.REFUSED]: ['bad', 'refused'],
+  [AuditOutcome.UNSPECIFIED]: ['neutral', 'Unknown'],
+  [AuditOutcome.STARTED]: ['warn', 'Incomplete'],
+  [AuditOutcome.DONE]: ['good', 'Done'],
+  [AuditOutcome.FAILED]: ['bad', 'Failed'],
+  [AuditOutcome.REFUSED]: ['bad', 'Rejected'],
 };
 
 function Outcome({ outcome }: { readonly outcome: AuditOutcome }) {
@@ -120,12 +116,14 @@ function WhatChanged({ entry: { outcome, before, after } }: { readonly entry: Au
   if (outcome === AuditOutcome.DONE) return <ChangeList before={before} after={after} />;
   return (
     <span className="faint">
-      {outcome === AuditOutcome.STARTED ? 'Look at the subject: it may have been done.' : 'Nothing was changed.'}
+      {outcome === AuditOutcome.STARTED
+        ? 'The change may have been applied: check the subject.'
+        : 'Nothing was changed.'}
     </span>
   );
 }
 
-/** What is another now, a line for each field. */
+/** What changed, a line for each field. */
 function ChangeList({ before, after }: { readonly before: string; readonly after: string }) {
   const changes = changesBetween(before, after);
   if (changes.length === 0) return <span className="faint">–</span>;

@@ -12,7 +12,7 @@ import { Form } from '../../ui/form.tsx';
 import { ProblemNote } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 
-/** Says what is wrong with a gateway.yaml, or what it would change, before it is put in place. */
+/** Shows what is wrong with a gateway.yaml, or what it would change, before it is deployed. */
 export function CheckFilePanel({ runningText }: { readonly runningText: string }) {
   const [text, setText] = useState('');
   const check = useMutation(ConfigurationService.method.checkConfiguration);
@@ -31,8 +31,8 @@ export function CheckFilePanel({ runningText }: { readonly runningText: string }
         {/* biome-ignore lint/a11y/noStaticElementInteractions: dropping is a shortcut of the button beside it. */}
         <div onDragOver={(event) => event.preventDefault()} onDrop={onDrop}>
           <TextAreaField
-            label="The text of a gateway.yaml"
-            hint="Paste it, drop a file on it, or choose one. Nothing is changed. Whether what it refers to is set shows when it is put in place."
+            label="Contents of a gateway.yaml"
+            hint="Paste the text, drop a file here, or choose one. The check changes nothing. It does not verify that referenced environment variables are set."
             value={text}
             onValue={take}
             rows={8}
@@ -52,7 +52,7 @@ export function CheckFilePanel({ runningText }: { readonly runningText: string }
               onChange={(event) => void takeFile(event.target.files?.[0])}
             />
           </label>
-          {runningText !== '' && <Button onClick={() => take(runningText)}>Begin with the running file</Button>}
+          {runningText !== '' && <Button onClick={() => take(runningText)}>Load the running file</Button>}
         </div>
       </Form>
       <div aria-live="polite" className="block">
@@ -69,8 +69,8 @@ function Verdict({ answer: { problems, changes, newReferences } }: { readonly an
       <>
         <Status tone="bad">
           {problems.length === 1
-            ? 'One problem: it would be refused'
-            : `${problems.length} problems: it would be refused`}
+            ? '1 problem: the file is invalid'
+            : `${problems.length} problems: the file is invalid`}
         </Status>
         <ProblemList problems={problems} />
       </>
@@ -78,12 +78,10 @@ function Verdict({ answer: { problems, changes, newReferences } }: { readonly an
   }
   return (
     <>
-      <Status tone="good">
-        {changes.length === 0 ? 'It can be used, and changes nothing' : 'It can be used, and would change this'}
-      </Status>
+      <Status tone="good">{changes.length === 0 ? 'Valid; no changes' : 'Valid; these changes would apply'}</Status>
       {newReferences.length > 0 && (
         <p className="block">
-          Set {newReferences.join(', ')} first: the running file does not refer to{' '}
+          Set {newReferences.join(', ')} before you deploy the file: the running file does not reference{' '}
           {newReferences.length === 1 ? 'it' : 'them'}.
         </p>
       )}

@@ -13,14 +13,14 @@ import { Time } from '../../ui/time.tsx';
 import { CheckFilePanel, ProblemList } from './check-file-panel.tsx';
 import { SettingsPanel } from './settings-panel.tsx';
 
-/** What the gateway runs with. Nothing is changed here: files are changed where they are, and checked here before. */
+/** The running configuration, read-only. Files are edited where they are, and checked here first. */
 export function ConfigurationPage() {
   const mayCheck = useSigned().may(Role.ADMIN);
   const configuration = useQuery(ConfigurationService.method.getConfiguration, {}, { refetchInterval: 15_000 });
   return (
     <Page
       title="Configuration"
-      about={`What the gateway runs with, and where each value comes from.${mayCheck ? ' Check a file here before you put it in place.' : ''}`}
+      about={`The running configuration, and where each value comes from.${mayCheck ? ' Check a file here before you deploy it.' : ''}`}
     >
       <Answer of={configuration} what="the configuration">
         {({ file, settings, silent }) => (
@@ -40,8 +40,8 @@ function FilePanel({ file: { path, text, loadedAt, problems } }: { readonly file
   if (path === '') {
     return (
       <Panel title="gateway.yaml">
-        <Empty title="There is no file: what is built in holds.">
-          Set GATEWAY_CONFIG to the path of one to have accounts and classes of your own.
+        <Empty title="No configuration file: the built-in defaults apply.">
+          To define your own accounts and classes, set GATEWAY_CONFIG to the path of a file.
         </Empty>
       </Panel>
     );
@@ -54,9 +54,9 @@ function FilePanel({ file: { path, text, loadedAt, problems } }: { readonly file
           in use since <Time at={loadedAt} />
         </span>
         {problems.length === 0 ? (
-          <Status tone="good">as it is on disk</Status>
+          <Status tone="good">matches the file on disk</Status>
         ) : (
-          <Status tone="bad">the newer file on disk is refused</Status>
+          <Status tone="bad">the newer file on disk is invalid</Status>
         )}
       </div>
       {problems.length > 0 && <ProblemList problems={problems} />}
@@ -81,22 +81,22 @@ function Catalog({ file: { classes, prices, currency } }: { readonly file: Gatew
   ];
   return (
     <div className="panels">
-      <Panel title="Classes">
+      <Panel title="Model classes">
         <Table
-          caption="Classes of models"
+          caption="Model classes"
           columns={classColumns}
           rows={classes}
           keyOf={({ id }) => id}
-          empty={<Empty title="There are no classes.">Clients name models of the providers then.</Empty>}
+          empty={<Empty title="No classes">Clients use the providers' model names.</Empty>}
         />
       </Panel>
       <Panel title="Prices" aside={currency !== '' && `${currency} per million tokens`}>
         <Table
-          caption="Prices of models"
+          caption="Model prices"
           columns={priceColumns}
           rows={prices}
           keyOf={({ model }) => model}
-          empty={<Empty title="There are no prices.">With prices in gateway.yaml, usage is also shown in money.</Empty>}
+          empty={<Empty title="No prices">Set prices in gateway.yaml to see what usage costs.</Empty>}
         />
       </Panel>
     </div>

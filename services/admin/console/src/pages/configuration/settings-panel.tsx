@@ -26,18 +26,18 @@ export function SettingsPanel({
     <Panel title="Settings" aside={`${shown.length} of ${settings.length}`}>
       <div className="filters">
         <TextField label="Service or name" type="search" value={search} onValue={setSearch} />
-        <CheckField label="Without defaults" checked={madeOnly} onChecked={setMadeOnly} />
+        <CheckField label="Hide defaults" checked={madeOnly} onChecked={setMadeOnly} />
       </div>
       <Table
         caption="Settings"
         columns={columns}
         rows={shown}
         keyOf={({ service, name, address }) => `${service} ${name} ${address}`}
-        empty={<Empty title="No setting is called so." />}
+        empty={<Empty title="No matching settings" />}
       />
       {silent.map((text) => (
         <p key={text} className="row">
-          <Status tone="warn">Not known</Status> {text}
+          <Status tone="warn">Unknown</Status> {text}
         </p>
       ))}
     </Panel>
@@ -60,7 +60,7 @@ const columns: readonly Column<Setting>[] = [
     render: ({ value }) => (value === '' ? <span className="faint">empty</span> : <code>{value}</code>),
   },
   {
-    label: 'From',
+    label: 'Source',
     render: ({ origin }) =>
       origin === 'default' ? <span className="faint">default</span> : <Status tone="info">{origin}</Status>,
   },

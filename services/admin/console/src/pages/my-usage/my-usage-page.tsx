@@ -3,7 +3,7 @@ import { type GetMyUsageResponse, type UsageRow, UsageService } from '@gateway/p
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { UsagePeriod } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { Fact, Page, Panel } from '../../frame/page.tsx';
-import { formatCount, formatMoney } from '../../ui/numbers.ts';
+import { formatCount, formatCountOf, formatMoney } from '../../ui/numbers.ts';
 import { Answer } from '../../ui/state.tsx';
 import { DayTime, localDayOf, Time } from '../../ui/time.tsx';
 import { TokenLimits } from '../tokens/token-limits.tsx';
@@ -12,11 +12,14 @@ import { UsageChart } from '../usage/usage-chart.tsx';
 import { addDays } from '../usage/usage-period.ts';
 import '../usage/usage.css';
 
-/** What the holder of a token used, and has left. Nothing of anybody else. */
+/** What the holder of a token has used and has left. */
 export function MyUsagePage() {
   const usage = useQuery(UsageService.method.getMyUsage, {}, { refetchInterval: 10_000 });
   return (
-    <Page title="My usage" about="What your token used, and what it has left. Days are local days in Europe/Amsterdam.">
+    <Page
+      title="My usage"
+      about="What your token has used and what it has left. Days are calendar days in Europe/Amsterdam."
+    >
       <Answer of={usage} what="your usage">
         {(answer) => <MyUsage {...answer} />}
       </Answer>
@@ -32,7 +35,7 @@ function MyUsage({ token, limits, today, lastSevenDays, days, currency }: GetMyU
           <TokenLimits token={token} status={limits} detailed />
           {token.expiresAt !== undefined && (
             <p>
-              Your token works until <Time at={token.expiresAt} />.
+              Your token expires at <Time at={token.expiresAt} />.
             </p>
           )}
         </Panel>
@@ -51,8 +54,8 @@ function Month({ days, currency }: { readonly days: readonly UsageRow[]; readonl
   if (measure === undefined) return null;
   return (
     <Panel
-      title="Tokens of the last 30 days"
-      aside={currency === '' ? undefined : `They cost ${formatMoney(costMicros, currency)}`}
+      title="Tokens, last 30 days"
+      aside={currency === '' ? undefined : `Cost: ${formatMoney(costMicros, currency)}`}
       wide
     >
       <UsageChart period={{ firstDay: addDays(lastDay, -29), lastDay }} rows={days} measure={measure} compare={false} />
@@ -73,15 +76,15 @@ function PeriodPanel({ title, period }: { readonly title: string; readonly perio
         )
       }
     >
-      <p className="figure">{formatCount(tokensOf(totals))} tokens</p>
+      <p className="figure">{formatCountOf(tokensOf(totals), 'token')}</p>
       <p className="faint">
-        {formatCount(totals?.requests ?? 0)} requests, {formatCount(totals?.inputTokens ?? 0)} in (
+        {formatCountOf(totals?.requests ?? 0, 'request')}, {formatCount(totals?.inputTokens ?? 0)} in (
         {formatCount(totals?.cachedTokens ?? 0)} cached), {formatCount(totals?.outputTokens ?? 0)} out
       </p>
       <dl className="facts block">
         {period?.byModel.map(({ provider, model, totals: own }) => (
           <Fact key={`${provider} ${model}`} name={model}>
-            {formatCount(tokensOf(own))} tokens, {formatCount(own?.requests ?? 0)} requests
+            {formatCountOf(tokensOf(own), 'token')}, {formatCountOf(own?.requests ?? 0, 'request')}
           </Fact>
         ))}
       </dl>

@@ -22,8 +22,8 @@ export function CreateOperator({ onClose }: Pick<OperatorProps, 'onClose'>) {
   });
   if (made !== undefined) {
     return (
-      <SecretOnce title={`The token of ${made.name}`} secret={made.token} what="token" onClose={onClose}>
-        Whoever has it may sign in as {made.name}. Hand it over on a safe way.
+      <SecretOnce title={`Token for ${made.name}`} secret={made.token} what="token" onClose={onClose}>
+        Anyone who has it can sign in as {made.name}. Send it over a secure channel.
       </SecretOnce>
     );
   }
@@ -39,7 +39,7 @@ export function CreateOperator({ onClose }: Pick<OperatorProps, 'onClose'>) {
     >
       <TextField
         label="Name"
-        hint="As it will stand in the audit log. 1 to 100 characters."
+        hint="Shown in the audit log. 1 to 100 characters."
         value={name}
         onValue={setName}
         problem={problem?.fields.name}
@@ -55,12 +55,12 @@ export function CreateOperator({ onClose }: Pick<OperatorProps, 'onClose'>) {
 export function EditOperator({ operator, onClose }: OperatorProps) {
   const [role, setRole] = useState(String(operator.role));
   const update = useChange(OperatorService.method.updateOperator, {
-    notice: () => `${operator.name} is ${roleNames[Number(role) as Role]} now.`,
+    notice: () => `${operator.name} now has the role ${roleNames[Number(role) as Role]}.`,
     onDone: onClose,
   });
   return (
     <FormDialog
-      title={`Role of ${operator.name}`}
+      title={`Change the role of ${operator.name}`}
       submitLabel="Change role"
       busy={update.busy}
       problem={update.problem}
@@ -79,12 +79,12 @@ export function DisableOperator({ operator, onClose }: OperatorProps) {
   const [disabling] = useState(operator.disabledAt === undefined);
   const { operatorId, name, revision } = operator;
   const update = useChange(OperatorService.method.updateOperator, {
-    notice: () => (disabling ? `${name} is kept out.` : `${name} may sign in again.`),
+    notice: () => (disabling ? `${name} is disabled.` : `${name} is enabled.`),
     onDone: onClose,
   });
   return (
     <FormDialog
-      title={disabling ? `Keep ${name} out?` : `Let ${name} in again?`}
+      title={disabling ? `Disable ${name}?` : `Enable ${name}?`}
       submitLabel={disabling ? 'Disable operator' : 'Enable operator'}
       danger={disabling}
       busy={update.busy}
@@ -95,8 +95,8 @@ export function DisableOperator({ operator, onClose }: OperatorProps) {
       <Conflict problem={update.problem} operator={operator} />
       <p>
         {disabling
-          ? 'Its sessions end at once, and its token works no more until it is enabled again.'
-          : 'It signs in as before, with the same token and role.'}
+          ? 'All sessions end immediately, and the token stops working until the operator is enabled again.'
+          : 'The operator can sign in again with the same token and role.'}
       </p>
     </FormDialog>
   );
@@ -108,15 +108,15 @@ export function RotateToken({ operator, isSelf, onClose }: OperatorProps & { rea
   const rotate = useChange(OperatorService.method.rotateOperatorToken, { onDone: (answer) => setToken(answer.token) });
   if (token !== undefined) {
     return (
-      <SecretOnce title={`The new token of ${name}`} secret={token} what="token" onClose={onClose}>
-        The old one works no more.{isSelf && ' Sign in with this one now.'}
+      <SecretOnce title={`New token for ${name}`} secret={token} what="token" onClose={onClose}>
+        The old token no longer works.{isSelf && ' Sign in again with the new one.'}
       </SecretOnce>
     );
   }
   return (
     <FormDialog
-      title={`A new token for ${name}?`}
-      submitLabel="Make a new token"
+      title={`Rotate the token of ${name}?`}
+      submitLabel="Rotate token"
       danger
       busy={rotate.busy}
       problem={rotate.problem}
@@ -124,7 +124,7 @@ export function RotateToken({ operator, isSelf, onClose }: OperatorProps & { rea
       onClose={onClose}
     >
       <Conflict problem={rotate.problem} operator={operator} />
-      <p>The old token works no more at once, and the sessions of {name} end.</p>
+      <p>The old token stops working immediately, and all sessions of {name} end.</p>
     </FormDialog>
   );
 }
@@ -138,28 +138,28 @@ interface RoleFieldProps {
 function RoleField({ role, onRole, problem }: RoleFieldProps) {
   return (
     <SelectField label="Role" value={role} onValue={onRole} problem={problem?.fields.role}>
-      <option value={Role.VIEWER}>Viewer: sees everything but secrets, operators and the audit log</option>
-      <option value={Role.OPERATOR}>Operator: also changes tokens, accounts and the ledger</option>
-      <option value={Role.ADMIN}>Admin: also changes operators and sees the audit log</option>
+      <option value={Role.VIEWER}>Viewer: sees everything except secrets, operators and the audit log</option>
+      <option value={Role.OPERATOR}>Operator: can also change tokens, accounts and the ledger</option>
+      <option value={Role.ADMIN}>Admin: can also manage operators and see the audit log</option>
     </SelectField>
   );
 }
 
-/** What the other person made of the operator, who is shown as it is now. */
+/** What another person changed: the operator as it is now. */
 function Conflict({ problem, operator }: { readonly problem: Problem | undefined; readonly operator: Operator }) {
   if (problem?.kind !== 'conflict') return null;
   const { name, role, disabledAt } = operator;
   return (
     <p>
-      Now {name} is {roleNames[role]} and{' '}
+      {name} now has the role {roleNames[role]} and{' '}
       {disabledAt === undefined ? (
-        'may sign in'
+        'is active'
       ) : (
         <>
-          has been kept out since <Time at={disabledAt} />
+          has been disabled since <Time at={disabledAt} />
         </>
       )}
-      . The audit log says who changed it. Confirm again to change it all the same.
+      . The audit log shows who made the change. Confirm again to apply yours anyway.
     </p>
   );
 }

@@ -5,6 +5,7 @@ import { useSigned } from '../../api/session.tsx';
 import { Page, Panel } from '../../frame/page.tsx';
 import { roleNames } from '../../frame/role-names.ts';
 import { Button } from '../../ui/button.tsx';
+import { formatCountOf } from '../../ui/numbers.ts';
 import { Answer } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -28,7 +29,7 @@ export function OperatorsPage() {
   return (
     <Page
       title="Operators"
-      about="Viewers see everything but secrets, operators and the audit log. Operators change tokens, accounts and the ledger. Admins change operators."
+      about="Viewers can see everything except secrets, operators and the audit log. Operators can also change tokens, accounts and the ledger. Admins can also manage operators."
       actions={
         <Button kind="primary" onClick={() => setOpen({ dialog: 'create' })}>
           New operator
@@ -37,7 +38,7 @@ export function OperatorsPage() {
     >
       <Answer of={operators} what="the operators">
         {({ operators }) => (
-          <Panel title={`${operators.length} operators`}>
+          <Panel title={formatCountOf(operators.length, 'operator')}>
             <Table
               caption="Operators"
               columns={columnsFor(ownId, setOpen)}
@@ -72,11 +73,11 @@ function columnsFor(ownId: string, open: (open: Open) => void): readonly Column<
     {
       label: 'State',
       render: ({ disabledAt }) =>
-        disabledAt === undefined ? <Status tone="good">may sign in</Status> : <Status tone="neutral">kept out</Status>,
+        disabledAt === undefined ? <Status tone="good">Active</Status> : <Status tone="neutral">Disabled</Status>,
     },
     {
-      label: 'Signs in with',
-      render: ({ oidcSubject }) => (oidcSubject === '' ? 'token' : <span title={oidcSubject}>OpenID Connect</span>),
+      label: 'Sign-in method',
+      render: ({ oidcSubject }) => (oidcSubject === '' ? 'Token' : <span title={oidcSubject}>OpenID Connect</span>),
     },
     { label: 'Last seen', render: ({ lastSeenAt }) => <Ago at={lastSeenAt} /> },
     { label: 'Created', render: ({ createdAt }) => <Time at={createdAt} /> },

@@ -8,31 +8,31 @@ import { joinOverview } from './overview-points.ts';
 import { PoolsPanel } from './pools-panel.tsx';
 import { TrafficPanels } from './traffic-panels.tsx';
 
-/** Is it healthy, what needs a person, and which account runs out next. */
+/** Whether the gateway is healthy, what needs attention, and which account runs out next. */
 export function OverviewPage() {
   // It comes every two seconds: silence is a lost connection.
   const { data, connection } = useLive(SystemService.method.watchOverview, {}, joinOverview, {
     silentAfterSeconds: 15,
   });
   return (
-    <Page title="Overview" about="The last fifteen minutes of all edges together, as they happen.">
+    <Page title="Overview" about="Last 15 minutes, all edges, live">
       {data !== undefined && <AttentionPanel attention={data.attention} />}
       {connection.state === 'refused' && <Failure problem={connection.problem} />}
-      {data === undefined && connection.state !== 'refused' && <Loading what="the figures" />}
+      {data === undefined && connection.state !== 'refused' && <Loading what="metrics" />}
       <PoolsPanel />
       {data !== undefined && <TrafficPanels points={data.points} />}
     </Page>
   );
 }
 
-/** What needs a person, the most urgent first, each with the way there. */
+/** What needs attention, the most urgent first, each with a link. */
 function AttentionPanel({ attention }: { readonly attention: readonly Attention[] }) {
   return (
-    <Panel title="Needs a person" aside={attention.length === 0 ? undefined : attention.length}>
+    <Panel title="Needs attention" aside={attention.length === 0 ? undefined : attention.length}>
       {attention.length === 0 ? (
         <p className="row">
-          <Status tone="good">Nothing</Status>
-          <span className="faint">Every account that should serve can, and every replica is ready.</span>
+          <Status tone="good">All clear</Status>
+          <span className="faint">No account, pool or replica needs attention.</span>
         </p>
       ) : (
         <ul className="attention">

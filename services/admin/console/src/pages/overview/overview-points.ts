@@ -1,5 +1,6 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Attention, OverviewPoint, WatchOverviewResponse } from '@gateway/proto/admin/v1/system_service_pb.js';
+import { formatCountOf } from '../../ui/numbers.ts';
 
 export interface OverviewState {
   readonly points: readonly OverviewPoint[];
@@ -37,5 +38,5 @@ export function largestOf(
   const lines = shown.map((name) => ({ label: name, values: points.map((point) => mapOf(point)[name] ?? 0) }));
   if (rest.length === 0) return lines;
   const sums = points.map((point) => rest.reduce((sum, name) => sum + (mapOf(point)[name] ?? 0), 0));
-  return [...lines, { label: `${rest.length} others`, values: sums }];
+  return [...lines, { label: formatCountOf(rest.length, 'other'), values: sums }];
 }

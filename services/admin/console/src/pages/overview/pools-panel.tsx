@@ -9,12 +9,13 @@ import { Empty, Failure, Loading } from '../../ui/state.tsx';
 import { Status, type Tone } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Countdown, msOf, Time, useNowMs } from '../../ui/time.tsx';
+import { usedUpText } from '../pools/account-words.ts';
 import { PauseLine } from '../pools/pause-line.tsx';
 
-/** Every pool in a line: its accounts by state, what is under way, and when it runs out. */
+/** Every pool in a line: its accounts by state, its requests in flight, and when it runs out. */
 export function PoolsPanel() {
   const { data, connection } = useLive(PoolService.method.watchPools, {}, ({ overview }) => overview?.pools ?? []);
-  const none = <Empty title="There are no pools.">Add one to gateway.yaml, and an account to it.</Empty>;
+  const none = <Empty title="No pools">Add a pool to gateway.yaml, then add an account to the pool.</Empty>;
   return (
     <Panel title="Pools">
       {data !== undefined ? (
@@ -32,7 +33,7 @@ const columns: readonly Column<PoolStatus>[] = [
   { label: 'Pool', names: true, render: ({ pool }) => <Link to={`/pools/${pool?.name ?? ''}`}>{pool?.name}</Link> },
   { label: 'Accounts', render: ({ accounts }) => <AccountStates accounts={accounts} /> },
   {
-    label: 'Under way',
+    label: 'In flight',
     align: 'end',
     render: ({ accounts }) => formatCount(accounts.reduce((sum, { inFlight }) => sum + inFlight, 0)),
   },
@@ -77,7 +78,7 @@ function Outlook({ forecasts, pauses: [pause] }: Pick<PoolStatus, 'forecasts' | 
 
 const soonMs = 3_600_000;
 
-/** The forecast that ends first; one that lasts says so. */
+/** The forecast that ends first, or that the quotas last. */
 function Forecasts({ forecasts }: { readonly forecasts: readonly QuotaForecast[] }) {
   const nowMs = useNowMs();
   const [first] = forecasts
@@ -87,7 +88,7 @@ function Forecasts({ forecasts }: { readonly forecasts: readonly QuotaForecast[]
     .toSorted((one, other) => one.endsMs - other.endsMs);
   if (first === undefined) {
     const lasts = forecasts.some(({ outlook }) => outlook === QuotaOutlook.LASTS);
-    return lasts ? <Status tone="good">lasts</Status> : <span className="faint">not known yet</span>;
+    return lasts ? <Status tone="good">Not at the current rate</Status> : <span className="faint">Unknown</span>;
   }
   const inMs = first.endsMs - nowMs;
   return (
@@ -96,8 +97,8 @@ function Forecasts({ forecasts }: { readonly forecasts: readonly QuotaForecast[]
         <Countdown to={first.endsMs} />
       </Status>
       <span className="faint">
-        {first.window || 'cooldowns'}
-        {first.models !== '' && ` for ${first.models}`}, at <Time at={first.endsMs} />
+        {usedUpText(first.window)}
+        {first.models !== '' && ` for ${first.models}`} at <Time at={first.endsMs} toMinute />
       </span>
     </span>
   );

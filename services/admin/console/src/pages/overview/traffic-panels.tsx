@@ -11,7 +11,7 @@ import { largestOf } from './overview-points.ts';
 export function TrafficPanels({ points }: { readonly points: readonly OverviewPoint[] }) {
   const last = points.at(-1);
   if (last === undefined)
-    return <Empty title="There are no figures of an edge yet.">They come within ten seconds of its start.</Empty>;
+    return <Empty title="No metrics yet">An edge reports its first metrics within ten seconds of its start.</Empty>;
   const times = points.map(({ at }) => (at === undefined ? 0 : msOf(at) / 1000));
   const line = (label: string, colour: Series['colour'], of: (point: OverviewPoint) => number | undefined): Series => ({
     label,
@@ -33,17 +33,22 @@ export function TrafficPanels({ points }: { readonly points: readonly OverviewPo
           series={[line('requests/s', 'chart-1', (point) => point.requestsPerSecond)]}
         />
       </Signal>
-      <Signal title="Errors" figure={formatRate(last.errorsPerSecond)} unit="per second" bad={failing > 0.01}>
+      <Signal
+        title="Server errors (5xx)"
+        figure={formatRate(last.errorsPerSecond)}
+        unit="per second"
+        bad={failing > 0.01}
+      >
         <Chart
-          label="Errors per second"
+          label="Server errors per second"
           times={times}
           format={formatRate}
-          series={[line('status 500 or more', 'bad', (point) => point.errorsPerSecond)]}
+          series={[line('5xx/s', 'bad', (point) => point.errorsPerSecond)]}
         />
       </Signal>
       <Signal title="First token" figure={secondsOr(last.firstTokenP95Seconds)} unit="p95">
         <Chart
-          label="Time to the first token"
+          label="Time to first token"
           times={times}
           format={formatSeconds}
           series={[
@@ -55,8 +60,18 @@ export function TrafficPanels({ points }: { readonly points: readonly OverviewPo
       <Signal title="Tokens by model" figure={formatCompact(sumOf(last.tokensPerMinuteByModel))} unit="per minute">
         <Chart label="Tokens per minute by model" kind="stacked" times={times} format={formatCompact} series={tokens} />
       </Signal>
-      <Signal title="Refusals by code" figure={formatRate(sumOf(last.refusalsPerMinuteByCode))} unit="per minute">
-        <Chart label="Refusals per minute by code" kind="stacked" times={times} format={formatRate} series={refusals} />
+      <Signal
+        title="Rejected requests by code"
+        figure={formatRate(sumOf(last.refusalsPerMinuteByCode))}
+        unit="per minute"
+      >
+        <Chart
+          label="Rejected requests per minute by code"
+          kind="stacked"
+          times={times}
+          format={formatRate}
+          series={refusals}
+        />
       </Signal>
       <Signal title="Open streams" figure={formatCompact(last.openStreams)} unit="now">
         <Chart

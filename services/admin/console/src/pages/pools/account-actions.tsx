@@ -13,7 +13,7 @@ type Asked =
   | { readonly kind: 'use'; readonly use: AccountUse; readonly seen: AccountUse }
   | { readonly kind: 'credential' | 'remove' };
 
-/** What can be done with an account. Each is asked again before it is done. */
+/** The actions on an account. Each asks for confirmation. */
 export function AccountActions({ account }: { readonly account: Account }) {
   const [asked, setAsked] = useState<Asked>();
   const close = () => setAsked(undefined);
@@ -33,7 +33,7 @@ export function AccountActions({ account }: { readonly account: Account }) {
         <>
           <Button
             kind="quiet"
-            aria-label={`Replace the credential of ${account.id}`}
+            aria-label={`Replace credential of ${account.id}`}
             onClick={() => setAsked({ kind: 'credential' })}
           >
             Credential
@@ -74,14 +74,14 @@ function ConfirmUse({ account, use, seen, onClose }: ConfirmUseProps) {
   const { id, inFlight } = account;
   const { run, busy, problem } = useChange(AccountService.method.setAccountState, {
     alsoRefresh: [PoolService],
-    notice: () => `${id} is ${useWords[use]}.`,
+    notice: () => `${id} is now ${useWords[use]}.`,
     onDone: onClose,
   });
   const changed = !busy && account.use !== expected;
   return (
     <FormDialog
       title={`${verbs[use]} ${id}?`}
-      submitLabel={changed ? `${verbs[use]} it all the same` : `${verbs[use]} account`}
+      submitLabel={changed ? `${verbs[use]} anyway` : `${verbs[use]} account`}
       danger={use === AccountUse.DISABLED}
       busy={busy}
       problem={changed ? undefined : problem}
@@ -92,22 +92,25 @@ function ConfirmUse({ account, use, seen, onClose }: ConfirmUseProps) {
       onClose={onClose}
     >
       <p>{consequences[use]}</p>
-      {inFlight > 0 && use !== AccountUse.ACTIVE && (
-        <p>Requests under way with it now: {inFlight}. None of them is cut off.</p>
-      )}
+      {inFlight > 0 && use !== AccountUse.ACTIVE && <p>Requests in flight: {inFlight}. They are not interrupted.</p>}
       {!account.stored && (
-        <p>It is in gateway.yaml, which counts again as soon as it says otherwise of this account.</p>
+        <p>
+          This account is defined in gateway.yaml. The next change of its state in that file overrides this setting.
+        </p>
       )}
-      {changed && <ProblemNote>Somebody else changed it meanwhile: it is {useWords[account.use]} now.</ProblemNote>}
+      {changed && (
+        <ProblemNote>Another operator changed this account meanwhile: it is now {useWords[account.use]}.</ProblemNote>
+      )}
     </FormDialog>
   );
 }
 
 const consequences: Readonly<Record<AccountUse, string>> = {
   [AccountUse.UNSPECIFIED]: '',
-  [AccountUse.ACTIVE]: 'It takes requests again at once. What its provider said against it is forgotten.',
-  [AccountUse.DRAINING]: 'It finishes what it has and takes nothing new, until it is enabled.',
-  [AccountUse.DISABLED]: 'Nothing is sent with it, and its model list is not read, until it is enabled.',
+  [AccountUse.ACTIVE]: 'The account takes requests again immediately. Recorded provider errors are cleared.',
+  [AccountUse.DRAINING]: 'The account completes its requests in flight and takes no new ones until you enable it.',
+  [AccountUse.DISABLED]:
+    'The gateway neither sends requests with this account nor reads its model list until you enable it.',
 };
 
 /** Another secret for an account of the database. */
@@ -115,12 +118,12 @@ function ReplaceCredential({ account: { id }, onClose }: AccountProps) {
   const [draft, setDraft] = useState(emptyCredential);
   const { run, busy, problem } = useChange(AccountService.method.replaceCredential, {
     alsoRefresh: [PoolService],
-    notice: () => `${id} has another credential.`,
+    notice: () => `Credential of ${id} replaced.`,
     onDone: onClose,
   });
   return (
     <FormDialog
-      title={`Replace the credential of ${id}`}
+      title={`Replace credential of ${id}`}
       submitLabel="Replace credential"
       busy={busy}
       problem={problem}
@@ -128,7 +131,7 @@ function ReplaceCredential({ account: { id }, onClose }: AccountProps) {
       onSubmit={() => run({ accountId: id, credential: credentialOf(draft) })}
       onClose={onClose}
     >
-      <p>The old one is forgotten. What kept the account out of service because of it is forgotten, too.</p>
+      <p>The gateway deletes the old credential and clears the errors that it caused.</p>
       <CredentialFields draft={draft} onDraft={setDraft} problem={problem} />
     </FormDialog>
   );
@@ -150,8 +153,8 @@ function ConfirmRemove({ account: { id, inFlight }, onClose }: AccountProps) {
       onSubmit={() => run({ accountId: id })}
       onClose={onClose}
     >
-      <p>The account and its credential are forgotten. This cannot be undone; its usage stays in the ledger.</p>
-      {inFlight > 0 && <p>Requests under way with it now: {inFlight}. They end as they would have.</p>}
+      <p>The gateway deletes the account and its credential. This cannot be undone. Its usage stays in the ledger.</p>
+      {inFlight > 0 && <p>Requests in flight: {inFlight}. They are not interrupted.</p>}
     </FormDialog>
   );
 }

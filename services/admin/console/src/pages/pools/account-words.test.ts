@@ -27,7 +27,7 @@ const account = (init: MessageInitShape<typeof AccountSchema>) => create(Account
 describe('the state of an account', () => {
   it('tells what an operator did from what a provider did', () => {
     expect(standOf({ state: AccountState.DISABLED, use: DISABLED })).toEqual({ tone: 'neutral', text: 'Disabled' });
-    expect(standOf({ state: AccountState.DISABLED, use: ACTIVE })).toEqual({ tone: 'bad', text: 'Needs a person' });
+    expect(standOf({ state: AccountState.DISABLED, use: ACTIVE })).toEqual({ tone: 'bad', text: 'Needs attention' });
   });
 
   it('can be changed to what it is not', () => {
@@ -44,9 +44,9 @@ describe('a cooldown', () => {
       model: 'claude-opus-*',
       reason: AttemptResult.RATE_LIMITED,
     });
-    expect(cooldownText(cooldown)).toBe('claude-opus-*: limited by the provider');
+    expect(cooldownText(cooldown)).toBe('claude-opus-*: rate limited by the provider');
     const lack = create(CooldownSchema, { feature: 'context-1m-*', reason: AttemptResult.FEATURE_UNAVAILABLE });
-    expect(cooldownText(lack)).toBe('context-1m-*: not part of this account');
+    expect(cooldownText(lack)).toBe('context-1m-*: feature not available to this account');
   });
 
   it('is over when its moment has passed', () => {

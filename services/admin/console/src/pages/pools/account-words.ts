@@ -10,7 +10,7 @@ import { type QuotaForecast, QuotaOutlook } from '@gateway/proto/pool/v1/pool_br
 import type { Tone } from '../../ui/status.tsx';
 import { msOf } from '../../ui/time.tsx';
 
-/** How an account stands, in a word, whoever made it so. */
+/** The state of an account in a word. */
 export function standOf({ state, use }: Pick<Account, 'state' | 'use'>): {
   readonly tone: Tone;
   readonly text: string;
@@ -24,13 +24,13 @@ const stands: Readonly<Record<AccountState, { readonly tone: Tone; readonly text
   [AccountState.AVAILABLE]: { tone: 'good', text: 'Available' },
   [AccountState.COOLING]: { tone: 'warn', text: 'Cooling' },
   [AccountState.PROBING]: { tone: 'info', text: 'Probing' },
-  [AccountState.DISABLED]: { tone: 'bad', text: 'Needs a person' },
+  [AccountState.DISABLED]: { tone: 'bad', text: 'Needs attention' },
   [AccountState.DRAINING]: { tone: 'neutral', text: 'Draining' },
 };
 
 export const useWords: Readonly<Record<AccountUse, string>> = {
-  [AccountUse.UNSPECIFIED]: 'in use',
-  [AccountUse.ACTIVE]: 'in use',
+  [AccountUse.UNSPECIFIED]: 'active',
+  [AccountUse.ACTIVE]: 'active',
   [AccountUse.DRAINING]: 'draining',
   [AccountUse.DISABLED]: 'disabled',
 };
@@ -40,7 +40,7 @@ export function runningCooldowns({ cooldowns }: Pick<Account, 'cooldowns'>, nowM
   return cooldowns.filter(({ until }) => until === undefined || msOf(until) > nowMs);
 }
 
-/** Why an account cools, and for what: "claude-opus-*: limited by the provider". */
+/** Why an account cools, and for what: "claude-opus-*: rate limited by the provider". */
 export function cooldownText({ model, feature, reason }: Cooldown): string {
   const scope = model || feature;
   return `${scope === '' ? '' : `${scope}: `}${reasonWords[reason]}`;
@@ -49,17 +49,17 @@ export function cooldownText({ model, feature, reason }: Cooldown): string {
 const reasonWords: Readonly<Record<AttemptResult, string>> = {
   [AttemptResult.UNSPECIFIED]: 'cooling',
   [AttemptResult.SUCCEEDED]: 'cooling',
-  [AttemptResult.RATE_LIMITED]: 'limited by the provider',
-  [AttemptResult.UNAUTHORIZED]: 'refused by the provider',
+  [AttemptResult.RATE_LIMITED]: 'rate limited by the provider',
+  [AttemptResult.UNAUTHORIZED]: 'rejected by the provider',
   [AttemptResult.OVERLOADED]: 'the provider is overloaded',
-  [AttemptResult.SERVER_ERROR]: 'the provider failed',
-  [AttemptResult.NETWORK_ERROR]: 'the provider could not be reached',
-  [AttemptResult.TIMEOUT]: 'no answer in time',
+  [AttemptResult.SERVER_ERROR]: 'server errors from the provider',
+  [AttemptResult.NETWORK_ERROR]: 'the provider is unreachable',
+  [AttemptResult.TIMEOUT]: 'the provider timed out',
   [AttemptResult.REJECTED]: 'cooling',
   [AttemptResult.CANCELLED]: 'cooling',
   [AttemptResult.ANSWER_TOO_LARGE]: 'cooling',
   [AttemptResult.MODEL_UNAVAILABLE]: 'not offered to this account',
-  [AttemptResult.FEATURE_UNAVAILABLE]: 'not part of this account',
+  [AttemptResult.FEATURE_UNAVAILABLE]: 'feature not available to this account',
 };
 
 /** What an operator can make of an account, by what it is used for now. */
@@ -71,7 +71,7 @@ export function changesOf({ use, state }: Pick<Account, 'use' | 'state'>): reado
   return [...again, AccountUse.DRAINING, AccountUse.DISABLED];
 }
 
-/** When a pool runs dry. */
+/** When the quotas of a pool run out. */
 export type Forecast =
   | { readonly kind: 'unknown' | 'lasts' | 'none usable' }
   | { readonly kind: 'dry'; readonly window: string }
@@ -84,6 +84,15 @@ export function forecastOf({ outlook, endsAt, window }: QuotaForecast, nowMs: nu
   const atMs = msOf(endsAt);
   return atMs <= nowMs ? { kind: 'dry', window } : { kind: 'ends', window, atMs };
 }
+
+/** "5-hour quota used up"; without a window: "no account available". */
+export function usedUpText(window: string): string {
+  if (window === '') return 'no account available';
+  const [, count, unit = ''] = /^(\d+)([mhd])$/.exec(window) ?? [];
+  return `${count === undefined ? window : `${count}-${windowUnits[unit]}`} quota used up`;
+}
+
+const windowUnits: Readonly<Record<string, string>> = { m: 'minute', h: 'hour', d: 'day' };
 
 const soonMs = 3_600_000;
 

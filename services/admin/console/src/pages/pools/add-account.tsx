@@ -36,7 +36,7 @@ export function AddAccount({ overview: { pools }, pool, onClose }: AddAccountPro
   };
   return (
     <FormDialog
-      title="Add an account"
+      title="Add account"
       submitLabel="Add account"
       busy={busy}
       problem={problem}
@@ -51,7 +51,7 @@ export function AddAccount({ overview: { pools }, pool, onClose }: AddAccountPro
       </SelectField>
       <TextField
         label="Name"
-        hint="Letters, digits, “-”, “_” and “.”. Unique in its pool; operators alone see it."
+        hint="Letters, digits, “-”, “_” and “.”. Unique within the pool. Visible to operators only."
         required
         pattern="[A-Za-z0-9_.\-]+"
         autoComplete="off"
@@ -59,12 +59,12 @@ export function AddAccount({ overview: { pools }, pool, onClose }: AddAccountPro
       />
       <TextField
         label="Models"
-        hint="Ids that it may serve, between spaces; “*” stands for any text. Empty: all of the pool."
+        hint="Model ids that the account may serve, separated by spaces; “*” matches any text. Empty: all models of the pool."
         {...field('models', 'account.models')}
       />
       <TextField
-        label="Most requests at a time"
-        hint="Empty: no cap."
+        label="Max concurrent requests"
+        hint="Empty: unlimited."
         type="number"
         min={1}
         max={4294967295}

@@ -74,16 +74,16 @@ export function CredentialFields({ draft, onDraft, problem }: CredentialFieldsPr
           <TextField label="Client id" required {...field('clientId', 'credential.oauth.clientId')} />
           <TextField
             label="Client secret"
-            hint="Leave it empty when the client has none."
+            hint="Leave empty if the client has none."
             {...hidden}
             {...field('clientSecret', 'credential.oauth.clientSecret')}
           />
-          <TextField label="Scopes" hint="Between spaces." {...field('scopes', 'credential.oauth.scopes')} />
+          <TextField label="Scopes" hint="Separated by spaces." {...field('scopes', 'credential.oauth.scopes')} />
         </>
       )}
       <TextField
         label={{ bearer: 'Token', apiKey: 'API key', oauth: 'Refresh token' }[draft.kind]}
-        hint="It is kept encrypted, and is never shown again."
+        hint="Stored encrypted and never shown again."
         {...hidden}
         required
         {...field('secret', `credential.${secretName}`)}

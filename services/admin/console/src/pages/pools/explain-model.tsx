@@ -15,7 +15,7 @@ import { standOf } from './account-words.ts';
 
 type Asked = Readonly<Record<'model' | 'session' | 'token', string>>;
 
-/** Which account would take the next request for a model, and why not the others. What is asked is in the address. */
+/** Which account would serve the next request for a model, and why not the others. The question is in the URL. */
 export function ExplainModel({ overview: { classes } }: { readonly overview: PoolOverview }) {
   const [params, setParams] = useSearchParams();
   const asked: Asked = {
@@ -35,7 +35,7 @@ export function ExplainModel({ overview: { classes } }: { readonly overview: Poo
   const sessionAlone = draft.session !== '' && draft.token === '';
   return (
     <div ref={panel}>
-      <Panel title="Explain a choice" aside="Which account would take a request now, and why not the others" wide>
+      <Panel title="Explain routing" aside="Which account would serve a request now, and why not the others" wide>
         <Form className="filters" onSubmit={() => sessionAlone || setParams(draft)}>
           <TextField
             label="Model"
@@ -54,17 +54,17 @@ export function ExplainModel({ overview: { classes } }: { readonly overview: Poo
             ))}
           </datalist>
           <TextField
-            label="Session (if it has one)"
-            placeholder="header session-id"
+            label="Session (optional)"
+            placeholder="session-id header"
             value={draft.session}
             onValue={set('session')}
           />
           <TextField
-            label="Token of the session"
+            label="Token (for a session)"
             placeholder="label or id"
             value={draft.token}
             onValue={set('token')}
-            problem={sessionAlone ? 'Sessions belong to a token: say which.' : undefined}
+            problem={sessionAlone ? 'A session belongs to a token: enter the token.' : undefined}
           />
           <Button type="submit">Explain</Button>
         </Form>
@@ -106,9 +106,9 @@ function Explanation({ model, session, token }: Asked) {
 }
 
 function verdictOf(candidates: readonly CandidateExplanation[]): string {
-  if (candidates.length === 0) return 'There is no model or class of that name.';
+  if (candidates.length === 0) return 'No model or class has that name.';
   const chosen = candidates.flatMap(({ accounts }) => accounts).find((account) => account.chosen)?.account;
-  return chosen === undefined ? 'No account would take a request now.' : `${chosen.id} would take it.`;
+  return chosen === undefined ? 'No account would serve a request now.' : `${chosen.id} would serve it.`;
 }
 
 function Candidate({ candidate: { pool, model, accounts } }: { readonly candidate: CandidateExplanation }) {
@@ -121,7 +121,7 @@ function Candidate({ candidate: { pool, model, accounts } }: { readonly candidat
         caption={`Accounts of ${pool} for ${model}`}
         rows={accounts}
         keyOf={({ account }) => account?.id ?? ''}
-        empty={<Empty title="The pool has no account for it." />}
+        empty={<Empty title="No account in this pool serves the model." />}
         columns={[
           { label: 'Account', names: true, render: ({ account }) => account?.name },
           { label: 'State', render: ({ account }) => account && <Status {...withChildren(standOf(account))} /> },
@@ -129,7 +129,7 @@ function Candidate({ candidate: { pool, model, accounts } }: { readonly candidat
           {
             label: 'Verdict',
             render: ({ chosen, reason }) =>
-              chosen ? <Status tone="good">Would be taken</Status> : `Not: ${reason || 'another comes first'}`,
+              chosen ? <Status tone="good">Selected</Status> : `Skipped: ${reason || 'another account comes first'}`,
           },
         ]}
       />

@@ -11,7 +11,7 @@ export function PauseLine({ pause }: { readonly pause: PoolPause }) {
       <Status tone={model === '' ? 'bad' : 'warn'}>Paused</Status>
       <span>
         {until === undefined ? (
-          'Until one request gets through'
+          'Until one request succeeds'
         ) : (
           <>
             Until <Time at={until} />, in <Countdown to={until} />

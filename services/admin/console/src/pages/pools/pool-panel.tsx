@@ -6,13 +6,22 @@ import { useSigned } from '../../api/session.tsx';
 import { useSearchParams } from '../../frame/address.ts';
 import { Link } from '../../frame/link.tsx';
 import { Panel } from '../../frame/page.tsx';
+import { formatCountOf } from '../../ui/numbers.ts';
 import { Empty } from '../../ui/state.tsx';
 import { Bar, Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Countdown, Time, useNowMs } from '../../ui/time.tsx';
 import { requestsLink } from '../requests/request-search.ts';
 import { AccountActions } from './account-actions.tsx';
-import { cooldownText, forecastOf, forecastTone, runningCooldowns, silentAccounts, standOf } from './account-words.ts';
+import {
+  cooldownText,
+  forecastOf,
+  forecastTone,
+  runningCooldowns,
+  silentAccounts,
+  standOf,
+  usedUpText,
+} from './account-words.ts';
 import { PauseLine } from './pause-line.tsx';
 
 /** One pool: how long it lasts, and each of its accounts. */
@@ -23,7 +32,11 @@ export function PoolPanel({ status }: { readonly status: PoolStatus }) {
   const format = pool?.format === ProviderFormat.MESSAGES ? 'Messages' : 'Responses';
   const title = pool?.name ?? '';
   return (
-    <Panel title={title} aside={`${format}, ${available} of ${accounts.length} accounts available`} wide>
+    <Panel
+      title={title}
+      aside={`${format}, ${available} of ${formatCountOf(accounts.length, 'account')} available`}
+      wide
+    >
       <ul className="forecasts">
         {pauses.map((pause) => (
           <li key={`${pause.model} ${pause.reason}`}>
@@ -35,8 +48,8 @@ export function PoolPanel({ status }: { readonly status: PoolStatus }) {
         ))}
         {pool?.modelsReportedAt === undefined && (
           <li>
-            <Status tone="warn">No model list</Status> The provider's list of models has not been read yet: what
-            gateway.yaml names is routed.
+            <Status tone="warn">No model list</Status> The provider's model list has not been read yet. Until then, the
+            models in gateway.yaml are routed.
           </li>
         )}
       </ul>
@@ -46,8 +59,8 @@ export function PoolPanel({ status }: { readonly status: PoolStatus }) {
         keyOf={({ id }) => id}
         columns={may(Role.OPERATOR) ? [...columns, actions] : columns}
         empty={
-          <Empty title="The pool has no account.">
-            Add one here, or in gateway.yaml: until then nothing of it can be used.
+          <Empty title="No accounts">
+            Add an account here or in gateway.yaml. Until then, the pool serves no requests.
           </Empty>
         }
       />
@@ -62,38 +75,38 @@ function ForecastLine({ forecast, silent }: { readonly forecast: QuotaForecast; 
   const besides =
     silent === 0 || forecast.models !== ''
       ? ''
-      : ` ${silent === 1 ? '1 account has' : `${silent} accounts have`} not reported a quota and may last longer.`;
+      : ` ${formatCountOf(silent, 'account')} without a reported quota may last longer.`;
   return (
     <li>
       {forecast.models !== '' && <code>{forecast.models}</code>}
       {outlook.kind === 'ends' && (
         <>
           <Status tone={tone}>
-            Dry in <Countdown to={outlook.atMs} />
+            Runs out in <Countdown to={outlook.atMs} />
           </Status>
           <span>
-            At the present rate its {outlook.window} quotas are used up at <Time at={outlook.atMs} />.{besides}
+            At the current rate: {usedUpText(outlook.window)} at <Time at={outlook.atMs} toMinute />.{besides}
           </span>
         </>
       )}
       {outlook.kind === 'dry' && (
         <>
-          <Status tone={tone}>Dry</Status> The {outlook.window} quotas are used up.{besides}
+          <Status tone={tone}>Exhausted</Status> {usedUpText(outlook.window)}.{besides}
         </>
       )}
       {outlook.kind === 'none usable' && (
         <>
-          <Status tone={tone}>Dry</Status> No account can be used now.{besides}
+          <Status tone={tone}>Unavailable</Status> No account is available.{besides}
         </>
       )}
       {outlook.kind === 'lasts' && (
         <>
-          <Status tone={tone}>Lasts</Status> Its quotas are renewed faster than they are used.{besides}
+          <Status tone={tone}>Sustainable</Status> Quotas renew faster than they are used.{besides}
         </>
       )}
       {outlook.kind === 'unknown' && (
         <>
-          <Status tone={tone}>Forecast not known</Status> No account has reported a quota with a length and an end.
+          <Status tone={tone}>No forecast</Status> No account has reported a quota with a duration and a reset time.
         </>
       )}
     </li>
@@ -121,7 +134,7 @@ const columns: readonly Column<Account>[] = [
       <div className="in-flight">
         {maxInFlight === 0 ? inFlight : `${inFlight} of ${maxInFlight}`}
         {maxInFlight > 0 && (
-          <Bar share={inFlight / maxInFlight} label={`${id}: requests in flight, of those it takes`} tone="info" />
+          <Bar share={inFlight / maxInFlight} label={`${id}: requests in flight, of its maximum`} tone="info" />
         )}
       </div>
     ),
@@ -159,8 +172,8 @@ function Stand({ account }: { readonly account: Account }) {
           {cooldownText(cooldown)}
           {cooldown.until !== undefined && (
             <>
-              , {cooldown.givenByProvider ? '' : 'by our guess '}
-              free in <Countdown to={cooldown.until} />
+              , {cooldown.givenByProvider ? '' : 'estimated: '}
+              available in <Countdown to={cooldown.until} />
             </>
           )}
         </p>
@@ -171,7 +184,7 @@ function Stand({ account }: { readonly account: Account }) {
 }
 
 function Quotas({ windows }: { readonly windows: readonly QuotaWindow[] }) {
-  if (windows.length === 0) return <span className="faint">none reported</span>;
+  if (windows.length === 0) return <span className="faint">None reported</span>;
   return (
     <ul className="quotas">
       {windows.map(({ name, models, usedFraction, resetsAt }) => (

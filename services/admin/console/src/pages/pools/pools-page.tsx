@@ -30,7 +30,7 @@ export function PoolsPage() {
       title={pool === '' ? 'Pools' : `Pool ${pool}`}
       about={
         pool === '' ? (
-          'The accounts of providers, what keeps them, and when they run dry.'
+          'Provider accounts, their state, and when their quotas run out.'
         ) : (
           <Link to="/pools">All pools</Link>
         )
@@ -42,7 +42,7 @@ export function PoolsPage() {
       ) : connection.state === 'refused' || connection.state === 'lost' ? (
         <Failure problem={connection.problem} />
       ) : (
-        <Loading what="the pools" />
+        <Loading what="pools" />
       )}
       {adding && overview !== undefined && (
         <AddAccount overview={overview} pool={pool} onClose={() => setAdding(false)} />
@@ -55,8 +55,8 @@ function Pools({ overview, only }: { readonly overview: PoolOverview; readonly o
   const { pools } = overview;
   if (pools.length === 0) {
     return (
-      <Empty title={only === '' ? 'There are no pools.' : `There is no pool ${only}.`}>
-        Pools are in gateway.yaml. <Link to="/configuration">See what the gateway runs with.</Link>
+      <Empty title={only === '' ? 'No pools' : `No pool named ${only}`}>
+        Pools are defined in gateway.yaml. <Link to="/configuration">View the running configuration.</Link>
       </Empty>
     );
   }
@@ -71,22 +71,22 @@ function Pools({ overview, only }: { readonly overview: PoolOverview; readonly o
   );
 }
 
-/** What the gateway's own model names mean. */
+/** What the gateway's model names stand for. */
 function Classes({ overview: { classes, pools } }: { readonly overview: PoolOverview }) {
   const known = pools.map(({ pool }) => pool?.name);
   return (
-    <Panel title="Classes" aside="Names of models that the gateway gives, in gateway.yaml" wide>
+    <Panel title="Model classes" aside="Model names of the gateway, defined in gateway.yaml" wide>
       <Table
-        caption="Classes with their candidates"
+        caption="Model classes with their candidates"
         rows={classes}
         keyOf={({ id }) => id}
-        empty={<Empty title="There are no classes.">Clients name models of the providers then.</Empty>}
+        empty={<Empty title="No classes">Clients use the providers' model names.</Empty>}
         columns={[
           { label: 'Model', names: true, render: ({ id }) => <code>{id}</code> },
           { label: 'Name', render: ({ name }) => name },
           { label: 'Effort', render: ({ effort }) => effort || '–' },
           {
-            label: 'Candidates, the preferred one first',
+            label: 'Candidates, in order of preference',
             render: ({ candidates }) => (
               <ol className="candidates">
                 {candidates.map((candidate) => {

@@ -5,7 +5,7 @@ import { Link } from '../../frame/link.tsx';
 import { Status } from '../../ui/status.tsx';
 import { attemptText, attemptTone, attemptWord, wording } from './request-words.ts';
 
-/** Each account that was tried: why it, why not the others, and how that went. */
+/** Each account that was tried: why it was selected, why others were skipped, and how the attempt ended. */
 export function RequestDecisions({
   request: { attempts, noAccount, refusal, model },
 }: {
@@ -15,8 +15,8 @@ export function RequestDecisions({
     return (
       <p className="faint">
         {refusal === undefined
-          ? 'It ended before an account was looked for.'
-          : 'A limit refused it before an account was looked for.'}
+          ? 'The request ended before account selection.'
+          : 'A limit rejected the request before account selection.'}
       </p>
     );
   }
@@ -41,7 +41,7 @@ export function RequestDecisions({
           <p>{noAccountText(noAccount, attempts.length, wording)}</p>
           <Skipped groups={noAccount.skipped} />
           {model !== '' && (
-            <Link to={`/pools?model=${encodeURIComponent(model)}`}>Which account would take it now?</Link>
+            <Link to={`/pools?model=${encodeURIComponent(model)}`}>Which account would serve it now?</Link>
           )}
         </li>
       )}
@@ -53,7 +53,7 @@ function Skipped({ groups }: { readonly groups: readonly SkippedAccounts[] }) {
   if (groups.length === 0) return null;
   return (
     <>
-      <p className="faint">Passed over:</p>
+      <p className="faint">Skipped accounts:</p>
       <ul className="skipped">
         {groups.map((group) => (
           <li key={skippedText(group)}>{skippedText(group)}</li>

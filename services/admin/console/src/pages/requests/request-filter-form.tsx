@@ -31,7 +31,7 @@ export function RequestFilterForm({ filters, problem }: RequestFilterFormProps) 
   });
   return (
     <Form className="filters" aria-label="Filters" onSubmit={() => navigate(requestsLink(draft))}>
-      <SelectField label="Kind" {...choice('kind')}>
+      <SelectField label="Outcome" {...choice('kind')}>
         <option value="">All</option>
         {kinds.map(({ value, label }) => (
           <option key={value} value={value}>
@@ -63,9 +63,9 @@ export function RequestFilterForm({ filters, problem }: RequestFilterFormProps) 
             ))}
           </SelectField>
           <TextField label="Account" placeholder="pool/name" {...text('account')} />
-          <TextField label="Id begins with" placeholder="ours or the client's" {...text('id')} />
-          <TextField label="Received from" type="datetime-local" step={1} {...localTime('since')} />
-          <TextField label="until" type="datetime-local" step={1} {...localTime('until')} />
+          <TextField label="Id begins with" placeholder="the gateway's or the client's" {...text('id')} />
+          <TextField label="Received after" type="datetime-local" step={1} {...localTime('since')} />
+          <TextField label="Received before" type="datetime-local" step={1} {...localTime('until')} />
         </div>
       </details>
     </Form>

@@ -9,7 +9,7 @@ import { Link } from '../../frame/link.tsx';
 import { Fact, Page, Panel } from '../../frame/page.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { formatCount, formatMoney } from '../../ui/numbers.ts';
+import { formatCount, formatCountOf, formatMoney } from '../../ui/numbers.ts';
 import { Empty, NoAnswer } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -23,7 +23,7 @@ import { endingOf, wording } from './request-words.ts';
 import { useRequest } from './use-request.ts';
 import './requests.css';
 
-/** One request's whole way. */
+/** One request from admission to ledger. */
 export function RequestPage() {
   const { requestId = '' } = useParams();
   const { data, error, refetch } = useRequest(requestId);
@@ -36,9 +36,10 @@ export function RequestPage() {
           of={{ error, refetch }}
           what="the request"
           notFound={
-            <Empty title={`No single request goes by “${requestId}”.`}>
-              The id is in the answer's header x-request-id, and in the id of a chat completion. The log keeps requests
-              for some days. <Link to={requestsLink({ id: requestId })}>Look for ids that begin so</Link>
+            <Empty title={`No request with the id “${requestId}”`}>
+              The request id is in the x-request-id response header and in the id of a chat completion. The log keeps
+              requests for a limited number of days.{' '}
+              <Link to={requestsLink({ id: requestId })}>Search for ids that begin with it</Link>
             </Empty>
           }
         />
@@ -54,10 +55,10 @@ function Known({ answer: { request: listing, recorded, loggedAt } }: { readonly 
       {request !== undefined && (
         <>
           <Summary request={request} tokenLabel={listing?.tokenLabel ?? ''} />
-          <Panel title="Where the time went" wide>
+          <Panel title="Timeline" wide>
             <RequestWaterfall request={request} loggedAt={loggedAt} />
           </Panel>
-          <Panel title="Why it went there" wide>
+          <Panel title="Routing decisions" wide>
             <RequestDecisions request={request} />
           </Panel>
         </>
@@ -79,8 +80,8 @@ function Summary({ request, tokenLabel }: { readonly request: RequestLogged; rea
       <p className="row ending">
         <Status tone={tone}>{text}</Status>
         {errorCode !== '' && <code>{errorCode}</code>}
-        {moved && <Status tone="info">Moved to another account</Status>}
-        {slow && <Status tone="warn">Slow to begin</Status>}
+        {moved && <Status tone="info">Failed over</Status>}
+        {slow && <Status tone="warn">Slow first token</Status>}
       </p>
       {verdict !== '' && <p className="verdict">{verdict}</p>}
       <dl className="facts">
@@ -88,7 +89,7 @@ function Summary({ request, tokenLabel }: { readonly request: RequestLogged; rea
           <code>{requestId}</code> <CopyButton text={requestId} what="request id" />
         </Fact>
         {clientRequestId !== '' && (
-          <Fact name="Client's own id">
+          <Fact name="Client request id">
             <code>{clientRequestId}</code>
           </Fact>
         )}
@@ -98,8 +99,8 @@ function Summary({ request, tokenLabel }: { readonly request: RequestLogged; rea
         <Fact name="Token">
           <Link to={`/tokens/${tokenId}`}>{tokenLabel || tokenId}</Link>
         </Fact>
-        <Fact name="Asked">
-          {model === '' ? 'no model, since the body was not read,' : <code>{model}</code>} at <code>{endpoint}</code>
+        <Fact name="Model">
+          {model === '' ? 'unknown (the body was not read)' : <code>{model}</code>} at <code>{endpoint}</code>
         </Fact>
       </dl>
     </section>
@@ -107,12 +108,12 @@ function Summary({ request, tokenLabel }: { readonly request: RequestLogged; rea
 }
 
 const outcomes: Readonly<Record<LedgerOutcome, string>> = {
-  [LedgerOutcome.UNSPECIFIED]: 'not known',
-  [LedgerOutcome.COMPLETED]: 'completed',
-  [LedgerOutcome.ABORTED]: 'left by the client',
-  [LedgerOutcome.FAILED]: 'failed in the middle',
-  [LedgerOutcome.LOST]: 'lost with its edge; its tokens count, as a request it does not',
-  [LedgerOutcome.GIVEN_UP]: 'an attempt that was given up; its tokens count, as a request it does not',
+  [LedgerOutcome.UNSPECIFIED]: 'Unknown',
+  [LedgerOutcome.COMPLETED]: 'Completed',
+  [LedgerOutcome.ABORTED]: 'Client disconnected',
+  [LedgerOutcome.FAILED]: 'Failed mid-stream',
+  [LedgerOutcome.LOST]: 'Lost when its edge stopped: its tokens count, but not as a request',
+  [LedgerOutcome.GIVEN_UP]: 'Abandoned attempt: its tokens count, but not as a request',
 };
 
 /** What was used and what that costs: as the ledger has it, else as the log has it. */
@@ -129,7 +130,7 @@ function UsagePanel({
     return (
       <Panel title="Usage">
         <p className="faint">
-          Nothing was recorded: no provider was asked, or the ledger keeps requests of that day no more.
+          No usage recorded: no provider was called, or the ledger no longer keeps requests of that day.
         </p>
       </Panel>
     );
@@ -142,23 +143,23 @@ function UsagePanel({
       title="Usage"
       aside={
         recorded === undefined
-          ? 'From the log: not in the ledger yet'
+          ? 'From the request log; not yet in the ledger'
           : `In the ledger, day ${recorded.localDay} (Amsterdam)`
       }
     >
       <dl className="facts">
         <Fact name="Input">
-          {formatCount(used.inputTokens)} tokens
-          {used.cachedTokens > 0n && `, ${formatCount(used.cachedTokens)} of them cached`}
+          {formatCountOf(used.inputTokens, 'token')}
+          {used.cachedTokens > 0n && `, ${formatCount(used.cachedTokens)} cached`}
         </Fact>
         <Fact name="Output">
-          {formatCount(used.outputTokens)} tokens
-          {used.reasoningTokens > 0n && `, ${formatCount(used.reasoningTokens)} of them reasoning`}
+          {formatCountOf(used.outputTokens, 'token')}
+          {used.reasoningTokens > 0n && `, ${formatCount(used.reasoningTokens)} reasoning`}
         </Fact>
-        {used.estimated && <Fact name="Counted">Estimated: the provider did not report all of it.</Fact>}
+        {used.estimated && <Fact name="Counted">Estimated: the provider did not report complete usage.</Fact>}
         <Fact name="Cost">
           {cost === undefined ? (
-            <span className="faint">no price for {model || 'the model'} in gateway.yaml</span>
+            <span className="faint">No price for {model || 'the model'} in gateway.yaml</span>
           ) : (
             formatMoney(cost, currency)
           )}
@@ -167,7 +168,7 @@ function UsagePanel({
           <>
             <Fact name="Outcome">{outcomes[recorded.outcome]}</Fact>
             <Fact name="Answered by">
-              {recorded.accountId === '' ? 'no account' : `${recorded.model} with ${recorded.accountId}`}
+              {recorded.accountId === '' ? 'No account' : `${recorded.model} with ${recorded.accountId}`}
             </Fact>
           </>
         )}
@@ -180,9 +181,11 @@ function RepeatPanel({ request }: { readonly request: RequestLogged }) {
   const [address] = usePublicAddress();
   const text = repeatAsCurl(request, address);
   return (
-    <Panel title="Repeat it" aside={<CopyButton text={text} what="command" />}>
-      <CodeBlock label="The command" text={text} />
-      <p className="faint small">What was said is not kept: put a text of your own in. $TOKEN is a token of yours.</p>
+    <Panel title="Repeat this request" aside={<CopyButton text={text} what="command" />}>
+      <CodeBlock label="Command" text={text} />
+      <p className="faint small">
+        The gateway does not store prompts: insert your own text. Set $TOKEN to one of your tokens.
+      </p>
     </Panel>
   );
 }

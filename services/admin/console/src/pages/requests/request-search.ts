@@ -62,10 +62,10 @@ export function searchOf(filters: RequestFilters): RequestSearch {
 
 export const kinds = [
   { value: 'failed', label: 'Failed', filter: RequestFilter.FAILED },
-  { value: 'refused', label: 'Refused', filter: RequestFilter.REFUSED },
-  { value: 'moved', label: 'Moved to another account', filter: RequestFilter.MOVED },
-  { value: 'slow', label: 'Slow to begin', filter: RequestFilter.SLOW },
-  { value: 'aborted', label: 'Left by the client', filter: RequestFilter.ABORTED },
+  { value: 'refused', label: 'Rejected', filter: RequestFilter.REFUSED },
+  { value: 'moved', label: 'Failed over', filter: RequestFilter.MOVED },
+  { value: 'slow', label: 'Slow first token', filter: RequestFilter.SLOW },
+  { value: 'aborted', label: 'Client disconnected', filter: RequestFilter.ABORTED },
 ] as const;
 
 export const endpoints = [

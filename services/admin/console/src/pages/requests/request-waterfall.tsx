@@ -13,7 +13,7 @@ interface WaterfallProps {
 /** A bar for each step, to scale. The figures beside them say the same. */
 export function RequestWaterfall({ request, loggedAt }: WaterfallProps) {
   const { totalMs, bars } = waterfallOf(request, loggedAt && msOf(loggedAt));
-  if (bars.length === 0) return <p className="faint">The log has no times of it.</p>;
+  if (bars.length === 0) return <p className="faint">The log has no timings for this request.</p>;
   const waited = request.times?.waitedForRoom ?? 0;
   return (
     <>
@@ -26,7 +26,7 @@ export function RequestWaterfall({ request, loggedAt }: WaterfallProps) {
         <span>0</span>
         <span>{durationText(totalMs)}</span>
       </p>
-      {waited >= 1 && <p className="faint small">It waited {durationText(waited)} for room for its body.</p>}
+      {waited >= 1 && <p className="faint small">The request waited {durationText(waited)} for body memory.</p>}
     </>
   );
 }
@@ -51,7 +51,7 @@ function Step({ bar, totalMs }: { readonly bar: WaterfallBar; readonly totalMs: 
         {firstByteMs !== undefined && (
           <span className="faint">, first token after {durationText(firstByteMs - fromMs)}</span>
         )}
-        {toMs > totalMs && <span className="faint">, longer than drawn</span>}
+        {toMs > totalMs && <span className="faint">, not drawn to scale</span>}
       </span>
     </li>
   );

@@ -6,7 +6,7 @@ import { attemptText, durationText, endingOf } from './request-words.ts';
 
 describe('how a request ended', () => {
   it('is two words in a list', () => {
-    expect(endingOf({ ending: RequestEnding.REFUSED, status: 429 })).toEqual({ tone: 'warn', text: 'Refused 429' });
+    expect(endingOf({ ending: RequestEnding.REFUSED, status: 429 })).toEqual({ tone: 'warn', text: 'Rejected 429' });
   });
 });
 
@@ -14,11 +14,11 @@ describe('an attempt', () => {
   const text = (init: MessageInitShape<typeof LoggedAttemptSchema>) => attemptText(create(LoggedAttemptSchema, init));
 
   it('says why this account, and how it went', () => {
-    const reason = 'its session is bound to it';
+    const reason = 'because its session is bound to it';
     expect(text({ reason, result: AttemptResult.RATE_LIMITED, upstreamStatus: 429 })).toBe(
-      'Chosen: its session is bound to it. The provider said that the account is limited (429).',
+      'Chosen because its session is bound to it. The provider rate limited the account (429).',
     );
-    expect(text({ asked: 1, acquired: 2_001 })).toContain('The broker took 2.0\u00a0s to choose it.');
+    expect(text({ asked: 1, acquired: 2_001 })).toContain('The broker took 2.0\u00a0s to select it.');
   });
 });
 

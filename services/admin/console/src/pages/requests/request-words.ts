@@ -13,7 +13,7 @@ import { formatMoment } from '../../ui/time.tsx';
 /** How sentences on requests say times here. */
 export const wording: Wording = { moment: formatMoment, duration: durationText };
 
-/** How a request ended, in two words: "Refused 429". */
+/** How a request ended, in two words: "Rejected 429". */
 export function endingOf({ ending, status }: Pick<RequestLogged, 'ending' | 'status'>): { tone: Tone; text: string } {
   const { tone, word } = endings[ending];
   return { tone, text: `${word} ${status}` };
@@ -22,24 +22,26 @@ export function endingOf({ ending, status }: Pick<RequestLogged, 'ending' | 'sta
 const endings: Readonly<Record<RequestEnding, { readonly tone: Tone; readonly word: string }>> = {
   [RequestEnding.UNSPECIFIED]: { tone: 'neutral', word: 'Ended' },
   [RequestEnding.COMPLETED]: { tone: 'good', word: 'Completed' },
-  [RequestEnding.REFUSED]: { tone: 'warn', word: 'Refused' },
+  [RequestEnding.REFUSED]: { tone: 'warn', word: 'Rejected' },
   [RequestEnding.FAILED]: { tone: 'bad', word: 'Failed' },
-  [RequestEnding.ABORTED]: { tone: 'neutral', word: 'Client left' },
+  [RequestEnding.ABORTED]: { tone: 'neutral', word: 'Client disconnected' },
 };
 
 /** Why this account, and how it went. */
 export function attemptText(attempt: LoggedAttempt): string {
   const { reason, asked, acquired } = attempt;
   // An answer of the broker takes a millisecond or two.
-  const waited = acquired - asked < 50 ? '' : ` The broker took ${durationText(acquired - asked)} to choose it.`;
-  const why = reason === '' ? '' : `Chosen: ${reason}.`;
+  const waited = acquired - asked < 50 ? '' : ` The broker took ${durationText(acquired - asked)} to select it.`;
+  const why = reason === '' ? '' : `Chosen ${reason}.`;
   return `${why}${waited} ${attemptResultText(attempt, wording)}`.trim();
 }
 
-/** "rate limited", "client left" */
+/** "rate limited", "client disconnected" */
 export function attemptWord({ result, cancelReason }: LoggedAttempt): string {
   if (cancelReason !== CancelReason.UNSPECIFIED) return CancelReason[cancelReason].toLowerCase().replaceAll('_', ' ');
-  return result === AttemptResult.UNSPECIFIED ? 'not ended' : AttemptResult[result].toLowerCase().replaceAll('_', ' ');
+  return result === AttemptResult.UNSPECIFIED
+    ? 'in progress'
+    : AttemptResult[result].toLowerCase().replaceAll('_', ' ');
 }
 
 export function attemptTone({ result }: LoggedAttempt): Tone {

@@ -50,18 +50,18 @@ export function RequestsPage() {
   return (
     <Page
       title="Requests"
-      about="What became of each request that asked a model, and why it went where it went. Never what was said in it."
+      about="Every request to a model: how it ended and how it was routed. Prompts and answers are never stored."
       actions={
         !isPast && (
           <Button aria-pressed={paused} onClick={() => setPaused(!paused)}>
-            {paused ? 'Go on live' : 'Pause'}
+            {paused ? 'Resume' : 'Pause'}
           </Button>
         )
       }
     >
       <RequestFilterForm filters={filters} problem={list.error === null ? undefined : problemOf(list.error)} />
       <section className="panel" aria-label="Requests">
-        <Answer of={{ ...list, data: list.data ?? (rows.length > 0 ? {} : undefined) }} what="the requests">
+        <Answer of={{ ...list, data: list.data ?? (rows.length > 0 ? {} : undefined) }} what="requests">
           {() => (
             <>
               <LiveNote paused={paused} isPast={isPast} list={live.data} />
@@ -74,7 +74,7 @@ export function RequestsPage() {
               />
               <More of={list} />
               <p className="export faint">
-                All that match, as <ExportLinks to={(format) => exportLink(filters, format)} />
+                Export all matches as <ExportLinks to={(format) => exportLink(filters, format)} />
               </p>
             </>
           )}
@@ -97,13 +97,13 @@ function LiveNote({
   readonly isPast: boolean;
   readonly list: LiveList | undefined;
 }) {
-  if (isPast) return <p className="live-note">Of the past: the list does not go on.</p>;
-  if (paused) return <p className="live-note">Paused. What ends meanwhile is listed when it goes on.</p>;
+  if (isPast) return <p className="live-note">Past time range: the list does not update.</p>;
+  if (paused) return <p className="live-note">Paused. Requests that end meanwhile appear when you resume.</p>;
   if (list === undefined || list.leftOut === 0) return null;
   return (
     <p className="live-note">
-      More ended than can be read: {formatCount(list.leftOut)} were left out here. Filters show fewer; older pages have
-      them all.
+      Too many requests to show live: {formatCount(list.leftOut)} left out. Narrow the filters, or load older pages to
+      see them.
     </p>
   );
 }
@@ -111,14 +111,15 @@ function LiveNote({
 function NoRequests({ filtered }: { readonly filtered: boolean }) {
   if (filtered) {
     return (
-      <Empty title="No request matches.">
+      <Empty title="No matching requests">
         <Link to="/requests">Show all requests</Link>
       </Empty>
     );
   }
   return (
-    <Empty title="There is no request in the log yet.">
-      <Link to="/tokens/new">Issue a token</Link> and send the first one. The log keeps requests for some days.
+    <Empty title="No requests yet">
+      <Link to="/tokens/new">Issue a token</Link> and send the first request. The log keeps requests for a limited
+      number of days.
     </Empty>
   );
 }
@@ -134,7 +135,7 @@ const columns: readonly Column<RequestListing>[] = [
     ),
   },
   {
-    label: 'Ended',
+    label: 'Outcome',
     render: ({ request }) => {
       if (request === undefined) return null;
       const { tone, text } = endingOf(request);
@@ -155,7 +156,7 @@ const columns: readonly Column<RequestListing>[] = [
   {
     label: 'Model',
     render: ({ request }) =>
-      request?.model ? <div className="clipped model">{request.model}</div> : <span className="faint">not known</span>,
+      request?.model ? <div className="clipped model">{request.model}</div> : <span className="faint">Unknown</span>,
   },
   {
     label: 'Endpoint',
@@ -169,7 +170,7 @@ const columns: readonly Column<RequestListing>[] = [
       return (
         <>
           {last}
-          {before > 0 && <span className="faint"> after {before === 1 ? 'another' : `${before} others`}</span>}
+          {before > 0 && <span className="faint"> after {before === 1 ? '1 other' : `${before} others`}</span>}
         </>
       );
     },
@@ -181,7 +182,7 @@ const columns: readonly Column<RequestListing>[] = [
       <span className={request?.slow ? 'slow' : undefined}>{msOr(request?.times?.firstByte)}</span>
     ),
   },
-  { label: 'Took', align: 'end', render: ({ request }) => msOr(request?.times?.ended) },
+  { label: 'Duration', align: 'end', render: ({ request }) => msOr(request?.times?.ended) },
   {
     label: 'Tokens',
     align: 'end',

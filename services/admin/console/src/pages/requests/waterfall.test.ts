@@ -29,11 +29,11 @@ describe('the waterfall of a request', () => {
     expect(bars.map(({ label, kind, fromMs, toMs }) => [label, kind, fromMs, toMs])).toEqual([
       ['Admission', 'admission', 0, 1],
       ['Body', 'body', 1, 3],
-      ['Choice of an account', 'choice', 3, 4],
+      ['Account selection', 'choice', 3, 4],
       ['responses/a', 'failed attempt', 4, 120],
-      ['Choice of an account', 'choice', 120, 122],
+      ['Account selection', 'choice', 120, 122],
       ['responses/b', 'attempt', 122, 900],
-      ['Settle and send', 'settle', 900, 905],
+      ['Settle and finish', 'settle', 900, 905],
     ]);
     expect(bars[5]?.firstByteMs).toBe(300);
   });

@@ -35,7 +35,7 @@ export function waterfallOf(request: RequestLogged, loggedAtMs?: number): Waterf
   }
   for (const [index, { asked, acquired, ended, firstByte, result, accountId }] of attempts.entries()) {
     const isLast = index === attempts.length - 1;
-    bars.push({ label: 'Choice of an account', kind: 'choice', fromMs: asked, toMs: acquired });
+    bars.push({ label: 'Account selection', kind: 'choice', fromMs: asked, toMs: acquired });
     bars.push({
       label: accountId,
       kind: result === AttemptResult.SUCCEEDED || result === AttemptResult.CANCELLED ? 'attempt' : 'failed attempt',
@@ -49,7 +49,7 @@ export function waterfallOf(request: RequestLogged, loggedAtMs?: number): Waterf
   }
   const worked = attempts.at(-1)?.ended;
   if (worked !== undefined && noAccount === undefined && totalMs > worked) {
-    bars.push({ label: 'Settle and send', kind: 'settle', fromMs: worked, toMs: totalMs });
+    bars.push({ label: 'Settle and finish', kind: 'settle', fromMs: worked, toMs: totalMs });
   }
   if (loggedAtMs === undefined || receivedAt === undefined || times?.ended === undefined) return { totalMs, bars };
   // Two clocks: what was ingested before it ended was ingested at once.

@@ -43,7 +43,7 @@ export function SearchPage() {
     return <Redirect to={only.to} replace />;
   return (
     <Page title={`Search for “${text}”`}>
-      {waiting && <Loading what="what has this id" />}
+      {waiting && <Loading what="search results" />}
       {failed?.error && <Failure problem={problemOf(failed.error)} onRetry={() => failed.refetch()} />}
       {hits.length > 0 && (
         <ul className="panel stack">
@@ -56,9 +56,9 @@ export function SearchPage() {
         </ul>
       )}
       {!waiting && hits.length === 0 && failed === undefined && (
-        <Empty title="Nothing has this id, label or name.">
-          Paste a request id (from the header x-request-id, or chatcmpl-…), the beginning of a token's id, its label, or
-          an account such as responses/team-a. Requests are kept for some days only.
+        <Empty title="No results">
+          Enter a request id (the x-request-id header, or chatcmpl-…), a token's label or the beginning of its id, or an
+          account such as responses/team-a. The request log keeps requests for a limited number of days.
         </Empty>
       )}
     </Page>

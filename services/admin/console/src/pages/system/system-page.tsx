@@ -11,8 +11,8 @@ import { Ago } from '../../ui/time.tsx';
 export function SystemPage() {
   const replicas = useQuery(SystemService.method.listReplicas, {}, { refetchInterval: 5_000 });
   return (
-    <Page title="System" about="Every process of the gateway, asked anew every five seconds.">
-      <Answer of={replicas} what="the replicas">
+    <Page title="System" about="Every process of the gateway. Refreshes every 5 s.">
+      <Answer of={replicas} what="replicas">
         {({ replicas }) => (
           <>
             <Summary replicas={replicas} />
@@ -33,7 +33,7 @@ export function SystemPage() {
 
 function Summary({ replicas }: { readonly replicas: readonly Replica[] }) {
   if (replicas.length === 0)
-    return <Empty title="No replica was found.">Check the addresses of the services in the settings of admin.</Empty>;
+    return <Empty title="No replicas found">Check the service addresses in the admin service's settings.</Empty>;
   const ready = replicas.filter((replica) => replica.ready).length;
   const versions = [...new Set(replicas.map(({ version }) => version).filter((version) => version !== ''))].toSorted();
   return (
@@ -56,14 +56,14 @@ const columns: readonly Column<Replica>[] = [
   { label: 'Service', names: true, render: ({ service }) => service },
   { label: 'Address', render: ({ address }) => <code>{address}</code> },
   { label: 'State', render: (replica) => <State replica={replica} /> },
-  { label: 'Version', render: ({ version }) => version || <span className="faint">not known</span> },
+  { label: 'Version', render: ({ version }) => version || <span className="faint">Unknown</span> },
   {
     label: 'Started',
     render: ({ startedAt }) =>
-      startedAt === undefined ? <span className="faint">not known</span> : <Ago at={startedAt} />,
+      startedAt === undefined ? <span className="faint">Unknown</span> : <Ago at={startedAt} />,
   },
   {
-    label: 'Processor',
+    label: 'CPU',
     align: 'end',
     render: ({ cpuShare, version }) => (version === '' ? '–' : formatPercent(cpuShare)),
   },
@@ -72,14 +72,14 @@ const columns: readonly Column<Replica>[] = [
     align: 'end',
     render: ({ residentBytes }) => (residentBytes === 0n ? '–' : formatBytes(residentBytes)),
   },
-  { label: 'Figures', render: ({ figures }) => <Figures figures={figures} /> },
+  { label: 'Details', render: ({ figures }) => <Figures figures={figures} /> },
 ];
 
 function State({ replica: { ready, problem } }: { readonly replica: Replica }) {
-  if (ready) return <Status tone="good">ready</Status>;
+  if (ready) return <Status tone="good">Ready</Status>;
   return (
     <span className="row">
-      <Status tone="bad">not ready</Status>
+      <Status tone="bad">Not ready</Status>
       {problem}
     </span>
   );

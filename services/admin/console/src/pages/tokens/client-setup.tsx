@@ -13,7 +13,7 @@ import { usePublicAddress } from './public-address.ts';
 export function ClientSetup() {
   const pools = useQuery(PoolService.method.listPools, {});
   return (
-    <Answer of={pools} what="the models">
+    <Answer of={pools} what="models">
       {({ overview }) => overview && <SettingsOfClients overview={overview} />}
     </Answer>
   );
@@ -28,8 +28,8 @@ function SettingsOfClients({ overview }: { readonly overview: PoolOverview }) {
   return (
     <div className="stack">
       <TextField
-        label="The gateway's address for clients"
-        hint="Its public port, or what stands before it. This browser remembers it."
+        label="Gateway address for clients"
+        hint="The public port, or the address of your load balancer. This browser remembers it."
         type="url"
         value={draft ?? address}
         onValue={setDraft}
@@ -48,8 +48,7 @@ function SettingsOfClients({ overview }: { readonly overview: PoolOverview }) {
         <figure>
           <figcaption className="snippet-head">
             <span className="faint">
-              {shown.file === '' ? 'In a shell' : <code>{shown.file}</code>}, with the token in{' '}
-              <code>GATEWAY_TOKEN</code>
+              {shown.file === '' ? 'Shell' : <code>{shown.file}</code>}, with the token in <code>GATEWAY_TOKEN</code>
             </span>
             <CopyButton text={shown.text} what={`settings for ${shown.client}`} />
           </figcaption>

@@ -25,7 +25,7 @@ export function IssueTokenPage() {
     run({ kind, label: draft.label, limits: limitsOf(draft), note: draft.note, expiresAt: expiryOf(draft) });
   };
   return (
-    <Page title="Issue a token" about={<Link to="/tokens">All tokens</Link>}>
+    <Page title="Issue token" about={<Link to="/tokens">All tokens</Link>}>
       <Form className="panel token-form" busy={busy} onSubmit={submit}>
         <TokenFields draft={draft} onDraft={setDraft} problem={problem} isNew />
         <FormProblem problem={problem} fields={tokenFieldNames} />
@@ -41,8 +41,8 @@ export function IssueTokenPage() {
 
 function Issued({ token, tokenText }: IssueTokenResponse) {
   return (
-    <Page title={`Token for ${token?.label}`} about={<Link to={`/tokens/${token?.tokenId}`}>To the token's page</Link>}>
-      <Panel title="The token" wide>
+    <Page title={`Token for ${token?.label}`} about={<Link to={`/tokens/${token?.tokenId}`}>Token details</Link>}>
+      <Panel title="Token" wide>
         <NewTokenText text={tokenText} />
       </Panel>
       <Panel title="Set up a client" wide>
@@ -52,19 +52,20 @@ function Issued({ token, tokenText }: IssueTokenResponse) {
   );
 }
 
-/** A token's text, which is here and nowhere else. */
+/** A token's secret, which is shown only here. */
 function NewTokenText({ text }: { readonly text: string }) {
   const line = exportLine(text);
   return (
     <div className="stack">
       <p>
-        <strong>It is shown now and never again.</strong> Put it where its holder finds it before you leave this page.
+        <strong>Copy it now; you won't see it again.</strong> Store it where its holder can find it before you leave
+        this page.
       </p>
       <p className="secret">
         <code>{text}</code>
         <CopyButton text={text} what="token" />
       </p>
-      <p>For a shell, and all that is set up below:</p>
+      <p>For a shell, and for the client settings below:</p>
       <p className="secret">
         <code>{line}</code>
         <CopyButton text={line} what="line" />

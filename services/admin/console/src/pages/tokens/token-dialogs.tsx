@@ -18,7 +18,7 @@ export function EditToken({ token, onClose }: TokenProps) {
   const [seen] = useState(token);
   const [draft, setDraft] = useState(() => draftOf(seen));
   const { run, busy, problem } = useChange(TokenService.method.updateToken, {
-    notice: ({ token: updated }) => `${updated?.label} was changed.`,
+    notice: ({ token: updated }) => `${updated?.label} was updated.`,
     onDone: onClose,
   });
   // What somebody else did is shown as soon as it is known; then this one's changes go on top of it.
@@ -26,7 +26,7 @@ export function EditToken({ token, onClose }: TokenProps) {
   return (
     <FormDialog
       title={`Edit ${seen.label}`}
-      submitLabel={changed.length > 0 ? 'Save my changes on top' : 'Save'}
+      submitLabel={changed.length > 0 ? 'Apply my changes' : 'Save'}
       busy={busy}
       problem={problem?.kind === 'conflict' && changed.length > 0 ? undefined : problem}
       fields={tokenFieldNames}
@@ -36,7 +36,7 @@ export function EditToken({ token, onClose }: TokenProps) {
       <TokenFields draft={draft} onDraft={setDraft} problem={problem} isNew={false} />
       {changed.length > 0 && (
         <div className="problem-note" role="alert">
-          <p>Somebody else changed it meanwhile. What you did not touch stays as they made it:</p>
+          <p>Another operator changed this token meanwhile. Fields that you did not edit keep their changes:</p>
           <ul>
             {changed.map((text) => (
               <li key={text}>{text}</li>
@@ -59,38 +59,38 @@ export function RotateToken({ token, onClose }: TokenProps) {
   });
   if (text !== undefined) {
     return (
-      <SecretOnce title={`The new token of ${label}`} secret={text} what="token" onClose={onClose}>
-        Give it to the holder of the old one.
+      <SecretOnce title={`New token for ${label}`} secret={text} what="token" onClose={onClose}>
+        Send it to the holder of the old token.
       </SecretOnce>
     );
   }
   return (
     <FormDialog
       title={`Rotate ${label}?`}
-      submitLabel={revision === seen ? 'Rotate token' : 'Rotate it all the same'}
+      submitLabel={revision === seen ? 'Rotate token' : 'Rotate anyway'}
       busy={busy}
       problem={problem?.kind === 'conflict' && revision !== seen ? undefined : problem}
       fields={['keepOldSeconds']}
       onSubmit={() => run({ tokenId, keepOldSeconds: Number(keep), expectedRevision: revision })}
       onClose={onClose}
     >
-      <p>It gets a new text, and keeps its id, limits and usage.</p>
+      <p>The token gets a new secret and keeps its id, limits and usage.</p>
       <SelectField
-        label="The old text works on"
+        label="Old secret stays valid"
         value={keep}
         onValue={setKeep}
         problem={problem?.fields.keepOldSeconds}
       >
-        <option value="0">no longer: it has leaked</option>
-        <option value={hour}>for an hour</option>
-        <option value={24 * hour}>for a day</option>
+        <option value="0">not at all (it has leaked)</option>
+        <option value={hour}>for 1 hour</option>
+        <option value={24 * hour}>for 1 day</option>
         <option value={7 * 24 * hour}>for 7 days</option>
         <option value={30 * 24 * hour}>for 30 days</option>
       </SelectField>
       {revision !== seen && (
         <ProblemNote>
-          Somebody else changed or rotated it meanwhile: the audit log says who. A text that they were given may end
-          with this.
+          Another operator changed or rotated this token meanwhile: see the audit log. Rotating again may invalidate the
+          secret that they received.
         </ProblemNote>
       )}
     </FormDialog>
@@ -115,8 +115,8 @@ export function RevokeToken({ token: { tokenId, label }, onClose }: TokenProps) 
       onClose={onClose}
     >
       <p>
-        The next request with it is refused with 401. Answers that have begun go on to their end. This cannot be undone;
-        its usage stays.
+        New requests with this token fail with 401. Requests in flight complete. This cannot be undone. Usage history is
+        kept.
       </p>
     </FormDialog>
   );

@@ -37,7 +37,7 @@ describe('an edited token', () => {
     expect(differences(token(), now)).toEqual([
       'Label: ci → build',
       'Requests per minute: 60 → 120',
-      'Tokens per day: 1\u202f000 → not limited',
+      'Tokens per day: 1\u202f000 → unlimited',
     ]);
     expect(differences(token(), token())).toEqual([]);
   });

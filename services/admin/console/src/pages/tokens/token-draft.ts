@@ -75,7 +75,7 @@ export function updateOf(seen: Token, draft: TokenDraft): MessageInitShape<typeo
   };
 }
 
-/** What somebody else made of it, one sentence each. */
+/** What another person changed, one line for each field. */
 export function differences(seen: Token, now: Token): readonly string[] {
   const rows: readonly (readonly [string, (token: Token) => string])[] = [
     ['Label', ({ label }) => label],
@@ -92,7 +92,7 @@ export function differences(seen: Token, now: Token): readonly string[] {
 }
 
 export function limitText(limit: number | bigint | undefined): string {
-  return limit === undefined ? 'not limited' : formatCount(limit);
+  return limit === undefined ? 'unlimited' : formatCount(limit);
 }
 
 function localText(ms: number): string {

@@ -17,7 +17,7 @@ export function TokenFields({ draft, onDraft, problem, isNew }: TokenFieldsProps
     <>
       <TextField
         label="Label"
-        hint="Who it is for. Its holder sees it."
+        hint="Who the token is for. Its holder can see it."
         required
         maxLength={200}
         autoComplete="off"
@@ -25,15 +25,15 @@ export function TokenFields({ draft, onDraft, problem, isNew }: TokenFieldsProps
       />
       {isNew && (
         <SelectField label="Kind" {...field('kind')}>
-          <option value="service">Service: has the limits below</option>
-          <option value="personal">Personal: has no limits</option>
+          <option value="service">Service (with the limits below)</option>
+          <option value="personal">Personal (no limits)</option>
         </SelectField>
       )}
       {draft.kind === 'service' && (
         <>
           <TextField
             label="Requests per minute"
-            hint="In any 60 seconds. Empty: not limited. 0: none is admitted."
+            hint="Counted over any 60 seconds. Empty: unlimited. 0: every request is rejected."
             type="number"
             min={0}
             max={4_294_967_295}
@@ -41,7 +41,7 @@ export function TokenFields({ draft, onDraft, problem, isNew }: TokenFieldsProps
           />
           <TextField
             label="Tokens per day"
-            hint="Input and output, from midnight to midnight in Amsterdam. Empty: not limited."
+            hint="Input and output tokens, from midnight to midnight in Amsterdam. Empty: unlimited."
             type="number"
             min={0}
             max={Number.MAX_SAFE_INTEGER}
@@ -51,11 +51,11 @@ export function TokenFields({ draft, onDraft, problem, isNew }: TokenFieldsProps
       )}
       <TextField
         label="Expires"
-        hint="In your own time zone. Empty: never."
+        hint="In your time zone. Empty: never."
         type="datetime-local"
         {...field('expiresAt')}
       />
-      <TextAreaField label="Note" hint="For operators alone." maxLength={1000} {...field('note')} />
+      <TextAreaField label="Note" hint="Visible to operators only." maxLength={1000} {...field('note')} />
     </>
   );
 }

@@ -16,8 +16,8 @@ interface TokenLimitsProps {
 /** What the limits of a token stand at: the minute's window and the day's budget. */
 export function TokenLimits({ token: { limits }, status, detailed = false }: TokenLimitsProps) {
   if (limits?.requestsPerMinute === undefined && limits?.tokensPerDay === undefined)
-    return <span className="faint">not limited</span>;
-  if (status === undefined) return <span className="faint">not known: the limiter does not answer</span>;
+    return <span className="faint">Unlimited</span>;
+  if (status === undefined) return <span className="faint">Unknown: the limiter is unreachable</span>;
   const { requests, tokens } = status;
   return (
     <div className="token-limits">
@@ -30,7 +30,7 @@ export function TokenLimits({ token: { limits }, status, detailed = false }: Tok
         >
           {detailed && requests.remaining === 0 && requests.nextSlotAt !== undefined && (
             <>
-              next one in <Countdown to={requests.nextSlotAt} />
+              next slot in <Countdown to={requests.nextSlotAt} />
             </>
           )}
         </Meter>
@@ -49,7 +49,7 @@ export function TokenLimits({ token: { limits }, status, detailed = false }: Tok
           )}
         </Meter>
       )}
-      {status.degraded && <p className="faint small">From a local window: the limits' store could not be asked.</p>}
+      {status.degraded && <p className="faint small">Estimated: the limit store is unreachable.</p>}
     </div>
   );
 }

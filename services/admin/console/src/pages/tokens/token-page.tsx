@@ -39,8 +39,8 @@ export function TokenPage() {
         of={{ error, refetch }}
         what="the token"
         notFound={
-          <Empty title={`No single token goes by “${tokenId}”.`}>
-            <Link to={`/tokens?q=${encodeURIComponent(tokenId)}&ended=yes`}>Look for it among all tokens</Link>
+          <Empty title={`No token with the id “${tokenId}”`}>
+            <Link to={`/tokens?q=${encodeURIComponent(tokenId)}&ended=yes`}>Search all tokens</Link>
           </Empty>
         }
       />
@@ -89,19 +89,19 @@ function Known({ listing, token, error }: KnownProps) {
             <Fact name="Id">
               <code>{token.tokenId}</code> <CopyButton text={token.tokenId} what="token id" />
             </Fact>
-            <Fact name="Kind">{token.kind === TokenKind.PERSONAL ? 'personal: has no limits' : 'service'}</Fact>
+            <Fact name="Kind">{token.kind === TokenKind.PERSONAL ? 'Personal (no limits)' : 'Service'}</Fact>
             <Fact name="Issued">
               <Time at={token.createdAt} />
             </Fact>
             <Fact name={token.revokedAt === undefined ? 'Expires' : 'Revoked'}>
-              {at === undefined ? 'never' : <Time at={at} />}
+              {at === undefined ? 'Never' : <Time at={at} />}
             </Fact>
-            <Fact name="Note">{token.note || <span className="faint">none</span>}</Fact>
+            <Fact name="Note">{token.note || <span className="faint">None</span>}</Fact>
           </dl>
         </Panel>
         <Panel
-          title="Limits now"
-          aside={`${limitText(token.limits?.requestsPerMinute)} a minute, ${limitText(token.limits?.tokensPerDay)} tokens a day`}
+          title="Current limits"
+          aside={`Requests per minute: ${limitText(token.limits?.requestsPerMinute)} · tokens per day: ${limitText(token.limits?.tokensPerDay)}`}
         >
           <TokenLimits token={token} status={listing.limits} detailed />
         </Panel>
@@ -116,7 +116,7 @@ function Known({ listing, token, error }: KnownProps) {
           wide
         >
           <Chart
-            label="Tokens by local day (Europe/Amsterdam)"
+            label="Tokens by day (Europe/Amsterdam)"
             kind="bars"
             times={days.map(noonOf)}
             series={[{ label: 'Tokens', colour: 'chart-1', values: listing.tokensByDay.map(Number) }]}

@@ -36,11 +36,11 @@ export function TokensPage() {
   return (
     <Page
       title="Tokens"
-      about="Who may call the gateway, and with what limits. The figures are of now; days begin at midnight in Amsterdam."
+      about="Who may call the gateway, and with what limits. Limits show current use; days begin at midnight in Amsterdam."
       actions={
         may(Role.OPERATOR) && (
           <Link className="button primary" to="/tokens/new">
-            Issue a token
+            Issue token{' '}
           </Link>
         )
       }
@@ -49,13 +49,13 @@ export function TokensPage() {
         <TextField label="Search" type="search" placeholder="label, note or id" value={draft} onValue={setDraft} />
         <Button type="submit">Search</Button>
         <CheckField
-          label="Also revoked and expired ones"
+          label="Include revoked and expired"
           checked={includeEnded}
           onChecked={(ended) => show(search, ended)}
         />
       </Form>
       <section className="panel" aria-label="Tokens">
-        <Answer of={list} what="the tokens">
+        <Answer of={list} what="tokens">
           {({ pages }) => (
             <>
               <Table
@@ -77,13 +77,11 @@ export function TokensPage() {
 function NoTokens({ search }: { readonly search: string }) {
   if (search !== '')
     return (
-      <Empty title={`No token has “${search}” in its label, note or id.`}>
-        Revoked and expired ones are listed only when asked for.
-      </Empty>
+      <Empty title={`No token matches “${search}”`}>To search all tokens, include revoked and expired ones.</Empty>
     );
   return (
-    <Empty title="There is no token yet.">
-      <Link to="/tokens/new">Issue the first one</Link>: clients need it for every request.
+    <Empty title="No tokens yet">
+      <Link to="/tokens/new">Issue the first token</Link>: clients need one for every request.
     </Empty>
   );
 }
@@ -117,17 +115,17 @@ const columns: readonly Column<TokenListing>[] = [
       );
     },
   },
-  { label: 'Limits now', render: ({ token, limits }) => token && <TokenLimits token={token} status={limits} /> },
+  { label: 'Current limits', render: ({ token, limits }) => token && <TokenLimits token={token} status={limits} /> },
   {
     label: 'Last 14 days',
     render: ({ tokensByDay }) => {
       const total = tokensByDay.reduce((sum, tokens) => sum + tokens, 0n);
-      if (total === 0n) return <span className="faint">no use</span>;
+      if (total === 0n) return <span className="faint">None</span>;
       return (
         <span className="row">
           <Sparkline
             values={tokensByDay.map(Number)}
-            label={`Tokens on each of the last ${tokensByDay.length} days, today last`}
+            label={`Tokens per day over the last ${tokensByDay.length} days, ending today`}
           />
           {formatCompact(total)}
         </span>

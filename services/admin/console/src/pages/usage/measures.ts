@@ -22,7 +22,7 @@ export function measuresOf(currency: string): Readonly<Partial<Record<MeasureNam
     requests: { label: 'Requests', of: (totals) => Number(totals?.requests ?? 0), ...counts },
     ...(currency === ''
       ? {}
-      : { money: { label: 'Money', of: (_totals, cost) => Number(cost?.micros ?? 0), format: money, short: money } }),
+      : { money: { label: 'Cost', of: (_totals, cost) => Number(cost?.micros ?? 0), format: money, short: money } }),
   };
 }
 

@@ -19,13 +19,13 @@ export function UsageChart({ period, rows, measure, compare }: UsageChartProps) 
   const before = days.map((day) => measure.of(byDay.get(day)?.before, byDay.get(day)?.costBefore));
   return (
     <Chart
-      label={`${measure.label} by local day (Europe/Amsterdam)`}
+      label={`${measure.label} by day (Europe/Amsterdam)`}
       kind={compare ? 'lines' : 'bars'}
       height={180}
       times={days.map(noonOf)}
       series={[
         { label: measure.label, colour: 'chart-1', values: now },
-        ...(compare ? [{ label: 'Period before', colour: 'chart-8' as const, values: before }] : []),
+        ...(compare ? [{ label: 'Previous period', colour: 'chart-8' as const, values: before }] : []),
       ]}
       format={measure.short}
       formatTime={dayLabel}

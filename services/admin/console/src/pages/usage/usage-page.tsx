@@ -18,20 +18,17 @@ export function UsagePage() {
   const { token, model, account } = question;
   const only = Object.entries({ token, model, account }).filter(([, value]) => value !== '');
   return (
-    <Page
-      title="Usage"
-      about="Days are local days in Europe/Amsterdam, from midnight to midnight, as day budgets count them."
-    >
+    <Page title="Usage" about="Days run from midnight to midnight in Europe/Amsterdam, as daily limits do.">
       <Controls question={question} problem={problem} />
       {only.length > 0 && (
         <p className="row">
-          Only
+          Filtered by{' '}
           {only.map(([name, value]) => (
             <span key={name}>
               {name} <code>{value}</code>
             </span>
           ))}
-          <Link to={usageLink({ ...question, token: '', model: '', account: '' })}>Show all</Link>
+          <Link to={usageLink({ ...question, token: '', model: '', account: '' })}>Clear filters</Link>
         </p>
       )}
       {problem === undefined && <UsageReport question={question} />}
@@ -76,7 +73,7 @@ function Controls({ question, problem }: ControlsProps) {
         onValue={(lastDay) => own({ lastDay })}
       />
       <Choice
-        label="Rows"
+        label="Group by"
         options={Object.entries(groups).map(([value, { label }]) => ({
           value: value as GroupName,
           label: `By ${label.toLowerCase()}`,
@@ -85,7 +82,7 @@ function Controls({ question, problem }: ControlsProps) {
         onValue={(by) => ask({ by })}
       />
       <CheckField
-        label="Compare with the period before"
+        label="Compare with the previous period"
         checked={question.compare}
         onChecked={(compare) => ask({ compare })}
       />

@@ -22,11 +22,9 @@ export function periodsOf(today: string): Readonly<Record<string, Period & { rea
 
 /** What is wrong with it. Undefined: nothing. */
 export function periodProblem({ firstDay, lastDay }: Period): string | undefined {
-  if (!isDay(firstDay) || !isDay(lastDay)) return 'Give both days.';
-  if (firstDay > lastDay) return 'The first day must not be after the last.';
-  return dayNumber(lastDay) - dayNumber(firstDay) > mostDays
-    ? 'That is more than ten years. Choose fewer days.'
-    : undefined;
+  if (!isDay(firstDay) || !isDay(lastDay)) return 'Enter both days.';
+  if (firstDay > lastDay) return 'The first day must not be after the last day.';
+  return dayNumber(lastDay) - dayNumber(firstDay) > mostDays ? 'A report covers at most ten years.' : undefined;
 }
 
 /** The most that a report may have between its first and its last day. */

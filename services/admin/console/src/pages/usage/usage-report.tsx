@@ -24,7 +24,7 @@ export function UsageReport({ question }: { readonly question: UsageQuestion }) 
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   return (
-    <Answer of={days} what="the usage">
+    <Answer of={days} what="usage">
       {({ pages }) => {
         const currency = pages[0]?.currency ?? '';
         const byDay = pages.flatMap((page) => page.rows);
@@ -39,12 +39,12 @@ export function UsageReport({ question }: { readonly question: UsageQuestion }) 
               title={`By ${groups[question.by].label.toLowerCase()}`}
               aside={
                 <>
-                  All of them as <ExportLinks to={(format) => exportLink(question, format)} />
+                  Export all as <ExportLinks to={(format) => exportLink(question, format)} />
                 </>
               }
               wide
             >
-              <Answer of={rows} what="the rows">
+              <Answer of={rows} what="rows">
                 {(answer) => (
                   <>
                     <UsageRows

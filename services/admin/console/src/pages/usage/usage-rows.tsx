@@ -1,6 +1,6 @@
 import type { UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import { Link } from '../../frame/link.tsx';
-import { formatCount, formatMoney } from '../../ui/numbers.ts';
+import { formatCount, formatCountOf, formatMoney } from '../../ui/numbers.ts';
 import { Empty } from '../../ui/state.tsx';
 import { Bar } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -25,7 +25,9 @@ export function UsageRows({ question, rows, measure, currency }: UsageRowsProps)
     { label: groups[question.by].label, names: true, render: (row) => <Key row={row} question={question} /> },
     {
       label: measure.label,
-      render: (row) => <Bar share={amountOf(row) / most} label={`${measure.label}, of the largest row`} tone="info" />,
+      render: (row) => (
+        <Bar share={amountOf(row) / most} label={`${measure.label}, relative to the largest row`} tone="info" />
+      ),
     },
     { label: 'Requests', align: 'end', render: ({ usage }) => formatCount(usage?.totals?.requests ?? 0) },
     { label: 'Input', align: 'end', render: ({ usage }) => formatCount(usage?.totals?.inputTokens ?? 0) },
@@ -43,8 +45,8 @@ export function UsageRows({ question, rows, measure, currency }: UsageRowsProps)
       }
       columns={columns}
       empty={
-        <Empty title="Nothing was used in these days.">
-          Choose other days, or send a request: it is here as soon as it has ended.
+        <Empty title="No usage in this period">
+          Choose another period, or send a request: it appears here as soon as it completes.
         </Empty>
       }
     />
@@ -53,13 +55,13 @@ export function UsageRows({ question, rows, measure, currency }: UsageRowsProps)
 
 function money(currency: string): Column<UsageRow> {
   return {
-    label: 'Money',
+    label: 'Cost',
     align: 'end',
     render: ({ cost }) => (
       <span
         title={
           cost !== undefined && cost.unpricedTokens > 0n
-            ? `${formatCount(cost.unpricedTokens)} tokens have no price`
+            ? `${formatCountOf(cost.unpricedTokens, 'token')} without a price`
             : undefined
         }
       >
@@ -72,7 +74,7 @@ function money(currency: string): Column<UsageRow> {
 
 function before(measure: Measure): Column<UsageRow> {
   return {
-    label: 'Period before',
+    label: 'Previous period',
     align: 'end',
     render: ({ usage, cost, before, costBefore }) => {
       const [now, then] = [measure.of(usage?.totals, cost), measure.of(before, costBefore)];
@@ -93,10 +95,10 @@ function Key({ row: { usage, tokenLabel }, question }: { readonly row: UsageRow;
     case 'day':
       return localDay;
     case 'token':
-      return <Link to={`/tokens/${tokenId}`}>{tokenLabel || `${tokenId.slice(0, 8)} (not known any more)`}</Link>;
+      return <Link to={`/tokens/${tokenId}`}>{tokenLabel || `${tokenId.slice(0, 8)} (deleted)`}</Link>;
     case 'account':
       return accountId === '' ? (
-        <span className="faint">before accounts were recorded</span>
+        <span className="faint">No account recorded</span>
       ) : (
         <Link to={`/pools/${accountId.split('/')[0]}`}>{accountId}</Link>
       );

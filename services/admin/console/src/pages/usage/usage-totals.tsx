@@ -1,6 +1,6 @@
 import type { UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import type { ReactNode } from 'react';
-import { formatCount, formatMoney } from '../../ui/numbers.ts';
+import { formatCount, formatCountOf, formatMoney } from '../../ui/numbers.ts';
 import { changeText, sumOf } from './measures.ts';
 import type { UsageQuestion } from './usage-question.ts';
 
@@ -24,31 +24,30 @@ export function UsageTotals({ question: { compare }, rows, currency }: UsageTota
       <dd className="figure">{format(pick(now))}</dd>
       {compare && (
         <dd className="faint">
-          {changeText(pick(now), pick(before))} from {format(pick(before))}
+          {changeText(pick(now), pick(before))}, was {format(pick(before))}
         </dd>
       )}
       {more !== undefined && <dd className="faint">{more}</dd>}
     </div>
   );
-  const unpriced =
-    now.unpricedTokens > 0 && `${formatCount(now.unpricedTokens)} tokens have no price and are not in it`;
-  const cached = now.cachedTokens > 0 && `${formatCount(now.cachedTokens)} of them cached`;
+  const unpriced = now.unpricedTokens > 0 && `excludes ${formatCountOf(now.unpricedTokens, 'token')} without a price`;
+  const cached = now.cachedTokens > 0 && `${formatCount(now.cachedTokens)} cached`;
   return (
-    <section className="panel" aria-label="Sums of the period">
+    <section className="panel" aria-label="Totals of the period">
       <dl className="totals">
         {figure('Requests', ({ requests }) => requests, formatCount)}
         {figure('Input tokens', ({ inputTokens }) => inputTokens, formatCount, cached || undefined)}
         {figure('Output tokens', ({ outputTokens }) => outputTokens, formatCount)}
         {currency === '' ? (
           <div>
-            <dt>Money</dt>
+            <dt>Cost</dt>
             <dd className="faint">
-              No prices. They are set in gateway.yaml, under <code>prices</code>.
+              No prices. Set them in gateway.yaml, under <code>prices</code>.
             </dd>
           </div>
         ) : (
           figure(
-            'Money',
+            'Cost',
             ({ costMicros }) => costMicros,
             (micros) => formatMoney(micros, currency),
             unpriced || undefined,
