@@ -36,7 +36,7 @@ export function readAdminProcessConfig(env: Environment) {
         'pool-broker': peer('POOL_BROKER_URL', 'Accounts are managed there.', 'pool-broker'),
         limiter: peer('LIMITER_URL', 'Limits are counted there.', 'limiter'),
         'usage-query': peer('USAGE_QUERY_URL', 'Usage and requests are read there.', 'usage-query'),
-        'usage-ingest': peer('USAGE_INGEST_URL', 'The ledger is mended there.', 'usage-ingest'),
+        'usage-ingest': peer('USAGE_INGEST_URL', 'The ledger is repaired there.', 'usage-ingest'),
       },
       // METRICS_URLS (none): where the replicas of each service tell how they are.
       metricsUrls: readMetricsUrls(reader),
@@ -75,8 +75,8 @@ function readAdminToken(reader: EnvReader): Secret | undefined {
   const text = reader.optional('ADMIN_TOKEN');
   if (text === undefined) return undefined;
   if (parseTokenText(text)?.kind !== 'operator') {
-    // The value is a secret, so it is not repeated.
-    reader.problem(`ADMIN_TOKEN must be a token that begins with gw_a_, whole. ${howToMakeToken}`);
+    // The value is a secret: it is not repeated.
+    reader.problem(`ADMIN_TOKEN must be a complete token that begins with gw_a_. ${howToMakeToken}`);
   }
   checkNotOfDevelopment(reader, 'ADMIN_TOKEN', text, `${howToMakeToken}.`);
   return new Secret(text);

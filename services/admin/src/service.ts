@@ -106,7 +106,7 @@ export function createAdminService(
     },
     notReady: createDatabaseProbe(database),
     // Streams last as long as a page is open.
-    drain: async () => stopping.abort(new ConnectError('The gateway stops.', Code.Unavailable)),
+    drain: async () => stopping.abort(new ConnectError('The gateway is stopping.', Code.Unavailable)),
     async [Symbol.asyncDispose]() {
       stopping.abort();
       await tending;

@@ -98,7 +98,7 @@ export class DataFolder {
       lock.close();
       if (!isBusy(thrown)) throw thrown;
       throw new ConfigError([
-        `${setting}: another gateway (${await this.#ownerName()}) works on the folder ${resolve(this.#path)}. Stop that one, or give this one a folder of its own, for example ${setting}=./data-2.`,
+        `${setting}: another gateway (${await this.#ownerName()}) uses the folder ${resolve(this.#path)}. Stop it, or use another folder, for example ${setting}=./data-2.`,
       ]);
     }
     await this.write(ownerFile, `process ${process.pid} on ${hostname()}`);
@@ -122,7 +122,7 @@ export class DataFolder {
   }
 
   async #ownerName(): Promise<string> {
-    return (await this.read(ownerFile)) ?? 'a process that is not known';
+    return (await this.read(ownerFile)) ?? 'an unknown process';
   }
 
   get #lockFile(): string {

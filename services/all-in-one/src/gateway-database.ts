@@ -58,7 +58,7 @@ export async function migrateGatewayDatabase(env: Environment) {
 /** Waits until another process has migrated the tables of DATABASE_URL, and changes nothing. */
 export async function waitForMigration(env: Environment, note: (text: string) => void) {
   const url = readDatabaseUrl(env);
-  if (url === undefined) throw new ConfigError(['DATABASE_URL is not set. It names the database that is waited for.']);
+  if (url === undefined) throw new ConfigError(['DATABASE_URL is not set. It names the database to wait for.']);
   const { waitForPostgresMigration } = await import('@gateway/database/postgres');
   await waitForPostgresMigration(url, note);
   return { applied: [], description: descriptionOf(url) };

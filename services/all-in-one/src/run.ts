@@ -95,7 +95,7 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   const signal = await stop.received;
   logger.info({ signal }, 'draining');
   if (process.stderr.isTTY)
-    process.stderr.write('\n  Stopping: answers under way may end. Ctrl-C again stops at once.\n');
+    process.stderr.write('\n  Stopping: waiting for requests in flight. Press Ctrl-C again to stop immediately.\n');
   admin.announceDrain();
   await gateway.admin.drain?.(config.drainTimeoutMs);
   await edge.drain?.(config.drainTimeoutMs);
@@ -117,6 +117,6 @@ function settingsForCommands(env: Environment, adminUrl: string): Readonly<Recor
 function signInText(env: Environment, isDatabaseShared: boolean): string {
   const reader = new EnvReader(env);
   if (reader.optional('ADMIN_TOKEN') !== undefined) return 'the token in ADMIN_TOKEN';
-  if (isDatabaseShared) return "an operator's token; ADMIN_TOKEN makes the first one";
+  if (isDatabaseShared) return 'an operator token; ADMIN_TOKEN creates the first one';
   return `the token in ${join(reader.string('GATEWAY_DATA', './data'), adminTokenFile)}`;
 }

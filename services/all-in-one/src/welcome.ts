@@ -31,8 +31,8 @@ export function welcomeText({ baseUrl, adminUrl, signInWith, token, simulatorUrl
     `  Console                 ${adminUrl}   sign in with ${signInWith}`,
     ...providerLines(simulatorUrl),
     token === undefined
-      ? '  Make a token with       npx gatewayctl token create --label my-first, or in the console'
-      : `  Token                   ${token}${simulatorUrl === undefined ? '   (shown only now)' : ''}`,
+      ? '  Issue a token           npx gatewayctl token issue --label my-first   (or in the console)'
+      : `  Token                   ${token}${simulatorUrl === undefined ? '   (shown only once)' : ''}`,
     '',
     '  Try it:',
     '',

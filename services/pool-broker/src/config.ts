@@ -95,7 +95,7 @@ function keysOf(reader: EnvReader): readonly AccountKey[] {
 }
 
 const noAccount =
-  'There is no provider account. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or list accounts in a gateway.yaml and set GATEWAY_CONFIG to its path. For example: GATEWAY_CONFIG=./gateway.yaml. Or set DATABASE_URL, and add accounts with gatewayctl account add.';
+  'No provider account is configured. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or list accounts in a gateway.yaml and set GATEWAY_CONFIG to its path. For example: GATEWAY_CONFIG=./gateway.yaml. Or set DATABASE_URL, and add accounts with gatewayctl account add.';
 
 export const noKeys =
   'ACCOUNT_KEYS is not set. Credentials in the database are encrypted with it. Make one, and give the same to every broker: ACCOUNT_KEYS=k1:$(openssl rand -base64 32)';

@@ -350,7 +350,7 @@ describe('a provider that is overloaded', () => {
     ]);
     expect((await pools.listAccounts({ pool: 'messages' })).pauses).toEqual([]);
     const { candidates } = await pools.explain({ model: 'gateway/sterk' });
-    expect(candidates[0]?.accounts[0]?.reason).toMatch(/^the whole pool pauses until .* after overload$/);
+    expect(candidates[0]?.accounts[0]?.reason).toMatch(/^the whole pool is paused until .* after overload$/);
     expect((await request({})).lease?.pool).toBe('messages');
     clock.advanceMs(2_000);
     const answers = await Promise.all([request(question), request(question), request(question)]);
@@ -409,7 +409,7 @@ describe('an account that its provider takes out of service', () => {
   it('takes no request any more, and is shown with the reason', async () => {
     const { request, accounts, pools, clock, metrics } = brokerOf();
     expect((await request({}, [revoked])).lease?.accountId).toBe('responses/team-b');
-    const note = 'The provider says that the credential was revoked.';
+    const note = 'The provider reports that the credential was revoked.';
     expect((await accounts())[0]).toMatchObject({ state: AccountState.DISABLED, cooldowns: [] });
     expect((await accounts())[0]?.note).toContain(note);
     const { candidates } = await pools.explain({ model: 'gateway/sterk' });
@@ -578,7 +578,7 @@ describe('a session', () => {
       expect(await boundReason()).toBe('the session is bound to another account');
     }
     clock.advanceMs(1);
-    expect(await boundReason()).toBe('another account has as much to spare, or more');
+    expect(await boundReason()).toBe('another account has as much spare capacity, or more');
   });
 });
 
@@ -597,8 +597,8 @@ describe('operators', () => {
     expect(reasons).toEqual([
       ['responses/team-a', false, 'cooling until 2026-11-20T12:01:00.000Z after 429 (reset named by the provider)'],
       ['responses/team-b', true, ''],
-      ['messages/team-a', false, 'an earlier candidate has an account to spare'],
-      ['messages/team-b', false, 'an earlier candidate has an account to spare'],
+      ['messages/team-a', false, 'an earlier candidate has an account available'],
+      ['messages/team-b', false, 'an earlier candidate has an account available'],
     ]);
   });
 

@@ -147,7 +147,7 @@ describe.each(['SQLite', 'Postgres'] as const)('operators with accounts in %s', 
       brokerOn({ database, gateway: gatewayWith([sampleAccount('messages', 'of-file', { state })]) });
     const { operator } = await saying('active');
     const changed = await operator.setAccountUse({ accountId, use: AccountUse.DISABLED });
-    expect(changed.account?.note).toBe('An operator made it disabled; gateway.yaml says active.');
+    expect(changed.account?.note).toBe('An operator set it to disabled; gateway.yaml says active.');
     expect((await (await saying('active')).account(accountId))?.use).toBe(AccountUse.DISABLED);
     expect((await (await saying('draining')).account(accountId))?.use).toBe(AccountUse.DRAINING);
   });

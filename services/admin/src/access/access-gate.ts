@@ -52,7 +52,7 @@ export class AccessGate {
     if (caller !== undefined) return { caller, session };
     const { address } = connection;
     await refusals.note({ reason: 'session', actor: '', address, subject: 'a session that has ended' });
-    throw new ConnectError('The session has ended. Sign in again.', Code.Unauthenticated, {
+    throw new ConnectError('The session has expired. Sign in again.', Code.Unauthenticated, {
       'set-cookie': noCookieText('session', connection),
     });
   }
@@ -74,7 +74,7 @@ export class AccessGate {
     // Pages learn the csrf token from GetSession; those of other sites can't read its answer.
     const token = method === SessionService.method.getSession ? undefined : signed.session?.csrf_token;
     if (token !== undefined && !isSame(token, requestHeader.get('x-csrf-token') ?? '')) {
-      const text = 'The call does not carry the x-csrf-token of its session. Load the page again.';
+      const text = 'The call lacks the x-csrf-token of its session. Reload the page.';
       await this.#refuse('csrf', signed.caller, what, text);
     }
     await this.allow(signed, permission, what);

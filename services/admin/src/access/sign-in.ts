@@ -58,14 +58,14 @@ export class SignIn {
     if (!this.#throttle.allows(address, sha256)) {
       signIns.count('token', 'throttled');
       await refusals.note({ reason: 'sign_in', actor: '', address, subject: 'a token, after too many wrong ones' });
-      throw new ConnectError('Too many wrong tokens. Wait a minute.', Code.ResourceExhausted);
+      throw new ConnectError('Too many failed attempts. Wait a minute.', Code.ResourceExhausted);
     }
     const caller = await this.#holderOf(tokenText, address, signal);
     if (caller === undefined) {
       this.#throttle.failed(address);
       signIns.count('token', 'refused');
       await refusals.note({ reason: 'sign_in', actor: '', address, subject: 'an unknown token' });
-      throw new ConnectError('This token is not known, or no longer valid.', Code.Unauthenticated);
+      throw new ConnectError('This token is unknown, revoked or expired.', Code.Unauthenticated);
     }
     this.#throttle.succeeded(sha256);
     return caller;
@@ -82,8 +82,8 @@ export class SignIn {
     await refusals.note({ reason: 'sign_in', actor: '', address, subject: `${name}: ${why}` });
     throw new ConnectError(
       operator === undefined
-        ? `None of the groups of ${name} has a role here. OIDC_ROLES says which groups have one.`
-        : `${name} is disabled here.`,
+        ? `No group of ${name} has a role. The setting OIDC_ROLES maps groups to roles.`
+        : `${name} is disabled.`,
       Code.PermissionDenied,
     );
   }

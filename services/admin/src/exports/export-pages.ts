@@ -23,7 +23,7 @@ export async function* usageRowPages(
   signal: AbortSignal,
 ): AsyncGenerator<readonly PricedRow[]> {
   const { tokenIds = [] } = (await searchWithToken(names, undefined, token, signal)) ?? {};
-  if (tokenIds.length > 1) throw invalidFields({ token: `Several tokens are called ${token}. Give the id of one.` });
+  if (tokenIds.length > 1) throw invalidFields({ token: `Several tokens have the label ${token}. Use the id.` });
   const query = { ...asked, tokenId: tokenIds[0] ?? tokenId, compare: false };
   for await (const { rows, currency } of usagePages({ peers, names }, query, signal)) {
     yield rows.map((row) => ({ ...row, currency }));

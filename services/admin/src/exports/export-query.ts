@@ -92,7 +92,7 @@ function resultOf<T>(parsed: z.ZodSafeParseResult<T>): T {
   // One that is not known, too: an export without a filter that was meant would have more than was asked for.
   const problems = parsed.error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => [key, 'There is no such parameter.'] as const)
+      ? issue.keys.map((key) => [key, 'Unknown parameter.'] as const)
       : [[issue.path.join('.'), issue.message] as const],
   );
   throw invalidFields(Object.fromEntries(problems));

@@ -48,9 +48,9 @@ describe('what needs a person', () => {
       replicas: [replica('gateway_backend_up{backend="redis"} 0')],
     });
     expect(found).toEqual([
-      'CRITICAL Redis does not answer: limits are estimated, for five minutes at most. /system',
+      'CRITICAL Redis is unreachable: limits are estimated, for five minutes at most. /system',
       'WARNING The account p/a is out of service: its credential was revoked. /pools/p',
-      'WARNING 2 usage events could not be recorded: gatewayctl usage replay-dead-letters --dry-run says why. /system',
+      'WARNING 2 usage events could not be recorded: run gatewayctl usage replay-dead-letters --dry-run to see why. /system',
     ]);
   });
 
@@ -72,12 +72,12 @@ describe('what needs a person', () => {
   it('is a pool that has no account left, refuses requests, or will be used up within the hour', () => {
     const cooling = account('a', AccountState.COOLING, { cooldowns: [{ until: inMinutes(20) }] });
     expect(attention({ accounts: [cooling, account('b', AccountState.DRAINING)] })).toEqual([
-      'CRITICAL The pool p has no account that can be used; the first is free again in 20 minutes. Add one, or enable one. /pools/p',
+      'CRITICAL The pool p has no available account; the first is available again in 20 minutes. Add or enable one. /pools/p',
     ]);
     const accounts = [account('a', AccountState.AVAILABLE)];
     const history = { counted: (figure: CountedFigure) => new Map([['p', figure === 'poolExhausted' ? 3 : 0]]) };
     expect(attention({ accounts, history })).toEqual([
-      'CRITICAL The pool p had no account left for 3 requests of the last minute. /pools/p',
+      'CRITICAL The pool p had no available account for 3 requests in the last minute. /pools/p',
     ]);
     const ends = (minutes: number) =>
       create(QuotaForecastSchema, {
@@ -87,7 +87,7 @@ describe('what needs a person', () => {
         endsAt: inMinutes(minutes),
       });
     expect(attention({ accounts, forecasts: [ends(40)] })).toEqual([
-      'WARNING The pool p will be used up for opus-* in 40 minutes at the present rate. /pools/p',
+      'WARNING The quotas of the pool p for opus-* run out in 40 minutes at the current rate. /pools/p',
     ]);
     expect(attention({ accounts, forecasts: [ends(61)] })).toEqual([]);
   });
@@ -97,14 +97,14 @@ describe('what needs a person', () => {
     const cooling = account('a', AccountState.COOLING, { cooldowns: [{ until: inMinutes(20) }] });
     const { SERVER_ERROR, OVERLOADED, NETWORK_ERROR } = AttemptResult;
     expect(attention({ accounts: [cooling], pauses: [pause({ reason: SERVER_ERROR, until: inMinutes(1) })] })).toEqual([
-      'CRITICAL The pool p is paused for 60 seconds: no account can be used; the first to return had too many server errors in a row. /pools/p',
+      'CRITICAL The pool p is paused for 60 seconds: no account is available; the first to recover had too many server errors in a row. /pools/p',
     ]);
     const accounts = [account('a', AccountState.AVAILABLE)];
     const ofModel = { reason: OVERLOADED, wholePool: true, model: 'gpt-5.5', until: inMinutes(3) };
     expect(
       attention({ accounts, pauses: [pause(ofModel), pause({ reason: NETWORK_ERROR, wholePool: true })] }),
     ).toEqual([
-      'CRITICAL The pool p is paused until one request gets through: the provider could not be reached. /pools/p',
+      'CRITICAL The pool p is paused until one request succeeds: the provider is unreachable. /pools/p',
       'WARNING The pool p is paused for 3 minutes: the provider is overloaded for gpt-5.5. /pools/p',
     ]);
   });
@@ -112,9 +112,9 @@ describe('what needs a person', () => {
   it('is usage that comes late, and usage that is lost', () => {
     const late = replica('gateway_edge_outbox_oldest_event_seconds 601\ngateway_ledger_lag_seconds 7300');
     expect(attention({ replicas: [late], history: counted({ lostUsage: 1 }) })).toEqual([
-      'CRITICAL Usage was lost or could not be read 1 time within fifteen minutes: see to the disks of the edges. /system',
-      'WARNING Usage waits in an outbox for 10 minutes: NATS or the ledger does not take it. /system',
-      'WARNING The ledger is 2 hours behind: reports lack the usage since then. /system',
+      'CRITICAL Usage was lost or unreadable 1 time in the last 15 minutes: check the disks of the edges. /system',
+      'WARNING Usage has waited in an outbox for 10 minutes: NATS or the ledger does not accept it. /system',
+      'WARNING The ledger is 2 hours behind: reports do not include the latest usage. /system',
     ]);
   });
 
@@ -124,7 +124,7 @@ describe('what needs a person', () => {
     expect(attention({ history: counted({ requests: 100, errors: 9 }) })).toEqual([]);
     expect(attention({ history: counted({ requests: 10_000, errors: 50 }) })).toEqual([]);
     expect(attention({ history: counted({ requests: 200, errors: 50 }) })).toEqual([
-      'CRITICAL 25 % of the requests of the last five minutes failed. /requests?kind=failed',
+      'CRITICAL 25 % of the requests in the last 5 minutes failed. /requests?kind=failed',
     ]);
   });
 

@@ -69,9 +69,9 @@ function replicasThatAreNotReady({ replicas }: Situation): readonly Finding[] {
 }
 
 const backendTexts: Readonly<Record<string, string>> = {
-  redis: 'Redis does not answer: limits are estimated, for five minutes at most.',
-  postgres: 'Postgres does not answer: tokens that were not seen lately are refused, and usage waits.',
-  nats: 'NATS does not answer: usage waits on the disks of the edges.',
+  redis: 'Redis is unreachable: limits are estimated, for five minutes at most.',
+  postgres: 'Postgres is unreachable: tokens that were not used recently are rejected, and usage is queued.',
+  nats: 'NATS is unreachable: usage is queued on the disks of the edges.',
 };
 
 function backendsThatAreAway({ replicas }: Situation): readonly Finding[] {
@@ -80,35 +80,35 @@ function backendsThatAreAway({ replicas }: Situation): readonly Finding[] {
   );
   return [...new Set(away)].map((backend = '') => ({
     urgent: backend !== 'nats',
-    text: backendTexts[backend] ?? `${backend} does not answer.`,
+    text: backendTexts[backend] ?? `${backend} is unreachable.`,
   }));
 }
 
 function lostUsage({ history }: Situation): readonly Finding[] {
   const lost = countOf(history.counted('lostUsage', alertThresholds.usageLostWindowMinutes * minuteMs));
-  const text = `Usage was lost or could not be read ${count(lost, 'time', 'times')} within fifteen minutes: see to the disks of the edges.`;
+  const text = `Usage was lost or unreadable ${count(lost, 'time', 'times')} in the last 15 minutes: check the disks of the edges.`;
   return lost === 0 ? [] : [{ urgent: true, text }];
 }
 
-/** Enough failures, and one request in a hundred: a single failure needs no one. */
+/** Enough failures, and one in a hundred: a single failure needs no attention. */
 function failingRequests({ history }: Situation): readonly Finding[] {
   const requests = countOf(history.counted('requests', 5 * minuteMs));
   const errors = countOf(history.counted('errors', 5 * minuteMs));
   if (errors < alertThresholds.fewestFailures || errors < requests / 100) return [];
-  const text = `${Math.round((errors / requests) * 100)} % of the requests of the last five minutes failed.`;
+  const text = `${Math.round((errors / requests) * 100)} % of the requests in the last 5 minutes failed.`;
   return [{ urgent: true, text, link: '/requests?kind=failed' }];
 }
 
 function degradedLimits({ replicas, history }: Situation): readonly Finding[] {
   const isAway = replicas.some(({ samples }) => maxOf(samples, 'gateway_limiter_store_away') === 1);
   if (!isAway && countOf(history.counted('degradedLimits', minuteMs)) === 0) return [];
-  return [{ urgent: true, text: 'Limits are estimated: the limiter or its Redis does not answer.' }];
+  return [{ urgent: true, text: 'Limits are estimated: the limiter or its Redis is unreachable.' }];
 }
 
 function pausedPools({ pauses, nowMs }: Situation): readonly Finding[] {
   return pauses.map((pause) => {
     const { pool, model, until } = pause;
-    const end = until === undefined ? 'until one request gets through' : `for ${duration(timestampMs(until) - nowMs)}`;
+    const end = until === undefined ? 'until one request succeeds' : `for ${duration(timestampMs(until) - nowMs)}`;
     const text = `The pool ${pool} is paused ${end}: ${pauseReason(pause)}.`;
     return { urgent: model === '', text, link: linkTo(pool) };
   });
@@ -127,18 +127,18 @@ function poolsThatEnd({ accounts, forecasts, pauses, nowMs, history }: Situation
     const link = linkTo(pool);
     const free = all.filter(({ state }) => state === AccountState.AVAILABLE || state === AccountState.PROBING);
     if (free.length === 0) {
-      const text = `The pool ${pool} has no account that can be used${firstFree(all, nowMs)}. Add one, or enable one.`;
+      const text = `The pool ${pool} has no available account${firstFree(all, nowMs)}. Add or enable one.`;
       return [{ urgent: true, text, link }];
     }
     const refused = exhausted.get(pool) ?? 0;
     if (refused > 0) {
-      const text = `The pool ${pool} had no account left for ${count(refused, 'request', 'requests')} of the last minute.`;
+      const text = `The pool ${pool} had no available account for ${count(refused, 'request', 'requests')} in the last minute.`;
       return [{ urgent: true, text, link }];
     }
     const ends = forecasts.find((each) => each.pool === pool && isSoon(each, nowMs));
     if (ends?.endsAt === undefined) return [];
     const of = ends.models === '' ? '' : ` for ${ends.models}`;
-    const text = `The pool ${pool} will be used up${of} ${inWords(timestampMs(ends.endsAt) - nowMs)} at the present rate.`;
+    const text = `The quotas of the pool ${pool}${of} run out ${inWords(timestampMs(ends.endsAt) - nowMs)} at the current rate.`;
     return [{ text, link }];
   });
 }
@@ -157,14 +157,14 @@ function firstFree(accounts: readonly Account[], nowMs: number): string {
   const ends = cooling.flatMap(({ cooldowns }) =>
     cooldowns.flatMap(({ until }) => (until ? [timestampMs(until)] : [])),
   );
-  return ends.length === 0 ? '' : `; the first is free again ${inWords(Math.min(...ends) - nowMs)}`;
+  return ends.length === 0 ? '' : `; the first is available again ${inWords(Math.min(...ends) - nowMs)}`;
 }
 
 /** An operator who disabled an account knows of it. */
 function accountsOutOfService({ accounts }: Situation): readonly Finding[] {
   const out = accounts.filter(({ state, use }) => state === AccountState.DISABLED && use !== AccountUse.DISABLED);
   return out.map(({ id, pool, note }) => ({
-    text: `The account ${id} is out of service: ${note.replace(/\.$/, '') || 'its provider takes no requests of it'}.`,
+    text: `The account ${id} is out of service: ${note.replace(/\.$/, '') || 'its provider rejects its requests'}.`,
     link: linkTo(pool),
   }));
 }
@@ -175,10 +175,10 @@ function lateUsage({ replicas }: Situation): readonly Finding[] {
   const behind = oldest('gateway_ledger_lag_seconds');
   const texts = [
     ...(waiting > alertThresholds.usageLateSeconds
-      ? [`Usage waits in an outbox for ${duration(waiting * 1_000)}: NATS or the ledger does not take it.`]
+      ? [`Usage has waited in an outbox for ${duration(waiting * 1_000)}: NATS or the ledger does not accept it.`]
       : []),
     ...(behind > alertThresholds.usageLateSeconds
-      ? [`The ledger is ${duration(behind * 1_000)} behind: reports lack the usage since then.`]
+      ? [`The ledger is ${duration(behind * 1_000)} behind: reports do not include the latest usage.`]
       : []),
   ];
   return texts.map((text) => ({ text }));
@@ -189,7 +189,7 @@ function unrecordedUsage({ deadLetters }: Situation): readonly Finding[] {
   const events = count(deadLetters, 'usage event', 'usage events');
   return [
     {
-      text: `${events} could not be recorded: gatewayctl usage replay-dead-letters --dry-run says why.`,
+      text: `${events} could not be recorded: run gatewayctl usage replay-dead-letters --dry-run to see why.`,
     },
   ];
 }
@@ -198,7 +198,7 @@ function refusedConfiguration({ replicas }: Situation): readonly Finding[] {
   const isRefused = replicas.some(({ samples }) =>
     samples?.get('gateway_configuration_last_reload_successful')?.some(({ value }) => value === 0),
   );
-  const text = 'gateway.yaml was changed and is refused: the configuration before the change goes on.';
+  const text = 'The changed gateway.yaml is invalid: the previous configuration stays in use.';
   return isRefused ? [{ text, link: '/configuration' }] : [];
 }
 

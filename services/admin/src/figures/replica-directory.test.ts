@@ -92,7 +92,7 @@ describe('the replicas of a network', () => {
     });
     expect(await settings(signal)).toMatchObject([
       { service: 'limiter', settings: [setting], problem: undefined },
-      { service: 'identity', settings: undefined, problem: expect.stringContaining('its release does not say') },
+      { service: 'identity', settings: undefined, problem: expect.stringContaining('its version does not report') },
     ]);
   });
 

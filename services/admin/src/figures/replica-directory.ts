@@ -88,7 +88,7 @@ async function readReplica(ask: Ask) {
 
 async function readSettings(ask: Ask) {
   const { status, text } = await ask('POST', settingsPath);
-  if (status === 404) throw new Error('its release does not say what it runs with');
+  if (status === 404) throw new Error('its version does not report its settings');
   if (status !== 200) throw new Error(text.trim());
   return { settings: settingList.parse(JSON.parse(text)) };
 }
@@ -119,5 +119,5 @@ const readTimeoutMs = 2_000;
 function problemOf(thrown: unknown): string {
   if (thrown instanceof Error && (thrown.name === 'TimeoutError' || thrown.name === 'AbortError'))
     return `did not answer within ${readTimeoutMs / 1_000} s`;
-  return `can not be asked: ${thrown instanceof Error ? thrown.message : thrown}`;
+  return `cannot be queried: ${thrown instanceof Error ? thrown.message : thrown}`;
 }

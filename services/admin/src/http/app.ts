@@ -55,7 +55,7 @@ export function createApp(parts: AppParts): Express {
   app.use(connect(parts.routes, maxMessageBytes));
   for (const other of parts.others) app.use(other);
   app.use(consoleFiles(parts.consoleFolder));
-  app.use((_request, response) => response.status(404).type('text').send('There is nothing here.\n'));
+  app.use((_request, response) => response.status(404).type('text').send('Not found.\n'));
   app.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) => {
     const isTheirs = thrown instanceof Error && 'status' in thrown && Number(thrown.status) < 500;
     if (!isTheirs) parts.logger.error({ path: request.path, err: thrown }, 'internal error on the admin port');
@@ -63,7 +63,7 @@ export function createApp(parts: AppParts): Express {
     response
       .status(isTheirs ? 400 : 500)
       .type('text')
-      .send(isTheirs ? 'This is no request.\n' : 'This failed; the log says why.\n');
+      .send(isTheirs ? 'Bad request.\n' : 'Internal error. See the log for details.\n');
   });
   return app;
 }
@@ -93,7 +93,7 @@ const securityHeaders: RequestHandler = (_request, response, next) => {
 /** Calls are POST; pages, files and exports are GET. */
 const knownMethods: RequestHandler = ({ method }, response, next) => {
   if (['GET', 'HEAD', 'POST'].includes(method)) return next();
-  response.status(405).set('allow', 'GET, HEAD, POST').type('text').send('This method is not known here.\n');
+  response.status(405).set('allow', 'GET, HEAD, POST').type('text').send('Method not allowed.\n');
 };
 
 function pagesOfOthers({ names, refusals }: AppParts): RequestHandler {

@@ -38,4 +38,4 @@ const forEver = 'public, max-age=31536000, immutable';
 const consolePath = /^\/(?!(?:assets|export|oidc)(?:\/|$))([a-z-]+(\/.*)?)?$/;
 
 const notBuilt =
-  'Run npm run build:console in the folder of the gateway, and load this page again. The command line, gatewayctl, does all the same.';
+  'Run npm run build:console in the folder of the gateway, then reload this page. The command line, gatewayctl, offers the same functions.';

@@ -40,7 +40,7 @@ export function oidcRoutes(parts: OidcRoutesParts): Router {
     } catch (thrown) {
       logger.warn({ err: thrown }, 'the OpenID Connect provider cannot be used');
       signIns.count('oidc', 'failed');
-      sendPage(response, 502, 'The sign-in provider does not answer', tryAgain);
+      sendPage(response, 502, 'The identity provider is unreachable', tryAgain);
     }
   });
 
@@ -52,7 +52,7 @@ export function oidcRoutes(parts: OidcRoutesParts): Router {
       const pending = await pendingSignIns.fromCookie(readCookie(request.headers.cookie, 'oidc', connection));
       if (pending === undefined) {
         signIns.count('oidc', 'failed');
-        return sendPage(response, 400, 'This sign-in took too long, or began in another browser', tryAgain);
+        return sendPage(response, 400, 'This sign-in took too long, or was started in another browser', tryAgain);
       }
       const identity = await provider.finish(request.originalUrl, pending);
       const { cookie } = await signIn.begin(await signIn.byProvider(identity, connection), connection, 'oidc');
@@ -65,7 +65,7 @@ export function oidcRoutes(parts: OidcRoutesParts): Router {
       }
       logger.warn({ err: thrown }, 'an OpenID Connect sign-in failed');
       signIns.count('oidc', 'failed');
-      sendPage(response, 400, 'The sign-in did not work', tryAgain);
+      sendPage(response, 400, 'Sign-in failed', tryAgain);
     }
   });
 
@@ -83,6 +83,6 @@ function throttle({ rate, refusals, signIns }: OidcRoutesParts): RequestHandler 
   };
 }
 
-const tryAgain = 'Go back to the console and sign in again. The log of the gateway says more.';
+const tryAgain = 'Go back to the console and sign in again. See the log of the gateway for details.';
 
 const tryLater = 'Wait a minute, then go back to the console and sign in again.';

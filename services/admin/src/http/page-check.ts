@@ -31,11 +31,11 @@ export function pageRefusal(
   isVisit: boolean,
 ): PageRefusal | undefined {
   const name = nameIn(host);
-  if (name === undefined) return { reason: 'host', text: 'The Host header is not a host name or an address.' };
+  if (name === undefined) return { reason: 'host', text: 'The Host header is not a valid host name or address.' };
   const known = [normalName(ownHost), 'localhost', ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname])];
   const isListed = allowedHosts.some((each) => name === each || (each.startsWith('.') && name.endsWith(each)));
   if (isIP(name) === 0 && !known.includes(name) && !isListed) {
-    const text = `The admin port is not served under this name. To allow it, add ${name} to the setting ADMIN_ALLOWED_HOSTS.`;
+    const text = `The admin port does not accept this host name. To allow it, add ${name} to the setting ADMIN_ALLOWED_HOSTS.`;
     return { reason: 'host', text };
   }
   if (isVisit) return undefined;

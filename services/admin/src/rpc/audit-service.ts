@@ -11,7 +11,7 @@ import { invalidFields } from './problems.ts';
 export function auditService({ database }: { readonly database: GatewayDatabase }): ServiceImpl<typeof AuditService> {
   return {
     async listAudit({ search, since, until, pageSize, pageToken }) {
-      if (pageSize > maxPageSize) throw invalidFields({ pageSize: `Ask for ${maxPageSize} at most.` });
+      if (pageSize > maxPageSize) throw invalidFields({ pageSize: `Must be at most ${maxPageSize}.` });
       const before = pageToken === '' ? undefined : placeOf(pageToken);
       const size = pageSize || 50;
       const rows = await database
@@ -61,7 +61,7 @@ function placeOf(pageToken: string): Place {
   try {
     return place.parse(JSON.parse(Buffer.from(pageToken, 'base64url').toString()));
   } catch {
-    throw invalidFields({ pageToken: 'This is no page of the audit log. Begin with the first one.' });
+    throw invalidFields({ pageToken: 'Invalid page token. Start again from the first page.' });
   }
 }
 

@@ -27,7 +27,7 @@ export function configurationService({ peers, audit, logger }: AdminParts): Serv
     },
 
     async checkConfiguration({ text }, context) {
-      if (text.trim() === '') throw invalidFields({ text: 'Give the text of a gateway.yaml.' });
+      if (text.trim() === '') throw invalidFields({ text: 'Enter the text of a gateway.yaml.' });
       // It changes nothing, and is audited since it says what the running file has.
       return await audit.change(context, { action: 'configuration.check', subject: 'gateway.yaml' }, async () => {
         const checked = await peers.poolOperator.checkGatewayFile({ text }, peerCall(context.signal));

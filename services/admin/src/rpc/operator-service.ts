@@ -24,7 +24,7 @@ export function operatorService(
       const name = request.name.trim();
       const role = roleNameOf(request.role);
       const problems: FieldProblems = {
-        ...(!isOperatorName(name) && { name: 'Give a name of 1 to 100 characters, none of them a control character.' }),
+        ...(!isOperatorName(name) && { name: 'Enter a name of 1 to 100 characters, without control characters.' }),
         ...(role === undefined && { role: 'Choose viewer, operator or admin.' }),
       };
       if (role === undefined || Object.keys(problems).length > 0) throw invalidFields(problems);
@@ -87,7 +87,7 @@ export function toOperatorMessage(operator: Operator): MessageInitShape<typeof O
 }
 
 function nameTaken(): ConnectError {
-  return invalidFields({ name: 'There is an operator of this name already. Choose another one.' });
+  return invalidFields({ name: 'An operator with this name already exists. Choose another name.' });
 }
 
 function toAudited({ role, disabled_at_ms }: Operator) {
@@ -98,17 +98,17 @@ function toAudited({ role, disabled_at_ms }: Operator) {
 function made(changed: Operator | NotChanged, name: string): Operator {
   switch (changed) {
     case 'missing':
-      throw notFound(`operator "${name}" any more`);
+      throw notFound(`operator "${name}"`);
     case 'conflict':
       throw changedMeanwhile(`The operator "${name}"`);
     case 'last_admin':
       throw new ConnectError(
-        `${name} is the only admin. Make somebody else one first: otherwise nobody could.`,
+        `${name} is the only admin. Give another operator the admin role first.`,
         Code.FailedPrecondition,
       );
     case 'by_groups':
       throw new ConnectError(
-        `${name} signs in by OpenID Connect: the groups there give the role, and there is no token. Disabling works here.`,
+        `${name} signs in with OpenID Connect: groups of the identity provider set the role, and there is no token. You can only disable the operator here.`,
         Code.FailedPrecondition,
       );
     default:

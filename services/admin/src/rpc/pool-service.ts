@@ -31,8 +31,8 @@ export function poolService(parts: AdminParts): ServiceImpl<typeof PoolService> 
 
     async explainModel({ model, sessionId, tokenId }, { signal }) {
       checkFields({
-        ...(model === '' && { model: 'Give a class, or the id of a model.' }),
-        ...(sessionId !== '' && tokenId === '' && { tokenId: 'Say whose session that is.' }),
+        ...(model === '' && { model: 'Enter a class or a model id.' }),
+        ...(sessionId !== '' && tokenId === '' && { tokenId: 'Enter the token of the session.' }),
       });
       const affinityKey = sessionId === '' ? '' : scopedKey(tokenId, sessionId);
       const { candidates } = await peers.broker.explain({ model, affinityKey }, peerCall(signal));

@@ -18,7 +18,10 @@ export function checkFields(problems: FieldProblems): void {
 
 /** Somebody else changed it since the caller looked. */
 export function changedMeanwhile(what: string): ConnectError {
-  return new ConnectError(`${what} was changed meanwhile. Look at it again before you change it.`, Code.Aborted);
+  return new ConnectError(
+    `${what} was changed meanwhile. Review the current state before you change it.`,
+    Code.Aborted,
+  );
 }
 
 export function notFound(what: string): ConnectError {

@@ -45,14 +45,15 @@ async function meantRequest({ usageReport }: AdminPeers, text: string, { signal 
   const whole = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/.exec(text.toLowerCase())?.[0];
   if (whole !== undefined) return whole;
   const requestId = text.replace(/^chatcmpl-/, '');
-  if (requestId === '') throw invalidFields({ requestId: 'Give the id of a request, or its beginning.' });
+  if (requestId === '') throw invalidFields({ requestId: 'Enter a request id, or the beginning of one.' });
   const asked = { search: { requestId }, pageSize: 2 };
   const found = new Set<string>();
   for await (const page of pagesOf((pageToken) =>
     usageReport.listRequests({ ...asked, pageToken }, peerCall(signal)),
   )) {
     for (const each of page.requests) found.add(each.requestId);
-    if (found.size > 1) throw invalidFields({ requestId: 'Several requests begin so. Give more of the id.' });
+    if (found.size > 1)
+      throw invalidFields({ requestId: 'Several request ids begin with this. Enter more of the id.' });
   }
   const [only] = found;
   if (only === undefined) throw notFound(`request in the log whose id begins with ${requestId}`);

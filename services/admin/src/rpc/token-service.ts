@@ -78,7 +78,7 @@ const maxPageSize = 1_000;
 
 /** The one token that an id, the beginning of one, or a label means. A label of a valid token means that one. */
 async function meantToken(parts: AdminParts, wanted: string, context: HandlerContext): Promise<Token> {
-  if (wanted === '') throw invalidFields({ token: 'Give an id, the beginning of one, or a label.' });
+  if (wanted === '') throw invalidFields({ token: 'Enter an id, the beginning of an id, or a label.' });
   const asked = { search: wanted, includeRevoked: true, pageSize: maxPageSize };
   const pages = pagesOf((pageToken) => parts.peers.identity.list({ ...asked, pageToken }, peerCall(context.signal)));
   const found: Token[] = [];
@@ -94,7 +94,7 @@ async function meantToken(parts: AdminParts, wanted: string, context: HandlerCon
   const some = found.slice(0, 5).map(({ tokenId, label }) => `${tokenId} (${label})`);
   const more = found.length > some.length ? `, and ${found.length - some.length} more` : '';
   throw new ConnectError(
-    `"${wanted}" means several tokens: ${some.join(', ')}${more}. Give an id.`,
+    `"${wanted}" matches several tokens: ${some.join(', ')}${more}. Enter an id.`,
     Code.InvalidArgument,
   );
 }
@@ -104,7 +104,7 @@ function hasEnded({ revokedAt, expiresAt }: Token, nowMs: number): boolean {
 }
 
 async function tokenById({ peers }: AdminParts, tokenId: string, context: HandlerContext): Promise<Token> {
-  if (tokenId === '') throw invalidFields({ tokenId: 'Must be the id of a token.' });
+  if (tokenId === '') throw invalidFields({ tokenId: 'Must be a token id.' });
   const { tokens } = await peers.identity.list({ tokenIds: [tokenId] }, peerCall(context.signal));
   const [token] = tokens;
   if (token === undefined) throw notFound(`token ${tokenId}`);

@@ -22,7 +22,7 @@ export function usageService({ peers, audit, clock }: AdminParts): ServiceImpl<t
     getMyUsage(_request, context) {
       const caller = callerOf(context);
       if (caller.kind === 'token') return ownUsage({ ...report, clock }, caller.token, context.signal);
-      throw new ConnectError('This is what one token used: sign in with that token.', Code.PermissionDenied);
+      throw new ConnectError('This page shows the usage of one token: sign in with that token.', Code.PermissionDenied);
     },
 
     async reconcileDay({ localDay, repair }, context) {

@@ -23,7 +23,7 @@ export async function searchWithToken(
   const text = token.trim();
   if (text === '') return search;
   const tokenIds = [...(await names.idsNamed(text, signal))];
-  if (tokenIds.length === 0) throw invalidFields({ token: `There is no token with the id or label ${text}.` });
+  if (tokenIds.length === 0) throw invalidFields({ token: `No token has the id or label ${text}.` });
   const meant = search === undefined ? create(RequestSearchSchema) : clone(RequestSearchSchema, search);
   meant.tokenIds = tokenIds;
   return meant;

@@ -93,7 +93,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
         throw new GatewayError('invalid_request', 'expires_at and clear_expiry are both set. Set one of them.');
       }
       const isEmpty = [label, limits, note, expiresAtMs].every((given) => given === undefined) && !request.clearExpiry;
-      if (isEmpty) throw new GatewayError('invalid_request', 'There is nothing to change in the request.');
+      if (isEmpty) throw new GatewayError('invalid_request', 'The request changes nothing.');
       checkDetails({ kind, label, limits, note, expiresAtMs }, clock.nowMs());
       const details = {
         ...{ label: label?.trim(), note: note?.trim(), limits },
@@ -113,7 +113,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
       const nowMs = clock.nowMs();
       const before = await unrevoked(tokenId);
       if (stateOf(before, nowMs) === 'expired') {
-        throw new GatewayError('invalid_request', 'The token has expired. Give it a later expiry first.');
+        throw new GatewayError('invalid_request', 'The token has expired. Set a later expiry first.');
       }
       const { tokenText, hash } = newText(before.kind);
       const oldUntilMs = keepOldSeconds === 0 ? undefined : nowMs + keepOldSeconds * 1_000;
@@ -171,5 +171,5 @@ function checkDetails(details: GivenDetails, nowMs: number): void {
 }
 
 function noSuchToken(): GatewayError {
-  return new GatewayError('not_found', 'There is no token with this token_id.');
+  return new GatewayError('not_found', 'No token has this token_id.');
 }

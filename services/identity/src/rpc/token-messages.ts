@@ -52,6 +52,6 @@ export function toPageToken({ created_at_ms, token_id }: TokenPlace): string {
 export function fromPageToken(text: string): TokenPlace | undefined {
   if (text === '') return undefined;
   const [, createdAtMs, token_id = ''] = /^(\d{1,15})\.([\w-]{1,100})$/.exec(text) ?? [];
-  if (createdAtMs === undefined) throw new GatewayError('invalid_request', 'page_token is of another list.');
+  if (createdAtMs === undefined) throw new GatewayError('invalid_request', 'page_token belongs to another list.');
   return { created_at_ms: Number(createdAtMs), token_id };
 }

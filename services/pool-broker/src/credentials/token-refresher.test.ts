@@ -149,7 +149,7 @@ describe('a refresh token that is not taken', () => {
     const replica = refresher();
     await expect(replica.newerThan(first)).rejects.toThrow('HTTP 503');
     clock.advanceMs(60_000);
-    expect((await replica.newerThan(first)).problem).toMatch(/was lost before, which may be why/);
+    expect((await replica.newerThan(first)).problem).toMatch(/was lost earlier, which may be the cause/);
   });
 
   it('is tried once more when a person says so', async () => {

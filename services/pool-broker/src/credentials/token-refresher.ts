@@ -217,9 +217,8 @@ export class TokenRefresher {
   }
 }
 
-const invalidGrant =
-  'The provider does not take the refresh token any more (invalid_grant). Get a new one from the provider.';
-const perhapsLost = 'An answer of its token endpoint was lost before, which may be why.';
+const invalidGrant = 'The provider rejects the refresh token (invalid_grant). Get a new one from the provider.';
+const perhapsLost = 'A response of its token endpoint was lost earlier, which may be the cause.';
 
 const pollMs = 100;
 const longestRetryMs = 2_000;

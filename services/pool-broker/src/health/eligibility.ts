@@ -110,9 +110,9 @@ export function asInService(account: Account, { problem }: AccountHealth, nowMs:
 
 const problemTexts: Readonly<Record<ProblemKind, string>> = {
   credential_revoked:
-    'The provider says that the credential was revoked. Give the account a new one, or enable it if that was a mistake.',
+    'The provider reports that the credential was revoked. Replace the credential, or enable the account if the report was wrong.',
   account_disabled:
-    'The provider says that the account, or its organization, is disabled. Settle it with the provider, then enable it.',
+    'The provider reports that the account, or its organization, is disabled. Resolve this with the provider, then enable the account.',
 };
 
 export type Availability =

@@ -23,7 +23,7 @@ describe('an account that its provider takes out of service', () => {
   it.each<ProblemKind>(['credential_revoked', 'account_disabled'])('is disabled, and says why: %s', (kind) => {
     const { state, note } = asInService(account, refused(healthy, kind), startMs);
     expect(state).toBe('disabled');
-    expect(note).toMatch(/^The provider says that the (?:credential was revoked|account, or its organization,)/);
+    expect(note).toMatch(/^The provider reports that the (?:credential was revoked|account, or its organization,)/);
   });
 
   it('is not asked again and again as one that was merely refused', () => {

@@ -54,10 +54,9 @@ export function toRefusedMessage({ row, reason }: RefusedAccount): AccountMessag
 const refusalNotes: Readonly<Record<RefusalReason, string>> = {
   unknown_key:
     'Not used: its credential is encrypted with a key that is not among ACCOUNT_KEYS. Add the key, or replace the credential.',
-  damaged:
-    'Not used: its row was changed by something else than the gateway. Replace the credential, or remove the account.',
+  damaged: 'Not used: its database row was changed outside the gateway. Replace the credential, or remove the account.',
   unknown_pool: 'Not used: gateway.yaml has no such pool. Add the pool, or remove the account.',
-  name_in_file: 'Not used: gateway.yaml has an account of that name. Remove it here or there.',
+  name_in_file: 'Not used: gateway.yaml has an account of the same name. Remove one of them.',
 };
 
 export function toWindowMessage(window: QuotaWindow): MessageInitShape<typeof QuotaWindowSchema> {

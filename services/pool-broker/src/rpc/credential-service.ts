@@ -15,9 +15,7 @@ export function credentialHandlers(broker: Broker): Handlers<typeof CredentialSe
       const pool = broker.configuration.catalog.pools.find(({ name }) => name === account?.pool);
       if (account === undefined || account.state === 'disabled' || pool === undefined) {
         const isPool = target.case === 'pool';
-        const problem = isPool
-          ? 'The pool has no account that may be used.'
-          : 'There is no such account, or it may not be used.';
+        const problem = isPool ? 'The pool has no usable account.' : 'The account does not exist, or is not usable.';
         throw new GatewayError('providers_unavailable', problem);
       }
       const { kind, text, version, cacheableUntilMs } = await broker.credentials.secretOf(account, refusedVersion);

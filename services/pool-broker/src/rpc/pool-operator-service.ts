@@ -86,9 +86,9 @@ export function poolOperatorHandlers({
         throw refused(`account.pool: there is no such pool; the pools are ${pools.join(', ')}`);
       }
       const id = accountIdOf(account);
-      if (directory.ofFile(id) !== undefined) throw refused(`account.name: gateway.yaml has an account ${id} already`);
+      if (directory.ofFile(id) !== undefined) throw refused(`account.name: gateway.yaml already has an account ${id}`);
       const isNew = await accounts.add(account, encryption);
-      if (!isNew) throw refused(`account.name: there is an account ${id} in the database already`);
+      if (!isNew) throw refused(`account.name: the database already has an account ${id}`);
       await refresh();
       return { account: await messageOf(id) };
     },
@@ -174,14 +174,14 @@ export function poolOperatorHandlers({
   }
 }
 
-const noDatabase = 'The pool-broker has no database to keep it in. Set its DATABASE_URL, the same for every broker.';
+const noDatabase = 'The pool broker has no database to store this in. Set the same DATABASE_URL for every broker.';
 
 /**
  * Problems name the fields of the request, one per line: "credential.bearer: must not be empty".
  */
 function checked(input: AccountInput): AccountConfig {
   if (input.credential === undefined)
-    throw refused('credential: is missing; it is a bearer, an api_key or an oauth grant');
+    throw refused('credential: is missing; give a bearer token, an api_key or an oauth grant');
   const read = readAccount(input);
   if ('account' in read) return read.account;
   const lines = Object.entries(read.problems).map(
@@ -191,7 +191,7 @@ function checked(input: AccountInput): AccountConfig {
 }
 
 function inFile(accountId: string): GatewayError {
-  return refused(`The account ${accountId} is in gateway.yaml. Change it there.`);
+  return refused(`The account ${accountId} is defined in gateway.yaml. Change it there.`);
 }
 
 function refused(text: string): GatewayError {

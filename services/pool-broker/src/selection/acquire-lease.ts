@@ -81,8 +81,7 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
 
 const lacks = { model_unavailable: Lack.MODEL, feature_unavailable: Lack.FEATURE } as const;
 
-const spent =
-  'it had spent what requests may spend after errors: its own attempts, or the budget for the retries of all';
+const spent = 'the request had used all its attempts after errors, or the retry budget was spent';
 
 function leaseOf({ candidate, view }: Chosen, leaseId: string, { leaseTtlMs }: PoolSettings) {
   const { pool, model, defaultEffort, isUnlisted: modelUnlisted = false, traits } = candidate.candidate;

@@ -38,11 +38,11 @@ export async function explainModel(broker: Broker, model: string, affinityKey: s
 function passedOverText(selection: Selection | undefined, candidate: Candidate, failsTooOften: boolean): string {
   if (selection?.kind !== 'chosen') return '';
   const { candidate: chosen, view, probe } = selection;
-  if (chosen.candidate !== candidate) return 'an earlier candidate has an account to spare';
+  if (chosen.candidate !== candidate) return 'an earlier candidate has an account available';
   if (chosen.boundAccountId === view.account.id) return 'the session is bound to another account';
-  if (probe) return 'a request finds out whether another account is back';
-  if (failsTooOften) return 'too many of its latest attempts failed';
-  return 'another account has as much to spare, or more';
+  if (probe) return 'the request probes whether another account has recovered';
+  if (failsTooOften) return 'too many of its recent attempts failed';
+  return 'another account has as much spare capacity, or more';
 }
 
 /**
@@ -55,11 +55,11 @@ export function skipReasonText(skipReason: SkipReason, withTimes: boolean): stri
     case 'cooling':
       return `cooling${until(skipReason.cooldown.untilMs)} ${afterText(skipReason.cooldown)}`;
     case 'probing':
-      return `probing${withTimes ? ': one request is finding out whether it is back' : ''} ${afterText(skipReason.cooldown)}`;
+      return `probing${withTimes ? ': one request is testing whether it has recovered' : ''} ${afterText(skipReason.cooldown)}`;
     case 'pool_paused':
-      return `the whole pool pauses${until(skipReason.untilMs)} after ${failureWords[skipReason.cooldown.reason]}`;
+      return `the whole pool is paused${until(skipReason.untilMs)} after ${failureWords[skipReason.cooldown.reason]}`;
     case 'tried':
-      return `tried already in this request: ${isFailure(skipReason.result) ? failureWords[skipReason.result] : skipReason.result}`;
+      return `already tried in this request: ${isFailure(skipReason.result) ? failureWords[skipReason.result] : skipReason.result}`;
     case 'disabled':
       return skipReason.note === '' ? 'disabled in the configuration' : `disabled: ${skipReason.note}`;
     default:
@@ -68,10 +68,10 @@ export function skipReasonText(skipReason: SkipReason, withTimes: boolean): stri
 }
 
 const skipReasonWords = {
-  share_used_up: 'the pool runs short, and the caller has its share of it',
-  busy: 'busy: it has as many requests under way as it may',
-  draining: 'draining: it takes nothing new',
-  model_not_served: 'its configuration does not let it serve this model',
+  share_used_up: 'the pool is short of capacity, and the caller has used its share',
+  busy: 'busy: at its maximum of concurrent requests',
+  draining: 'draining: takes no new requests',
+  model_not_served: 'its configuration does not include this model',
 };
 
 function afterText({ reason, model, feature, givenByProvider, window }: Cooldown): string {

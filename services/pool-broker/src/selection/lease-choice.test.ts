@@ -38,14 +38,14 @@ describe('an answer to Acquire', () => {
   });
 
   it('says why it is this account', async () => {
-    expect((await acquire()).reason).toBe('it has as much to spare as any');
+    expect((await acquire()).reason).toBe('because no account has more spare capacity');
     const first = await acquire('session');
-    expect(first.reason).toBe("its session's key prefers it");
+    expect(first.reason).toBe("because its session's key prefers it");
     await broker.report({
       affinityKey: 'session',
       attempt: { lease: leaseOf(first), report: { result: AttemptResult.SUCCEEDED } },
     });
-    expect((await acquire('session')).reason).toBe('its session is bound to it');
+    expect((await acquire('session')).reason).toBe('because its session is bound to it');
   });
 
   it('says how many accounts could not serve the request, and why, of each candidate up to the leased one', async () => {
@@ -58,7 +58,7 @@ describe('an answer to Acquire', () => {
       reason: 'cooling after 429 (reset named by the provider)',
       count,
     });
-    expect(second.reason).toBe('the only one that could');
+    expect(second.reason).toBe('as the only eligible account');
     expect(second.skipped).toMatchObject([cooling(1), disabled]);
     const third = await acquire('', [limited(leaseOf(first)), limited(leaseOf(second))]);
     expect(leaseOf(third).pool).toBe('messages');

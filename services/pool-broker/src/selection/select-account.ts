@@ -72,7 +72,7 @@ export function selectAccount(request: SelectionRequest): Selection | undefined 
     const choice = chooseAccount(examined, candidate, request);
     if (choice !== undefined) {
       const { view, probe = false } = choice.account;
-      const reason = probe ? 'to find out whether it is back' : choice.reason;
+      const reason = probe ? 'as a recovery probe' : choice.reason;
       return { kind: 'chosen', candidate, view, reason, probe, poolProbe: pool.kind === 'probe_due', examinations };
     }
     // In a pool that is closed as a whole the other accounts would not help either.
@@ -95,7 +95,7 @@ export function askAllTheSame(selection: Selection, { attempts, random }: AskReq
     const askable = examined.filter(({ lacksOnly }) => lacksOnly === true);
     const found = askable[Math.floor(random() * askable.length)];
     if (found === undefined) continue;
-    const reason = 'no account is known to have what is asked for';
+    const reason = 'although no account is known to support what the request needs';
     return { kind: 'chosen', candidate, view: found.view, reason, probe: false, poolProbe: false, examinations };
   }
   return selection;
@@ -181,15 +181,19 @@ function chooseAccount(examined: readonly Examined[], candidate: CandidateView, 
   const { attempts, affinityKey } = request;
   const fit = examined.filter(({ skipReason }) => skipReason === undefined);
   const bound = fit.find(({ view }) => view.account.id === boundAccountId);
-  if (bound !== undefined) return { account: bound, reason: 'its session is bound to it' };
+  if (bound !== undefined) return { account: bound, reason: 'because its session is bound to it' };
   // Not for a session, which would leave its account for the probe, and at most once per request.
   const mayProbeEarly = boundAccountId === undefined && attempts.length === 0;
   const early = mayProbeEarly ? drawEarly(examined, 'due', request) : undefined;
   if (early !== undefined) return early;
   const best = bestOf(fit, candidate, request);
   if (best !== undefined) {
-    const chosenBy = affinityKey === '' ? 'it has as much to spare as any' : "its session's key prefers it";
-    return { account: best, reason: fit.length === 1 && sampled === undefined ? 'the only one that could' : chosenBy };
+    const chosenBy =
+      affinityKey === '' ? 'because no account has more spare capacity' : "because its session's key prefers it";
+    return {
+      account: best,
+      reason: fit.length === 1 && sampled === undefined ? 'as the only eligible account' : chosenBy,
+    };
   }
   // A request that would be refused may make up to three attempts to find an account that is
   // already back.

@@ -20,10 +20,10 @@ export async function reportUsage(database: GatewayDatabase, request: ReportUsag
   requireLocalDay('last_day', last);
   if (last < first) throw new GatewayError('invalid_request', 'last_day is before first_day.');
   if (last > addLocalDays(first, maxDays)) {
-    throw new GatewayError('invalid_request', `A report covers ${maxDays} days at most.`);
+    throw new GatewayError('invalid_request', `A report covers at most ${maxDays} days.`);
   }
   const asked = groupings[grouping];
-  if (asked === undefined) throw new GatewayError('invalid_request', 'grouping is not known.');
+  if (asked === undefined) throw new GatewayError('invalid_request', 'grouping is unknown.');
   const fields = byModel ? [...new Set<GroupField>([...asked.fields, 'provider', 'model'])] : asked.fields;
   const after = readPageToken(request.pageToken, fields);
   const query = { first, last, tokenId, model, accountId, fields, after, keyLength: asked.fields.length };
@@ -136,5 +136,5 @@ function readPageToken(text: string, fields: readonly GroupField[]): Key | undef
   } catch {
     // The check below reports it.
   }
-  throw new GatewayError('invalid_request', 'page_token is none that a page before gave.');
+  throw new GatewayError('invalid_request', 'page_token is invalid.');
 }

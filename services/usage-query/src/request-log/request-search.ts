@@ -34,7 +34,7 @@ export function readSearch(search: RequestSearch | undefined): Search {
   const { model = '', accountId = '', endpoint = '', requestId: idPrefix = '', status = 0, filter = 0 } = search ?? {};
   const column = filteredColumns[filter];
   if (column === undefined && filter !== RequestFilter.UNSPECIFIED) {
-    throw new GatewayError('invalid_request', 'filter is not known.');
+    throw new GatewayError('invalid_request', 'filter is unknown.');
   }
   const tokenIds = new Set(search?.tokenIds);
   const sinceMs = search?.since && timestampMs(search.since);

@@ -55,7 +55,7 @@ export function usageQueryHandlers(parts: UsageQueryParts): Handlers<typeof Usag
       requireTokenId(tokenId);
       requireLocalDay('local_day', localDay);
       if (requestIds.length > maxRequestIds) {
-        throw new GatewayError('invalid_request', `request_ids takes ${maxRequestIds} ids at most.`);
+        throw new GatewayError('invalid_request', `request_ids must have at most ${maxRequestIds} ids.`);
       }
       const asked = [...new Set(requestIds)];
       // One row without a place for the day, and one for each request that the ledger lacks: almost

@@ -26,7 +26,7 @@ export function usageReportHandlers(database: GatewayDatabase, feed: RequestFeed
     /** The data of one request in the ledger and in the request log. */
     async findRequest({ requestId }) {
       const times = requestId.length === 36 ? timesOfId(requestId) : undefined;
-      if (times === undefined) throw new GatewayError('invalid_request', 'request_id is not the id of a request.');
+      if (times === undefined) throw new GatewayError('invalid_request', 'request_id is not a valid request id.');
       const day = localDayOf(times.firstMs);
       // It is stored under the day of its id or an adjacent one.
       const days = [addLocalDays(day, -1), day, addLocalDays(day, 1)];
@@ -49,7 +49,8 @@ export function usageReportHandlers(database: GatewayDatabase, feed: RequestFeed
      * shift the following pages.
      */
     async listRequests({ search, pageSize, pageToken }) {
-      if (pageSize > maxPageSize) throw new GatewayError('invalid_request', `page_size is ${maxPageSize} at most.`);
+      if (pageSize > maxPageSize)
+        throw new GatewayError('invalid_request', `page_size must be at most ${maxPageSize}.`);
       const order = { size: pageSize === 0 ? usualPageSize : pageSize, before: readPageToken(pageToken) };
       const { requests, next } = await searchPage(database, readSearch(search), order);
       return { requests, nextPageToken: next === undefined ? '' : `${next.localDay} ${next.requestId}` };
@@ -70,7 +71,7 @@ function readPageToken(text: string): LogKey | undefined {
   if (text === '') return undefined;
   const [localDay, requestId] = [text.slice(0, 10), text.slice(11)];
   if (isLocalDay(localDay) && requestId !== '') return { localDay, requestId };
-  throw new GatewayError('invalid_request', 'page_token is none that a page before gave.');
+  throw new GatewayError('invalid_request', 'page_token is invalid.');
 }
 
 function toRecordedMessage(row: UsageEventsTable): MessageInitShape<typeof UsageRecordedSchema> {
