@@ -10,10 +10,10 @@ const url = 'http://gateway.test';
 describe('what a person reads when a command fails', () => {
   it.each([
     [Code.Unauthenticated, /Run gatewayctl login, or set GATEWAY_ADMIN_TOKEN/],
-    [Code.PermissionDenied, /gatewayctl whoami says who you are to http:\/\/gateway\.test/],
+    [Code.PermissionDenied, /gatewayctl whoami shows your identity at http:\/\/gateway\.test/],
     [Code.Unimplemented, /not the gateway's admin service\. Set GATEWAY_ADMIN_URL/],
-    [Code.Unavailable, /^gatewayctl: what was said gatewayctl doctor says what is away/],
-    [Code.DeadlineExceeded, /did not answer in time/],
+    [Code.Unavailable, /^gatewayctl: what was said Run gatewayctl doctor to see what is unreachable/],
+    [Code.DeadlineExceeded, /timed out/],
     [Code.NotFound, /^gatewayctl: what was said$/],
   ])('for the code %s says what to do', (code, says) => {
     expect(failureText(new ConnectError('what was said', code), url)).toMatch(says);

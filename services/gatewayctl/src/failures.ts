@@ -3,23 +3,23 @@ import { ConfigError } from '@gateway/config';
 import { InvalidFieldsSchema } from '@gateway/proto/admin/v1/invalid_fields_pb.js';
 import { CommanderError } from 'commander';
 
-/** What was asked for can't be asked for so. */
+/** The command line is invalid. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** The command did what it was asked, and found something that a person must see to. */
+/** The command succeeded, and found something that needs attention. */
 export class NotAsItShouldBe extends Error {
   override readonly name = 'NotAsItShouldBe';
 }
 
-/** 2: the command was not given as it must be; 1: it failed. */
+/** 2: usage error; 1: the command failed. */
 export function exitCodeOf(thrown: unknown): number {
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
   return thrown instanceof UsageError || invalidFieldsOf(thrown).length > 0 ? 2 : 1;
 }
 
-/** What a person at the terminal reads when a command fails: what is wrong, and what to do. Empty: it has been said. */
+/** The text on the terminal when a command fails: what is wrong, and what to do. Empty: already printed. */
 export function failureText(thrown: unknown, url: string): string {
   if (thrown instanceof CommanderError) return '';
   const fields = invalidFieldsOf(thrown).map(({ field, text }) => `${flagOf(field)}: ${text}`);
@@ -38,15 +38,15 @@ function callText({ code, rawMessage, cause }: ConnectError, url: string): strin
     case Code.Unauthenticated:
       return `${rawMessage} Run gatewayctl login, or set GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.`;
     case Code.PermissionDenied:
-      return `${rawMessage} (gatewayctl whoami says who you are to ${url}.)`;
+      return `${rawMessage} (gatewayctl whoami shows your identity at ${url}.)`;
     case Code.Unimplemented:
-      return `what answers at ${url} is not the gateway's admin service. Set GATEWAY_ADMIN_URL to its address.`;
+      return `the server at ${url} is not the gateway's admin service. Set GATEWAY_ADMIN_URL to the address of the admin service.`;
     case Code.Unavailable:
-      // What the gateway itself says has no cause: it answers, and a part behind it does not.
-      if (cause === undefined) return `${rawMessage} gatewayctl doctor says what is away.`;
-      return `nothing answers at ${url} (${rawMessage}). Is the gateway running, and is GATEWAY_ADMIN_URL right?`;
+      // An error from the gateway itself has no cause: the gateway answers, and a service behind it does not.
+      if (cause === undefined) return `${rawMessage} Run gatewayctl doctor to see what is unreachable.`;
+      return `nothing answers at ${url} (${rawMessage}). Is the gateway running, and is GATEWAY_ADMIN_URL correct?`;
     case Code.DeadlineExceeded:
-      return `${url} did not answer in time. Try again; gatewayctl doctor says what is slow.`;
+      return `${url} timed out. Try again, or run gatewayctl doctor to see what is slow.`;
     default:
       return rawMessage;
   }

@@ -21,10 +21,10 @@ import { usageCommand } from './commands/usage.ts';
 export function buildProgram({ env, connect }: CommandContext): Command {
   const program = new Command('gatewayctl')
     .description(
-      'Runs and operates the model gateway. Commands go to the admin service at GATEWAY_ADMIN_URL (http://127.0.0.1:9090 unless set); when none runs on this machine, most of them work on its database.',
+      'Runs and operates the model gateway. Commands call the admin service at GATEWAY_ADMIN_URL (default: http://127.0.0.1:9090). If no gateway runs on this machine, most commands use its database directly.',
     )
     .version(versionText('gatewayctl').trim())
-    .option('--offline', 'work on the database of this environment, whether a gateway runs or not');
+    .option('--offline', 'use the database of this environment, whether or not a gateway runs');
   const isOffline = () => program.opts<{ readonly offline?: true }>().offline;
   const context: CommandContext = { env, connect: (options) => connect({ ...options, offline: isOffline() }) };
   const { completion, complete } = completionCommands();
@@ -54,7 +54,7 @@ export function buildProgram({ env, connect }: CommandContext): Command {
 /** It throws its errors, and its help names the flags of the whole program too. */
 function prepare(command: Command): void {
   command.exitOverride().configureHelp({ showGlobalOptions: true });
-  if (command.parent) command.showHelpAfterError(`(${fullName(command)} --help says more)`);
+  if (command.parent) command.showHelpAfterError(`(see ${fullName(command)} --help)`);
   for (const each of command.commands) prepare(each);
 }
 

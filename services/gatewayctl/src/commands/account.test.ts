@@ -112,13 +112,13 @@ describe('gatewayctl account', () => {
     ]);
     expect(await line.run('account', 'drain', 'both')).toMatchObject({
       exitCode: 2,
-      notes: 'gatewayctl: both is responses/both and messages/both. Say which one.',
+      notes: 'gatewayctl: both matches responses/both and messages/both. Use the full name.',
     });
     expect(await line.run('account', 'drain', 'nobody')).toMatchObject({ exitCode: 1 });
   });
 
   it.each<[string, readonly string[], RegExp]>([
-    ['a name without its pool', ['b'], /written pool\/name/],
+    ['a name without its pool', ['b'], /must be pool\/name/],
     ['oauth without an endpoint', ['responses/b', '--kind', 'oauth'], /needs --token-url.*needs --client-id/],
     ['flags of another kind', ['responses/b', '--client-id', 'c'], /--client-id is for --kind oauth only/],
     ['a file that is not there', ['responses/b', '--secret-file', '/nowhere/secret'], /can't be read \(ENOENT\)/],
@@ -142,7 +142,7 @@ describe('gatewayctl account', () => {
   it('reads a secret from standard input, but not from a terminal', async () => {
     expect(await readSecret('-', Readable.from(['sk-canary\n']))).toBe('sk-canary');
     const terminal = Object.assign(Readable.from(['sk-canary']), { isTTY: true });
-    await expect(readSecret(undefined, terminal)).rejects.toThrow(/Pipe it in/);
+    await expect(readSecret(undefined, terminal)).rejects.toThrow(/Pipe the secret in/);
   });
 
   it('rotates keys in the database, and says what it could not decrypt', async () => {

@@ -21,30 +21,25 @@ import { accountId, commaList, wholeNumber } from './flags.ts';
 /** `gatewayctl account …` */
 export function accountCommand({ env, connect }: CommandContext): Command {
   const account = new Command('account').description(
-    "Provider accounts: those in the gateway's database are managed here, those of gateway.yaml there. <account> is pool/name, or a name that only one pool has.",
+    "Manages provider accounts in the gateway's database. Accounts in gateway.yaml are managed in that file. <account> is pool/name, or a name that is unique across pools.",
   );
   withOutput(account.command('list'))
     .description(
-      'Accounts with their health. Without a running gateway health is not known and all count as available.',
+      'Lists accounts with their health. Without a running gateway, health is unknown and all accounts count as available.',
     )
     .option('--pool <name>', 'only this pool')
     .action(async ({ pool = '', ...output }: OutputFlags & { readonly pool?: string }) => {
       await using admin = await connect();
-      const whenNone = 'There are no accounts. Add one with gatewayctl account add, or in gateway.yaml.';
+      const whenNone = 'No accounts. Add one with gatewayctl account add, or in gateway.yaml.';
       await printList(output, AccountSchema, [await accountsOf(admin, pool)], { columns, whenNone });
     });
   withCredential(account.command('add'))
     .description(
-      'Adds an account. Its secret (for oauth: the refresh token) is read from standard input or a file, kept encrypted, and never shown. Pooling accounts must be allowed by the provider.',
+      'Adds an account. Reads its secret (for oauth, the refresh token) from standard input or a file; stores it encrypted and never shows it. Check that the provider allows the pooling of accounts.',
     )
     .argument('<pool/name>', 'such as responses/team-b', accountId)
-    .option(
-      '--max-concurrency <number>',
-      'requests at a time; not limited unless given',
-      wholeNumber(1, 2 ** 32 - 1),
-      0,
-    )
-    .option('--models <ids>', 'model ids it may serve, with commas; * stands for any text', commaList)
+    .option('--max-concurrency <number>', 'maximum concurrent requests; 0: unlimited', wholeNumber(1, 2 ** 32 - 1), 0)
+    .option('--models <ids>', 'model ids that it may serve, separated by commas; * matches any text', commaList)
     .action(async (id: string, { maxConcurrency, models = [], ...flags }: AddFlags) => {
       const credential = await readCredential(flags, process.stdin);
       await using admin = await connect();
@@ -54,20 +49,20 @@ export function accountCommand({ env, connect }: CommandContext): Command {
       noteChange(admin, `added ${id} (${flags.kind})`);
     });
   withCredential(account.command('replace-credential'))
-    .description('Another secret for an account of the database. What keeps the old one out of service is forgotten.')
-    .argument('<account>', 'which one')
+    .description('Replaces the secret of an account in the database, and clears the errors that the old secret caused.')
+    .argument('<account>', 'pool/name, or a unique name')
     .action(async (named: string, flags: CredentialFlags) => {
       const credential = await readCredential(flags, process.stdin);
       await using admin = await connect();
       const accountId = await findAccountId(admin, named);
       await admin.clientOf(AccountService).replaceCredential({ accountId, credential });
-      noteChange(admin, `${accountId} has another credential (${flags.kind})`);
+      noteChange(admin, `replaced the credential of ${accountId} (${flags.kind})`);
     });
   const useCommand = (name: string, use: AccountUse, description: string) =>
     account
       .command(name)
       .description(description)
-      .argument('<account>', 'which one')
+      .argument('<account>', 'pool/name, or a unique name')
       .action(async (named: string) => {
         await using admin = await connect();
         const accountId = await findAccountId(admin, named);
@@ -77,14 +72,14 @@ export function accountCommand({ env, connect }: CommandContext): Command {
   useCommand(
     'enable',
     AccountUse.ACTIVE,
-    'Uses an account again that a provider or a person took out of service. A refresh token that was refused is tried once more.',
+    'Puts an account back into service after a provider or an operator disabled it. Retries a rejected refresh token once.',
   );
-  useCommand('drain', AccountUse.DRAINING, 'Gives an account nothing new. What runs with it ends as it would have.');
-  useCommand('disable', AccountUse.DISABLED, 'Takes an account out of service.');
+  useCommand('drain', AccountUse.DRAINING, 'Sends an account no new requests. Requests in flight complete.');
+  useCommand('disable', AccountUse.DISABLED, 'Disables an account. Requests in flight complete.');
   account
     .command('remove')
-    .description('Forgets an account of the database and its tokens. What runs with it ends as it would have.')
-    .argument('<account>', 'which one')
+    .description('Deletes an account from the database, with its stored tokens. Requests in flight complete.')
+    .argument('<account>', 'pool/name, or a unique name')
     .action(async (named: string) => {
       await using admin = await connect();
       const accountId = await findAccountId(admin, named);
@@ -94,7 +89,7 @@ export function accountCommand({ env, connect }: CommandContext): Command {
   account
     .command('rotate-keys')
     .description(
-      'Encrypts everything anew with the first of ACCOUNT_KEYS, in the database itself. Every broker must have that key before. Exits 1 when something could not be decrypted. Safe to repeat.',
+      'Re-encrypts all stored secrets with the first key of ACCOUNT_KEYS, directly in the database. Give that key to every broker first. Exits with status 1 if something cannot be decrypted. Safe to repeat.',
     )
     .action(() => rotateAccountKeys(env));
   return account;
@@ -110,8 +105,8 @@ async function findAccountId(admin: AdminConnection, named: string): Promise<str
   if (named.includes('/')) return named;
   const found = (await accountsOf(admin, '')).filter(({ name }) => name === named).map(({ id }) => id);
   if (found.length === 1) return found.join();
-  if (found.length > 1) throw new UsageError(`${named} is ${found.join(' and ')}. Say which one.`);
-  throw new Error(`there is no account ${named}. gatewayctl account list shows all of them.`);
+  if (found.length > 1) throw new UsageError(`${named} matches ${found.join(' and ')}. Use the full name.`);
+  throw new Error(`no account ${named}. Run gatewayctl account list to see all accounts.`);
 }
 
 const columns: Columns<Account> = {
@@ -122,7 +117,7 @@ const columns: Columns<Account> = {
   from: { of: ({ stored }) => (stored ? 'database' : 'gateway.yaml'), spare: true },
   cooldowns: ({ cooldowns }) => {
     const texts = cooldowns.map(({ until, model, reason }) => {
-      const end = timeText(until, 'further notice');
+      const end = timeText(until, 'an operator enables it');
       return `${model || 'all models'} until ${end} (${enumWord(AttemptResult, reason)})`;
     });
     return texts.join('; ');

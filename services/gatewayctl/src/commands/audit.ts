@@ -14,19 +14,19 @@ import { pastMoment, type RangeFlags, wholeNumber } from './flags.ts';
 
 /** `gatewayctl audit …` */
 export function auditCommand({ connect }: CommandContext): Command {
-  const audit = new Command('audit').description('What was changed, by whom. For admins.');
+  const audit = new Command('audit').description('Shows who changed what. Admins only.');
   withOutput(audit.command('list'))
-    .description('Changes and refusals, newest first.')
-    .argument('[text]', 'only those with it in who, what or of what')
-    .option('--since <when>', 'since then: 1h, 2d, a time', pastMoment)
-    .option('--until <when>', 'before: 1h, 2d, a time', pastMoment)
-    .option('--last <number>', 'how many at most', wholeNumber(1, 1_000_000), 50)
+    .description('Lists changes and rejected calls, newest first.')
+    .argument('[text]', 'only entries with this text in actor, action or subject')
+    .option('--since <when>', 'after: 1h, 2d, or a time', pastMoment)
+    .option('--until <when>', 'before: 1h, 2d, or a time', pastMoment)
+    .option('--last <number>', 'maximum number of rows', wholeNumber(1, 1_000_000), 50)
     .action(async (search: string | undefined, { since, until, last, ...output }: OutputFlags & RangeFlags) => {
       await using admin = await connect();
       const ask = (page: Page) =>
         admin.clientOf(AuditService).listAudit({ search: search ?? '', since, until, ...page });
       const pages = firstOf(last, ask, ({ entries }) => entries);
-      await printList(output, AuditEntrySchema, pages, { columns, whenNone: 'The audit log has nothing of it.' });
+      await printList(output, AuditEntrySchema, pages, { columns, whenNone: 'No matching entries.' });
     });
   return audit;
 }
@@ -36,7 +36,7 @@ const columns: Columns<AuditEntry> = {
   who: ({ actor }) => actor || '(nobody)',
   from: { of: ({ address }) => address, spare: true },
   what: ({ action }) => action,
-  'of what': ({ subject }) => subject,
+  subject: ({ subject }) => subject,
   outcome: ({ outcome }): Cell => {
     const text = enumWord(AuditOutcome, outcome);
     return outcome === AuditOutcome.DONE ? text : { text, color: outcome === AuditOutcome.REFUSED ? 'red' : 'yellow' };

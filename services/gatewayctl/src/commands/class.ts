@@ -6,13 +6,13 @@ import type { CommandContext } from './context.ts';
 
 /** `gatewayctl class …` */
 export function classCommand({ connect }: CommandContext): Command {
-  const command = new Command('class').description('The classes of models that clients may name.');
+  const command = new Command('class').description('Shows the model classes that clients can use.');
   withOutput(command.command('list'))
-    .description('Classes with the models that serve them, the preferred one first. They are made in gateway.yaml.')
+    .description('Lists model classes with their models, in order of preference. Classes are defined in gateway.yaml.')
     .action(async (output: OutputFlags) => {
       await using admin = await connect();
       const { overview } = await admin.clientOf(PoolService).listPools({});
-      const whenNone = 'There are no classes. They are made in gateway.yaml.';
+      const whenNone = 'No classes. Define them in gateway.yaml.';
       await printList(output, ModelClassSchema, [overview?.classes ?? []], { columns, whenNone });
     });
   return command;

@@ -4,11 +4,11 @@ import { print } from '../output/print.ts';
 /** `gatewayctl completion <shell>`, and what the shells ask then. */
 export function completionCommands(): { readonly completion: Command; readonly complete: Command } {
   const completion = new Command('completion')
-    .description('Completion of commands and flags for a shell. For bash: source <(gatewayctl completion bash)')
-    .addArgument(new Argument('<shell>', 'which one').choices(Object.keys(scripts)))
+    .description('Prints a shell completion script. For bash: source <(gatewayctl completion bash)')
+    .addArgument(new Argument('<shell>', 'shell').choices(Object.keys(scripts)))
     .action((shell: keyof typeof scripts) => print(scripts[shell]));
   const complete = new Command('complete')
-    .argument('[words...]', 'of the line, the last one begun')
+    .argument('[words...]', 'words of the line; the last one is incomplete')
     .action((words: readonly string[], _flags, command: Command) => {
       print(
         candidatesFor(command.parent ?? command, words)

@@ -22,18 +22,16 @@ describe('gatewayctl config', () => {
     const { printed } = await commandLine().run('config', 'show');
     expect(printed).toMatch(/gateway\.yaml +\/etc\/gateway\.yaml\n\n.*\nlimiter +REDIS_URL +\(set\) +environment/);
     expect(printed).toMatch(/^limiter at 10\.0\.0\.1:9090 +LOG_LEVEL +info +default$/m);
-    expect(printed).toMatch(/\n\nNot known of edge-router at 10\.0\.0\.3:9090: did not answer within 2 s\n$/);
+    expect(printed).toMatch(/\n\nUnknown: edge-router at 10\.0\.0\.3:9090: did not answer within 2 s\n$/);
     expect((await commandLine().run('config', 'show', '--file')).printed).toBe('pools: {}\n');
   });
 
   it('checks a file: its problems, or what it would change', async () => {
     const file = import.meta.filename;
     const fine = await commandLine([], ['+ pools.responses: new']).run('config', 'check', file);
-    expect(fine).toMatchObject({ exitCode: 0, printed: '✓ It can be used.\n+ pools.responses: new\nimport \n' });
+    expect(fine).toMatchObject({ exitCode: 0, printed: '✓ The file is valid.\n+ pools.responses: new\nimport \n' });
     const referring = await commandLine([], [], ['KEY_A', 'KEY_B']).run('config', 'check', file);
-    expect(referring.printed).toBe(
-      '✓ It can be used.\nSet first what the running file does not refer to: KEY_A, KEY_B\nimport \n',
-    );
+    expect(referring.printed).toBe('✓ The file is valid.\nSet these new references first: KEY_A, KEY_B\nimport \n');
     const wrong = await commandLine(['pools: is missing.']).run('config', 'check', file);
     expect(wrong).toMatchObject({ exitCode: 1, printed: '✗ pools: is missing.\n' });
     expect(await commandLine().run('config', 'check', '/nowhere')).toMatchObject({ exitCode: 2 });

@@ -17,10 +17,10 @@ import { readNamedFile } from './flags.ts';
 
 /** `gatewayctl config …` */
 export function configCommand({ connect }: CommandContext): Command {
-  const config = new Command('config').description('What the gateway runs with.');
+  const config = new Command('config').description('Shows and checks the configuration.');
   withOutput(config.command('show'))
-    .description('Settings with where each comes from, and which gateway.yaml is in use. Secrets are shown as set.')
-    .option('--file', 'only the text of the gateway.yaml in use')
+    .description('Shows all settings with their sources, and the gateway.yaml in use. Secrets appear only as "set".')
+    .option('--file', 'print only the text of the gateway.yaml in use')
     .action(async ({ file, ...output }: OutputFlags & { readonly file?: true }) => {
       await using admin = await connect();
       const running = await admin.clientOf(ConfigurationService).getConfiguration({});
@@ -30,28 +30,28 @@ export function configCommand({ connect }: CommandContext): Command {
     });
   withOutput(config.command('check'))
     .description(
-      'What is wrong with a gateway.yaml, and what it would change here. Whether the variables that it refers to are set shows when it is put in place. For admins. Exits 1 when it can not be used.',
+      'Validates a gateway.yaml and shows what it would change. Does not verify that referenced environment variables are set. Admins only. Exits with status 1 if the file is invalid.',
     )
-    .argument('<file>', 'its path, or - for standard input')
+    .argument('<file>', 'path of the file, or - for standard input')
     .action(async (path: string, output: OutputFlags) => {
       const text = await readNamedFile(path, path === '-' ? '/dev/stdin' : path);
       await using admin = await connect();
       const checked = await admin.clientOf(ConfigurationService).checkConfiguration({ text });
       printMessage(output, CheckConfigurationResponseSchema, checked, checkText);
-      if (checked.problems.length > 0) throw new NotAsItShouldBe(`${path} can not be used as it is.`);
+      if (checked.problems.length > 0) throw new NotAsItShouldBe(`${path} is invalid.`);
     });
   return config;
 }
 
 function configurationText({ file, settings, silent }: GetConfigurationResponse): string {
   const head = factSheet({
-    'gateway.yaml': file?.path || 'none: what is built in holds',
+    'gateway.yaml': file?.path || 'none (built-in defaults apply)',
     'in use since': timeText(file?.loadedAt),
     problems: file?.problems.join(' ') ? { text: file.problems.join(' '), color: 'red' } : undefined,
     currency: file?.currency,
   });
   const table = settings.length === 0 ? '' : `\n${new Table(columns).linesOf(settings)}`;
-  const unknown = silent.map((text) => colored(`Not known of ${text}\n`, 'yellow')).join('');
+  const unknown = silent.map((text) => colored(`Unknown: ${text}\n`, 'yellow')).join('');
   return `${head}${table}${unknown && `\n${unknown}`}`;
 }
 
@@ -64,12 +64,9 @@ const columns: Columns<Setting> = {
 
 function checkText({ problems, changes, newReferences }: CheckConfigurationResponse): string {
   if (problems.length > 0) return problems.map((problem) => `${colored('✗', 'red')} ${problem}\n`).join('');
-  const lines = changes.length === 0 ? ['It changes nothing.'] : changes.map((line) => colored(line, colorOf(line)));
-  const unknown =
-    newReferences.length === 0
-      ? ''
-      : `Set first what the running file does not refer to: ${newReferences.join(', ')}\n`;
-  return `${colored('✓', 'green')} It can be used.\n${unknown}${lines.map((line) => `${line}\n`).join('')}`;
+  const lines = changes.length === 0 ? ['No changes.'] : changes.map((line) => colored(line, colorOf(line)));
+  const unknown = newReferences.length === 0 ? '' : `Set these new references first: ${newReferences.join(', ')}\n`;
+  return `${colored('✓', 'green')} The file is valid.\n${unknown}${lines.map((line) => `${line}\n`).join('')}`;
 }
 
 function colorOf(change: string) {

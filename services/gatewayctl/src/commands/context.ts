@@ -11,5 +11,5 @@ export interface CommandContext {
 /** Says what was changed, and where: a gateway that works on another database does not know of it. */
 export function noteChange({ database }: AdminConnection, change: string): void {
   note(change);
-  if (database !== undefined) note(`no gateway was asked: this was written to ${database.description}`);
+  if (database !== undefined) note(`no gateway was called: written to ${database.description}`);
 }

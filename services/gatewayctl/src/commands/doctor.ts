@@ -13,12 +13,12 @@ import { findAdminToken } from '../connection/admin-token.ts';
 import { failureText, NotAsItShouldBe } from '../failures.ts';
 import { documentOf, type OutputFlags, print, withOutput } from '../output/print.ts';
 import { type Color, colored } from '../output/table.ts';
-import { bytesText, durationText } from '../output/words.ts';
+import { bytesText, countText, durationText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
 import { pauseText } from './pool.ts';
 import { holderText } from './session.ts';
 
-/** What the doctor found of one thing. */
+/** The result of one check. */
 type Finding = {
   readonly about: string;
   readonly state: 'fine' | 'warning' | 'wrong';
@@ -33,18 +33,18 @@ const timeoutMs = 10_000;
 export function doctorCommand({ env, connect }: CommandContext): Command {
   return withOutput(new Command('doctor'))
     .description(
-      'Reaches every part of the gateway and looks at sign-in, clocks, versions, replicas, disk, certificates and pools. Says what to do, and exits 1 when something is not as it should be.',
+      'Checks every part of the gateway: sign-in, clocks, versions, replicas, disks, certificates and pools. Suggests fixes, and exits with status 1 if a check fails.',
     )
     .action(async ({ output }: OutputFlags) => {
       await using admin = await connect({ running: true });
       const findings = await examine(env, admin);
       print(output === 'table' ? withVisibleTexts(findings).map(lineOf).join('') : documentOf(output, findings));
       const wrong = findings.filter(({ state }) => state !== 'fine').length;
-      if (wrong > 0) throw new NotAsItShouldBe(`${wrong} of ${findings.length} things are not as they should be.`);
+      if (wrong > 0) throw new NotAsItShouldBe(`${wrong} of ${findings.length} checks failed.`);
     });
 }
 
-/** The first things go before the others: without an answer there is nothing more to find. */
+/** The first checks come before the others: without a response there is nothing more to check. */
 async function examine(env: Environment, admin: AdminConnection): Promise<readonly Finding[]> {
   const { gateway } = admin;
   if (gateway === undefined) return [];
@@ -69,9 +69,9 @@ async function reach({ url, get }: RunningGateway): Promise<readonly Finding[]> 
     const tookMs = Date.now() - beganAtMs;
     if (answer.statusCode !== 200) {
       const remedy = 'Set GATEWAY_ADMIN_URL to the address of the admin service.';
-      return [wrong('address', `${url} answers with ${answer.statusCode}`, remedy)];
+      return [wrong('address', `${url} responds with status ${answer.statusCode}`, remedy)];
     }
-    const finding = fine('address', `${url} answers within ${durationText(tookMs)}`);
+    const finding = fine('address', `${url} responds in ${durationText(tookMs)}`);
     return [finding, ...clockOf(answer.headers.date, beganAtMs + tookMs / 2)];
   } catch (thrown) {
     const remedy = 'Start the gateway, or set GATEWAY_ADMIN_URL to the address of its admin service.';
@@ -83,8 +83,8 @@ async function reach({ url, get }: RunningGateway): Promise<readonly Finding[]> 
 function clockOf(date: string | undefined, hereMs: number): readonly Finding[] {
   const offMs = Math.abs(Date.parse(date ?? '') + 500 - hereMs);
   if (Number.isNaN(offMs)) return [];
-  if (offMs < 5_000) return [fine('clock', "the gateway's clock goes as this machine's")];
-  const remedy = 'Have both kept by a time service: days, resets and expiries go by them.';
+  if (offMs < 5_000) return [fine('clock', "the gateway's clock matches this machine's")];
+  const remedy = 'Synchronize both clocks with NTP: days, resets and expiries depend on them.';
   return [warning('clock', `the gateway's clock is ${durationText(offMs)} off this machine's`, remedy)];
 }
 
@@ -92,11 +92,11 @@ async function signIn(env: Environment, admin: AdminConnection, { url }: Running
   const token = await findAdminToken(env, url);
   try {
     const { session } = await admin.clientOf(SessionService).getSession({}, { timeoutMs });
-    return fine('sign-in', `as ${holderText(session)}, by ${token?.origin ?? 'no token'}`);
+    return fine('sign-in', `as ${holderText(session)}, with ${token?.origin ?? 'no token'}`);
   } catch (thrown) {
     const isRefused = thrown instanceof ConnectError && thrown.code === Code.Unauthenticated;
-    const text = token === undefined ? 'there is no token' : `the token of ${token.origin} is refused`;
-    if (isRefused) return wrong('sign-in', text, 'Run gatewayctl login with the token of an operator.');
+    const text = token === undefined ? 'no token' : `the token from ${token.origin} is rejected`;
+    if (isRefused) return wrong('sign-in', text, 'Run gatewayctl login with an operator token.');
     return wrong('sign-in', failureText(thrown, url));
   }
 }
@@ -112,7 +112,9 @@ async function systemOf(system: Client<typeof SystemService>): Promise<readonly 
   const services = new Set(replicas.map(({ service }) => service)).size;
   // Those that are not ready are among what needs attention.
   const areReady = replicas.every(({ ready }) => ready);
-  const all = areReady ? [fine('replicas', `all ${replicas.length} of ${services} services are ready`)] : [];
+  const all = areReady
+    ? [fine('replicas', `${countText(replicas.length, 'replica')} of ${countText(services, 'service')} ready`)]
+    : [];
   const looked = [...clocksOf(replicas), versionsOf(replicas), ...disksOf(replicas), ...certificatesOf(replicas)];
   return [...all, ...looked, ...attention];
 }
@@ -122,10 +124,10 @@ function clocksOf(replicas: readonly Replica[]): readonly Finding[] {
   const known = replicas.filter(({ figures }) => figures.clock_offset_seconds !== undefined);
   const off = known.filter(({ figures }) => Math.abs(figures.clock_offset_seconds ?? 0) >= 1);
   if (known.length > 0 && off.length === 0)
-    return [fine('clocks', `those of ${known.length} replicas agree to a second`)];
-  const remedy = 'Have the clocks of all machines kept by a time service: days, resets and expiries go by them.';
+    return [fine('clocks', `${countText(known.length, 'clock')} within a second of the admin service's`)];
+  const remedy = 'Synchronize the clocks of all machines with NTP: days, resets and expiries depend on them.';
   return off.map(({ service, address, figures: { clock_offset_seconds: seconds = 0 } }) => {
-    const text = `that of ${service} at ${address} is ${durationText(Math.abs(seconds) * 1_000)} ${seconds > 0 ? 'ahead of' : 'behind'} the admin service's`;
+    const text = `the clock of ${service} at ${address} is ${durationText(Math.abs(seconds) * 1_000)} ${seconds > 0 ? 'ahead of' : 'behind'} the admin service's`;
     return warning('clocks', text, remedy);
   });
 }
@@ -142,14 +144,14 @@ function versionsOf(replicas: readonly Replica[]): Finding {
   const own = readBuild().version;
   const [first = own, ...others] = versions;
   if (others.length > 0) {
-    const remedy = 'End the rollout: replace those of the older version.';
+    const remedy = 'Finish the rollout: replace the replicas of the older version.';
     return warning('versions', `replicas run ${versions.join(' and ')}`, remedy);
   }
   if (first !== own) {
-    const text = `the gateway runs ${first}, this is gatewayctl ${own}`;
-    return warning('versions', text, 'Use the gatewayctl of its version.');
+    const text = `the gateway runs ${first}; this is gatewayctl ${own}`;
+    return warning('versions', text, 'Use gatewayctl of the same version as the gateway.');
   }
-  return fine('versions', `all run ${own}, as this gatewayctl`);
+  return fine('versions', `all replicas run ${own}, like this gatewayctl`);
 }
 
 /** Those that expire soon are among what needs attention. */
@@ -157,7 +159,9 @@ function certificatesOf(replicas: readonly Replica[]): readonly Finding[] {
   const ends = replicas.flatMap(({ figures }) => figures.certificate_expires_at ?? []);
   const leftMs = Math.min(...ends) * 1_000 - Date.now();
   if (ends.length === 0 || leftMs <= 0) return [];
-  return [fine('certificates', `the first of ${ends.length} expires in ${durationText(leftMs)}`)];
+  return [
+    fine('certificates', `the first of ${countText(ends.length, 'certificate')} expires in ${durationText(leftMs)}`),
+  ];
 }
 
 /** Pools in need are among what needs attention. */
@@ -165,19 +169,21 @@ async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Find
   const { overview } = await pools.listPools({}, { timeoutMs });
   if (overview?.pools.every(({ accounts }) => accounts.length === 0)) {
     const remedy = 'Add one with gatewayctl account add, or in gateway.yaml.';
-    return [warning('pools', 'there are no provider accounts', remedy)];
+    return [warning('pools', 'no provider accounts', remedy)];
   }
   return (overview?.pools ?? []).flatMap(({ pool, accounts, pauses }) => {
     const free = accounts.filter(({ state }) => state === AccountState.AVAILABLE).length;
     const paused = pauses.map((pause) => `${pool?.name} is ${pauseText(pause)}`);
     // It ends by itself; gatewayctl pool status says how each account stands.
     if (paused.length > 0) return paused.map((text) => warning('pools', text, pauseRemedy));
-    return free === 0 ? [] : [fine('pools', `${pool?.name}: ${free} of ${accounts.length} accounts available`)];
+    return free === 0
+      ? []
+      : [fine('pools', `${pool?.name}: ${free} of ${countText(accounts.length, 'account')} available`)];
   });
 }
 
 const pauseRemedy =
-  'It ends by itself. If it does not, look at gatewayctl pool status and at the status page of the provider.';
+  'The pause ends automatically. If it does not, check gatewayctl pool status and the status page of the provider.';
 
 /** Of the embedded gateway's folder, where it is on this machine. */
 async function diskOf(env: Environment): Promise<readonly Finding[]> {
@@ -188,9 +194,9 @@ async function diskOf(env: Environment): Promise<readonly Finding[]> {
 }
 
 function diskFinding(whose: string, freeBytes: number, sizeBytes: number): Finding {
-  const text = `${bytesText(freeBytes)} are free for ${whose}`;
+  const text = `${bytesText(freeBytes)} free for ${whose}`;
   if (freeBytes > 1_024 ** 3 && freeBytes > sizeBytes / 20) return fine('disk', text);
-  return warning('disk', text, 'Make room: usage that waits, and an embedded database, are kept there.');
+  return warning('disk', text, 'Free up disk space: queued usage and the embedded database are stored there.');
 }
 
 const fine = (about: string, text: string): Finding => ({ about, state: 'fine', text, remedy: '' });

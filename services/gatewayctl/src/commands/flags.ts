@@ -18,7 +18,7 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: 
 export function commaList(text: string): readonly string[] {
   const parts = text.split(',').map((part) => part.trim());
   const named = parts.filter((part) => part !== '');
-  if (named.length === 0) throw new InvalidArgumentError('It is empty.');
+  if (named.length === 0) throw new InvalidArgumentError('It must not be empty.');
   return named;
 }
 
@@ -51,7 +51,7 @@ export function comingMoment(text: string): Timestamp {
   if (/^\d+[smhdw]$/.test(text)) return timestampFromMs(Date.now() + durationMs(text));
   const at = isLocalDay(text) ? timestampFromMs(endOfLocalDayMs(text)) : moment(text);
   if (Number(at.seconds) * 1_000 > Date.now()) return at;
-  throw new InvalidArgumentError('It is over already.');
+  throw new InvalidArgumentError('It must be in the future.');
 }
 
 function moment(text: string): Timestamp {
@@ -62,7 +62,7 @@ function moment(text: string): Timestamp {
 
 export function accountId(text: string): string {
   if (/^[A-Za-z][A-Za-z0-9._-]*\/[A-Za-z0-9][A-Za-z0-9._@-]*$/.test(text)) return text;
-  throw new InvalidArgumentError('It is written pool/name, such as responses/team-b.');
+  throw new InvalidArgumentError('It must be pool/name, such as responses/team-b.');
 }
 
 /** "7d": so many local days, today included. */
@@ -113,7 +113,7 @@ export interface PeriodFlags {
 export function periodOf({ from, to, since }: PeriodFlags, nowMs = Date.now()) {
   const today = localDayOf(nowMs);
   if (since !== undefined) {
-    if (from !== undefined || to !== undefined) throw new UsageError('give either --since, or --from and --to.');
+    if (from !== undefined || to !== undefined) throw new UsageError('use either --since, or --from and --to.');
     return { firstDay: addLocalDays(today, 1 - since), lastDay: today };
   }
   if (from === undefined && to === undefined) {

@@ -30,7 +30,7 @@ describe('gatewayctl operator', () => {
 
   it('lists operators', async () => {
     const { lines } = await commandLine().line.run('operator', 'list');
-    expect(lines[1]).toMatch(/^eva +admin +with a token +never +enabled +aa11$/);
+    expect(lines[1]).toMatch(/^eva +admin +token +never +enabled +aa11$/);
     expect(lines[2]).toMatch(/^bob +viewer .* disabled +aa22$/);
   });
 

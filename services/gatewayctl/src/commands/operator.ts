@@ -21,34 +21,34 @@ type RoleName = keyof typeof roles;
 /** `gatewayctl operator …` */
 export function operatorCommand({ connect }: CommandContext): Command {
   const operator = new Command('operator').description(
-    'Those who may sign in to the console and here. For admins. <operator> is a name, or the beginning of an id.',
+    'Manages operators, who can sign in to the console and to gatewayctl. Admins only. <operator> is a name, or the beginning of an id.',
   );
   withOutput(operator.command('list'))
-    .description('All operators.')
+    .description('Lists all operators.')
     .action(async (output: OutputFlags) => {
       await using admin = await connect();
       const { operators } = await admin.clientOf(OperatorService).listOperators({});
-      await printList(output, OperatorSchema, [operators], { columns, whenNone: 'There are no operators.' });
+      await printList(output, OperatorSchema, [operators], { columns, whenNone: 'No operators.' });
     });
   withOutput(operator.command('create'))
-    .description('A new operator; its token is printed once: on standard output, and nothing else there.')
+    .description('Creates an operator. Prints the token once, as the only text on standard output.')
     .argument('<name>', '1 to 100 characters')
     .addArgument(roleArgument())
     .action(async (name: string, role: RoleName, output: OutputFlags) => {
       await using admin = await connect();
       const created = await admin.clientOf(OperatorService).createOperator({ name, role: roles[role] });
       printMessage(output, CreateOperatorResponseSchema, created, ({ token }) => `${token}\n`);
-      noteChange(admin, `created ${name} (${role}); the token is not shown again`);
+      noteChange(admin, `created ${name} (${role}); copy the token now; you won't see it again`);
     });
   operator
     .command('set-role')
-    .description('Gives an operator another role. One of OpenID Connect has that of its groups.')
-    .argument('<operator>', 'which one', idOrPrefix)
+    .description('Changes the role of an operator. With OpenID Connect, groups set the role.')
+    .argument('<operator>', 'name, or the beginning of an id', idOrPrefix)
     .addArgument(roleArgument())
     .action(async (named: string, role: RoleName) => {
       await using admin = await connect();
       await update(admin, named, { role: roles[role] });
-      noteChange(admin, `${named} is ${role}`);
+      noteChange(admin, `${named} now has the role ${role}`);
     });
   for (const [name, disabled] of [
     ['disable', true],
@@ -56,8 +56,8 @@ export function operatorCommand({ connect }: CommandContext): Command {
   ] as const) {
     operator
       .command(name)
-      .description(disabled ? 'Keeps an operator out. Its sessions end at once.' : 'Lets an operator in again.')
-      .argument('<operator>', 'which one', idOrPrefix)
+      .description(disabled ? 'Disables an operator. All sessions end immediately.' : 'Enables an operator again.')
+      .argument('<operator>', 'name, or the beginning of an id', idOrPrefix)
       .action(async (named: string) => {
         await using admin = await connect();
         await update(admin, named, { disabled });
@@ -65,21 +65,23 @@ export function operatorCommand({ connect }: CommandContext): Command {
       });
   }
   withOutput(operator.command('rotate-token'))
-    .description('A new token in place of the old one, printed once. The old one works no more; its sessions end.')
-    .argument('<operator>', 'which one', idOrPrefix)
+    .description(
+      'Replaces the token of an operator and prints the new one once. The old token stops working, and all sessions end.',
+    )
+    .argument('<operator>', 'name, or the beginning of an id', idOrPrefix)
     .action(async (named: string, output: OutputFlags) => {
       await using admin = await connect();
       const { operatorId, revision } = await findOperator(admin, named);
       const request = { operatorId, expectedRevision: revision };
       const rotated = await admin.clientOf(OperatorService).rotateOperatorToken(request);
       printMessage(output, RotateOperatorTokenResponseSchema, rotated, ({ token }) => `${token}\n`);
-      noteChange(admin, `${named} has another token, which is not shown again`);
+      noteChange(admin, `${named} has a new token; copy it now, you won't see it again`);
     });
   return operator;
 }
 
 function roleArgument(): Argument {
-  return new Argument('<role>', 'each may do what the one before it may').choices(Object.keys(roles));
+  return new Argument('<role>', 'each role includes the permissions of the previous one').choices(Object.keys(roles));
 }
 
 async function update(
@@ -97,16 +99,16 @@ async function findOperator(admin: AdminConnection, named: string): Promise<Oper
   const found = byName.length > 0 ? byName : operators.filter(({ operatorId }) => operatorId.startsWith(named));
   const [operator, another] = found;
   if (operator === undefined)
-    throw new Error(`there is no operator ${named}. gatewayctl operator list shows all of them.`);
+    throw new Error(`no operator ${named}. Run gatewayctl operator list to see all operators.`);
   if (another !== undefined)
-    throw new UsageError(`${named} is ${found.map(({ name }) => name).join(' and ')}. Say more of the id.`);
+    throw new UsageError(`${named} matches ${found.map(({ name }) => name).join(' and ')}. Enter more of the id.`);
   return operator;
 }
 
 const columns: Columns<Operator> = {
   name: ({ name }) => name,
   role: ({ role }) => enumWord(Role, role),
-  'signs in': { of: ({ oidcSubject }) => (oidcSubject === '' ? 'with a token' : 'by OpenID Connect'), spare: true },
+  'sign-in': { of: ({ oidcSubject }) => (oidcSubject === '' ? 'token' : 'OpenID Connect'), spare: true },
   'last seen': ({ lastSeenAt }) => timeText(lastSeenAt, 'never'),
   state: ({ disabledAt }) =>
     disabledAt === undefined ? { text: 'enabled', color: 'green' } : { text: 'disabled', color: 'dim' },

@@ -26,20 +26,20 @@ import { endless } from '../connection/admin-connection.ts';
 import { UsageError } from '../failures.ts';
 import { type OutputFlags, printMessage, printOverviews, withOutput } from '../output/print.ts';
 import { type Columns, colored, Table } from '../output/table.ts';
-import { durationText, enumWord, percent, timeText } from '../output/words.ts';
+import { countText, durationText, enumWord, percent, timeText } from '../output/words.ts';
 import { accountStateCell } from './account.ts';
 import type { CommandContext } from './context.ts';
 import { findTokenId } from './token.ts';
 
 /** `gatewayctl pool …` */
 export function poolCommand({ connect }: CommandContext): Command {
-  const pool = new Command('pool').description('How pools of accounts stand.');
+  const pool = new Command('pool').description('Shows the state of account pools.');
   withOutput(pool.command('status').alias('list'))
     .description(
-      'Accounts with their state, what keeps them, requests under way, quotas; and when a pool will be used up if it goes on as it did since its quotas began.',
+      'Shows accounts with their state, its reason, requests in flight and quotas; and when the quotas of a pool run out at the current rate.',
     )
     .argument('[pool]', 'only this pool')
-    .option('--watch', 'again whenever it changes')
+    .option('--watch', 'refresh on every change')
     .action(async (name = '', { watch, ...output }: OutputFlags & { readonly watch?: true }) => {
       await using admin = await connect(watch && { running: true });
       const pools = admin.clientOf(PoolService);
@@ -49,20 +49,21 @@ export function poolCommand({ connect }: CommandContext): Command {
         return await printOverviews(output, PoolOverviewSchema, states, async (overview) => textOf(overview));
       }
       const { overview } = await pools.listPools({ pool: name });
-      if (name !== '' && overview?.pools.length === 0) throw new Error(`there is no pool ${name}.`);
+      if (name !== '' && overview?.pools.length === 0) throw new Error(`no pool named ${name}.`);
       printMessage(output, PoolOverviewSchema, overview, textOf);
     });
   withOutput(pool.command('explain'))
-    .description('Which account would serve the next request for a model or class, and why not the others.')
-    .argument('<model>', 'a class such as gateway/sterk, or the id of a model')
-    .option('--session <name>', "of a client's session, as in its header session-id; needs --token")
-    .option('--token <token>', "the session's token: its id, the beginning of one, or its label")
+    .description('Shows which account would serve the next request for a model or class, and why not the others.')
+    .argument('<model>', 'a class such as gateway/sterk, or a model id')
+    .option('--session <name>', 'client session, as in the session-id header; needs --token')
+    .option('--token <token>', 'token of the session: its id, the beginning of the id, or its label')
     .action(async (model: string, { session: sessionId = '', token, ...output }: ExplainFlags) => {
-      if ((sessionId === '') !== (token === undefined)) throw new UsageError('--session and --token go together.');
+      if ((sessionId === '') !== (token === undefined))
+        throw new UsageError('--session and --token must be used together.');
       await using admin = await connect();
       const tokenId = await findTokenId(admin, token);
       const explained = await admin.clientOf(PoolService).explainModel({ model, sessionId, tokenId });
-      if (explained.candidates.length === 0) throw new Error(`there is no model or class ${model}.`);
+      if (explained.candidates.length === 0) throw new Error(`no model or class named ${model}.`);
       printMessage(output, ExplainModelResponseSchema, explained, explanationText);
     });
   return pool;
@@ -80,7 +81,7 @@ function explanationText({ candidates }: ExplainModelResponse): string {
     const table = accounts.length === 0 ? 'no accounts\n' : new Table(explanationColumns).linesOf(accounts);
     return `${index + 1}. ${model} of ${pool}\n${table}`;
   });
-  const verdict = chosen === undefined ? 'No account would take a request now.' : `${chosen.id} would take it.`;
+  const verdict = chosen === undefined ? 'No account would serve a request now.' : `${chosen.id} would serve it.`;
   return `${texts.join('\n')}\n${verdict}\n`;
 }
 
@@ -88,12 +89,12 @@ const explanationColumns: Columns<AccountExplanation> = {
   account: ({ account }) => account?.name ?? '',
   state: ({ account }) => accountStateCell(account?.state ?? AccountState.UNSPECIFIED),
   'in flight': ({ account }) => account?.inFlight ?? 0,
-  verdict: ({ chosen, reason }) => (chosen ? 'would be taken' : reason),
+  verdict: ({ chosen, reason }) => (chosen ? 'selected' : reason),
 };
 
 /** How accounts stand, and how long pools will last. */
 function overviewText({ pools }: PoolOverview, nowMs: number): string {
-  return pools.map((status) => poolText(status, nowMs)).join('\n') || 'There are no pools.\n';
+  return pools.map((status) => poolText(status, nowMs)).join('\n') || 'No pools.\n';
 }
 
 function poolText({ pool, accounts, forecasts, pauses }: PoolStatus, nowMs: number): string {
@@ -101,7 +102,7 @@ function poolText({ pool, accounts, forecasts, pauses }: PoolStatus, nowMs: numb
   const silent = silentAccounts(accounts);
   const families = forecasts.filter(({ models }) => models !== '');
   const whole = forecasts.find(({ models }) => models === '');
-  const head = `pool ${pool?.name}: ${available} of ${accounts.length} accounts available`;
+  const head = `pool ${pool?.name}: ${available} of ${countText(accounts.length, 'account')} available`;
   const lines = [
     available === 0 && accounts.length > 0 ? colored(head, 'red') : head,
     ...pauses.map((pause) => colored(`  ${pauseText(pause)}`, 'red')),
@@ -114,7 +115,9 @@ function poolText({ pool, accounts, forecasts, pauses }: PoolStatus, nowMs: numb
 /** "paused until 2026-11-26T15:51:00.000Z: the provider is overloaded" */
 export function pauseText(pause: PoolPause): string {
   const end =
-    pause.until === undefined ? ', and one request finds out whether it still is' : ` until ${timeText(pause.until)}`;
+    pause.until === undefined
+      ? '; one request is testing whether the provider has recovered'
+      : ` until ${timeText(pause.until)}`;
   return `paused${end}: ${pauseReason(pause)}`;
 }
 
@@ -131,21 +134,21 @@ function headroomOf({ windows }: Account): number | undefined {
 }
 
 function forecastText(forecast: QuotaForecast | undefined, silentAccounts: number, nowMs: number): string {
-  if (forecast?.outlook === QuotaOutlook.LASTS) return 'they last at the present rate';
+  if (forecast?.outlook === QuotaOutlook.LASTS) return 'do not run out at the current rate';
   if (forecast?.endsAt === undefined) {
-    return 'how long they last is not known: no account has reported a quota with a length and an end';
+    return 'no forecast: no account has reported a quota with a duration and a reset time';
   }
   const { window } = forecast;
   const atMs = timestampMs(forecast.endsAt);
   const silent =
     silentAccounts === 1
-      ? '1 more account has not reported its own'
-      : `${silentAccounts} more accounts have not reported theirs`;
+      ? '1 account without a reported quota may last longer'
+      : `${silentAccounts} accounts without a reported quota may last longer`;
   const besides = silentAccounts === 0 ? '' : `; ${silent}`;
-  if (window === '') return `no account can be used now${besides}`;
-  if (atMs <= nowMs) return `the ${window} windows are used up now${besides}`;
-  const when = `${new Date(atMs).toISOString()} (in ${durationText(atMs - nowMs)})`;
-  return `the ${window} windows are used up at ${when} at the present rate${besides}`;
+  if (window === '') return `no account is available${besides}`;
+  if (atMs <= nowMs) return `${window} quota used up${besides}`;
+  const when = `${timeText(forecast.endsAt)} (in ${durationText(atMs - nowMs)})`;
+  return `${window} quota used up at ${when} at the current rate${besides}`;
 }
 
 function columnsAt(nowMs: number): Columns<Account> {
@@ -167,13 +170,13 @@ function columnsAt(nowMs: number): Columns<Account> {
 
 function quotaText({ name, models, usedFraction, resetsAt }: QuotaWindow, nowMs: number): string {
   const of = models === '' ? '' : ` of ${models}`;
-  const reset = resetsAt === undefined ? '' : `, anew in ${durationText(Math.max(0, timestampMs(resetsAt) - nowMs))}`;
+  const reset = resetsAt === undefined ? '' : `, resets in ${durationText(Math.max(0, timestampMs(resetsAt) - nowMs))}`;
   return `${name}${of} ${percent(usedFraction)}${reset}`;
 }
 
 function cooldownText({ until, model, feature, reason, givenByProvider }: Cooldown): string {
   const of = model || feature;
-  const scope = of === '' ? 'cools' : `cools for ${of}`;
-  const end = until === undefined ? 'until further notice' : `until ${timeText(until)}`;
-  return `${scope} ${end} after ${enumWord(AttemptResult, reason)}${givenByProvider ? ', as the provider said' : ''}`;
+  const scope = of === '' ? 'cooling' : `cooling for ${of}`;
+  const end = until === undefined ? 'until an operator enables it' : `until ${timeText(until)}`;
+  return `${scope} ${end} after ${enumWord(AttemptResult, reason)}${givenByProvider ? ' (reset named by the provider)' : ''}`;
 }

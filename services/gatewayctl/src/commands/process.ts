@@ -6,16 +6,19 @@ import { note } from '../output/print.ts';
 export function processCommands(env: Environment): readonly Command[] {
   const start = new Command('start')
     .description(
-      'Runs the whole gateway, in this process or on all cores. Settings come from the environment and gateway.yaml.',
+      'Runs the whole gateway, in one process or on all cores. Settings come from the environment and gateway.yaml.',
     )
-    .option('--workers <number>', 'processes that serve, or auto: one for each core (default: GATEWAY_WORKERS, or 1)')
+    .option(
+      '--workers <number>',
+      'number of worker processes, or auto for one per core (default: GATEWAY_WORKERS, or 1)',
+    )
     .action(async ({ workers }: { readonly workers?: string }) => {
       const { runAllInOne } = await import('@gateway/all-in-one/run');
       await runAllInOne(workers === undefined ? env : { ...env, GATEWAY_WORKERS: workers });
     });
   const migrate = new Command('migrate')
-    .description('Brings the tables up to date: those of DATABASE_URL, or of the embedded database in GATEWAY_DATA.')
-    .option('--wait', 'change nothing: wait until another process has brought them up to date')
+    .description('Applies pending database migrations, to DATABASE_URL or to the embedded database in GATEWAY_DATA.')
+    .option('--wait', 'change nothing; wait until another process has applied them')
     .action(async ({ wait }: { readonly wait?: true }) => {
       const { migrateGatewayDatabase, waitForMigration } = await import('@gateway/all-in-one/gateway-database');
       const { applied, description } = await (wait ? waitForMigration(env, note) : migrateGatewayDatabase(env));

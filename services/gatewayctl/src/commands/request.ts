@@ -20,15 +20,15 @@ import { afterText, endingCell, ledgerText, requestText } from './request/reques
 /** `gatewayctl request …` */
 export function requestCommand({ connect }: CommandContext): Command {
   const request = new Command('request').description(
-    'See why requests went where they went, as long as the request log has them.',
+    'Shows how requests were routed and why, as long as the request log keeps them.',
   );
   withOutput(request.command('show', { isDefault: true }))
     .description(
-      'What became of one request: accounts tried and passed over, why, ending, times. "show" may be left out. When the request log does not have it, what the ledger has.',
+      'Shows one request: accounts tried and skipped, reasons, ending, timings. "show" is optional. Falls back to the ledger when the request log does not have the request.',
     )
     .argument(
       '<id>',
-      "the request's id, the x-request-id of its answer; the id of a chat completion; or the beginning of either",
+      'a request id (the x-request-id response header), the id of a chat completion, or the beginning of either',
       idOrPrefix,
     )
     .action(async (requestId: string, output: OutputFlags) => {
@@ -36,33 +36,33 @@ export function requestCommand({ connect }: CommandContext): Command {
       const found = await admin.clientOf(RequestService).getRequest({ requestId }).catch(notFoundToUndefined);
       if (found?.request?.request === undefined) {
         note(
-          'The request log does not have the request: it is too long ago, still under way, one of too many refused ones, or asked no model with a valid token.',
+          'The request log does not have this request. It may be too old, still in flight, one of too many rejected requests, or a request without a model or a valid token.',
         );
-        if (found?.recorded === undefined) throw new Error(`there is no request ${requestId} in the ledger either.`);
+        if (found?.recorded === undefined) throw new Error(`the ledger has no request ${requestId} either.`);
       }
       printMessage(output, GetRequestResponseSchema, found, wholeStory);
     });
   withOutput(withSearch(request.command('list')))
-    .description('The latest requests, newest first.')
-    .option('--since <when>', 'received since then: 1h, 2d, a time', pastMoment)
-    .option('--until <when>', 'received before: 1h, 2d, a time', pastMoment)
-    .option('--last <number>', 'how many at most', wholeNumber(1, 1_000_000), 20)
+    .description('Lists the latest requests, newest first.')
+    .option('--since <when>', 'received after: 1h, 2d, or a time', pastMoment)
+    .option('--until <when>', 'received before: 1h, 2d, or a time', pastMoment)
+    .option('--last <number>', 'maximum number of rows', wholeNumber(1, 1_000_000), 20)
     .action(async ({ since, until, last, ...flags }: SearchFlags & RangeFlags) => {
       await using admin = await connect();
       const asked = { search: { ...searchOf(flags), since, until }, token: flags.token ?? '' };
       const ask = (page: Page) => admin.clientOf(RequestService).listRequests({ ...asked, ...page });
       const pages = firstOf(last, ask, ({ requests }) => requests);
-      await printList(flags, RequestListingSchema, pages, { columns, whenNone: 'No request of the log matches.' });
+      await printList(flags, RequestListingSchema, pages, { columns, whenNone: 'No matching requests in the log.' });
     });
   withOutput(withSearch(request.command('tail')))
-    .description('Requests as they end, from now on, until the command is stopped.')
+    .description('Prints requests as they end, until you stop the command.')
     .action(async (flags: SearchFlags) => {
       await using admin = await connect({ running: true });
       const printAll = streamPrinter(flags, RequestListingSchema, columns);
       const asked = { search: searchOf(flags), token: flags.token ?? '' };
       for await (const { requests, leftOut } of admin.clientOf(RequestService).watchRequests(asked, endless)) {
         printAll(requests);
-        if (leftOut > 0) note(`${leftOut} more ended at the same time and were left out`);
+        if (leftOut > 0) note(`${leftOut} more ended at the same time (not shown)`);
       }
     });
   return request;
@@ -92,11 +92,15 @@ interface SearchFlags extends OutputFlags {
 
 function withSearch(command: Command): Command {
   return command
-    .option('--token <token>', "only this token's: its id, the beginning of one, or its label", idOrPrefix)
-    .option('--model <id>', 'only those that asked for it, or that were sent to a provider as it')
-    .option('--account <pool/name>', 'only those for which it was tried', accountId)
-    .option('--endpoint <path>', 'only those of an endpoint, such as /v1/messages')
-    .option('--status <status>', `only those that ended so: ${Object.keys(filters).join(', ')}, 404, 5xx`, statusOf);
+    .option('--token <token>', 'only requests of this token: its id, the beginning of the id, or its label', idOrPrefix)
+    .option('--model <id>', 'only requests for this model, or sent to a provider as this model')
+    .option('--account <pool/name>', 'only requests that tried this account', accountId)
+    .option('--endpoint <path>', 'only requests to this endpoint, such as /v1/messages')
+    .option(
+      '--status <status>',
+      `only requests with this outcome: ${Object.keys(filters).join(', ')}, 404, 5xx`,
+      statusOf,
+    );
 }
 
 function statusOf(text: string): Status {

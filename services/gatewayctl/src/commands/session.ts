@@ -18,7 +18,7 @@ import type { CommandContext } from './context.ts';
 export function sessionCommands({ env, connect }: CommandContext): readonly Command[] {
   const login = new Command('login')
     .description(
-      'Keeps an operator token for the gateway at GATEWAY_ADMIN_URL, in a file that only you read. The token is read from standard input, on a terminal without showing it.',
+      'Stores an operator token for the gateway at GATEWAY_ADMIN_URL in a file that only you can read. Reads the token from standard input; a terminal does not echo it.',
     )
     .action(async () => {
       const { url } = readAdminAddress(env);
@@ -26,18 +26,18 @@ export function sessionCommands({ env, connect }: CommandContext): readonly Comm
       const client = createClient(SessionService, gatewayTransport(env, url, token));
       const { session } = await client.getSession({});
       await storeLogin(env, url, token);
-      note(`signed in to ${url} as ${holderText(session)}; kept in ${loginsFile(env)}`);
+      note(`signed in to ${url} as ${holderText(session)}; token stored in ${loginsFile(env)}`);
     });
   const logout = new Command('logout')
     .description(
-      'Forgets the token that login kept for the gateway at GATEWAY_ADMIN_URL. The token itself goes on working.',
+      'Deletes the token that login stored for the gateway at GATEWAY_ADMIN_URL. The token itself stays valid.',
     )
     .action(async () => {
       const { url } = readAdminAddress(env);
-      note((await forgetLogin(env, url)) ? `signed out of ${url}` : `there was no login for ${url}`);
+      note((await forgetLogin(env, url)) ? `signed out of ${url}` : `no login for ${url}`);
     });
   const whoami = withOutput(new Command('whoami'))
-    .description('Who you are to the gateway, and what you may do.')
+    .description('Shows who you are signed in as, and your role.')
     .action(async (output: OutputFlags) => {
       await using admin = await connect({ running: true });
       const { session } = await admin.clientOf(SessionService).getSession({});
@@ -50,12 +50,12 @@ export function sessionCommands({ env, connect }: CommandContext): readonly Comm
 export function holderText(session: Session | undefined): string {
   const { holder } = session ?? {};
   if (holder?.case === 'operator') return `${holder.value.name} (${enumWord(Role, holder.value.role)})`;
-  return holder?.case === 'token' ? `the token ${holder.value.label}, which sees its own usage alone` : 'nobody';
+  return holder?.case === 'token' ? `the token ${holder.value.label}, which can only see its own usage` : 'nobody';
 }
 
 async function readToken(url: string): Promise<string> {
   const token = (process.stdin.isTTY ? await askFor(`Operator token for ${url}: `) : await text(process.stdin)).trim();
-  if (token === '') throw new UsageError('no token was given. It begins with gw_a_.');
+  if (token === '') throw new UsageError('no token given. An operator token begins with gw_a_.');
   return token;
 }
 

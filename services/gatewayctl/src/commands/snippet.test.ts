@@ -34,8 +34,8 @@ describe('gatewayctl snippet', () => {
 
   it('lists the clients that the gateway can serve', async () => {
     const { lines } = await run();
-    expect(lines[0]).toMatch(/^snippet +client +goes to$/);
-    expect(lines.join('\n')).toMatch(/^claude-code +Claude Code +a shell$/m);
+    expect(lines[0]).toMatch(/^snippet +client +file$/);
+    expect(lines.join('\n')).toMatch(/^claude-code +Claude Code +shell$/m);
     // No class has a candidate in a pool that speaks Responses.
     expect(lines.join('\n')).not.toContain('codex');
   });
@@ -43,6 +43,6 @@ describe('gatewayctl snippet', () => {
   it('says which there are when it does not know one', async () => {
     const { exitCode, notes } = await run('telnet');
     expect(exitCode).toBe(2);
-    expect(notes).toContain('there is no snippet for telnet, but for curl, openai-typescript');
+    expect(notes).toContain('no snippet for telnet. Available: curl, openai-typescript');
   });
 });

@@ -11,13 +11,11 @@ import type { CommandContext } from './context.ts';
 /** `gatewayctl snippet`: the settings that the console shows for a new token. */
 export function snippetCommand({ connect }: CommandContext): Command {
   return new Command('snippet')
-    .description(
-      'How a client is set up to use the gateway: the text of its settings, with a model that the gateway has.',
-    )
-    .argument('[client]', 'such as claude-code or openai-python; without one, which there are')
+    .description('Prints the settings that a client needs to use the gateway, with a model of the gateway.')
+    .argument('[client]', 'such as claude-code or openai-python; omit to list all')
     .option(
       '--url <address>',
-      "the gateway's, as the client reaches it (default: PORT at the host of the admin service)",
+      'address of the gateway as clients reach it (default: PORT on the host of the admin service)',
     )
     .action(async (client: string | undefined, { url }: { readonly url?: string }) => {
       await using admin = await connect();
@@ -27,7 +25,7 @@ export function snippetCommand({ connect }: CommandContext): Command {
       if (client === undefined) return print(new Table(columns).linesOf(all));
       const found = all.find(({ id }) => id === client);
       if (found === undefined) {
-        throw new UsageError(`there is no snippet for ${client}, but for ${all.map(({ id }) => id).join(', ')}.`);
+        throw new UsageError(`no snippet for ${client}. Available: ${all.map(({ id }) => id).join(', ')}.`);
       }
       print(`${found.text}\n`);
       note(
@@ -46,5 +44,5 @@ async function publicUrl({ clientOf, gateway }: AdminConnection): Promise<string
 const columns: Columns<ClientSettings> = {
   snippet: ({ id }) => id,
   client: ({ client }) => client,
-  'goes to': ({ file }) => file || 'a shell',
+  file: ({ file }) => file || 'shell',
 };

@@ -18,10 +18,10 @@ import type { CommandContext } from './context.ts';
 
 /** `gatewayctl system …` */
 export function systemCommand({ connect }: CommandContext): Command {
-  const system = new Command('system').description('How the gateway is doing.');
+  const system = new Command('system').description('Shows the health of the gateway.');
   withOutput(system.command('status'))
-    .description('What needs a person now, what goes through the gateway, and its replicas.')
-    .option('--watch', 'again every two seconds')
+    .description('Shows what needs attention, current traffic, and replicas.')
+    .option('--watch', 'refresh every two seconds')
     .action(async ({ watch, ...output }: OutputFlags & { readonly watch?: true }) => {
       await using admin = await connect({ running: true });
       const client = admin.clientOf(SystemService);
@@ -35,7 +35,7 @@ export function systemCommand({ connect }: CommandContext): Command {
       printMessage(output, OverviewSchema, overview, (known) => statusText(known, replicas));
     });
   withOutput(system.command('replicas'))
-    .description('Every process of the gateway with its version, memory, processor time and figures of its own.')
+    .description('Lists every process of the gateway with its version, memory, CPU and details.')
     .action(async (output: OutputFlags) => {
       await using admin = await connect({ running: true });
       const listed = await admin.clientOf(SystemService).listReplicas({});
@@ -48,13 +48,13 @@ function statusText({ points, attention }: Overview, replicas: ListReplicasRespo
   const now = points.at(-1);
   const facts = factSheet({
     requests: rate(now?.requestsPerSecond),
-    errors: rate(now?.errorsPerSecond),
-    refusals: `${rate(now?.refusalsPerSecond)}${byName(now?.refusalsPerMinuteByCode)}`,
+    'server errors': rate(now?.errorsPerSecond),
+    'rejected requests': `${rate(now?.refusalsPerSecond)}${byName(now?.refusalsPerMinuteByCode)}`,
     'first token': `p50 ${seconds(now?.firstTokenP50Seconds)}, p95 ${seconds(now?.firstTokenP95Seconds)}`,
     tokens: `${Math.round(sum(now?.tokensPerMinuteByModel))}/min${byName(now?.tokensPerMinuteByModel)}`,
     'open streams': Number(now?.openStreams ?? 0n),
   });
-  const needs = attention.map(attentionLine).join('') || colored('Nothing needs a person.\n', 'green');
+  const needs = attention.map(attentionLine).join('') || colored('All clear.\n', 'green');
   return `${needs}\n${facts}\n${replicasText(replicas)}`;
 }
 
@@ -93,7 +93,7 @@ const columns: Columns<Replica> = {
   up: ({ startedAt }) => (startedAt === undefined ? '' : durationText(Date.now() - timestampMs(startedAt))),
   memory: ({ residentBytes }) => bytesText(Number(residentBytes)),
   cpu: ({ cpuShare }) => percent(cpuShare),
-  figures: {
+  details: {
     of: ({ figures }) => {
       const named = Object.entries(figures).filter(([, value]) => value !== 0);
       return named.map(([name, value]) => `${name} ${Number(value.toFixed(3))}`).join(', ');

@@ -114,7 +114,7 @@ describe('gatewayctl token', () => {
     const { line, asked } = commandLine();
     const { printed, notes } = await line.run('token', 'rotate', 'ci', '--keep-old', '1h');
     expect(printed).toBe('gw_s_other\n');
-    expect(notes).toMatch(/the old text works until/);
+    expect(notes).toMatch(/the old secret works until/);
     expect(asked.at(-1)).toMatchObject({ keepOldSeconds: 3_600, expectedRevision: 3n });
     expect((await line.run('token', 'rotate', 'ci', '--keep-old', '31d')).exitCode).toBe(2);
   });

@@ -24,64 +24,71 @@ const maxKeepOldMs = 30 * 86_400_000;
 /** `gatewayctl token …` */
 export function tokenCommand({ connect }: CommandContext): Command {
   const token = new Command('token').description(
-    'The tokens of callers. <token> is an id, the beginning of one, or a label: whatever means one token alone.',
+    'Manages tokens of callers. <token> is an id, the beginning of an id, or a label that identifies one token.',
   );
   withOutput(token.command('list'))
-    .description('Tokens, newest first, with what their limits stand at.')
-    .argument('[text]', 'only those with it in their label or note, or at the beginning of their id', idOrPrefix)
-    .option('--all', 'also those that are revoked or have expired')
+    .description('Lists tokens, newest first, with the current use of their limits.')
+    .argument(
+      '[text]',
+      'only tokens with this text in their label or note, or at the beginning of their id',
+      idOrPrefix,
+    )
+    .option('--all', 'include revoked and expired tokens')
     .action(
       async (search: string | undefined, { all = false, ...output }: OutputFlags & { readonly all?: boolean }) => {
         await using admin = await connect();
         const ask = (page: Page) =>
           admin.clientOf(TokenService).listTokens({ search: search ?? '', includeEnded: all, ...page });
         const pages = firstOf(Number.POSITIVE_INFINITY, ask, ({ tokens }) => tokens, 200);
-        const none = 'There are no tokens. Issue one with gatewayctl token issue.';
-        const whenNone = search === undefined ? none : 'No token matches.';
+        const none = 'No tokens. Issue one with gatewayctl token issue.';
+        const whenNone = search === undefined ? none : 'No matching tokens.';
         await printList(output, TokenListingSchema, pages, { columns, whenNone });
       },
     );
   withOutput(token.command('show'))
-    .description('One token with its limits and what it used lately.')
-    .argument('<token>', 'which one', idOrPrefix)
+    .description('Shows a token with its limits and recent usage.')
+    .argument('<token>', 'id, beginning of an id, or label', idOrPrefix)
     .action(async (named: string, output: OutputFlags) => {
       await using admin = await connect();
       printMessage(output, TokenListingSchema, await findToken(admin, named), tokenText);
     });
   withOutput(token.command('issue').alias('create'))
-    .description('A new token, printed once: on standard output, and nothing else there.')
+    .description('Issues a token. Prints it once, as the only text on standard output.')
     .addOption(
-      new Option('--kind <kind>', 'service tokens have limits, personal ones none')
+      new Option('--kind <kind>', 'service (with limits) or personal (without limits)')
         .choices(Object.keys(kinds))
         .default('service'),
     )
-    .requiredOption('--label <text>', 'shown to the holder in /v1/usage: 1 to 100 characters on one line')
-    .option('--rpm <number>', 'requests per minute; not limited unless given', wholeNumber(0, maxRequestsPerMinute))
-    .option('--tpd <number>', 'tokens per day; not limited unless given', wholeNumber(0))
-    .option('--note <text>', 'for operators alone')
-    .option('--expires <when>', 'from when on it works no more: 30d, a day, a time', comingMoment)
+    .requiredOption('--label <text>', 'label, shown to the holder in /v1/usage: 1 to 100 characters on one line')
+    .option('--rpm <number>', 'requests per minute (default: unlimited)', wholeNumber(0, maxRequestsPerMinute))
+    .option('--tpd <number>', 'tokens per day (default: unlimited)', wholeNumber(0))
+    .option('--note <text>', 'note, visible to operators only')
+    .option('--expires <when>', 'expiry: 30d, a day, or a time', comingMoment)
     .action(async ({ kind, label, rpm, tpd, note, expires, ...output }: IssueFlags) => {
       await using admin = await connect({ issues: true });
       const limits = limitsOf(rpm, tpd);
       const request = { kind: kinds[kind], label, limits, note: note ?? '', expiresAt: expires };
       const issued = await admin.clientOf(TokenService).issueToken(request);
       printMessage(output, IssueTokenResponseSchema, issued, ({ tokenText: text }) => `${text}\n`);
-      noteChange(admin, `created ${issued.token?.tokenId} (${issued.token?.label}); the token is not shown again`);
+      noteChange(
+        admin,
+        `created ${issued.token?.tokenId} (${issued.token?.label}); copy it now; you won't see it again`,
+      );
     });
   token
     .command('set')
-    .description('Changes what is given; the rest stays.')
-    .argument('<token>', 'which one', idOrPrefix)
-    .option('--label <text>', 'another label')
+    .description('Changes the given fields of a token.')
+    .argument('<token>', 'id, beginning of an id, or label', idOrPrefix)
+    .option('--label <text>', 'new label')
     .option('--rpm <number>', 'requests per minute, or none for no limit', numberOrNone(0, maxRequestsPerMinute))
     .option('--tpd <number>', 'tokens per day, or none for no limit', numberOrNone(0))
-    .option('--note <text>', 'for operators alone')
-    .option('--expires <when>', 'from when on it works no more: 30d, a day, a time; or never', (text) =>
+    .option('--note <text>', 'note, visible to operators only')
+    .option('--expires <when>', 'expiry: 30d, a day, a time, or never', (text) =>
       text === 'never' ? text : comingMoment(text),
     )
     .action(async (named: string, flags: SetFlags) => {
       if (Object.keys(flags).length === 0)
-        throw new UsageError('nothing to set: give --label, --rpm, --tpd, --note or --expires.');
+        throw new UsageError('nothing to change: use --label, --rpm, --tpd, --note or --expires.');
       await using admin = await connect();
       const { token: seen } = await findToken(admin, named);
       const request = {
@@ -93,9 +100,11 @@ export function tokenCommand({ connect }: CommandContext): Command {
       noteChange(admin, `changed ${changed?.tokenId} (${changed?.label}): ${limitsText(changed?.limits)}`);
     });
   withOutput(token.command('rotate'))
-    .description('A new text for a token, printed once. The token keeps its id, limits and usage.')
-    .argument('<token>', 'which one', idOrPrefix)
-    .option('--keep-old <duration>', 'how long the old text still works, such as 1h: at most 30d', durationMs, 0)
+    .description(
+      'Replaces the secret of a token and prints the new one once. The token keeps its id, limits and usage.',
+    )
+    .argument('<token>', 'id, beginning of an id, or label', idOrPrefix)
+    .option('--keep-old <duration>', 'how long the old secret stays valid, such as 1h: at most 30d', durationMs, 0)
     .action(async (named: string, { keepOld, ...output }: OutputFlags & { readonly keepOld: number }) => {
       if (keepOld > maxKeepOldMs) throw new UsageError('--keep-old: At most 30d.');
       await using admin = await connect({ issues: true });
@@ -103,16 +112,16 @@ export function tokenCommand({ connect }: CommandContext): Command {
       const request = { tokenId, expectedRevision, keepOldSeconds: keepOld / 1_000 };
       const rotated = await admin.clientOf(TokenService).rotateToken(request);
       printMessage(output, RotateTokenResponseSchema, rotated, ({ tokenText: text }) => `${text}\n`);
-      const old = keepOld === 0 ? 'works no more' : `works until ${new Date(Date.now() + keepOld).toISOString()}`;
+      const old = keepOld === 0 ? 'no longer works' : `works until ${new Date(Date.now() + keepOld).toISOString()}`;
       noteChange(
         admin,
-        `rotated ${tokenId} (${rotated.token?.label}); the old text ${old}, the new one is not shown again`,
+        `rotated ${tokenId} (${rotated.token?.label}); the old secret ${old}; copy the new one now, you won't see it again`,
       );
     });
   token
     .command('revoke')
-    .description('Ends a token for good. Its running streams finish; its next request is refused.')
-    .argument('<token>', 'which one', idOrPrefix)
+    .description('Revokes a token permanently. Requests in flight complete; new requests are rejected.')
+    .argument('<token>', 'id, beginning of an id, or label', idOrPrefix)
     .action(async (named: string) => {
       await using admin = await connect();
       const tokenId = await findTokenId(admin, named);
@@ -125,8 +134,7 @@ export function tokenCommand({ connect }: CommandContext): Command {
 /** The one token that an id, the beginning of one, or a label means. */
 async function findToken(admin: AdminConnection, named: string): Promise<TokenListing> {
   const { token } = await admin.clientOf(TokenService).getToken({ token: named });
-  if (token === undefined)
-    throw new Error(`there is no token ${named}. gatewayctl token list --all shows all of them.`);
+  if (token === undefined) throw new Error(`no token ${named}. Run gatewayctl token list --all to see all tokens.`);
   return token;
 }
 

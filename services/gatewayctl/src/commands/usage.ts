@@ -6,7 +6,7 @@ import { ReplayDeadLettersResponseSchema } from '@gateway/proto/usage/v1/usage_o
 import { Command, Option } from 'commander';
 import { pagesOf } from '../connection/pages.ts';
 import { note, type OutputFlags, print, withOutput } from '../output/print.ts';
-import { timeText } from '../output/words.ts';
+import { countText, timeText } from '../output/words.ts';
 import type { CommandContext } from './context.ts';
 import { accountId, daysBack, idOrPrefix, localDay, type PeriodFlags } from './flags.ts';
 import { type ExportFlags, exportFormats, exportUsage } from './usage/export.ts';
@@ -16,27 +16,27 @@ import { groupings, type ReportFlags, reportUsage } from './usage/report.ts';
 /** `gatewayctl usage …` */
 export function usageCommand({ connect }: CommandContext): Command {
   const usage = new Command('usage').description(
-    'See what tokens used, and mend the ledger. Days are those of Europe/Amsterdam.',
+    'Shows usage by token, and repairs the ledger. Days are calendar days in Europe/Amsterdam.',
   );
   withOutput(withFilters(withPeriod(usage.command('report'))))
-    .description('Sums of requests, tokens and money. Without dates: of yesterday.')
-    .addOption(new Option('--by <what>', 'what a row sums up').choices(Object.keys(groupings)).default('day'))
-    .option('--compare', 'also the same number of days before')
+    .description('Totals of requests, tokens and cost. Default period: yesterday.')
+    .addOption(new Option('--by <what>', 'what to group rows by').choices(Object.keys(groupings)).default('day'))
+    .option('--compare', 'also show the previous period of the same length')
     .action(async (flags: ReportFlags & OutputFlags) => {
       await using admin = await connect();
       await reportUsage(admin, flags);
     });
   withFilters(withPeriod(usage.command('export')))
     .description(
-      'All rows of a period, without an upper bound, for other programs. Tells on standard error how far it is.',
+      'Exports all rows of a period for other programs, without a limit. Reports progress on standard error.',
     )
     .addOption(
-      new Option('--what <rows>', 'usage: one row for each day, token, model and account; requests: the request log')
+      new Option('--what <rows>', 'usage (one row per day, token, model and account) or requests (the request log)')
         .choices(['usage', 'requests'])
         .default('usage'),
     )
-    .addOption(new Option('--format <format>', 'of the rows').choices(exportFormats).default('csv'))
-    .option('--file <path>', 'write to this file in place of standard output')
+    .addOption(new Option('--format <format>', 'output format').choices(exportFormats).default('csv'))
+    .option('--file <path>', 'write to this file instead of standard output')
     .action(async (flags: ExportFlags) => {
       await using admin = await connect({ running: true });
       await exportUsage(admin, flags);
@@ -44,11 +44,11 @@ export function usageCommand({ connect }: CommandContext): Command {
   usage
     .command('reconcile')
     .description(
-      "Compares each day's sums with its events, as long as those are kept, and the limiter's counters of today and yesterday with the ledger. The limiter mends its counters as it compares them; the sums are mended with --repair only. Exits 1 when differences are left.",
+      "Compares the sums of each day with its stored events, and the limiter's counters of today and yesterday with the ledger. The limiter corrects its counters automatically; --repair corrects the sums. Exits with status 1 if differences remain.",
     )
-    .option('--from <day>', 'first day; six days before the last one unless given', (text) => localDay(text))
-    .option('--to <day>', 'last day; today unless given', (text) => localDay(text))
-    .option('--repair', 'bring the sums to what the events say; usage may be recorded meanwhile')
+    .option('--from <day>', 'first day (default: six days before the last day)', (text) => localDay(text))
+    .option('--to <day>', 'last day (default: today)', (text) => localDay(text))
+    .option('--repair', 'correct the sums from the events; safe while usage is being recorded')
     .action(async (flags: PeriodFlags & { readonly repair?: true }) => {
       await using admin = await connect();
       await reconcileUsage(admin, flags);
@@ -56,9 +56,9 @@ export function usageCommand({ connect }: CommandContext): Command {
   usage
     .command('replay-dead-letters')
     .description(
-      'Reads usage again that could not be recorded when it came. What can be recorded now is, once, and is a dead letter no longer. Lists those that stay, with the reason.',
+      'Retries usage events that could not be recorded. Records each valid event exactly once and removes it from the dead letters. Lists the remaining ones with the reason.',
     )
-    .option('--dry-run', 'only say what would happen')
+    .option('--dry-run', 'show what would happen, change nothing')
     .action(async ({ dryRun = false }: { readonly dryRun?: boolean }) => {
       await using admin = await connect();
       await replayDeadLetters(admin.clientOf(UsageService), dryRun);
@@ -68,16 +68,16 @@ export function usageCommand({ connect }: CommandContext): Command {
 
 function withPeriod(command: Command): Command {
   return command
-    .option('--since <days>', 'the last days, today included: 7d', daysBack)
+    .option('--since <days>', 'the last days, including today: 7d', daysBack)
     .option('--from <day>', 'first day: 2026-11-20, today or yesterday', (text) => localDay(text))
-    .option('--to <day>', 'last day; today unless given', (text) => localDay(text));
+    .option('--to <day>', 'last day (default: today)', (text) => localDay(text));
 }
 
 function withFilters(command: Command): Command {
   return command
-    .option('--token <token>', 'only of this token: its id, the beginning of one, or its label', idOrPrefix)
-    .option('--model <id>', "only of this model, by the provider's id")
-    .option('--account <pool/name>', 'only of this account', accountId);
+    .option('--token <token>', 'only this token: its id, the beginning of the id, or its label', idOrPrefix)
+    .option('--model <id>', "only this model, by the provider's id")
+    .option('--account <pool/name>', 'only this account', accountId);
 }
 
 /** Has the ledger read its dead letters again, prints those that stay, and sums up in the last line. */
@@ -95,10 +95,10 @@ async function replayDeadLetters(usage: Client<typeof UsageService>, dryRun: boo
       print(`${deadLetterId}  ${timeText(receivedAt)}  ${visibleText(reason)}\n`);
     }
     const read = totals.replayed + totals.duplicates + totals.stillDead;
-    if (nextPageToken !== '') note(`${read} letters read`);
+    if (nextPageToken !== '') note(`${countText(read, 'dead letter')} read`);
   }
   const [recorded, deleted] = dryRun ? ['would be recorded', 'would be deleted'] : ['recorded', 'deleted'];
   print(
-    `${totals.replayed} ${recorded}, ${totals.duplicates} in the ledger already and ${deleted}, ${totals.stillDead} still dead.\n`,
+    `${totals.replayed} ${recorded}, ${totals.duplicates} already in the ledger and ${deleted}, ${totals.stillDead} still dead letters.\n`,
   );
 }

@@ -50,7 +50,7 @@ export const endless = { timeoutMs: 0 };
  */
 export function connectTo(env: Environment): Connect {
   return async ({ running = false, issues = false, offline = false } = {}) => {
-    if (running && offline) throw new UsageError('--offline: this command asks a running gateway.');
+    if (running && offline) throw new UsageError('--offline: this command needs a running gateway.');
     const address = readAdminAddress(env);
     if (running || (address.isNamed && !offline)) return await connectToGateway(env, address);
     if (!offline) {
@@ -64,7 +64,7 @@ export function connectTo(env: Environment): Connect {
 }
 
 const adviceForSign =
-  'Set GATEWAY_ADMIN_URL to the address of its console, or give --offline to work on the database of this environment.';
+  'Set GATEWAY_ADMIN_URL to the address of its console, or use --offline to work on the database of this environment.';
 
 /** @param issues the command makes texts of tokens. */
 async function connectToDatabase(env: Environment, issues: boolean): Promise<AdminConnection> {

@@ -65,7 +65,7 @@ async function readLogins(env: Environment): Promise<Readonly<Record<string, str
   } catch (thrown) {
     if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return {};
     // Its text is not repeated: it has tokens.
-    throw new Error(`${file} can't be read as the logins it should hold. Remove it, and log in again.`);
+    throw new Error(`${file} is not a valid login file. Remove it and log in again.`);
   }
 }
 

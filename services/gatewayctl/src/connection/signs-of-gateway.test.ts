@@ -78,9 +78,9 @@ describe('a command that was told no address', () => {
       );
       const refused = (says: RegExp) => [1, expect.stringMatching(says)];
       if (admin === 'gateway') expect(connected).toBe('gateway');
-      else if (admin === 'a program that speaks no HTTP') expect(connected).toEqual(refused(/does not answer/));
-      else if (isFolderTaken) expect(connected).toEqual(refused(/gateway \(process \d+ on .*\) works on the folder/));
-      else if (edge === 'gateway') expect(connected).toEqual(refused(/a gateway answers at .*GATEWAY_ADMIN_URL/));
+      else if (admin === 'a program that speaks no HTTP') expect(connected).toEqual(refused(/does not respond/));
+      else if (isFolderTaken) expect(connected).toEqual(refused(/gateway \(process \d+ on .*\) uses the folder/));
+      else if (edge === 'gateway') expect(connected).toEqual(refused(/a gateway responds at .*GATEWAY_ADMIN_URL/));
       else expect(connected).toBe('database');
       if (Array.isArray(connected) && !isFolderTaken) expect(await readdir(folder)).toEqual([]);
     },

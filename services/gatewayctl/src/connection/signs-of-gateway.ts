@@ -27,14 +27,15 @@ export async function signOfGateway(
   { url }: AdminAddress,
   adminPort: Exclude<AdminPort, 'gateway'>,
 ): Promise<string | undefined> {
-  if (adminPort === 'silent') return `what listens at ${url} may be a gateway, busy or with TLS: it does not answer`;
+  if (adminPort === 'silent')
+    return `a process listens at ${url} but does not respond: it may be a gateway that is busy or uses TLS`;
   const owner = await DataFolder.ownerOf(env);
   if (owner !== undefined)
-    return `a gateway (${owner.name}) works on the folder ${owner.path}, and none answers at ${url}`;
+    return `a gateway (${owner.name}) uses the folder ${owner.path}, but no gateway responds at ${url}`;
   const publicUrl = `http://127.0.0.1:${readSettings(env, (reader) => reader.port('PORT', 8080))}`;
   const answer = await ask(`${publicUrl}/v1/models`);
   if (answer === 'nothing' || answer === 'silent' || !isRefusalOfGateway(answer)) return undefined;
-  return `a gateway answers at ${publicUrl}, and its admin service not at ${url}`;
+  return `a gateway responds at ${publicUrl}, but its admin service does not respond at ${url}`;
 }
 
 /** As the gateway answers who has no token. @see spec "Errors" */

@@ -14,7 +14,7 @@ export interface OutputFlags {
 }
 
 export function withOutput(command: Command): Command {
-  const flag = new Option('-o, --output <format>', 'for people, or for programs').choices(outputFormats);
+  const flag = new Option('-o, --output <format>', 'output format').choices(outputFormats);
   return command.addOption(flag.default('table'));
 }
 

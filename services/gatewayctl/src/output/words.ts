@@ -2,7 +2,7 @@ import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 
 // Values as a person reads them.
 
-/** A duration: "3.2 ms", "120 ms", "2.1 s", "12 min", "5 h 20 min", "3 d 4 h". */
+/** A duration: "3.2 ms", "120 ms", "2.1 s", "12 min", "5 h 20 min", "3 d 4 h"; the same as the console. */
 export function durationText(ms: number): string {
   if (ms < 9.95) return `${ms.toFixed(1)} ms`;
   if (ms < 999.5) return `${Math.round(ms)} ms`;
@@ -10,7 +10,16 @@ export function durationText(ms: number): string {
   const minutes = Math.round(ms / 60_000);
   if (minutes < 60) return `${minutes} min`;
   const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  return hours < 24 ? parts(hours, 'h', minutes % 60, 'min') : parts(Math.floor(hours / 24), 'd', hours % 24, 'h');
+}
+
+function parts(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return `${large} ${largeUnit}${small === 0 ? '' : ` ${small} ${smallUnit}`}`;
+}
+
+/** "1 day", "3 days" */
+export function countText(count: number | bigint, noun: string): string {
+  return `${count} ${noun}${Number(count) === 1 ? '' : 's'}`;
 }
 
 /** The name of an enum value in lower case: `rate_limited`. */
@@ -26,11 +35,12 @@ export function percent(fraction: number): string {
   return `${Math.round(fraction * 100)} %`;
 }
 
-/** "1.2 GiB" */
+/** "1.2 GiB", "213 MiB" */
 export function bytesText(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
-  return `${(bytes / 1_024 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
+  const size = bytes / 1_024 ** power;
+  return `${size < 10 && power > 0 ? size.toFixed(1) : Math.round(size)} ${units[power]}`;
 }
 
 /** Millionths of a currency: "12.50 EUR". Small amounts keep what they have. */

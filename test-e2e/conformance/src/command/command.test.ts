@@ -29,7 +29,7 @@ describe('gateway-conformance', () => {
 
   it('exits 1 when a rule is broken, and shows what was said', async () => {
     const { exitCode, printed, notes } = await run('--only', 'spec-chat-request-id');
-    expect([exitCode, notes]).toEqual([1, 'gateway-conformance: 1 of 1 rules is broken.']);
+    expect([exitCode, notes]).toEqual([1, 'gateway-conformance: 1 of 1 rules broken.']);
     expect(printed).toContain('✗ spec-chat-request-id');
     expect(printed).toContain('> POST /v1/chat/completions');
     expect(printed).not.toContain('any-token-of-a-caller');
@@ -54,9 +54,9 @@ describe('gateway-conformance', () => {
   it.each([
     [['--token', 'any'], '--url must be the address of the gateway'],
     [['--url', 'http://127.0.0.1:1'], '--token is missing'],
-    [['--url', 'http://127.0.0.1:1', '--token', 'any', '--limited-rpm', '5'], 'are given together'],
+    [['--url', 'http://127.0.0.1:1', '--token', 'any', '--limited-rpm', '5'], 'must be used together'],
     [['--url', 'http://127.0.0.1:1', '--token', 'any', '--second-account'], '--second-account needs --provider-port'],
-    [['--url', 'http://127.0.0.1:1', '--token', 'any', '--only', 'nothing'], 'there is no check nothing'],
+    [['--url', 'http://127.0.0.1:1', '--token', 'any', '--only', 'nothing'], 'no check named nothing'],
     [['--list', '-o', 'junit'], '--list has no JUnit form'],
   ])('refuses %j', async (args, reason) => {
     const { exitCode, printed, notes } = await runCommand(...args);

@@ -15,7 +15,7 @@ import { BrokenRules, UsageError } from './failures.ts';
 export async function tryChecks(flags: ConformanceFlags): Promise<void> {
   const asked = targetOf(flags);
   const unknown = flags.only?.find((name) => !allChecks.some((check) => check.name === name));
-  if (unknown !== undefined) throw new UsageError(`there is no check ${unknown}; --list names all.`);
+  if (unknown !== undefined) throw new UsageError(`no check named ${unknown}. Use --list to see all checks.`);
   await using stack = new AsyncDisposableStack();
   const { providerPort: port } = flags;
   const double = port === undefined ? undefined : stack.use(await startProviderDouble({ port }));
@@ -33,7 +33,7 @@ export async function tryChecks(flags: ConformanceFlags): Promise<void> {
   const inOrder = results.toSorted((one, other) => allChecks.indexOf(one.check) - allChecks.indexOf(other.check));
   process.stdout.write(reportOf(flags.output, inOrder));
   const broken = results.filter(({ outcome }) => outcome.kind === 'broken').length;
-  if (broken > 0) throw new BrokenRules(`${broken} of ${total} rules ${broken === 1 ? 'is' : 'are'} broken.`);
+  if (broken > 0) throw new BrokenRules(`${broken} of ${total} rules broken.`);
 }
 
 function targetOf(flags: ConformanceFlags): Target {
@@ -41,9 +41,9 @@ function targetOf(flags: ConformanceFlags): Target {
   if (url === undefined || !URL.canParse(url)) {
     throw new UsageError('--url must be the address of the gateway, such as http://127.0.0.1:8080');
   }
-  if (token === undefined) throw new UsageError('--token is missing. It can also be in CONFORMANCE_TOKEN.');
+  if (token === undefined) throw new UsageError('--token is missing. You can also set CONFORMANCE_TOKEN.');
   if ((limitedToken === undefined) !== (limitedRpm === undefined)) {
-    throw new UsageError('--limited-token and --limited-rpm are given together.');
+    throw new UsageError('--limited-token and --limited-rpm must be used together.');
   }
   if (secondAccount && providerPort === undefined) throw new UsageError('--second-account needs --provider-port.');
   return {
@@ -60,8 +60,8 @@ function chosenBy({ level: levels, endpoint: endpoints, only }: ConformanceFlags
 function nothingToCheck({ models }: Target): string {
   const claimed = Object.keys(models).join(', ');
   return claimed === ''
-    ? 'no endpoint takes a model that GET /v1/models lists. Name them with --model <endpoint=model>.'
-    : `no check is chosen. The endpoints that answer are ${claimed}.`;
+    ? 'no endpoint supports a model from GET /v1/models. Set models with --model <endpoint=model>.'
+    : `no check selected. The supported endpoints are ${claimed}.`;
 }
 
 function reportOf(output: ConformanceFlags['output'], results: readonly Result[]): string {

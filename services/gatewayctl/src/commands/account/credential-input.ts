@@ -20,15 +20,15 @@ export interface CredentialFlags {
 export function withCredential(command: Command): Command {
   return command
     .addOption(
-      new Option('--kind <kind>', 'bearer: Authorization: Bearer; api_key: x-api-key; oauth: by refresh token')
+      new Option('--kind <kind>', 'bearer (Authorization: Bearer), api_key (x-api-key) or oauth (refresh token)')
         .choices(['bearer', 'api_key', 'oauth'])
         .default('bearer'),
     )
-    .option('--secret-file <path>', 'read the secret from this file; "-" or nothing: standard input')
+    .option('--secret-file <path>', 'file with the secret; "-" or unset: standard input')
     .option('--token-url <url>', "oauth: the provider's token endpoint")
-    .option('--client-id <id>', 'oauth: who asks')
-    .option('--client-secret-file <path>', "oauth: read the client's secret from this file, if it has one")
-    .option('--scopes <names>', 'oauth: scopes to ask for, with commas', commaList);
+    .option('--client-id <id>', 'oauth: client id')
+    .option('--client-secret-file <path>', 'oauth: file with the client secret, if there is one')
+    .option('--scopes <names>', 'oauth: scopes to request, separated by commas', commaList);
 }
 
 /** @throws UsageError that says what is wrong, before anything is sent, and repeats no secret. */
@@ -53,7 +53,7 @@ function checkFlags({ kind, tokenUrl, clientId, clientSecretFile, scopes }: Cred
       ? missing.map(([flag]) => `--kind oauth needs ${flag}.`)
       : given.map(([flag]) => `${flag} is for --kind oauth only.`);
   if (clientSecretFile === '-')
-    problems.push('--client-secret-file must be a file: standard input has the refresh token.');
+    problems.push('--client-secret-file must be a file: standard input carries the refresh token.');
   if (problems.length > 0) throw new UsageError(problems.join(' '));
 }
 
@@ -64,7 +64,7 @@ export async function readSecret(path: string | undefined, input: SecretInput): 
   throw new UsageError(
     secret === ''
       ? 'the secret is empty.'
-      : 'the secret holds spaces or characters that no secret has. It may have been copied with too much around it.',
+      : 'the secret contains spaces or invalid characters. Check that you copied only the secret.',
   );
 }
 
@@ -72,7 +72,7 @@ async function readText(path: string | undefined, input: SecretInput): Promise<s
   if (path === undefined || path === '-') {
     if (!input.isTTY) return await text(input);
     throw new UsageError(
-      'the secret is read from standard input, which is a terminal that would show it. Pipe it in (pass show … | gatewayctl account add …) or use --secret-file.',
+      'standard input is a terminal, which would show the secret. Pipe the secret in (pass show … | gatewayctl account add …) or use --secret-file.',
     );
   }
   return await readNamedFile(path);

@@ -90,10 +90,10 @@ describe('gatewayctl pool status', () => {
     const { lines } = await printed([busy, limited]);
     expect(lines[0]).toBe('pool responses: 1 of 2 accounts available');
     expect(lines.find((line) => line.startsWith('team-a'))).toMatch(
-      /available +3\/10 +50 % +5h 50 %, anew in 3 h 0 min; 5h_opus of opus-\* 75 %, anew in 3 h 0 min +refreshed by hand$/,
+      /available +3\/10 +50 % +5h 50 %, resets in 3 h; 5h_opus of opus-\* 75 %, resets in 3 h +refreshed by hand$/,
     );
     expect(lines.find((line) => line.startsWith('team-b'))).toMatch(
-      /cooling +0\/10 +0 % .*cools until 2026-11-21T13:00:00\.000Z after rate_limited, as the provider said$/,
+      /cooling +0\/10 +0 % .*cooling until 2026-11-21T13:00:00\.000Z after rate_limited \(reset named by the provider\)$/,
     );
   });
 
@@ -103,9 +103,9 @@ describe('gatewayctl pool status', () => {
     const pauses = [ofModel, { reason: SERVER_ERROR }].map((pause) => ({ pool: 'responses', ...pause }));
     const { lines } = await printed([busy], { pauses });
     expect(lines.slice(0, 3)).toEqual([
-      'pool responses: 1 of 1 accounts available',
+      'pool responses: 1 of 1 account available',
       '  paused until 2026-11-21T13:00:00.000Z: the provider is overloaded for gpt-5.5',
-      '  paused, and one request finds out whether it still is: no account can be used; the first to return had too many server errors in a row',
+      '  paused; one request is testing whether the provider has recovered: no account is available; the first to recover had too many server errors in a row',
     ]);
   });
 
@@ -113,25 +113,23 @@ describe('gatewayctl pool status', () => {
     const cooldown = { feature: 'context-1m-*', reason: AttemptResult.FEATURE_UNAVAILABLE, until: in_(1) };
     const { lines } = await printed([{ ...busy, cooldowns: [cooldown] }]);
     expect(lines.join('\n')).toContain(
-      'cools for context-1m-* until 2026-11-21T13:00:00.000Z after feature_unavailable',
+      'cooling for context-1m-* until 2026-11-21T13:00:00.000Z after feature_unavailable',
     );
   });
 
   it('says when a pool is used up at the present rate, or that it is not, and that it may be more than is known', async () => {
     const { lines } = await printed([busy], { forecasts: [endsIn(2), endsIn(2 / 3, '5h_opus', 'opus-*')] });
-    expect(lines[1]).toBe(
-      '  quotas: the 5h windows are used up at 2026-11-21T14:00:00.000Z (in 2 h 0 min) at the present rate',
-    );
-    expect(lines[2]).toMatch(/^ {2}opus-\*: the 5h_opus windows are used up at 2026-11-21T12:40:00/);
+    expect(lines[1]).toBe('  quotas: 5h quota used up at 2026-11-21T14:00:00.000Z (in 2 h) at the current rate');
+    expect(lines[2]).toMatch(/^ {2}opus-\*: 5h_opus quota used up at 2026-11-21T12:40:00/);
     const idle = await printed([busy], { forecasts: [{ pool: 'responses', outlook: QuotaOutlook.LASTS }] });
-    expect(idle.lines[1]).toBe('  quotas: they last at the present rate');
-    expect((await printed([{ ...busy, windows: [] }])).lines[1]).toMatch(/quotas: .*not known/);
+    expect(idle.lines[1]).toBe('  quotas: do not run out at the current rate');
+    expect((await printed([{ ...busy, windows: [] }])).lines[1]).toMatch(/quotas: no forecast/);
     const silent = { ...busy, windows: [], name: 'silent' };
     const spent = await printed([limited, silent], { forecasts: [endsIn(0)] });
-    expect(spent.lines[1]).toBe('  quotas: the 5h windows are used up now; 1 more account has not reported its own');
+    expect(spent.lines[1]).toBe('  quotas: 5h quota used up; 1 account without a reported quota may last longer');
     const drained = { ...silent, state: AccountState.DRAINING };
     const cooling = await printed([limited, drained], { forecasts: [endsIn(0, '')] });
-    expect(cooling.lines[1]).toBe('  quotas: no account can be used now');
+    expect(cooling.lines[1]).toBe('  quotas: no account is available');
   });
 
   it('is the same for programs, with numbers as numbers', async () => {
@@ -152,7 +150,7 @@ describe('gatewayctl pool status', () => {
     const { line, asked } = commandLine([]);
     expect(await line.run('pool', 'status', 'nowhere')).toMatchObject({
       exitCode: 1,
-      notes: 'gatewayctl: there is no pool nowhere.',
+      notes: 'gatewayctl: no pool named nowhere.',
     });
     expect(asked).toEqual(['nowhere']);
   });
@@ -180,12 +178,12 @@ describe('gatewayctl pool explain', () => {
     const { lines } = await line.run('pool', 'explain', 'gateway/sterk');
     expect(lines[0]).toBe('1. gpt-5.5 of responses');
     expect(lines[2]).toMatch(/^team-b +cooling +0 +cooling after 429$/);
-    expect(lines.at(-1)).toBe('responses/team-a would take it.');
+    expect(lines.at(-1)).toBe('responses/team-a would serve it.');
   });
 
   it('refuses a model that is not there, and a session without its token', async () => {
     const line = new CommandLine((router) => router.service(PoolService, { explainModel: () => ({}) }));
-    expect((await line.run('pool', 'explain', 'nothing')).notes).toMatch(/no model or class nothing/);
+    expect((await line.run('pool', 'explain', 'nothing')).notes).toMatch(/no model or class named nothing/);
     expect((await line.run('pool', 'explain', 'm', '--session', 's')).exitCode).toBe(2);
   });
 });

@@ -10,7 +10,7 @@ describe('gatewayctl request list', () => {
     const { lines } = await commandLineOver([at('d', 4), at('c', 3)]).line.run('request', 'list');
     expect(lines.slice(1).map((line) => line.split(/\s+/)[1])).toEqual(['d', 'c']);
     expect(lines[1]).toContain('responses/team-a → responses/team-b');
-    expect(lines[1]).toContain('completed with 200 (moved)');
+    expect(lines[1]).toContain('completed 200 (failed over)');
     expect(lines[1]).toMatch(/ ci +\/v1\/chat\/completions +gateway\/sterk /);
   });
 
@@ -30,7 +30,7 @@ describe('gatewayctl request list', () => {
     const search = { model: 'm', accountId: 'p/a', endpoint: '/v1/messages', filter: RequestFilter.MOVED };
     expect(asked).toMatchObject([{ search, token: 'ci', pageSize: 7 }, { search: { status: 500 } }]);
     expect(asked[0]?.search?.since?.seconds).toBe(1_795_165_200n);
-    expect({ printed, notes }).toEqual({ printed: '', notes: 'No request of the log matches.' });
+    expect({ printed, notes }).toEqual({ printed: '', notes: 'No matching requests in the log.' });
   });
 
   it('can be JSON, an array', async () => {
@@ -49,7 +49,7 @@ describe('gatewayctl request tail', () => {
   it('has a line for each request as it ends, and says what it left out', async () => {
     const { lines, notes } = await commandLineOver([at('d', 4), at('c', 3)]).line.run('request', 'tail');
     expect(lines.map((line) => line.split(/\s+/)[1])).toEqual(['request', 'd', 'c']);
-    expect(notes).toBe('2 more ended at the same time and were left out');
+    expect(notes).toBe('2 more ended at the same time (not shown)');
     const json = await commandLineOver([at('d', 4), at('c', 3)]).line.run('request', 'tail', '-o', 'json');
     expect(json.lines.map((line) => JSON.parse(line).request.requestId)).toEqual(['d', 'c']);
   });

@@ -42,10 +42,10 @@ export function ledgerText(request: UsageRecorded): string {
   });
 }
 
-/** How a request ended, in a few words: "failed with 429 pool_exhausted". */
+/** How a request ended, in a few words: "failed 429 pool_exhausted". */
 export function endingCell({ ending, status, errorCode, moved, slow }: RequestLogged): Cell {
-  const traits = [...(moved ? ['moved'] : []), ...(slow ? ['slow'] : [])].join(', ');
-  const text = `${endingWords[ending]} with ${status}${errorCode && ` ${errorCode}`}${traits && ` (${traits})`}`;
+  const traits = [...(moved ? ['failed over'] : []), ...(slow ? ['slow first token'] : [])].join(', ');
+  const text = `${endingWords[ending]} ${status}${errorCode && ` ${errorCode}`}${traits && ` (${traits})`}`;
   return { text, color: endingColors[ending] };
 }
 
@@ -62,31 +62,31 @@ export function afterText(ms: number | undefined, beginMs = 0): string {
 const endingWords: Readonly<Record<RequestEnding, string>> = {
   [RequestEnding.UNSPECIFIED]: 'ended',
   [RequestEnding.COMPLETED]: 'completed',
-  [RequestEnding.REFUSED]: 'refused',
+  [RequestEnding.REFUSED]: 'rejected',
   [RequestEnding.FAILED]: 'failed',
-  [RequestEnding.ABORTED]: 'left by its client,',
+  [RequestEnding.ABORTED]: 'client disconnected',
 };
 
 function headText(request: RequestLogged, tokenLabel: string, loggedAt: Timestamp | undefined): string {
   const { requestId, clientRequestId, receivedAt, tokenId, endpoint, model, usage } = request;
   return factSheet({
     request: requestId,
-    'client calls it': clientRequestId,
+    'client request id': clientRequestId,
     received: timeText(receivedAt, 'unknown'),
     token: tokenLabel === '' ? tokenId : `${tokenLabel} (${tokenId})`,
     endpoint,
-    model: model || 'not known: the body was not read',
+    model: model || 'unknown: the body was not read',
     ended: endingCell(request),
     tokens: usage === undefined ? 'none recorded' : tokensText(usage),
     times: timesText(request, loggedAt),
   });
 }
 
-/** "1200 in (1000 of them cached), 80 out (20 of them reasoning)" */
+/** "1200 in (1000 cached), 80 out (20 reasoning)" */
 function tokensText(usage: Omit<NonNullable<RequestLogged['usage']>, `$${string}`>): string {
   const { inputTokens, cachedTokens, outputTokens, reasoningTokens, estimated } = usage;
-  const cached = cachedTokens === 0n ? '' : ` (${cachedTokens} of them cached)`;
-  const reasoning = reasoningTokens === 0n ? '' : ` (${reasoningTokens} of them reasoning)`;
+  const cached = cachedTokens === 0n ? '' : ` (${cachedTokens} cached)`;
+  const reasoning = reasoningTokens === 0n ? '' : ` (${reasoningTokens} reasoning)`;
   return `${inputTokens} in${cached}, ${outputTokens} out${reasoning}${estimated ? ', estimated' : ''}`;
 }
 
@@ -102,7 +102,7 @@ function timesText({ times, receivedAt }: RequestLogged, loggedAt: Timestamp | u
   const known = Object.entries(byName).flatMap(([what, ms]) =>
     ms === undefined ? [] : [`${what} after ${durationText(ms)}`],
   );
-  const waited = waitedForRoom < 1 ? [] : [`waited ${durationText(waitedForRoom)} for room for its body`];
+  const waited = waitedForRoom < 1 ? [] : [`waited ${durationText(waitedForRoom)} for body memory`];
   return [...known, ...waited].join(', ');
 }
 
@@ -112,13 +112,13 @@ const attemptColumns: Columns<readonly [number, LoggedAttempt]> = {
   model: ([, { model }]) => model,
   result: ([, attempt]) => attemptWord(attempt),
   status: ([, { upstreamStatus }]) => (upstreamStatus === 0 ? '–' : String(upstreamStatus)),
-  'began after': ([, { acquired }]) => durationText(acquired),
+  'started after': ([, { acquired }]) => durationText(acquired),
   'first byte': ([, { firstByte, acquired }]) => afterText(firstByte, acquired),
-  took: ([, { ended, acquired }]) => afterText(ended, acquired),
+  duration: ([, { ended, acquired }]) => afterText(ended, acquired),
 };
 
 function attemptWord({ result, cancelReason }: LoggedAttempt): string {
-  if (result === AttemptResult.UNSPECIFIED) return 'not_ended';
+  if (result === AttemptResult.UNSPECIFIED) return 'in_progress';
   return cancelReason === CancelReason.UNSPECIFIED
     ? enumWord(AttemptResult, result)
     : enumWord(CancelReason, cancelReason);
@@ -127,13 +127,13 @@ function attemptWord({ result, cancelReason }: LoggedAttempt): string {
 function attemptSentence(attempt: LoggedAttempt): string {
   const { accountId, reason, asked, acquired, skipped } = attempt;
   // An answer of the broker takes a millisecond or two.
-  const waited = acquired - asked < 50 ? '' : `, for which the broker took ${durationText(acquired - asked)}`;
+  const waited = acquired - asked < 50 ? '' : `; the broker took ${durationText(acquired - asked)} to select it`;
   const result = attemptResultText(attempt, wording);
-  return `It went to ${accountId}${reason && ` (${reason})`}${waited}. ${result}${skippedSentence(skipped)}`;
+  return `Sent to ${accountId}${reason && ` (${reason})`}${waited}. ${result}${skippedSentence(skipped)}`;
 }
 
 function skippedSentence(skipped: readonly SkippedAccounts[]): string {
-  return skipped.length === 0 ? '' : ` Passed over: ${skipped.map(skippedText).join('; ')}.`;
+  return skipped.length === 0 ? '' : ` Skipped: ${skipped.map(skippedText).join('; ')}.`;
 }
 
 /** How sentences on requests say times here. */

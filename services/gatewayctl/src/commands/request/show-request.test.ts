@@ -24,17 +24,17 @@ describe('gatewayctl request', () => {
     const { exitCode, printed: text } = await shown([movedRequest()]);
     expect(exitCode).toBe(0);
     expect(text).toMatch(/token +ci \(token-1\)/);
-    expect(text).toContain('completed with 200 (moved)');
-    expect(text).toContain('1200 in (1000 of them cached), 80 out');
+    expect(text).toContain('completed 200 (failed over)');
+    expect(text).toContain('1200 in (1000 cached), 80 out');
     expect(text).toContain('admitted after 0.5 ms, body read after 1.0 ms, first attempt after 2.0 ms');
     expect(text).toContain('ended after 2.1 s, in the ledger after 2.4 s');
     expect(text).toMatch(/^1 +responses\/team-a +gpt-5\.5 +rate_limited +429 +2\.0 ms +– +120 ms$/m);
     expect(text).toMatch(/^2 +responses\/team-b +gpt-5\.5 +succeeded +200 +123 ms +217 ms +2\.0 s$/m);
     expect(text).toContain(
-      '1. It went to responses/team-a (its session is bound to it). The provider said that the account is limited (429); the account is free again at 2026-11-21T11:00:00.000Z.',
+      '1. Sent to responses/team-a (because its session is bound to it). The provider rate limited the account (429); the account is available again at 2026-11-21T11:00:00.000Z.',
     );
     expect(text).toContain(
-      '2. It went to responses/team-b (the only one that could). The provider answered. It was sent again without what the provider refused (encrypted_reasoning). Passed over: 4 of responses for gpt-5.5: cooling after 429.',
+      '2. Sent to responses/team-b (as the only eligible account). The provider answered. The gateway resent it without the feature that the provider rejected (encrypted_reasoning). Skipped: 4 of responses for gpt-5.5: cooling after 429.',
     );
   });
 
@@ -49,15 +49,15 @@ describe('gatewayctl request', () => {
         noAccount: { cause: NoAccountCause.EXHAUSTED, ...(retryAt === undefined ? {} : { retryAt }) },
       }),
     );
-    expect(exhausted).toContain('failed with 429 pool_exhausted');
+    expect(exhausted).toContain('failed 429 pool_exhausted');
     expect(exhausted).toContain(
-      'No account took it: all that could are limited, the first of them until 2026-11-21T11:00:00.000Z.',
+      'No account served it: all eligible accounts are rate limited, the first until 2026-11-21T11:00:00.000Z.',
     );
     const away = { cause: NoAccountCause.BROKER_AWAY, asked: 1, answered: 1_001 };
     expect(await textOf(movedRequest({ ...failed, noAccount: away }))).toContain('did not answer within 1.0 s');
     const spent = { cause: NoAccountCause.UNAVAILABLE, reason: 'it had spent its attempts' };
     const afterOne = movedRequest({ noAccount: spent });
-    expect(await textOf(afterOne)).toContain('No other account took it: it had spent its attempts.');
+    expect(await textOf(afterOne)).toContain('No other account served it: it had spent its attempts.');
   });
 
   it('says which limit refused a request, and until when', async () => {
@@ -68,19 +68,22 @@ describe('gatewayctl request', () => {
     };
     const refused = { ending: RequestEnding.REFUSED, status: 429, moved: false, attempts: [], refusal };
     expect(await textOf(movedRequest(refused))).toContain(
-      'The token had used up its requests per minute. The same request could be admitted at 2026-11-21T11:00:00.000Z.',
+      'The token reached its limit of requests per minute. Retry at 2026-11-21T11:00:00.000Z or later.',
     );
   });
 
   it.each([
-    [{ cancelReason: CancelReason.CLIENT_LEFT, result: AttemptResult.CANCELLED }, 'The client left.'],
+    [{ cancelReason: CancelReason.CLIENT_LEFT, result: AttemptResult.CANCELLED }, 'The client disconnected.'],
     [
       { cancelReason: CancelReason.CLIENT_STALLED, result: AttemptResult.SUCCEEDED },
-      'The client took nothing of the answer for too long, and was cut off.',
+      'The client stopped reading the answer and was disconnected.',
     ],
-    [{ result: AttemptResult.UNSPECIFIED }, 'It had not ended.'],
-    [{ result: AttemptResult.SERVER_ERROR, firstByte: 5 }, 'The provider failed in the middle of the answer.'],
-    [{ result: AttemptResult.SUCCEEDED, acquired: 2_001, asked: 1 }, 'for which the broker took 2.0 s'],
+    [{ result: AttemptResult.UNSPECIFIED }, 'In progress.'],
+    [
+      { result: AttemptResult.SERVER_ERROR, firstByte: 5 },
+      'The provider returned a server error in the middle of the answer.',
+    ],
+    [{ result: AttemptResult.SUCCEEDED, acquired: 2_001, asked: 1 }, 'the broker took 2.0 s to select it'],
   ])('has an attempt %j', async (attempt, sentence) => {
     expect(await textOf(movedRequest({ attempts: [attempt] }))).toContain(sentence);
   });
@@ -107,7 +110,7 @@ describe('gatewayctl request', () => {
   it('has what the ledger has when the log does not have the request', async () => {
     const { exitCode, printed, notes } = await shown([], { recorded });
     expect(exitCode).toBe(0);
-    expect(notes).toContain('The request log does not have the request');
+    expect(notes).toContain('The request log does not have this request');
     expect(printed).toMatch(/outcome +aborted/);
     expect(printed).toMatch(/tokens +10 in, 5 out, estimated/);
   });
@@ -116,7 +119,7 @@ describe('gatewayctl request', () => {
     expect(await shown([])).toMatchObject({
       exitCode: 1,
       printed: '',
-      notes: expect.stringMatching(/does not have the request.*no request 01a1.* in the ledger either/s),
+      notes: expect.stringMatching(/does not have this request.*the ledger has no request 01a1.* either/s),
     });
   });
 });

@@ -94,8 +94,8 @@ describe('gatewayctl usage export', () => {
     expect(refused.exitCode).not.toBe(0);
     expect(refused.notes).toContain('first_day: is after the last day.');
     const forbidden = await exportFrom((_request, response) => response.writeHead(403).end());
-    expect(forbidden.notes).toContain('the gateway does not let you.');
+    expect(forbidden.notes).toContain('permission denied.');
     const broken = await exportFrom((_request, response) => response.writeHead(500).end('oops'));
-    expect(broken.notes).toContain('the gateway answered with 500.');
+    expect(broken.notes).toContain('the gateway responded with 500.');
   });
 });

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import type { AdminConnection } from '../../connection/admin-connection.ts';
-import { bytesText } from '../../output/words.ts';
+import { bytesText, countText } from '../../output/words.ts';
 import { type PeriodFlags, periodOf } from '../flags.ts';
 import type { FilterFlags } from './report.ts';
 
@@ -50,10 +50,9 @@ const refusalSchema = z.object({ fields: z.array(z.object({ field: z.string(), t
 
 /** What is wrong with the parameters, as far as the gateway says. */
 function refusalOf(status: number | undefined, said: string): string {
-  if (status === 401 || status === 403)
-    return 'the gateway does not let you. gatewayctl whoami says who you are to it.';
+  if (status === 401 || status === 403) return 'permission denied. Run gatewayctl whoami to see your role.';
   const refused = refusalSchema.safeParse(parsed(said));
-  if (!refused.success) return `the gateway answered with ${status}. Its log says why.`;
+  if (!refused.success) return `the gateway responded with ${status}. See its log for the cause.`;
   return refused.data.fields.map(({ field, text: why }) => `${field}: ${why}`).join(' ');
 }
 
@@ -74,7 +73,7 @@ function progressOf(format: ExportFlags['format']) {
   let saidAtMs = performance.now();
   const say = (end: string) => {
     saidAtMs = performance.now();
-    process.stderr.write(`${Math.max(0, rows)} rows, ${bytesText(bytes)}${end}`);
+    process.stderr.write(`${countText(Math.max(0, rows), 'row')}, ${bytesText(bytes)}${end}`);
   };
   return {
     async *count(chunks: AsyncIterable<Buffer>) {

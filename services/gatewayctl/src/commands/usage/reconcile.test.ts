@@ -41,7 +41,7 @@ describe('gatewayctl usage reconcile', () => {
     expect(notes.split('\n').at(-1)).toBe('2026-11-20 (day 7 of 7)');
   });
 
-  it('prints differences and exits 1, unless they are mended with --repair', async () => {
+  it('prints differences and exits 1, unless they are repaired with --repair', async () => {
     const { run } = commandLine(({ localDay, repair }) => ({
       ledger:
         localDay === '2026-11-18' ? { ...kept, differences: [difference], differenceCount: 3, repaired: repair } : kept,
@@ -51,10 +51,10 @@ describe('gatewayctl usage reconcile', () => {
     expect(found.lines).toEqual([
       '2026-11-18  token b, provider_a gpt-5.5: input 99 instead of 10',
       '2026-11-18  and 2 more',
-      'Ledger: 7 days compared, 3 sums differ: mend them with --repair. Limiter: no differences.',
+      'Ledger: 7 days compared, 3 differences in sums; repair with --repair. Limiter: no differences.',
     ]);
-    const mended = await run('--repair');
-    expect(mended).toMatchObject({ exitCode: 0, printed: expect.stringMatching(/3 sums mended/) });
+    const repaired = await run('--repair');
+    expect(repaired).toMatchObject({ exitCode: 0, printed: expect.stringMatching(/3 sums repaired/) });
   });
 
   it('prints counters of the limiter that were wrong, and exits 1 when they are wrong again soon after', async () => {
@@ -63,11 +63,11 @@ describe('gatewayctl usage reconcile', () => {
     const { line, asked } = commandLine(() => ({ ledger: kept, counters: counters() }));
     const today = { from: '2026-11-20', to: '2026-11-20' };
     await reconcileUsage(line.connection, today, 1);
-    expect(line.terminal.lines[0]).toBe('2026-11-20  token t: the limiter had counted 10 instead of 25 tokens');
-    expect(line.terminal.lines[1]).toMatch(/Limiter: 1 counters mended by itself\.$/);
+    expect(line.terminal.lines[0]).toBe('2026-11-20  token t: the limiter counted 10 instead of 25 tokens');
+    expect(line.terminal.lines[1]).toMatch(/Limiter: 1 counter corrected automatically\.$/);
     expect(asked).toEqual(['2026-11-20', '2026-11-20']);
     wrong = 2;
-    await expect(reconcileUsage(line.connection, today, 1)).rejects.toThrow('differences are left');
+    await expect(reconcileUsage(line.connection, today, 1)).rejects.toThrow('differences remain');
     expect(line.terminal.lines.at(-1)).toMatch(/of which 1 differed again soon after/);
   });
 
@@ -75,7 +75,7 @@ describe('gatewayctl usage reconcile', () => {
     const { run } = commandLine(({ localDay }) => ({ ledger: { eventsKept: localDay >= '2026-11-19' } }));
     expect(await run()).toMatchObject({
       exitCode: 0,
-      printed: expect.stringMatching(/2 days compared \(5 more are older than their events are kept\)/),
+      printed: expect.stringMatching(/2 days compared \(5 more days without stored events\)/),
     });
     expect((await run('--to', '2026-11-18')).exitCode).toBe(1);
   });

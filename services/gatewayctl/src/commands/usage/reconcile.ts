@@ -10,12 +10,13 @@ import { addLocalDays, type LocalDay, localDayOf } from '@gateway/time';
 import type { AdminConnection } from '../../connection/admin-connection.ts';
 import { NotAsItShouldBe } from '../../failures.ts';
 import { note, print } from '../../output/print.ts';
+import { countText } from '../../output/words.ts';
 import { daysOf, type PeriodFlags, periodOf } from '../flags.ts';
 
 /** Counting a day of many millions of events takes minutes. */
 const dayTimeoutMs = 1_800_000;
 
-/** Checks the ledger day by day, and the limiter against it. Prints what differs. @throws NotAsItShouldBe when differences are left. */
+/** Checks the ledger day by day, and the limiter against it. Prints what differs. @throws NotAsItShouldBe when differences remain. */
 export async function reconcileUsage(
   admin: AdminConnection,
   { from, to, repair = false }: PeriodFlags & { readonly repair?: boolean },
@@ -40,14 +41,19 @@ export async function reconcileUsage(
     found.countersAgain += (await compare(day)).counters.length;
   }
   const notKept = days.length - found.compared;
-  const kept = notKept === 0 ? '' : ` (${notKept} more are older than their events are kept)`;
-  const sums = repair ? `${found.sums} sums mended` : `${found.sums} sums differ: mend them with --repair`;
+  const kept = notKept === 0 ? '' : ` (${countText(notKept, 'more day')} without stored events)`;
+  const sums = repair
+    ? `${countText(found.sums, 'sum')} repaired`
+    : `${countText(found.sums, 'difference')} in sums; repair with --repair`;
   const again =
-    found.countersAgain === 0 ? '' : `, of which ${found.countersAgain} differed again soon after: look for the cause`;
-  const mended = found.counters === 0 ? 'no differences' : `${found.counters} counters mended by itself${again}`;
-  const limiter = admin.database === undefined ? mended : 'not asked, as no gateway was';
+    found.countersAgain === 0
+      ? ''
+      : `; ${found.countersAgain} of them differed again shortly after: investigate the cause`;
+  const corrected =
+    found.counters === 0 ? 'no differences' : `${countText(found.counters, 'counter')} corrected automatically${again}`;
+  const limiter = admin.database === undefined ? corrected : 'not compared (no gateway was called)';
   print(
-    `Ledger: ${found.compared} days compared${kept}, ${found.sums === 0 ? 'no differences' : sums}. Limiter: ${limiter}.\n`,
+    `Ledger: ${countText(found.compared, 'day')} compared${kept}, ${found.sums === 0 ? 'no differences' : sums}. Limiter: ${limiter}.\n`,
   );
   if (admin.database?.kind === 'shared' && days.includes(localDayOf(Date.now()))) {
     throw new NotAsItShouldBe(
@@ -55,8 +61,8 @@ export async function reconcileUsage(
     );
   }
   if (found.compared === 0)
-    throw new NotAsItShouldBe('nothing could be compared: events of those days are no longer kept.');
-  if ((found.sums > 0 && !repair) || found.countersAgain > 0) throw new NotAsItShouldBe('differences are left.');
+    throw new NotAsItShouldBe('nothing to compare: the events of these days are no longer stored.');
+  if ((found.sums > 0 && !repair) || found.countersAgain > 0) throw new NotAsItShouldBe('differences remain.');
 }
 
 function dayText(day: LocalDay, { ledger, counters }: ReconcileDayResponse): string {
@@ -86,5 +92,5 @@ const sums = [
 ] as const;
 
 function counterText({ tokenId, counterTokens, ledgerTokens }: CounterDifference): string {
-  return `token ${tokenId}: the limiter had counted ${counterTokens ?? 'nothing'} instead of ${ledgerTokens} tokens`;
+  return `token ${tokenId}: the limiter counted ${counterTokens ?? 'nothing'} instead of ${ledgerTokens} tokens`;
 }

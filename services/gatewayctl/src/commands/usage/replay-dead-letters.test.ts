@@ -24,15 +24,17 @@ describe('gatewayctl usage replay-dead-letters', () => {
     const { lines, notes } = await commandLine().line.run('usage', 'replay-dead-letters');
     expect(lines).toEqual([
       'ab12  2026-11-18T11:06:40.000Z  localDay is not a day',
-      '2 recorded, 1 in the ledger already and deleted, 1 still dead.',
+      '2 recorded, 1 already in the ledger and deleted, 1 still dead letters.',
     ]);
-    expect(notes).toBe('2 letters read');
+    expect(notes).toBe('2 dead letters read');
   });
 
   it('says what it would do', async () => {
     const { line, asked } = commandLine();
     const { lines } = await line.run('usage', 'replay-dead-letters', '--dry-run');
-    expect(lines.at(-1)).toBe('2 would be recorded, 1 in the ledger already and would be deleted, 1 still dead.');
+    expect(lines.at(-1)).toBe(
+      '2 would be recorded, 1 already in the ledger and would be deleted, 1 still dead letters.',
+    );
     expect(asked).toEqual([true, true]);
   });
 });

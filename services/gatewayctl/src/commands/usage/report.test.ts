@@ -99,8 +99,6 @@ describe('gatewayctl usage report', () => {
     const backwards = await line.run('usage', 'report', '--from', '2026-11-02', '--to', '2026-11-01');
     expect(backwards).toMatchObject({ exitCode: 2, notes: 'gatewayctl: --to is before --from.' });
     expect(asked).toEqual([]);
-    expect((await line.run('usage', 'report', ...november)).notes).toBe(
-      'Nothing was used from 2026-11-01 to 2026-11-30.',
-    );
+    expect((await line.run('usage', 'report', ...november)).notes).toBe('No usage from 2026-11-01 to 2026-11-30.');
   });
 });

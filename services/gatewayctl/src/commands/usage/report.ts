@@ -31,7 +31,7 @@ export const groupings = {
     grouping: UsageGrouping.MODEL,
     keys: { provider: ({ usage }) => usage?.provider ?? '', model: ({ usage }) => usage?.model ?? '' },
   },
-  account: { grouping: UsageGrouping.ACCOUNT, keys: { account: ({ usage }) => usage?.accountId || '(not known)' } },
+  account: { grouping: UsageGrouping.ACCOUNT, keys: { account: ({ usage }) => usage?.accountId || '(unknown)' } },
 } as const satisfies Record<string, { grouping: UsageGrouping; keys: Columns<UsageRow> }>;
 
 /** Prints sums page after page: one page at a time is in memory, however long the report. */
@@ -54,7 +54,7 @@ export async function reportUsage(admin: AdminConnection, flags: ReportFlags & O
   }
   // Programs add up for themselves: a row of another kind would be in their way.
   if (flags.output === 'table' && printer?.isEmpty() === false) printer.add([total]);
-  printer?.end(`Nothing was used from ${request.firstDay} to ${request.lastDay}.`);
+  printer?.end(`No usage from ${request.firstDay} to ${request.lastDay}.`);
 }
 
 /** A row of sums has its name in the first column, whatever that is. */
