@@ -40,7 +40,7 @@ export function closedPortsBehaviour(gateway: () => ServicesTopology): void {
       if (name !== 'admin') expect((await ask(`${adminUrl}/settings`)).status).toBe(403);
       const paths = ['/gateway.identity.v1.IdentityService/List', '/gateway.pool.v1.PoolBrokerService/ListAccounts'];
       for (const path of name === 'admin' ? paths : ['/', ...paths]) {
-        expect(await ask(`${adminUrl}${path}`)).toEqual({ status: 404, body: 'There is nothing here.\n' });
+        expect(await ask(`${adminUrl}${path}`)).toEqual({ status: 404, body: 'Not found.\n' });
       }
     });
 

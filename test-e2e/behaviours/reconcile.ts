@@ -42,12 +42,12 @@ export function reconcileServicesBehaviour(gateway: () => ServicesTopology): voi
       const found = await reconcile();
       expect(found.exitCode).toBe(1);
       expect(found.stdout).toContain(`token ${token.tokenId}, provider_b`);
-      expect(found.stdout).toContain('mend them with --repair');
+      expect(found.stdout).toContain('repair with --repair');
       const mended = await reconcile('--repair');
       expect(mended.stdout).toMatch(
-        new RegExp(`token ${token.tokenId}: the limiter had counted \\d+ instead of \\d+ tokens`),
+        new RegExp(`token ${token.tokenId}: the limiter counted \\d+ instead of \\d+ tokens`),
       );
-      expect(mended.stdout).toMatch(/1 sums mended\. Limiter: 1 counters mended by itself\.\n$/);
+      expect(mended.stdout).toMatch(/1 sum repaired\. Limiter: 1 counter corrected automatically\.\n$/);
       expect(mended.exitCode).toBe(0);
       const after = await reconcile();
       expect(after.stdout).toMatch(/no differences\. Limiter: no differences\.\n$/);

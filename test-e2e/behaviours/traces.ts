@@ -117,14 +117,14 @@ export function tracesBehaviour(gateway: () => Topology): void {
         attempts: [
           {
             accountId: limited,
-            reason: 'its session is bound to it',
+            reason: 'because its session is bound to it',
             result: 'ATTEMPT_RESULT_RATE_LIMITED',
             upstreamStatus: 429,
             retryAt: expect.any(String),
           },
           {
             accountId: other,
-            reason: 'the only one that could',
+            reason: 'as the only eligible account',
             result: 'ATTEMPT_RESULT_SUCCEEDED',
             skipped: [{ pool: 'traced', count: 1, reason: expect.stringContaining('cooling after 429') }],
           },
@@ -132,12 +132,12 @@ export function tracesBehaviour(gateway: () => Topology): void {
       });
 
       expect(stdout).toContain('pool traced: 2 of 2 accounts available');
-      expect(stdout).toMatch(/cools for gpt-5\.5 until .* after rate_limited, as the provider said/);
+      expect(stdout).toMatch(/cooling for gpt-5\.5 until .* after rate_limited \(reset named by the provider\)/);
 
       // The id of a chat completion has the request's in it.
       const shown = await request((answer.json as { readonly id: string }).id);
-      expect(shown.stdout).toContain(`1. It went to ${limited} (its session is bound to it).`);
-      expect(shown.stdout).toContain(`2. It went to ${other} (the only one that could). The provider answered.`);
+      expect(shown.stdout).toContain(`1. Sent to ${limited} (because its session is bound to it).`);
+      expect(shown.stdout).toContain(`2. Sent to ${other} (as the only eligible account). The provider answered.`);
       const listed = await request('list', '--status', 'moved', '--token', token.tokenId);
       expect(listed.stdout).toContain(`${limited} → ${other}`);
     });

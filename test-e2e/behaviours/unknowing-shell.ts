@@ -25,7 +25,7 @@ export function unknowingShellBehaviour(gateway: () => Topology): void {
     ])('%s of another database, says that a gateway runs, and ends with 1', async (_what, args) => {
       const { exitCode, stdout, stderr } = await gatewayctl(args, shell);
       expect([exitCode, stdout]).toEqual([1, '']);
-      expect(stderr).toContain(`a gateway answers at ${gateway().baseUrl}, and its admin service not at`);
+      expect(stderr).toContain(`a gateway responds at ${gateway().baseUrl}, but its admin service does not respond at`);
       expect(stderr).toContain('Set GATEWAY_ADMIN_URL to the address of its console, or give --offline');
       expect(await readdir(folder)).toEqual([]);
     });
@@ -36,7 +36,7 @@ export function unknowingShellBehaviour(gateway: () => Topology): void {
       expect(offline.stderr).toContain(`written to the embedded database ${join(folder, 'gateway.sqlite')}\n`);
       const told = { ...shell, ...commandLineSettings(gateway()) };
       const listed = await gatewayctl(['token', 'list', 'elsewhere'], told);
-      expect(listed).toEqual({ exitCode: 0, stdout: '', stderr: 'No token matches.\n' });
+      expect(listed).toEqual({ exitCode: 0, stdout: '', stderr: 'No matching tokens.\n' });
     });
   });
 }

@@ -130,7 +130,7 @@ function requestOf(n: number): RequestLogged {
     pool: 'responses',
     accountId: `responses/team-${(n + attempt) % 3}`,
     model: `provider-model-${n % 4}`,
-    reason: 'it has as much to spare as any',
+    reason: 'because no account has more spare capacity',
     asked: 1.25,
     acquired: 1.5,
     firstByte: 340.25,

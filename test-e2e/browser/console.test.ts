@@ -33,7 +33,7 @@ describe('who signs in', () => {
     await goTo(page, '/audit');
     await page.getByLabel('Token').fill('gw_a_wrong');
     await page.keyboard.press('Enter');
-    await page.getByText('This token is not known').waitFor();
+    await page.getByText('This token is unknown').waitFor();
     expect(await page.getByLabel('Token').getAttribute('aria-invalid')).toBe('true');
   });
 
@@ -59,7 +59,7 @@ describe('who signs in', () => {
     expect(links).not.toContain('Operators');
     expect(links).not.toContain('Audit');
     await goTo(page, '/operators');
-    await page.getByRole('heading', { name: 'Not for your role' }).waitFor();
+    await page.getByRole('heading', { name: 'Access denied' }).waitFor();
   });
 
   it('with the token of a caller sees its own usage alone', async () => {
@@ -86,7 +86,7 @@ describe('the frame', () => {
   it('lets the first key of the keyboard skip the navigation', async () => {
     await goTo(page, '/system');
     await page.keyboard.press('Tab');
-    expect(await focused().textContent()).toBe('Skip to the page');
+    expect(await focused().textContent()).toBe('Skip to content');
     await page.keyboard.press('Enter');
     expect(await focused().getAttribute('id')).toBe('main');
   });
@@ -113,17 +113,17 @@ describe('the frame', () => {
   it('says when the connection is lost, and when it is there again', async () => {
     await page.getByText('Live', { exact: true }).waitFor();
     await page.evaluate("sessionStorage.setItem('made-up-outage', '1')");
-    await page.getByText('Connection lost. What you see is old.').waitFor();
+    await page.getByText('Connection lost. The data shown is out of date.').waitFor();
     expect(await page.getByRole('region', { name: 'Requests' }).isVisible()).toBe(true);
     await page.evaluate("sessionStorage.removeItem('made-up-outage')");
-    await page.getByRole('button', { name: 'Try now' }).click();
+    await page.getByRole('button', { name: 'Retry now' }).click();
     await page.getByText('Live', { exact: true }).waitFor();
   });
 
   it('asks to sign in again when the session has ended, and goes on where one was', async () => {
     await goTo(page, '/system');
     await page.evaluate("sessionStorage.removeItem('made-up-session')");
-    await page.getByText('Your session has ended.').waitFor();
+    await page.getByText('Your session has expired.').waitFor();
     await page.getByLabel('Token').fill('gw_a_admin');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'System' }).waitFor();
@@ -150,7 +150,7 @@ describe('operators', () => {
       .textContent();
     await page.keyboard.press('Escape');
     expect(await dialog().isVisible()).toBe(true);
-    await dialog().getByLabel('I have kept the token').check();
+    await dialog().getByLabel('I have saved the token').check();
     await dialog().getByRole('button', { name: 'Done' }).click();
     await page.getByRole('rowheader', { name: 'anouk' }).waitFor();
     expect(await page.content()).not.toContain(token);
@@ -159,18 +159,18 @@ describe('operators', () => {
 
   it('that somebody else changed meanwhile are shown as they are now, before they are changed', async () => {
     await page.getByRole('button', { name: 'Change role: jeroen' }).click();
-    await dialog().getByLabel('Role').selectOption({ label: 'Admin: also changes operators and sees the audit log' });
+    await dialog().getByLabel('Role').selectOption({ label: 'Admin: can also manage operators and see the audit log' });
     await dialog().getByRole('button', { name: 'Change role' }).click();
     await dialog().getByText('was changed meanwhile').waitFor();
-    await dialog().getByText('Now jeroen is Viewer').waitFor();
+    await dialog().getByText('jeroen now has the role Viewer').waitFor();
     await dialog().getByRole('button', { name: 'Change role' }).click();
-    await page.getByText('jeroen is Admin now.').waitFor();
+    await page.getByText('jeroen now has the role Admin.').waitFor();
   });
 
   it('are not disabled by a dialog that was left', async () => {
     const disable = page.getByRole('button', { name: 'Disable: grafana' });
     await disable.click();
-    await dialog().getByText('Its sessions end at once').waitFor();
+    await dialog().getByText('All sessions end immediately').waitFor();
     await page.keyboard.press('Escape');
     expect(await dialog().count()).toBe(0);
     expect(await focused().getAttribute('aria-label')).toBe('Disable: grafana');
@@ -182,11 +182,11 @@ describe('the other pages', () => {
 
   it('tell a file that would be refused from one that can be used', async () => {
     await goTo(page, '/configuration');
-    const text = page.getByLabel('The text of a gateway.yaml');
+    const text = page.getByLabel('Contents of a gateway.yaml');
     await text.fill('accounts: [{ pool: respones, name: team_z }]');
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByText('Did you mean "responses"?').waitFor();
-    await page.getByRole('button', { name: 'Begin with the running file' }).click();
+    await page.getByRole('button', { name: 'Load the running file' }).click();
     await page.getByRole('button', { name: 'Check' }).click();
     await page.getByText('+ accounts: responses/team-e (bearer)').waitFor();
   });

@@ -90,14 +90,14 @@ describe('the console on a gateway under traffic and faults', () => {
     await look('/', async (page) => {
       await page.getByLabel('Find a request, token or account').fill(requestId);
       await page.keyboard.press('Enter');
-      await isThere(page, 'The provider said that the account is limited (429)');
+      await isThere(page, 'The provider rate limited the account (429)');
       await isThere(page, `${account} failed`);
       await page.getByRole('listitem').filter({ hasText: 'Ingest' }).waitFor();
     });
     await look('/pools/responses', async (page) => {
       const name = page.getByRole('link', { name: account.split('/')[1] ?? '', exact: true });
       const row = page.getByRole('row').filter({ has: name });
-      await row.getByText(/gpt-5\.5: limited by the provider, free in (9|10)\smin/).waitFor();
+      await row.getByText(/gpt-5\.5: rate limited by the provider, available in (9|10)\smin/).waitFor();
     });
     const { stdout } = await gatewayctl(['request', requestId], commandLineSettings(gateway));
     expect(stdout).toContain(account);
@@ -110,7 +110,7 @@ describe('the console on a gateway under traffic and faults', () => {
     const [input, output] = [today.inputTokens, today.outputTokens];
     const day = localDayOf(Date.now());
     await look(`/usage?by=token&from=${day}&to=${day}`, async (page) => {
-      const sums = page.getByRole('region', { name: 'Sums of the period' });
+      const sums = page.getByRole('region', { name: 'Totals of the period' });
       const figure = (label: string) =>
         sums.locator('div', { hasText: label }).locator('dd.figure').first().textContent();
       // Other tokens were not used here.
@@ -147,7 +147,7 @@ describe('the console on a gateway under traffic and faults', () => {
     expect(third.status).toBe(429);
     const refused = third.headers.get('x-request-id') ?? '';
     await isLogged(refused);
-    await look(`/requests/${refused}`, (page) => isThere(page, 'The token had used up its requests per minute.'));
+    await look(`/requests/${refused}`, (page) => isThere(page, 'The token reached its limit of requests per minute.'));
   });
 });
 

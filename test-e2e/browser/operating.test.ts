@@ -43,7 +43,7 @@ describe('an operator', () => {
       const settings = await page.getByRole('region', { name: 'Settings for Codex' }).textContent();
       expect(settings).toContain('wire_api = "responses"');
       expect(settings).not.toContain(secret);
-      await page.getByText("To the token's page").click();
+      await page.getByText('Token details').click();
       await page.goBack();
       await button(page, 'Issue token').waitFor();
       expect(await page.content()).not.toContain(secret);
@@ -55,9 +55,9 @@ describe('an operator', () => {
       await page.getByLabel('Tokens per day').fill('600000');
       await button(page, 'Save').click();
       await isThere(page, 'Note: none → Moved to 03:00 by Bram');
-      await button(page, 'Save my changes on top').click();
+      await button(page, 'Apply my changes').click();
       await page.locator('dialog').waitFor({ state: 'detached' });
-      await isThere(page, '600\u202f000 tokens a day');
+      await isThere(page, 'tokens per day: 600\u202f000');
       await isThere(page, 'Moved to 03:00 by Bram');
     }));
 
@@ -65,9 +65,9 @@ describe('an operator', () => {
     as('gw_a_operator', '/tokens/19f4a7d2-3c6b-4d8e-a1f0-6e2d9b8c7a55', async (page) => {
       await button(page, 'Rotate').click();
       await button(page, 'Rotate token').click();
-      await isThere(page, 'Somebody else changed or rotated it meanwhile');
+      await isThere(page, 'Another operator changed or rotated this token meanwhile');
       expect(await page.locator('.secret').count()).toBe(0);
-      await button(page, 'Rotate it all the same').click();
+      await button(page, 'Rotate anyway').click();
       expect(await page.locator('.secret code').first().textContent()).toMatch(/^gw_s_/);
     }));
 
@@ -75,22 +75,22 @@ describe('an operator', () => {
     as('gw_a_operator', '/pools/responses', async (page) => {
       await page.getByRole('button', { name: 'Disable responses/team-c' }).click();
       await button(page, 'Disable account').click();
-      await isThere(page, 'Somebody else changed it meanwhile: it is draining now.');
+      await isThere(page, 'Another operator changed this account meanwhile: it is now draining.');
       await button(page, 'Disable it all the same').click();
-      await isThere(page, 'responses/team-c is disabled.');
+      await isThere(page, 'responses/team-c is now disabled.');
       await page.getByRole('button', { name: 'Enable responses/team-c' }).waitFor();
     }));
 
   it('finds why a request went where it went, from the list or by its id', () =>
     as('gw_a_viewer', '/requests?kind=moved', async (page) => {
       await page.locator('tbody a').first().click();
-      await isThere(page, 'The provider said that the account is limited (429)');
+      await isThere(page, 'The provider rate limited the account (429)');
       await isThere(page, 'responses/team-b failed');
       await isThere(page, '2 of responses for gpt-5.5: cooling after 429');
       const id = await page.locator('dd code').first().textContent();
       await page.getByLabel('Find a request, token or account').fill(`chatcmpl-${id}`);
       await page.keyboard.press('Enter');
-      await isThere(page, 'Where the time went');
+      await isThere(page, 'Timeline');
       expect(new URL(page.url()).pathname).toContain(id);
     }));
 

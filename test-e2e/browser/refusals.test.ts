@@ -133,7 +133,7 @@ describe('refused, and in the audit log, is', () => {
     );
     await database.updateTable('operator_sessions').set({ expires_at_ms: Date.now() }).execute();
     await page.getByRole('link', { name: 'Tokens' }).click();
-    await page.getByText('Your session has ended.').waitFor();
+    await page.getByText('Your session has expired.').waitFor();
     await goTo(page, '/');
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
     expect((await audited()).map(({ action }) => action)).toContain('session.refuse');

@@ -143,7 +143,7 @@ describe('a newcomer without any setting', () => {
     const second = { ...env, PORT: String(port), ADMIN_PORT: String(adminPort) };
     const { exitCode, stdout, stderr } = await gatewayctl(['start'], second);
     expect([exitCode, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/another gateway \(process \d+ on .*\) works on the folder .*GATEWAY_DATA=\.\/data-2/);
+    expect(stderr).toMatch(/another gateway \(process \d+ on .*\) uses the folder .*GATEWAY_DATA=\.\/data-2/);
   });
 
   it.runIf(process.platform === 'linux')('learns that nothing can be written in the folder', async () => {

@@ -154,7 +154,7 @@ describe('all else on the admin port', () => {
     const { url } = await anAdminServer();
     for (const method of ['GET', 'POST']) {
       const answer = await send(url + path, method, { 'content-type': 'application/json' });
-      expect(answer).toMatchObject({ status: 404, text: 'There is nothing here.\n' });
+      expect(answer).toMatchObject({ status: 404, text: 'Not found.\n' });
     }
   });
 

@@ -39,7 +39,7 @@ export async function listenAdmin(options: AdminServerOptions): Promise<AdminSer
     } catch (thrown) {
       logger.error({ path, err: thrown }, 'internal error on the admin port');
       if (response.headersSent) response.destroy();
-      else send(response, path === '/readyz' ? 503 : 500, 'This failed; the log says why.\n');
+      else send(response, path === '/readyz' ? 503 : 500, 'Internal error. See the log for details.\n');
     }
   });
   await once(server.listen(options.adminPort, options.adminHost), 'listening');
@@ -117,7 +117,7 @@ function answersOf({ logger, metrics, notReady, adminApp }: AdminServerOptions) 
     }
     const isSettings = path === settingsPath && adminApp === undefined;
     if (path !== '/metrics' && !isSettings) {
-      return adminApp === undefined ? send(response, 404, 'There is nothing here.\n') : adminApp(request, response);
+      return adminApp === undefined ? send(response, 404, 'Not found.\n') : adminApp(request, response);
     }
     const refusal = isSettings ? settingsRefusal(request) : certificateRefusal(request, path, mayReadMetrics);
     if (refusal !== undefined) {

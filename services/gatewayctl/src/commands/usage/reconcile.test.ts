@@ -68,7 +68,7 @@ describe('gatewayctl usage reconcile', () => {
     expect(asked).toEqual(['2026-11-20', '2026-11-20']);
     wrong = 2;
     await expect(reconcileUsage(line.connection, today, 1)).rejects.toThrow('differences remain');
-    expect(line.terminal.lines.at(-1)).toMatch(/of which 1 differed again soon after/);
+    expect(line.terminal.lines.at(-1)).toMatch(/1 of them differed again shortly after/);
   });
 
   it('does not fail for days whose events are no longer kept, but when it could compare none', async () => {
