@@ -114,7 +114,7 @@ describe('the frame', () => {
     await page.getByText('Live', { exact: true }).waitFor();
     await page.evaluate("sessionStorage.setItem('made-up-outage', '1')");
     await page.getByText('Connection lost. The data shown is out of date.').waitFor();
-    expect(await page.getByRole('region', { name: 'Requests' }).isVisible()).toBe(true);
+    expect(await page.getByRole('region', { name: 'Requests', exact: true }).isVisible()).toBe(true);
     await page.evaluate("sessionStorage.removeItem('made-up-outage')");
     await page.getByRole('button', { name: 'Retry now' }).click();
     await page.getByText('Live', { exact: true }).waitFor();

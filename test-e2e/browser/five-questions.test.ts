@@ -77,7 +77,7 @@ describe('the console on a gateway under traffic and faults', () => {
     const traffic = setInterval(() => asked.push(ask()), 100);
     await look('/', async (page) => {
       await isThere(page, 'Live');
-      const requests = page.locator('section', { has: page.getByRole('heading', { name: 'Requests' }) });
+      const requests = page.locator('section', { has: page.getByRole('heading', { name: 'Requests', exact: true }) });
       const perSecond = requests.locator('.figure').first();
       await expect.poll(() => perSecond.textContent()).toMatch(/^([1-9]\d?|\d\.\d*[1-9]\d*)$/);
     }).finally(() => clearInterval(traffic));

@@ -76,7 +76,7 @@ describe('an operator', () => {
       await page.getByRole('button', { name: 'Disable responses/team-c' }).click();
       await button(page, 'Disable account').click();
       await isThere(page, 'Another operator changed this account meanwhile: it is now draining.');
-      await button(page, 'Disable it all the same').click();
+      await button(page, 'Disable anyway').click();
       await isThere(page, 'responses/team-c is now disabled.');
       await page.getByRole('button', { name: 'Enable responses/team-c' }).waitFor();
     }));
@@ -97,7 +97,7 @@ describe('an operator', () => {
   it('reads which limit refused a request', () =>
     as('gw_a_viewer', '/requests?kind=refused&status=429', async (page) => {
       await page.locator('tbody a').first().click();
-      await isThere(page, /used up its tokens of the day.*could be admitted at/);
+      await isThere(page, /reached its limit of tokens per day.*Retry at/);
     }));
 });
 
