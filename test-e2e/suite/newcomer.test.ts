@@ -59,7 +59,7 @@ describe('a newcomer without any setting', () => {
     await using command = await start();
     const lines = command.stdout().trimEnd().split('\n');
     expect(lines.length).toBeLessThan(20);
-    expect(command.stdout()).toMatch(/Set a client up +npx gatewayctl snippet claude-code/);
+    expect(command.stdout()).toMatch(/Set up a client +npx gatewayctl snippet claude-code/);
     expect(command.stderr()).toBe('');
     const [, exported = ''] = /In another terminal +export (.+)/.exec(command.stdout()) ?? [];
     const settings = Object.fromEntries(exported.split(' ').map((each) => each.split('=', 2)));
@@ -222,7 +222,7 @@ describe('a newcomer without any setting', () => {
       await using command = await start(real);
       token = tokenIn(command.stdout());
       expect(token).toMatch(/^gw_s_/);
-      expect(command.stdout()).toContain('shown only now');
+      expect(command.stdout()).toContain('shown only once');
       expect((await usageOf({ baseUrl: `http://127.0.0.1:${env.PORT}` }, token)).token.label).toBe('first token');
     }
     await using command = await start(real);

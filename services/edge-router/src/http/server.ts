@@ -45,7 +45,7 @@ export class HttpServer {
       requireHostHeader: false,
     });
     const refuseExpectation: RequestListener = (_request, response) =>
-      this.#refuse(response, new HttpFault(417, 'The only expectation that is met is 100-continue.'));
+      this.#refuse(response, new HttpFault(417, 'The only supported expectation is 100-continue.'));
     const awaitInvitation: RequestListener = (request, response) => {
       deferUpload(request, response);
       listener(request, response);
@@ -120,7 +120,7 @@ export class HttpServer {
   /** CONNECT tunnels are not supported. */
   #onConnect(connection: Duplex): void {
     connection.on('error', () => connection.destroy());
-    this.#answerLast(connection, new HttpFault(405, 'There are no tunnels here.', { allow: 'GET, HEAD, POST' }));
+    this.#answerLast(connection, new HttpFault(405, 'CONNECT is not supported.', { allow: 'GET, HEAD, POST' }));
   }
 
   /** The input is not HTTP, arrived too late or broke off: nothing after it can be parsed. */
@@ -186,11 +186,12 @@ function syntaxFault({ headers, headersDistinct, httpVersion }: IncomingMessage)
   const isOld = httpVersion === '1.0';
   const [host, anotherHost] = headersDistinct.host ?? [];
   const coding = headers['transfer-encoding']?.toLowerCase();
-  if (httpVersion !== '1.1' && !isOld) return 'Only HTTP/1.1 is spoken here.';
-  if (anotherHost !== undefined) return 'The header host is given more than once.';
-  if (host === undefined && !isOld) return 'The header host is missing.';
-  if (host !== undefined && !isHost(host)) return 'The header host is no host.';
-  // A coding other than `chunked` would be mistaken for the body itself; HTTP/1.0 has none.
-  if (coding !== undefined && (isOld || coding !== 'chunked')) return 'The only transfer-encoding is chunked.';
+  if (httpVersion !== '1.1' && !isOld) return 'Only HTTP/1.1 is supported.';
+  if (anotherHost !== undefined) return 'The host header appears more than once.';
+  if (host === undefined && !isOld) return 'The host header is missing.';
+  if (host !== undefined && !isHost(host)) return 'The host header is invalid.';
+  // Other codings than `chunked` would be taken for the body itself; HTTP/1.0 has none.
+  if (coding !== undefined && (isOld || coding !== 'chunked'))
+    return 'The only supported transfer-encoding is chunked.';
   return undefined;
 }
