@@ -227,7 +227,7 @@ describe('a newcomer without any setting', () => {
     }
     await using command = await start(real);
     expect(command.stdout()).not.toMatch(/gw_\w/);
-    expect(command.stdout()).toContain('gatewayctl token create --label');
+    expect(command.stdout()).toContain('gatewayctl token issue --label');
     expect((await usageOf({ baseUrl: `http://127.0.0.1:${env.PORT}` }, token)).token.label).toBe('first token');
   });
 
