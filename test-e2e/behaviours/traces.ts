@@ -85,13 +85,13 @@ export function tracesBehaviour(gateway: () => Topology): void {
     it('does not have a request that was never made, and says so', async () => {
       const { exitCode, stderr } = await request('00000000-0000-7000-8000-000000000000');
       expect(exitCode).toBe(1);
-      expect(stderr).toContain('does not have the request');
+      expect(stderr).toContain('does not have this request');
     });
 
     it('can be had before the request: which account would serve it', async () => {
       const { stdout } = await gatewayctl(['pool', 'explain', 'gateway/traced'], commandLineSettings(gateway()));
       expect(stdout).toMatch(/1\. gpt-5\.5 of traced/);
-      expect(stdout).toMatch(/traced\/[ab] would take it\./);
+      expect(stdout).toMatch(/traced\/[ab] would serve it\./);
     });
 
     // Those that limit accounts, which rest for a while, are the last.

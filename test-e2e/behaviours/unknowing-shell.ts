@@ -26,7 +26,7 @@ export function unknowingShellBehaviour(gateway: () => Topology): void {
       const { exitCode, stdout, stderr } = await gatewayctl(args, shell);
       expect([exitCode, stdout]).toEqual([1, '']);
       expect(stderr).toContain(`a gateway responds at ${gateway().baseUrl}, but its admin service does not respond at`);
-      expect(stderr).toContain('Set GATEWAY_ADMIN_URL to the address of its console, or give --offline');
+      expect(stderr).toContain('Set GATEWAY_ADMIN_URL to the address of its console, or use --offline');
       expect(await readdir(folder)).toEqual([]);
     });
 
