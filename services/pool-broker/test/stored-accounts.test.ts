@@ -96,7 +96,7 @@ describe.each(databases)('accounts in %s', (kind) => {
     await expect.poll(stateOfA).toBe('responses/a AVAILABLE');
     await table.setState('responses/a', 'disabled');
     await expect.poll(stateOfA).toBe('responses/a DISABLED');
-    await expect(broker.secretOf('responses/a')).rejects.toThrow(/may not be used/);
+    await expect(broker.secretOf('responses/a')).rejects.toThrow(/does not exist, or is not/);
     await table.setState('responses/a', 'active');
     await expect.poll(stateOfA).toBe('responses/a AVAILABLE');
     await table.remove('responses/a');
@@ -138,7 +138,7 @@ describe.each(databases)('accounts in %s', (kind) => {
       ...Object.fromEntries(
         ['swapped-1', 'swapped-2', 'changed', 'moved', 'garbage'].map((name) => [
           `responses/${name}`,
-          expect.stringContaining('its row was changed'),
+          expect.stringContaining('its database row was changed'),
         ]),
       ),
       'responses/other-key': expect.stringContaining('ACCOUNT_KEYS'),
