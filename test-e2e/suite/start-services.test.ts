@@ -78,7 +78,8 @@ describe('npm run start:services with accounts of its own', () => {
     command.kill('SIGTERM');
     expect((await command.ended).exitCode).toBe(1);
     await expect.poll(() => mark.running()).toEqual([]);
-    expect((await stream.answer).brokeOff).toBe(true);
+    // Whichever process ends first: the answer is not whole.
+    expect((await stream.answer).text).not.toContain('data: [DONE]');
   });
 
   it('stops in order when the signal comes while it starts', async () => {
