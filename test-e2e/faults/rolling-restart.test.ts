@@ -1,3 +1,4 @@
+import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it } from 'vitest';
 import { startCommand } from '../topologies/gateway-process.ts';
 
@@ -7,7 +8,9 @@ const isLong = process.env.FAULTS === 'long';
 const form = isLong
   ? ['--streams', '300', '--tls']
   : [
-      ...['--streams', '60', '--stream-seconds', '3', '--edges', '2', '--drain-delay-seconds', '1', '--once'],
+      ...['--streams', '60', '--stream-seconds', '3', '--edges', '2', '--once'],
+      // Clients need the delay to notice, and a slow machine needs longer.
+      ...['--drain-delay-seconds', String(Math.ceil(roomMs(1_000) / 1_000))],
       ...['edge-router', 'messages-adapter', 'pool-broker'].flatMap((service) => ['--only', service]),
     ];
 
