@@ -104,7 +104,9 @@ describe('requests per minute, over many processes', () => {
     expect(proof.smallestSlackMs).toBeGreaterThanOrEqual(0);
     expect(proof.refusalsWithFreeSlot).toBe(0);
     expect(proof.freeForMs.slots).toBeGreaterThan(50);
-    expect(proof.freeForMs.most).toBeLessThan(roomMs(2_000));
+    // A slot is taken when the next client asks: as much later as the machine lets them ask less often.
+    const intended = (clientsPerEdge * edges().length * form.calmMs) / pauseMs;
+    expect(proof.freeForMs.most).toBeLessThan(roomMs(2_000) * Math.max(1, intended / answers.length));
 
     const admitted = answers.filter(({ status }) => status === 400);
     const fresh = instants.filter((atMs) => atMs >= fromMs);
