@@ -95,6 +95,20 @@ export function failoverBehaviour(gateway: () => Topology): void {
       }
     });
 
+    it('answers 503 and when to retry while one account is limited and the other fails, and serves the retry', async () => {
+      const { faults } = gateway().simulator;
+      const rules = [
+        { account: 'mixed-a', fault: { preset: 'rate_limited_retry_after', resetAfterSeconds: 2_100 } },
+        { account: 'mixed-b', times: 1, fault: { kind: 'status', status: 500 } },
+      ] as const;
+      for (const rule of rules) faults.add(rule);
+      const { status, headers, json } = await chat(gateway(), token, { model: 'gateway/mixed' });
+      expect(status).toBe(503);
+      expect(json).toEqual({ error: { code: 'providers_unavailable', message: expect.any(String) } });
+      expect(headers.get('retry-after')).toBe('1');
+      expect((await chat(gateway(), token, { model: 'gateway/mixed' })).status).toBe(200);
+    });
+
     it('tells the client once and ends when the answer breaks off in the middle', async () => {
       const service = await issueToken(gateway(), { tokensPerDay: 1_000_000 });
       gateway().simulator.faults.add({ account: 'breaking-a', times: 1, fault: { kind: 'reset', afterEvents: 8 } });

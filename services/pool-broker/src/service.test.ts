@@ -209,15 +209,16 @@ describe('acquiring an account', () => {
     const refused = { result: AttemptResult.UNAUTHORIZED };
     const { tried, end } = await request({}, [limited(), refused, limited(), refused, limited(), limited(1_000)]);
     expect(tried.toSorted()).toEqual(names.map((name) => `responses/${name}`));
-    const retryAt = end.case === 'exhausted' ? end.value.retryAt : undefined;
+    const retryAt = end.case === 'unavailable' ? end.value.retryAt : undefined;
     expect(retryAt && timestampMs(retryAt)).toBe(startMs + 1_000);
   });
 
-  it('says exhausted when one candidate is limited and the other down', async () => {
+  it('says unavailable, and that a retry may succeed, when one candidate is limited and the other fails', async () => {
     const gateway = gatewayWith([sampleAccount('responses', 'a'), sampleAccount('messages', 'a')]);
-    const { request } = brokerOf(gateway);
-    expect((await request({}, [broken, limited(5_000)])).end.case).toBe('exhausted');
-    expect((await brokerOf(gateway).request({}, [broken, broken])).end.case).toBe('unavailable');
+    const mixed = (await brokerOf(gateway).request({}, [broken, limited(5_000)])).end;
+    expect(mixed.case === 'unavailable' && mixed.value.retryAt).toEqual(timestampFromMs(startMs));
+    const down = (await brokerOf(gateway).request({}, [broken, broken])).end;
+    expect(down.case === 'unavailable' && down.value.retryAt).toBeUndefined();
   });
 
   it('spends no more than the budget on errors', async () => {

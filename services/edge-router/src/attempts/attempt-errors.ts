@@ -1,4 +1,4 @@
-import { timestampMs } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { GatewayError } from '@gateway/errors';
 import { type Attempt, type AttemptReport, AttemptResult, ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolExhausted, UnknownModel } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -44,31 +44,41 @@ export function poolExhausted({ retryAt }: PoolExhausted): GatewayError {
   });
 }
 
-/** Accounts exist, but none is usable. `attempts`: those made just now. */
-export function noneUsable(formats: readonly ProviderFormat[], attempts: readonly Attempt[]): GatewayError {
+/**
+ * Accounts exist, but none is usable. `attempts`: those made just now. `retryAt`: when one may be,
+ * if that is known.
+ */
+export function noneUsable(
+  formats: readonly ProviderFormat[],
+  attempts: readonly Attempt[],
+  retryAt?: Timestamp,
+): GatewayError {
   const results = attempts.map(({ report }) => report?.result ?? AttemptResult.CANCELLED);
-  if (results.length > 0 && results.every((result) => unreached.has(result))) return outOfReach(formats);
+  if (results.length > 0 && results.every((result) => unreached.has(result))) return outOfReach(formats, { retryAt });
   const refused = results.every((result) => result === AttemptResult.UNAUTHORIZED);
   const triedFormats = attempts.flatMap(({ lease }) => (lease === undefined ? [] : [lease.format]));
   const pool = onlyPoolOf(formats) ?? (refused ? onlyPoolOf(triedFormats) : undefined);
   const text = pool === undefined ? noProvider : `No account of the ${pool} pool can be used now.`;
-  return new GatewayError('providers_unavailable', text);
+  return new GatewayError('providers_unavailable', text, { retryAtMs: retryAt && timestampMs(retryAt) });
 }
 
 /** The provider, or a service on the way to it, could not be reached. */
-export function outOfReach(formats: readonly ProviderFormat[], cause?: unknown): GatewayError {
+export function outOfReach(
+  formats: readonly ProviderFormat[],
+  { retryAt, cause }: { readonly retryAt?: Timestamp | undefined; readonly cause?: unknown },
+): GatewayError {
   const pool = onlyPoolOf(formats);
   const text = pool === undefined ? noProvider : `The ${pool} pool is unreachable.`;
-  return new GatewayError('providers_unavailable', text, { cause });
+  return new GatewayError('providers_unavailable', text, { cause, retryAtMs: retryAt && timestampMs(retryAt) });
 }
 
 /**
- * False for a failure whose status clients must not see: the gateway's own credential was refused,
- * and a client would consider its token invalid. A refusal with 402 or 403 is the provider's
+ * False for a failure whose status clients must not see: a limit of one account is not the pool's,
+ * and if the gateway's own credential was refused, a client would consider its token invalid. A refusal with 402 or 403 is the provider's
  * decision about the account.
  */
 export function mayBeShown({ result, upstreamStatus }: AttemptReport): boolean {
-  if (upstreamStatus === 401) return false;
+  if (upstreamStatus === 401 || result === AttemptResult.RATE_LIMITED) return false;
   return result !== AttemptResult.UNAUTHORIZED || upstreamStatus === 402 || upstreamStatus === 403;
 }
 

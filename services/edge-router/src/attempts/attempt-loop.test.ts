@@ -244,6 +244,16 @@ describe('runAttempts', () => {
     await expect(run()).rejects.toMatchObject({ code: 'pool_exhausted', retryAtMs: 5_000 });
   });
 
+  it('answers providers_unavailable when others failed, and never with the limit of one account', async () => {
+    const broken: Frame = { result: { attempt: { result: AttemptResult.SERVER_ERROR, upstreamStatus: 500 } } };
+    const none = { case: 'unavailable', value: { retryAt: timestampFromMs(5_000) } } as const;
+    const { end } = setUp([lease('a'), lease('b'), none], { a: [broken], b: [limited] });
+    expect(await end()).toMatchObject({
+      error: { code: 'providers_unavailable', retryAtMs: 5_000 },
+      last: { attempt: { upstreamStatus: 500 } },
+    });
+  });
+
   it('answers model_not_found for an unknown model', async () => {
     const { run } = setUp([{ case: 'unknownModel', value: {} }], {});
     await expect(run()).rejects.toMatchObject({ code: 'model_not_found' });

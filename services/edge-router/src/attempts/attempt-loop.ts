@@ -155,7 +155,7 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
       void reportLast();
       if (!(thrown instanceof RpcError) || signal.aborted) throw thrown;
       logEntry.onBrokerAway();
-      return outOfReach(plan.formats, thrown);
+      return outOfReach(plan.formats, { cause: thrown });
     }
   }
 
@@ -173,7 +173,8 @@ export async function runAttempts(plan: AttemptPlan, { leases, events }: Attempt
     // A model that was known at the first attempt has not become unknown because an adapter went
     // away.
     const isUnknown = result.case === 'unknownModel' && attempts.length === 0;
-    return isUnknown ? modelNotFound(model, plan.formats, result.value) : noneUsable(plan.formats, attempts);
+    if (isUnknown) return modelNotFound(model, plan.formats, result.value);
+    return noneUsable(plan.formats, attempts, result.case === 'unavailable' ? result.value.retryAt : undefined);
   }
 
   /**

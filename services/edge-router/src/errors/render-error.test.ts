@@ -58,6 +58,13 @@ describe('renderError', () => {
     expect(renderError(error, 'chat', now).headers['retry-after']).toBe('1');
   });
 
+  it('says when to retry also with a 503, if it is known', () => {
+    const error = new GatewayError('providers_unavailable', 'None usable.', { retryAtMs: now + 1_500 });
+    const { status, headers, body } = renderError(error, 'chat', now);
+    expect([status, headers['retry-after']]).toEqual([503, '2']);
+    expect(JSON.parse(body).error).toEqual({ code: 'providers_unavailable', message: 'None usable.' });
+  });
+
   it('keeps SDKs from sleeping a day away', () => {
     const error = new GatewayError('rate_limit_exceeded', 'Spent.', {
       limit: 'tokens_per_day',

@@ -78,7 +78,7 @@ function chatFields({ code, message, limit, retryAtMs }: GatewayError, dialect: 
     code,
     message,
     limit,
-    retryAt: retryAtMs === undefined ? undefined : new Date(retryAtMs).toISOString(),
+    retryAt: statusOfCode[code] !== 429 || retryAtMs === undefined ? undefined : new Date(retryAtMs).toISOString(),
     // With these two fields Codex stops cleanly; without them it retries in a loop.
     type: ofCodex && statusOfCode[code] === 429 ? 'usage_limit_reached' : undefined,
     resets_at: ofCodex && retryAtMs !== undefined ? Math.ceil(retryAtMs / 1_000) : undefined,
@@ -97,7 +97,6 @@ function retryHeaders(error: GatewayError, status: number, nowMs: number): Recor
   // Waiting makes no token valid and no answer smaller: without this header, agents repeat the
   // request for most of a minute before they report the error.
   if (status === 401 || error.isFinal) return { 'x-should-retry': 'false' };
-  if (status !== 429) return {};
   const { retryAtMs, limit } = error;
   return {
     ...(retryAtMs === undefined ? {} : { 'retry-after': `${Math.max(1, Math.ceil((retryAtMs - nowMs) / 1_000))}` }),

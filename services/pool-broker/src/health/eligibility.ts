@@ -26,10 +26,15 @@ export interface Eligibility {
 }
 
 /**
- * Why an account can't take a request. `retryAtMs`: when it can, if only limits prevent it. `lack`:
- * what it lacks of the request, whatever else prevents it.
+ * Why an account can't take a request. `retryAtMs`: when it can, if only limits prevent it.
+ * `probeAtMs`: when the next request may find out, if something else prevents it. `lack`: what it
+ * lacks of the request, whatever else prevents it.
  */
-export type SkipReason = { readonly retryAtMs?: number | undefined; readonly lack?: Lack | undefined } & (
+export type SkipReason = {
+  readonly retryAtMs?: number | undefined;
+  readonly probeAtMs?: number | undefined;
+  readonly lack?: Lack | undefined;
+} & (
   | { readonly kind: 'disabled'; readonly note: string }
   | { readonly kind: 'draining' | 'model_not_served' | 'busy' | 'share_used_up' }
   | { readonly kind: 'cooling' | 'probing'; readonly cooldown: Cooldown }
@@ -64,21 +69,23 @@ export function eligibilityOf(
     const { cooldown, limitOnly, early, lack, lackOnly } = availability;
     // After a guessed cooldown a single request probes first, and its result takes a while.
     const backAtMs = cooldown.untilMs + (cooldown.givenByProvider ? 0 : rules.limitProbeQuietMs);
-    const skipReason: SkipReason = { kind: 'cooling', cooldown, lack, retryAtMs: limitOnly ? backAtMs : undefined };
+    const back = limitOnly ? { retryAtMs: backAtMs } : { probeAtMs: cooldown.untilMs };
+    const skipReason: SkipReason = { kind: 'cooling', cooldown, lack, ...back };
     if (isBusy || tried !== undefined) return { skipReason };
     return early === 'not_yet' ? { skipReason, lacksOnly: lackOnly } : { skipReason, early, probe: true };
   }
   if (availability.kind === 'probing') {
     const { cooldown, limitOnly, freeAtMs } = availability;
     const lack = isLack(cooldown.reason) ? cooldown.reason : undefined;
-    const skipReason: SkipReason = { kind: 'probing', cooldown, lack, retryAtMs: limitOnly ? freeAtMs : undefined };
+    const back = limitOnly ? { retryAtMs: freeAtMs } : { probeAtMs: freeAtMs };
+    const skipReason: SkipReason = { kind: 'probing', cooldown, lack, ...back };
     return { skipReason, lacksOnly: lack !== undefined && !isBusy && tried === undefined };
   }
   if (tried !== undefined) {
     const { result } = tried.report;
     // An account that was limited when it was tried is no longer cooling.
-    const retryAtMs = result === 'rate_limited' ? nowMs : undefined;
-    return { skipReason: { kind: 'tried', result, retryAtMs, lack: isLack(result) ? result : undefined } };
+    const back = result === 'rate_limited' ? { retryAtMs: nowMs } : { probeAtMs: nowMs };
+    return { skipReason: { kind: 'tried', result, lack: isLack(result) ? result : undefined, ...back } };
   }
   if (isBusy) return { skipReason: { kind: 'busy', retryAtMs: anyTime } };
   return { probe: availability.kind === 'probe_due' };

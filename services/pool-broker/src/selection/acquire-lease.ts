@@ -57,13 +57,11 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
       for (const pool of new Set(candidates.map((candidate) => candidate.pool.name))) {
         broker.metrics.exhausted.inc({ pool });
       }
-      const { retryAtMs } = selection;
-      const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
-      return { result: { case: 'exhausted' as const, value: { retryAt } }, skipped };
+      return { result: { case: 'exhausted' as const, value: { retryAt: retryAtOf(selection) } }, skipped };
     }
     if (selection.kind === 'unavailable') {
       const lack = selection.lack === undefined ? Lack.UNSPECIFIED : lacks[selection.lack];
-      return { result: { case: 'unavailable' as const, value: { lack } }, skipped };
+      return { result: { case: 'unavailable' as const, value: { lack, retryAt: retryAtOf(selection) } }, skipped };
     }
     mayTry ||= takesItsTry(broker, attempts);
     if (!mayTry) return { result: { case: 'unavailable' as const, value: {} }, reason: spent, skipped };
@@ -77,6 +75,10 @@ async function leaseNext(broker: Broker, request: LeaseRequest) {
     }
     overtakenAt.push(selection.view.account.id);
   }
+}
+
+function retryAtOf({ retryAtMs }: { readonly retryAtMs?: number | undefined }) {
+  return retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
 }
 
 const lacks = { model_unavailable: Lack.MODEL, feature_unavailable: Lack.FEATURE } as const;

@@ -192,7 +192,7 @@ describe('a pool that pauses', () => {
   it('gives no account, and is not called limited', () => {
     expect(chosenBy([view('a')], { poolHealth: pausedBy({ untilMs: nowMs + 1 }) })).toBe('unavailable');
     expect(chosenBy([view('a'), view('b', justLimited)], { poolHealth: pausedBy({ untilMs: nowMs + 1 }) })).toBe(
-      'exhausted',
+      'unavailable',
     );
   });
 

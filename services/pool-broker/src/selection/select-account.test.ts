@@ -142,11 +142,29 @@ describe('choosing an account', () => {
 });
 
 describe('having no account', () => {
-  it('is exhaustion as soon as one account is merely limited, whatever is wrong with the others', () => {
-    const limited = view('a', { health: cooling(nowMs + 9) });
-    const down = view('b', { health: cooling(nowMs + 5, { reason: 'server_error', givenByProvider: false }) });
-    expect(select([candidate([down]), candidate([limited])])).toEqual({ kind: 'exhausted', retryAtMs: nowMs + 9 });
-    expect(select([candidate([down])])).toEqual({ kind: 'unavailable' });
+  const limited = view('a', { health: cooling(nowMs + 9) });
+  const downUntil = (untilMs: number) =>
+    view('b', { health: cooling(untilMs, { reason: 'server_error', givenByProvider: false }) });
+
+  it('is exhaustion when each account that could serve the request is limited', () => {
+    const disabled = view('c', {}, { state: 'disabled' });
+    const later = view('d', { health: cooling(nowMs + 20) });
+    const exhausted = { kind: 'exhausted', retryAtMs: nowMs + 9 };
+    expect(select([candidate([later, disabled]), candidate([limited])])).toEqual(exhausted);
+  });
+
+  it('is no exhaustion when others failed or are down, and ends with the earliest reset or probe', () => {
+    const until = (atMs: number) => ({ kind: 'unavailable', retryAtMs: atMs });
+    expect(select([candidate([downUntil(nowMs + 5)]), candidate([limited])])).toEqual(until(nowMs + 5));
+    expect(select([candidate([downUntil(nowMs + 15), limited])])).toEqual(until(nowMs + 9));
+    const attempts = tried('e', 'server_error');
+    expect(select([candidate([limited, view('e')])], { attempts })).toEqual(until(nowMs));
+    const busy = view('f', { inFlight: 1 }, { maxConcurrency: 1 });
+    expect(select([candidate([busy, downUntil(nowMs + 5)])])).toEqual(until(nowMs));
+  });
+
+  it('has no known end when no account is limited', () => {
+    expect(select([candidate([downUntil(nowMs + 5)])])).toEqual({ kind: 'unavailable' });
     expect(select([])).toEqual({ kind: 'unavailable' });
   });
 
@@ -193,16 +211,20 @@ const anyAccounts = fc.array(fc.record({ cooldowns: anyHealth, inFlight: fc.inte
   maxLength: 5,
 });
 
-/** When an account can take many requests again, computed differently from the code under test. */
-function limitedUntil(cooldowns: readonly Cooldown[]): number | undefined {
+/**
+ * What prevents requests of a cooling account, and when that ends, computed differently from the
+ * code under test.
+ */
+function cooledUntil(cooldowns: readonly Cooldown[]) {
   const mine = cooldowns.filter(({ model, untilMs }) => model !== 'other' && untilMs > nowMs);
-  if (mine.length === 0 || mine.some(({ reason }) => reason !== 'rate_limited')) return undefined;
   const [last] = mine.toSorted((one, other) => other.untilMs - one.untilMs);
-  return last && last.untilMs + (last.givenByProvider ? 0 : rules.limitProbeQuietMs);
+  if (last === undefined) throw new Error('It does not cool.');
+  if (mine.some(({ reason }) => reason !== 'rate_limited')) return { isLimited: false, atMs: last.untilMs };
+  return { isLimited: true, atMs: last.untilMs + (last.givenByProvider ? 0 : rules.limitProbeQuietMs) };
 }
 
 describe('any state of a pool', () => {
-  it('never gives an account that cools for the model, and otherwise the true earliest reset', () => {
+  it('never gives an account that cools for the model, and otherwise says when that may end', () => {
     fc.assert(
       fc.property(anyAccounts, fc.string(), (accounts, affinityKey) => {
         const views = accounts.map(({ cooldowns, inFlight }, index) =>
@@ -218,10 +240,11 @@ describe('any state of a pool', () => {
           return;
         }
         expect(free).toEqual([]);
-        const resets = views.map(({ health }) => limitedUntil(health.cooldowns)).filter((reset) => reset !== undefined);
-        expect(chosen).toEqual(
-          resets.length === 0 ? { kind: 'unavailable' } : { kind: 'exhausted', retryAtMs: Math.min(...resets) },
-        );
+        const ends = views.map(({ health }) => cooledUntil(health.cooldowns));
+        const retryAtMs = Math.min(...ends.map(({ atMs }) => atMs));
+        if (!ends.some(({ isLimited }) => isLimited)) expect(chosen).toEqual({ kind: 'unavailable' });
+        else if (ends.every(({ isLimited }) => isLimited)) expect(chosen).toEqual({ kind: 'exhausted', retryAtMs });
+        else expect(chosen).toEqual({ kind: 'unavailable', retryAtMs });
       }),
       { numRuns: 500 },
     );

@@ -30,10 +30,13 @@ export interface SelectionRequest extends Required<Asked> {
 /** `examinations`: the findings for each examined candidate, in order. */
 export type Selection = { readonly examinations: readonly Examination[] } & (
   | Chosen
-  /** At least one account is merely limited. `retryAtMs`: the earliest known reset. */
+  /** Each account that could serve the request is limited. `retryAtMs`: the earliest known reset. */
   | { readonly kind: 'exhausted'; readonly retryAtMs: number | undefined }
-  /** `lack`: what all accounts in service lack. */
-  | { readonly kind: 'unavailable'; readonly lack?: Lack | undefined }
+  /**
+   * `lack`: what all accounts in service lack. `retryAtMs`: if some accounts are limited, the
+   * earliest reset or probe.
+   */
+  | { readonly kind: 'unavailable'; readonly lack?: Lack | undefined; readonly retryAtMs?: number }
 );
 
 export interface Chosen {
@@ -79,7 +82,7 @@ export function selectAccount(request: SelectionRequest): Selection | undefined 
     if (candidate.sampled !== undefined && closed === undefined) return undefined;
   }
   if (request.candidates.some(({ sampled }) => sampled !== undefined)) return undefined;
-  return { ...earliestReset(examinations), examinations };
+  return { ...outcomeOf(examinations, request.nowMs), examinations };
 }
 
 /**
@@ -111,7 +114,8 @@ function poolSkipReason(
 ): SkipReason | 'undecided' | undefined {
   if (pool.kind === 'cooling' || pool.kind === 'probing') {
     const { cooldown } = pool;
-    return { kind: 'pool_paused', cooldown, untilMs: pool.kind === 'cooling' ? cooldown.untilMs : pool.freeAtMs };
+    const untilMs = pool.kind === 'cooling' ? cooldown.untilMs : pool.freeAtMs;
+    return { kind: 'pool_paused', cooldown, untilMs, probeAtMs: untilMs };
   }
   const most = mostOfCaller(candidate, request);
   if (most === 'undecided') return 'undecided';
@@ -291,15 +295,24 @@ function fractionOf(text: string): number {
 }
 
 /**
- * Exhausted as soon as one account is merely limited. It has no time when a place may be free at
- * any time.
+ * Exhausted when every account that could serve the request is limited. If only some are, the
+ * others failed or are down, and the next request may find one of these back before the earliest
+ * reset. A place that may be free at any time has no reset.
  * @see spec "Rate limits"
  */
-function earliestReset(examinations: readonly Examination[]) {
-  const skipReasons = examinations.flatMap(({ examined }) => examined.map(({ skipReason }) => skipReason));
-  const resets = skipReasons.map((skipReason) => skipReason?.retryAtMs).filter((retryAtMs) => retryAtMs !== undefined);
-  if (resets.length === 0) return { kind: 'unavailable', lack: lackOfAll(skipReasons) } as const;
-  const earliestMs = Math.min(...resets);
+function outcomeOf(examinations: readonly Examination[], nowMs: number) {
+  const skipReasons = examinations
+    .flatMap(({ examined }) => examined.map(({ skipReason }) => skipReason))
+    .filter((skipReason) => skipReason === undefined || !outOfService.has(skipReason.kind));
+  const lack = lackOfAll(skipReasons);
+  const resets = skipReasons.map((skipReason) => skipReason?.retryAtMs).filter((atMs) => atMs !== undefined);
+  if (resets.length === 0) return { kind: 'unavailable', lack } as const;
+  const probes = skipReasons
+    .filter((skipReason) => skipReason?.lack === undefined)
+    .map((skipReason) => skipReason?.probeAtMs)
+    .filter((atMs) => atMs !== undefined);
+  const earliestMs = Math.min(...resets, ...probes);
+  if (probes.length > 0) return { kind: 'unavailable', lack, retryAtMs: Math.max(nowMs, earliestMs) } as const;
   return { kind: 'exhausted', retryAtMs: earliestMs === anyTime ? undefined : earliestMs } as const;
 }
 
@@ -307,8 +320,7 @@ function earliestReset(examinations: readonly Examination[]) {
  * What all accounts in service lack. Undefined when one of them has another obstacle, or none is in
  * service.
  */
-function lackOfAll(skipReasons: readonly (SkipReason | undefined)[]): Lack | undefined {
-  const inService = skipReasons.filter((skipReason) => skipReason === undefined || !outOfService.has(skipReason.kind));
+function lackOfAll(inService: readonly (SkipReason | undefined)[]): Lack | undefined {
   const lacks = inService.map((skipReason) => skipReason?.lack);
   return lacks.includes(undefined) ? undefined : (lacks.find((lack) => lack === 'feature_unavailable') ?? lacks[0]);
 }

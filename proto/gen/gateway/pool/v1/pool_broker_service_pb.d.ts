@@ -103,7 +103,7 @@ export declare type AcquireResponse = Message<"gateway.pool.v1.AcquireResponse">
     case: "exhausted";
   } | {
     /**
-     * No account could serve the request, for reasons other than limits.
+     * No account could serve the request, and at least one for another reason than a limit.
      *
      * @generated from field: gateway.pool.v1.PoolUnavailable unavailable = 3;
      */
@@ -172,6 +172,14 @@ export declare type PoolUnavailable = Message<"gateway.pool.v1.PoolUnavailable">
    * @generated from field: gateway.pool.v1.Lack lack = 1;
    */
   lack: Lack;
+
+  /**
+   * When some accounts are limited: the earliest known reset, or the next probe of an account that
+   * failed, whichever is sooner.
+   *
+   * @generated from field: google.protobuf.Timestamp retry_at = 2;
+   */
+  retryAt?: Timestamp | undefined;
 };
 
 /**
