@@ -1,3 +1,4 @@
+export * from './account-error-text.ts';
 export * from './client-settings.ts';
 export * from './model-pattern.ts';
 export * from './pool-pause-text.ts';

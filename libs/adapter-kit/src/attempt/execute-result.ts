@@ -4,6 +4,7 @@ import { GatewayError } from '@gateway/errors';
 import type { ExecuteResultSchema, UpstreamAnswerSchema } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { answerTooLarge } from '../failure/attempt-failure.ts';
+import { failureCause } from '../failure/failure-cause.ts';
 import type { AttemptFailure, ProviderAnswer } from '../format-definition.ts';
 import type { UpstreamError, UpstreamErrorKind } from '../upstream/upstream-exchange.ts';
 
@@ -11,10 +12,12 @@ import type { UpstreamError, UpstreamErrorKind } from '../upstream/upstream-exch
 export type ExecuteResultInit = MessageInitShape<typeof ExecuteResultSchema>;
 
 /** What a failed attempt reports about its account. */
-export function failedAttempt({ result, retryAtMs, modelScoped, problem, feature, upstreamStatus }: AttemptFailure) {
+export function failedAttempt(failure: AttemptFailure) {
+  const { result, retryAtMs, modelScoped, problem, feature, upstreamStatus, error } = failure;
+  const cause = failureCause(error.cause);
   const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
   const details = { ...(problem !== undefined && { problem }), ...(feature !== undefined && { feature }) };
-  return { result, retryAt, modelScoped, upstreamStatus, ...details };
+  return { result, retryAt, modelScoped, upstreamStatus, cause, ...details };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { pauseReason } from '@gateway/presentation';
+import { accountErrorText, isFailing, pauseReason } from '@gateway/presentation';
 import { type Attention, AttentionSchema, Severity } from '@gateway/proto/admin/v1/system_service_pb.js';
 import { type Account, AccountState, AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
 import { type PoolPause, type QuotaForecast, QuotaOutlook } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
@@ -50,6 +50,7 @@ const rules: readonly ((situation: Situation) => readonly Finding[])[] = [
   degradedLimits,
   pausedPools,
   poolsThatEnd,
+  failingAccounts,
   accountsOutOfService,
   lateUsage,
   unrecordedUsage,
@@ -158,6 +159,31 @@ function firstFree(accounts: readonly Account[], nowMs: number): string {
     cooldowns.flatMap(({ until }) => (until ? [timestampMs(until)] : [])),
   );
   return ends.length === 0 ? '' : `; the first is available again ${inWords(Math.min(...ends) - nowMs)}`;
+}
+
+/** The accounts whose last attempts all failed, grouped by the cause. */
+function failingAccounts({ accounts }: Situation): readonly Finding[] {
+  const inService = accounts.filter(({ state }) => state !== AccountState.DISABLED && state !== AccountState.DRAINING);
+  const groups = Map.groupBy(inService.filter(isFailing), ({ pool, lastError }) =>
+    JSON.stringify([pool, lastError && accountErrorText(lastError)]),
+  );
+  return [...groups.values()].flatMap((group): readonly Finding[] => {
+    const [{ id, pool, lastError } = {}] = group;
+    if (pool === undefined || lastError === undefined) return [];
+    const urgent = inService.every((account) => account.pool !== pool || isFailing(account));
+    const cause = accountErrorText(lastError);
+    const most = Math.max(...group.map((account) => account.lastError?.inARow ?? 0));
+    const subject =
+      group.length === 1
+        ? `The account ${id} is failing`
+        : `${group.length} accounts of the pool ${pool} are failing (${namesOf(group)})`;
+    return [{ urgent, text: `${subject}: ${cause}, ${most} errors in a row.`, link: linkTo(pool) }];
+  });
+}
+
+function namesOf(accounts: readonly Account[]): string {
+  const names = accounts.map(({ name }) => name);
+  return names.length <= 4 ? names.join(', ') : `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`;
 }
 
 /** An operator who disabled an account knows of it. */

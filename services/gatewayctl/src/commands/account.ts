@@ -1,8 +1,11 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { ConfigError, type Environment } from '@gateway/config';
+import { isFailing, lastErrorText } from '@gateway/presentation';
 import { AccountService } from '@gateway/proto/admin/v1/account_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import {
   type Account,
+  type AccountError,
   AccountSchema,
   AccountState,
   AccountUse,
@@ -13,7 +16,7 @@ import type { AdminConnection } from '../connection/admin-connection.ts';
 import { UsageError } from '../failures.ts';
 import { note, type OutputFlags, printList, withOutput } from '../output/print.ts';
 import type { Cell, Columns } from '../output/table.ts';
-import { enumWord, timeText } from '../output/words.ts';
+import { durationText, enumWord, timeText } from '../output/words.ts';
 import { type CredentialFlags, readCredential, withCredential } from './account/credential-input.ts';
 import { type CommandContext, noteChange } from './context.ts';
 import { accountId, commaList, wholeNumber } from './flags.ts';
@@ -112,7 +115,7 @@ async function findAccountId(admin: AdminConnection, named: string): Promise<str
 const columns: Columns<Account> = {
   pool: ({ pool }) => pool,
   account: ({ name }) => name,
-  state: ({ state }) => accountStateCell(state),
+  state: accountStateCell,
   'in flight': ({ inFlight }) => inFlight,
   from: { of: ({ stored }) => (stored ? 'database' : 'gateway.yaml'), spare: true },
   cooldowns: ({ cooldowns }) => {
@@ -123,12 +126,21 @@ const columns: Columns<Account> = {
     return texts.join('; ');
   },
   note: (account) => account.note,
+  'last error': ({ lastError }) => lastErrorCell(lastError, Date.now()),
 };
 
-export function accountStateCell(state: AccountState): Cell {
+/** An account that is available but whose last attempts all failed is failing. */
+export function accountStateCell(account: Pick<Account, 'state' | 'lastError'>): Cell {
+  const { state } = account;
+  if (state === AccountState.AVAILABLE && isFailing(account)) return { text: 'failing', color: 'red' };
   const word = state === AccountState.UNSPECIFIED ? 'not used' : enumWord(AccountState, state);
   if (state === AccountState.AVAILABLE) return { text: word, color: 'green' };
   return { text: word, color: state === AccountState.DISABLED ? 'red' : 'yellow' };
+}
+
+export function lastErrorCell(error: AccountError | undefined, nowMs: number): string {
+  if (error?.at === undefined) return '';
+  return lastErrorText(error, durationText(Math.max(0, nowMs - timestampMs(error.at))));
 }
 
 interface AddFlags extends CredentialFlags {

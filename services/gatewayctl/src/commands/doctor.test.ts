@@ -6,7 +6,7 @@ import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { SessionSchema, SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { type ReplicaSchema, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
-import { AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+import { type AccountSchema, AccountState, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolPauseSchema } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { readBuild } from '@gateway/telemetry';
 import { describe, expect, it } from 'vitest';
@@ -23,6 +23,7 @@ interface World {
   readonly status?: number;
   readonly isSignedIn?: boolean;
   readonly pauses?: readonly MessageInitShape<typeof PoolPauseSchema>[];
+  readonly accounts?: readonly MessageInitShape<typeof AccountSchema>[];
 }
 
 function commandLine({
@@ -32,6 +33,7 @@ function commandLine({
   status = 200,
   isSignedIn = true,
   pauses = [],
+  accounts = [{ state: AccountState.AVAILABLE }, {}],
 }: World = {}) {
   const get = async () => {
     const answer = new IncomingMessage(new Socket());
@@ -54,9 +56,7 @@ function commandLine({
     router.service(PoolService, {
       listPools: () => ({
         overview: {
-          pools: [
-            { pool: { name: 'responses' }, accounts: [{ state: AccountState.AVAILABLE }, {}], pauses: [...pauses] },
-          ],
+          pools: [{ pool: { name: 'responses' }, accounts: [...accounts], pauses: [...pauses] }],
         },
       }),
     });
@@ -104,6 +104,14 @@ describe('gatewayctl doctor', () => {
     expect(lines.join('\n')).toMatch(/! versions +replicas run 0\.0\.9 and .*\n +Finish the rollout/);
     expect(lines).toContain('✗ gateway       No limiter is ready.');
     expect(lines).toContain('! gateway       The ledger is behind.');
+  });
+
+  it('does not count an account as available whose last attempts all failed', async () => {
+    const failing = { state: AccountState.AVAILABLE, lastError: { inARow: 7 } };
+    const some = await commandLine({ accounts: [failing, { state: AccountState.AVAILABLE }] }).run('doctor');
+    expect(some.lines).toContain('✓ pools         responses: 1 of 2 accounts available');
+    // The overview has named it, and why.
+    expect((await commandLine({ accounts: [failing] }).run('doctor')).lines.join()).not.toContain('pools');
   });
 
   it('says that a pool is paused, why and until when', async () => {

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { type Client, Code, ConnectError } from '@connectrpc/connect';
 import { type Environment, EnvReader } from '@gateway/config';
-import { withVisibleTexts } from '@gateway/presentation';
+import { isFailing, withVisibleTexts } from '@gateway/presentation';
 import { PoolService } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import { SessionService } from '@gateway/proto/admin/v1/session_service_pb.js';
 import { type Replica, Severity, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
@@ -172,7 +172,7 @@ async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Find
     return [warning('pools', 'no provider accounts', remedy)];
   }
   return (overview?.pools ?? []).flatMap(({ pool, accounts, pauses }) => {
-    const free = accounts.filter(({ state }) => state === AccountState.AVAILABLE).length;
+    const free = accounts.filter((account) => account.state === AccountState.AVAILABLE && !isFailing(account)).length;
     const paused = pauses.map((pause) => `${pool?.name} is ${pauseText(pause)}`);
     // It ends by itself; gatewayctl pool status says how each account stands.
     if (paused.length > 0) return paused.map((text) => warning('pools', text, pauseRemedy));

@@ -1,5 +1,5 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { pauseReason } from '@gateway/presentation';
+import { isFailing, pauseReason } from '@gateway/presentation';
 import {
   type ExplainModelResponse,
   ExplainModelResponseSchema,
@@ -27,7 +27,7 @@ import { UsageError } from '../failures.ts';
 import { type OutputFlags, printMessage, printOverviews, withOutput } from '../output/print.ts';
 import { type Columns, colored, Table } from '../output/table.ts';
 import { countText, durationText, enumWord, percent, timeText } from '../output/words.ts';
-import { accountStateCell } from './account.ts';
+import { accountStateCell, lastErrorCell } from './account.ts';
 import type { CommandContext } from './context.ts';
 import { findTokenId } from './token.ts';
 
@@ -87,9 +87,15 @@ function explanationText({ candidates }: ExplainModelResponse): string {
 
 const explanationColumns: Columns<AccountExplanation> = {
   account: ({ account }) => account?.name ?? '',
-  state: ({ account }) => accountStateCell(account?.state ?? AccountState.UNSPECIFIED),
+  state: ({ account }) => accountStateCell(account ?? { state: AccountState.UNSPECIFIED }),
   'in flight': ({ account }) => account?.inFlight ?? 0,
-  verdict: ({ chosen, reason }) => (chosen ? 'selected' : reason),
+  verdict: ({ chosen, reason, account }) => {
+    const verdict = chosen ? 'selected' : reason;
+    const { lastError } = account ?? {};
+    return lastError === undefined || lastError.inARow === 0
+      ? verdict
+      : `${verdict}; ${lastErrorCell(lastError, Date.now())}`;
+  },
 };
 
 /** How accounts stand, and how long pools will last. */
@@ -99,12 +105,14 @@ function overviewText({ pools }: PoolOverview, nowMs: number): string {
 
 function poolText({ pool, accounts, forecasts, pauses }: PoolStatus, nowMs: number): string {
   const available = accounts.filter((account) => account.state === AccountState.AVAILABLE).length;
+  const failing = accounts.filter((account) => account.state === AccountState.AVAILABLE && isFailing(account)).length;
   const silent = silentAccounts(accounts);
   const families = forecasts.filter(({ models }) => models !== '');
   const whole = forecasts.find(({ models }) => models === '');
-  const head = `pool ${pool?.name}: ${available} of ${countText(accounts.length, 'account')} available`;
+  const counted = `pool ${pool?.name}: ${available} of ${countText(accounts.length, 'account')} available`;
+  const head = failing === 0 ? counted : `${counted}, ${failing} of these failing`;
   const lines = [
-    available === 0 && accounts.length > 0 ? colored(head, 'red') : head,
+    available === failing && accounts.length > 0 ? colored(head, 'red') : head,
     ...pauses.map((pause) => colored(`  ${pauseText(pause)}`, 'red')),
     `  quotas: ${forecastText(whole, silent, nowMs)}`,
     ...families.map((family) => `  ${family.models}: ${forecastText(family, silent, nowMs)}`),
@@ -154,16 +162,16 @@ function forecastText(forecast: QuotaForecast | undefined, silentAccounts: numbe
 function columnsAt(nowMs: number): Columns<Account> {
   return {
     account: ({ name }) => name,
-    state: ({ state }) => accountStateCell(state),
+    state: accountStateCell,
     'in flight': ({ inFlight, maxInFlight }) => (maxInFlight === 0 ? `${inFlight}` : `${inFlight}/${maxInFlight}`),
     headroom: (account) => {
       const headroom = headroomOf(account);
       return headroom === undefined ? '–' : percent(headroom);
     },
     'quotas used': ({ windows }) => windows.map((window) => quotaText(window, nowMs)).join('; '),
-    reason: ({ cooldowns, note }) => {
+    reason: ({ cooldowns, note, lastError }) => {
       const running = cooldowns.filter(({ until }) => until === undefined || timestampMs(until) > nowMs);
-      return [...running.map(cooldownText), ...(note === '' ? [] : [note])].join('; ');
+      return [...running.map(cooldownText), note, lastErrorCell(lastError, nowMs)].filter(Boolean).join('; ');
     },
   };
 }

@@ -56,6 +56,10 @@ export interface AttemptReport {
    * With `feature_unavailable`: the feature, as a pattern of the names that requests use for it.
    */
   readonly feature?: string | undefined;
+  /** The provider's HTTP status. Absent: it did not answer. */
+  readonly upstreamStatus?: number | undefined;
+  /** Why it did not answer, for operators. */
+  readonly cause?: string | undefined;
 }
 
 export interface Attempt extends Pick<Lease, 'leaseId' | 'accountId' | 'pool' | 'model'> {
@@ -78,7 +82,7 @@ export const cancelled: AttemptReport = {
 };
 
 function toReport(message: ReportMessage): AttemptReport {
-  const { result, retryAt, modelScoped, windows, answerBegan, problem, feature } = message;
+  const { result, retryAt, modelScoped, windows, answerBegan, problem, feature, upstreamStatus, cause } = message;
   return {
     // A result that only a newer caller knows reveals nothing about the account.
     result: results.get(result) ?? 'cancelled',
@@ -88,8 +92,13 @@ function toReport(message: ReportMessage): AttemptReport {
     answerBegan,
     problem: problems.get(problem),
     feature: feature === '' ? undefined : feature.slice(0, longestFeature),
+    upstreamStatus: upstreamStatus || undefined,
+    cause: cause === '' ? undefined : cause.slice(0, longestCause),
   };
 }
+
+/** As the contract says. */
+const longestCause = 200;
 
 /** Longer than the name of any beta feature. */
 const longestFeature = 100;

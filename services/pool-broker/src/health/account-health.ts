@@ -50,6 +50,15 @@ const problemSchema = z.object({
   credentialId: z.string(),
 });
 
+const lastErrorSchema = z.object({
+  result: z.enum(failures),
+  upstreamStatus: z.number().optional(),
+  cause: z.string().optional(),
+  atMs: z.number(),
+  /** How many attempts failed in a row up to this one. 0: an attempt has succeeded since. */
+  inARow: z.number(),
+});
+
 export const accountHealthSchema = z.object({
   cooldowns: z.array(cooldownSchema).readonly(),
   /** The last report of each quota. */
@@ -62,6 +71,8 @@ export const accountHealthSchema = z.object({
    * operator.
    */
   problem: problemSchema.optional(),
+  /** The last attempt that failed for another reason than a limit, for operators. */
+  lastError: lastErrorSchema.optional(),
 });
 
 /**
@@ -69,6 +80,7 @@ export const accountHealthSchema = z.object({
  * stores keep it.
  */
 export type AccountHealth = Readonly<z.infer<typeof accountHealthSchema>>;
+export type LastError = Readonly<z.infer<typeof lastErrorSchema>>;
 export type AccountProblem = Readonly<z.infer<typeof problemSchema>>;
 /**
  * A time during which an account, or some of its models, takes no requests. There is at most one
@@ -134,16 +146,19 @@ export function forgottenProblemAtMs({ sinceMs }: AccountProblem): number {
   return sinceMs + 30 * 86_400_000;
 }
 
-export function healthForgottenAtMs({ windows, cooldowns, errorsAtMs, problem }: AccountHealth): number {
+export function healthForgottenAtMs(health: AccountHealth): number {
+  const { windows, cooldowns, errorsAtMs, problem, lastError } = health;
   return Math.max(
     errorsAtMs + hourMs,
     ...cooldowns.map(forgottenAtMs),
     ...windows.map(({ resetsAtMs, seenAtMs }) => resetsAtMs ?? seenAtMs + hourMs),
     problem === undefined ? 0 : forgottenProblemAtMs(problem),
+    lastError === undefined ? 0 : lastError.atMs + dayMs,
   );
 }
 
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
 /**
  * When a cooldown loses its meaning: at its end if the provider named it, otherwise some time
@@ -157,7 +172,9 @@ export function forgottenAtMs(cooldown: Cooldown): number {
 /** The health without the refusals of its credential. The same object when there were none. */
 export function withoutRefusals(health: AccountHealth): AccountHealth {
   const rest = changeCooldowns(health, (cooldown) => (causeOf(cooldown) === 'refusal' ? undefined : cooldown));
-  return rest.problem === undefined ? rest : { ...rest, problem: undefined };
+  const isRefused = rest.lastError?.result === 'unauthorized';
+  if (rest.problem === undefined && !isRefused) return rest;
+  return { ...rest, problem: undefined, lastError: isRefused ? undefined : rest.lastError };
 }
 
 /**
@@ -201,7 +218,8 @@ export function mergeHealth(one: AccountHealth, other: AccountHealth): AccountHe
   );
   const problem = (one.problem?.sinceMs ?? 0) >= (other.problem?.sinceMs ?? 0) ? one.problem : other.problem;
   const { errorAverage, errorsAtMs } = one.errorsAtMs >= other.errorsAtMs ? one : other;
-  return { cooldowns, windows, errorAverage, errorsAtMs, problem };
+  const lastError = (one.lastError?.atMs ?? 0) >= (other.lastError?.atMs ?? 0) ? one.lastError : other.lastError;
+  return { cooldowns, windows, errorAverage, errorsAtMs, problem, lastError };
 }
 
 /** For each kind, the item with the highest value; the first of equals. */

@@ -249,6 +249,39 @@ describe('any history of an account', () => {
   });
 });
 
+describe('the last error of an account', () => {
+  const refused = { result: 'network_error', cause: 'connection refused by 10.0.0.7:443' } as const;
+  const failed = (times: number) => {
+    let health = healthy;
+    for (let n = 1; n <= times; n++) health = after(health, refused, { nowMs: startMs + n });
+    return health;
+  };
+
+  it('says why and when it failed, and how many times in a row', () => {
+    expect(failed(7).lastError).toEqual({ ...refused, atMs: startMs + 7, inARow: 7 });
+    const broken = after(failed(7), { result: 'server_error', upstreamStatus: 500 }, { nowMs: startMs + 8 });
+    expect(broken.lastError).toMatchObject({ result: 'server_error', upstreamStatus: 500, inARow: 8 });
+  });
+
+  it.each(['succeeded', 'rejected', 'rate_limited', 'model_unavailable'] as const)(
+    'is kept, but is no longer the latest, once the provider answers: %s',
+    (result) => {
+      const health = after(failed(2), { result }, { nowMs: startMs + 9 });
+      expect(health.lastError).toEqual({ ...refused, atMs: startMs + 2, inARow: 0 });
+    },
+  );
+
+  it('is not touched by an attempt that was cancelled, nor by a success when there was none', () => {
+    expect(after(failed(2), { result: 'cancelled' }, { nowMs: startMs + 9 }).lastError?.inARow).toBe(2);
+    expect(after(healthy, {}, { nowMs: startMs })).toBe(healthy);
+  });
+
+  it('is the later one of two memories', () => {
+    expect(mergeHealth(failed(2), failed(3)).lastError?.inARow).toBe(3);
+    expect(mergeHealth(failed(3), healthy).lastError?.inARow).toBe(3);
+  });
+});
+
 describe('two memories of an account', () => {
   it('come to the longer cooldown of each kind', () => {
     const limited = after(healthy, { result: 'rate_limited', retryAtMs: startMs + 9_000 }, { nowMs: startMs });

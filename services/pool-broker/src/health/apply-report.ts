@@ -1,5 +1,5 @@
 import type { Attempt, AttemptReport, AttemptResult, QuotaWindow } from '../accounts/attempt.ts';
-import { holdsForModel, isSpent } from '../accounts/attempt.ts';
+import { holdsForModel, isFailure, isLack, isSpent } from '../accounts/attempt.ts';
 import type { AccountHealth, Cooldown, SeenWindow } from './account-health.ts';
 import { causeOf, concerns } from './account-health.ts';
 import { endProbe, type HealthRules, isProbedBy, withCooldown, withGuess } from './cooldown.ts';
@@ -18,8 +18,23 @@ export interface ReportedAttempt extends Pick<Attempt, 'leaseId' | 'model' | 're
  */
 export function applyReport(health: AccountHealth, attempt: ReportedAttempt, rules: HealthRules): AccountHealth {
   const { result, windows } = attempt.report;
-  const seen = withWindows(health, windows, attempt.nowMs);
+  const seen = withLastError(withWindows(health, windows, attempt.nowMs), attempt);
   return afterResult[result](withoutRefuted(seen, attempt), attempt, rules);
+}
+
+/**
+ * Limits, missing features and rejected requests are no errors: the provider answers and accepts
+ * the credential.
+ */
+function withLastError(health: AccountHealth, { report, nowMs: atMs }: ReportedAttempt): AccountHealth {
+  const { result, upstreamStatus, cause } = report;
+  const { lastError } = health;
+  if (isFailure(result) && result !== 'rate_limited' && !isLack(result)) {
+    const inARow = (lastError?.inARow ?? 0) + 1;
+    return { ...health, lastError: { result, upstreamStatus, cause, atMs, inARow } };
+  }
+  if (lastError === undefined || lastError.inARow === 0 || result === 'cancelled') return health;
+  return { ...health, lastError: { ...lastError, inARow: 0 } };
 }
 
 const afterResult: Readonly<Record<AttemptResult, typeof applyReport>> = {

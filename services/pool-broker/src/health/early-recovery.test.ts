@@ -170,7 +170,9 @@ describe('faults of the provider and of the network', () => {
       fc.property(fc.array(fc.constantFrom('overloaded', 'network_error')), (results) => {
         let health = healthy;
         for (const [index, result] of results.entries()) health = after(health, { result }, { nowMs: startMs + index });
-        expect(health).toBe(healthy);
+        const { lastError, ...counted } = health;
+        expect(lastError?.inARow ?? 0).toBe(results.length);
+        expect(counted).toEqual(healthy);
       }),
     );
   });

@@ -35,7 +35,9 @@ describe('an account that its provider takes out of service', () => {
 
   it('is reported once, however many requests were under way', () => {
     const health = refused(healthy, 'account_disabled');
-    expect(refused(health, 'account_disabled', startMs + 5)).toBe(health);
+    const again = refused(health, 'account_disabled', startMs + 5);
+    expect(again.problem).toBe(health.problem);
+    expect(again.lastError).toMatchObject({ atMs: startMs + 5, inARow: 2 });
   });
 
   it('is used again with another credential', () => {

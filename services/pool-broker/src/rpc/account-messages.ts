@@ -13,7 +13,7 @@ import {
 } from '@gateway/proto/pool/v1/account_pb.js';
 import type { FailureResult, QuotaWindow } from '../accounts/attempt.ts';
 import type { RefusedAccount } from '../credentials/account-directory.ts';
-import { isRunning } from '../health/account-health.ts';
+import { isRunning, type LastError } from '../health/account-health.ts';
 import { type AccountStateName, type AccountView, stateOf, windowsAt } from '../health/eligibility.ts';
 import type { RefusalReason } from '../metrics.ts';
 
@@ -34,7 +34,12 @@ export function toAccountMessage(view: AccountView, nowMs: number, rules: PoolSe
     })),
     maxInFlight: Number.isFinite(maxConcurrency) ? maxConcurrency : 0,
     windows: windowsAt(health, nowMs).map(toWindowMessage),
+    ...(health.lastError !== undefined && { lastError: toErrorMessage(health.lastError) }),
   };
+}
+
+function toErrorMessage({ result, upstreamStatus = 0, cause = '', atMs, inARow }: LastError) {
+  return { result: resultOf(result), upstreamStatus, cause, at: timestampFromMs(atMs), inARow };
 }
 
 export function resultOf(reason: FailureResult): AttemptResult {

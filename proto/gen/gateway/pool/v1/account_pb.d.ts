@@ -138,6 +138,13 @@ export declare type Account = Message<"gateway.pool.v1.Account"> & {
    * @generated from field: string credential_kind = 18;
    */
   credentialKind: string;
+
+  /**
+   * The last attempt that failed for another reason than a limit. Absent: none in the last day.
+   *
+   * @generated from field: gateway.pool.v1.AccountError last_error = 19;
+   */
+  lastError?: AccountError | undefined;
 };
 
 /**
@@ -145,6 +152,50 @@ export declare type Account = Message<"gateway.pool.v1.Account"> & {
  * Use `create(AccountSchema)` to create a new message.
  */
 export declare const AccountSchema: GenMessage<Account>;
+
+/**
+ * A failed attempt at an account's provider.
+ *
+ * @generated from message gateway.pool.v1.AccountError
+ */
+export declare type AccountError = Message<"gateway.pool.v1.AccountError"> & {
+  /**
+   * @generated from field: gateway.pool.v1.AttemptResult result = 1;
+   */
+  result: AttemptResult;
+
+  /**
+   * HTTP status of the provider. 0 when it did not answer.
+   *
+   * @generated from field: uint32 upstream_status = 2;
+   */
+  upstreamStatus: number;
+
+  /**
+   * As in AttemptReport. Empty: the result and the status say it.
+   *
+   * @generated from field: string cause = 3;
+   */
+  cause: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp at = 4;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * How many attempts failed in a row up to this one. 0: an attempt has succeeded since.
+   *
+   * @generated from field: uint32 in_a_row = 5;
+   */
+  inARow: number;
+};
+
+/**
+ * Describes the message gateway.pool.v1.AccountError.
+ * Use `create(AccountErrorSchema)` to create a new message.
+ */
+export declare const AccountErrorSchema: GenMessage<AccountError>;
 
 /**
  * A new account.
@@ -574,6 +625,14 @@ export declare type AttemptReport = Message<"gateway.pool.v1.AttemptReport"> & {
    * @generated from field: string feature = 8;
    */
   feature: string;
+
+  /**
+   * Why the provider did not answer, for operators: "connection refused by 10.0.0.7:443". At most
+   * 200 characters, never text of the provider. Empty: the result and the status say it.
+   *
+   * @generated from field: string cause = 9;
+   */
+  cause: string;
 };
 
 /**

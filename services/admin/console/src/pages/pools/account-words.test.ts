@@ -25,6 +25,13 @@ const inHours = (hours: number) => timestampFromMs(nowMs + hours * 3_600_000);
 const account = (init: MessageInitShape<typeof AccountSchema>) => create(AccountSchema, init);
 
 describe('the state of an account', () => {
+  it('is failing while it is available but its last attempts all failed', () => {
+    const lastError = { inARow: 3, result: AttemptResult.NETWORK_ERROR };
+    expect(standOf(account({ state: AccountState.AVAILABLE, lastError })).text).toBe('Failing');
+    expect(standOf(account({ state: AccountState.AVAILABLE, lastError: { inARow: 0 } })).text).toBe('Available');
+    expect(standOf(account({ state: AccountState.COOLING, lastError })).text).toBe('Cooling');
+  });
+
   it('tells what an operator did from what a provider did', () => {
     expect(standOf({ state: AccountState.DISABLED, use: DISABLED })).toEqual({ tone: 'neutral', text: 'Disabled' });
     expect(standOf({ state: AccountState.DISABLED, use: ACTIVE })).toEqual({ tone: 'bad', text: 'Needs attention' });

@@ -1,3 +1,4 @@
+import { isFailing } from '@gateway/presentation';
 import type { PoolStatus } from '@gateway/proto/admin/v1/pool_service_pb.js';
 import {
   type Account,
@@ -11,11 +12,13 @@ import type { Tone } from '../../ui/status.tsx';
 import { msOf } from '../../ui/time.tsx';
 
 /** The state of an account in a word. */
-export function standOf({ state, use }: Pick<Account, 'state' | 'use'>): {
+export function standOf(account: Pick<Account, 'state' | 'use' | 'lastError'>): {
   readonly tone: Tone;
   readonly text: string;
 } {
+  const { state, use } = account;
   if (use === AccountUse.DISABLED) return { tone: 'neutral', text: 'Disabled' };
+  if (state === AccountState.AVAILABLE && isFailing(account)) return { tone: 'bad', text: 'Failing' };
   return stands[state];
 }
 

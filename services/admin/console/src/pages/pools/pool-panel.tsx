@@ -1,6 +1,13 @@
+import { accountErrorText, isFailing } from '@gateway/presentation';
 import { Role } from '@gateway/proto/admin/v1/operator_service_pb.js';
 import type { PoolStatus } from '@gateway/proto/admin/v1/pool_service_pb.js';
-import { type Account, AccountState, ProviderFormat, type QuotaWindow } from '@gateway/proto/pool/v1/account_pb.js';
+import {
+  type Account,
+  type AccountError,
+  AccountState,
+  ProviderFormat,
+  type QuotaWindow,
+} from '@gateway/proto/pool/v1/account_pb.js';
 import type { QuotaForecast } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { useSigned } from '../../api/session.tsx';
 import { useSearchParams } from '../../frame/address.ts';
@@ -10,7 +17,7 @@ import { formatCountOf } from '../../ui/numbers.ts';
 import { Empty } from '../../ui/state.tsx';
 import { Bar, Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Countdown, Time, useNowMs } from '../../ui/time.tsx';
+import { Ago, Countdown, Time, useNowMs } from '../../ui/time.tsx';
 import { requestsLink } from '../requests/request-search.ts';
 import { AccountActions } from './account-actions.tsx';
 import {
@@ -28,7 +35,9 @@ import { PauseLine } from './pause-line.tsx';
 export function PoolPanel({ status }: { readonly status: PoolStatus }) {
   const { pool, accounts, forecasts, pauses } = status;
   const { may } = useSigned();
-  const available = accounts.filter(({ state }) => state === AccountState.AVAILABLE).length;
+  const available = accounts.filter(
+    (account) => account.state === AccountState.AVAILABLE && !isFailing(account),
+  ).length;
   const format = pool?.format === ProviderFormat.MESSAGES ? 'Messages' : 'Responses';
   const title = pool?.name ?? '';
   return (
@@ -179,7 +188,18 @@ function Stand({ account }: { readonly account: Account }) {
         </p>
       ))}
       {account.note !== '' && <p className="small">{account.note}</p>}
+      {account.lastError !== undefined && <LastError error={account.lastError} />}
     </div>
+  );
+}
+
+function LastError({ error }: { readonly error: AccountError }) {
+  const { inARow, at } = error;
+  const counted = inARow > 1 ? `${inARow} errors in a row, last` : inARow === 1 ? 'Error' : 'Last error';
+  return (
+    <p className={inARow === 0 ? 'small faint' : 'small'}>
+      {counted} <Ago at={at} />: {accountErrorText(error)}
+    </p>
   );
 }
 

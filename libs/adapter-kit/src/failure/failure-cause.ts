@@ -1,0 +1,47 @@
+import { UpstreamError } from '../upstream/upstream-exchange.ts';
+
+/**
+ * Why a provider did not answer, for operators: "connection refused by 10.0.0.7:443". Contains
+ * addresses and codes of the operating system, never text of the provider. Empty: nothing is known
+ * beyond the attempt's result.
+ */
+export function failureCause(error: unknown): string {
+  if (typeof error === 'string') return error;
+  if (!(error instanceof UpstreamError)) return '';
+  const connection = error.cause instanceof Error ? connectionCause(error.cause) : undefined;
+  return connection ?? `${error.message.charAt(0).toLowerCase()}${error.message.slice(1).replace(/\.$/, '')}`;
+}
+
+/** An error of undici, Node or the operating system. The peer may be a proxy. */
+type ConnectionError = Error & {
+  readonly code?: string;
+  readonly address?: string;
+  readonly port?: number;
+  readonly hostname?: string;
+  readonly host?: string;
+};
+
+function connectionCause(error: ConnectionError): string | undefined {
+  if (error instanceof AggregateError) return connectionCause(error.errors[0]);
+  const { code = '', address, port, hostname = 'the host name', message } = error;
+  const peer = address === undefined ? 'the provider' : `${address}:${port}`;
+  const proxyStatus = /^Proxy response \((\d{3})\)/.exec(message)?.[1];
+  if (proxyStatus !== undefined) return `the proxy answered ${proxyStatus}`;
+  const words = wordsOfCode[code];
+  if (words !== undefined) return words(peer, hostname);
+  if (/^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/.test(code)) return `TLS failed (${code})`;
+  return /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? `the connection failed (${code})` : undefined;
+}
+
+const wordsOfCode: Readonly<Record<string, (peer: string, hostname: string) => string>> = {
+  ECONNREFUSED: (peer) => `connection refused by ${peer}`,
+  ENOTFOUND: (_peer, hostname) => `${hostname} has no address (DNS)`,
+  EAI_AGAIN: (_peer, hostname) => `DNS does not answer for ${hostname}`,
+  EHOSTUNREACH: (peer) => `no route to ${peer}`,
+  ENETUNREACH: (peer) => `no route to ${peer}`,
+  ETIMEDOUT: (peer) => `no connection to ${peer} in time`,
+  UND_ERR_CONNECT_TIMEOUT: (peer) => `no connection to ${peer} in time`,
+  UND_ERR_SOCKET: () => 'the connection closed before the answer',
+  ECONNRESET: () => 'the connection was reset',
+  EPIPE: () => 'the connection was reset',
+};

@@ -1,0 +1,36 @@
+import { type AccountError, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
+
+type ErrorFacts = Pick<AccountError, 'result' | 'upstreamStatus' | 'cause'>;
+
+/** Why an attempt failed: "connection refused by 10.0.0.7:443", "401 from the provider". */
+export function accountErrorText({ result, upstreamStatus, cause }: ErrorFacts): string {
+  if (upstreamStatus === 0) return cause || (wordsOf[result] ?? 'the attempt failed');
+  return cause === '' ? `${upstreamStatus} from the provider` : `${upstreamStatus}: ${cause}`;
+}
+
+const wordsOf: Readonly<Partial<Record<AttemptResult, string>>> = {
+  [AttemptResult.UNAUTHORIZED]: 'the provider rejects the credential',
+  [AttemptResult.OVERLOADED]: 'the provider is overloaded',
+  [AttemptResult.SERVER_ERROR]: 'the answer broke off or was not valid',
+  [AttemptResult.NETWORK_ERROR]: 'the provider is unreachable',
+  [AttemptResult.TIMEOUT]: 'the provider took too long',
+};
+
+/**
+ * The last error of an account with its age: "7 errors in a row, the last 2 minutes ago: 401 from
+ * the provider". `age`: "2 minutes".
+ */
+export function lastErrorText(error: AccountError, age: string): string {
+  const text = accountErrorText(error);
+  if (error.inARow === 0) return `last error ${age} ago: ${text}`;
+  if (error.inARow === 1) return `1 error, ${age} ago: ${text}`;
+  return `${error.inARow} errors in a row, the last ${age} ago: ${text}`;
+}
+
+/**
+ * Whether so many attempts in a row failed that the account does not work at present. One may fail
+ * by chance, and so may two.
+ */
+export function isFailing({ lastError }: { readonly lastError?: AccountError | undefined }): boolean {
+  return lastError !== undefined && lastError.inARow >= 3;
+}
