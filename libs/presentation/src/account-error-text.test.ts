@@ -29,8 +29,10 @@ describe('the last error of an account', () => {
     ]);
   });
 
-  it('means that the account fails after three in a row', () => {
-    const after = (inARow: number) => isFailing({ lastError: create(AccountErrorSchema, { inARow }) });
+  it('means that the account fails after three in a row, or when its credential is rejected', () => {
+    const after = (inARow: number, result = NETWORK_ERROR) =>
+      isFailing({ lastError: create(AccountErrorSchema, { inARow, result }) });
     expect([isFailing({}), after(0), after(2), after(3)]).toEqual([false, false, false, true]);
+    expect([after(1, UNAUTHORIZED), after(0, UNAUTHORIZED)]).toEqual([true, false]);
   });
 });

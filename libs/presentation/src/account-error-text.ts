@@ -28,9 +28,10 @@ export function lastErrorText(error: AccountError, age: string): string {
 }
 
 /**
- * Whether so many attempts in a row failed that the account does not work at present. One may fail
- * by chance, and so may two.
+ * Whether the account does not work at present: its credential was rejected, or three attempts in a
+ * row failed. One may fail by chance, and so may two.
  */
 export function isFailing({ lastError }: { readonly lastError?: AccountError | undefined }): boolean {
-  return lastError !== undefined && lastError.inARow >= 3;
+  if (lastError === undefined || lastError.inARow === 0) return false;
+  return lastError.result === AttemptResult.UNAUTHORIZED || lastError.inARow >= 3;
 }

@@ -57,17 +57,22 @@ describe('what needs a person', () => {
   it('is an account whose last attempts all failed, with the cause, urgent when none of its pool works', () => {
     const failing = (name: string, upstreamStatus: number, inARow = 7) =>
       account(name, AccountState.AVAILABLE, {
-        lastError: { result: AttemptResult.UNAUTHORIZED, upstreamStatus, inARow },
+        lastError: { result: AttemptResult.SERVER_ERROR, upstreamStatus, inARow },
       });
-    expect(attention({ accounts: [failing('a', 401), account('b', AccountState.AVAILABLE)] })).toEqual([
-      'WARNING The account p/a is failing: 401 from the provider, 7 errors in a row. /pools/p',
+    expect(attention({ accounts: [failing('a', 500), account('b', AccountState.AVAILABLE)] })).toEqual([
+      'WARNING The account p/a is failing: 500 from the provider, 7 errors in a row. /pools/p',
     ]);
-    expect(attention({ accounts: [failing('a', 401), failing('b', 401, 9), failing('c', 403)] })).toEqual([
-      'CRITICAL 2 accounts of the pool p are failing (a, b): 401 from the provider, 9 errors in a row. /pools/p',
-      'CRITICAL The account p/c is failing: 403 from the provider, 7 errors in a row. /pools/p',
+    expect(attention({ accounts: [failing('a', 500), failing('b', 500, 9), failing('c', 502)] })).toEqual([
+      'CRITICAL 2 accounts of the pool p are failing (a, b): 500 from the provider, 9 errors in a row. /pools/p',
+      'CRITICAL The account p/c is failing: 502 from the provider, 7 errors in a row. /pools/p',
     ]);
     const away = account('d', AccountState.DISABLED, { lastError: { inARow: 5 }, use: AccountUse.DISABLED });
-    expect(attention({ accounts: [failing('a', 401, 2), away] })).toEqual([]);
+    expect(attention({ accounts: [failing('a', 500, 2), away] })).toEqual([]);
+    const lastError = { result: AttemptResult.UNAUTHORIZED, upstreamStatus: 401, inARow: 1 };
+    const rejected = account('e', AccountState.COOLING, { lastError });
+    expect(attention({ accounts: [rejected, account('b', AccountState.AVAILABLE)] })).toEqual([
+      'WARNING The account p/e is failing: 401 from the provider. /pools/p',
+    ]);
   });
 
   it('is a service without a replica that is ready, more than one replica among others', () => {

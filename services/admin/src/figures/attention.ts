@@ -177,7 +177,8 @@ function failingAccounts({ accounts }: Situation): readonly Finding[] {
       group.length === 1
         ? `The account ${id} is failing`
         : `${group.length} accounts of the pool ${pool} are failing (${namesOf(group)})`;
-    return [{ urgent, text: `${subject}: ${cause}, ${most} errors in a row.`, link: linkTo(pool) }];
+    const times = most === 1 ? '' : `, ${most} errors in a row`;
+    return [{ urgent, text: `${subject}: ${cause}${times}.`, link: linkTo(pool) }];
   });
 }
 
