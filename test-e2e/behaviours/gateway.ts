@@ -9,6 +9,7 @@ import { bodySharesBehaviour } from './body-shares.ts';
 import { brokenAnswersBehaviour } from './broken-answers.ts';
 import { chatCompletionsBehaviour } from './chat-completions.ts';
 import { contractBehaviour } from './contract.ts';
+import { failingAccountBehaviour } from './failing-account.ts';
 import { failoverBehaviour } from './failover.ts';
 import { hangUpBehaviour } from './hang-up.ts';
 import { hangUpRacesBehaviour } from './hang-up-races.ts';
@@ -54,6 +55,7 @@ export function describeGateway<T extends Topology>(
     authHeadersBehaviour(gateway);
     badInputBehaviour(gateway);
     failoverBehaviour(gateway);
+    failingAccountBehaviour(gateway);
     refusedAccountsBehaviour(gateway);
     lackingAccountsBehaviour(gateway);
     requestFaultsBehaviour(gateway);
