@@ -124,6 +124,16 @@ describe('the model list reporter', () => {
     await using _ = startReporter();
     await expect.poll(() => reports.length).toBeGreaterThanOrEqual(3);
     expect(warned).toHaveBeenCalledTimes(1);
+    expect(warned.mock.calls[0]?.[0]).toEqual({ subject: 'pool a', reason: '500 from the provider' });
+  });
+
+  it('logs why a provider does not answer', async () => {
+    await provider[Symbol.asyncDispose]();
+    await using _ = startReporter();
+    await expect.poll(() => warned.mock.calls.length).toBe(1);
+    expect(warned.mock.calls[0]?.[0]).toMatchObject({
+      reason: expect.stringMatching(/^connection refused by .*:\d+$/),
+    });
   });
 
   it('asks again soon when the broker is away', async () => {

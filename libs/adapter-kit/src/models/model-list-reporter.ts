@@ -3,6 +3,7 @@ import { GatewayError } from '@gateway/errors';
 import type { ListPoolsResponse, Pool, PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { AdapterContext } from '../adapter-context.ts';
+import { failureCause } from '../failure/failure-cause.ts';
 import { readModelList } from '../rpc/list-models.ts';
 import { UpstreamError } from '../upstream/upstream-exchange.ts';
 
@@ -98,8 +99,10 @@ const brokerDeadlineMs = 5_000;
 
 /** Our own errors have our own messages; other messages may contain the provider's text. */
 function reasonOf(thrown: unknown): string {
-  const isOurs = thrown instanceof GatewayError || thrown instanceof RpcError || thrown instanceof UpstreamError;
-  if (isOurs) return thrown.message;
+  if (thrown instanceof UpstreamError) return failureCause(thrown);
+  if (thrown instanceof GatewayError && thrown.upstreamStatus !== undefined)
+    return `${thrown.upstreamStatus} from the provider`;
+  if (thrown instanceof GatewayError || thrown instanceof RpcError) return thrown.message;
   return thrown instanceof Error ? thrown.name : typeof thrown;
 }
 
