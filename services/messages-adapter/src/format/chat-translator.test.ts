@@ -1,11 +1,13 @@
 import { create } from '@bufbuild/protobuf';
 import type { PreparedCall } from '@gateway/adapter-kit';
+import type { ResponseFormat } from '@gateway/chat';
 import { BufferList } from '@gateway/json';
 import { LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { textOfBody } from '@gateway/testkit/adapters';
 import { describe, expect, it } from 'vitest';
 import { readFixture } from './__fixtures__/replay.ts';
-import { chatTranslator } from './chat-translator.ts';
+import { chatTranslator, convertResponseFormat } from './chat-translator.ts';
+import { modelFamilyOf } from './model-families.ts';
 
 describe('chatTranslator', () => {
   it('always streams from the provider, and sends neither sampling nor what the format lacks', () => {
@@ -62,6 +64,48 @@ describe('chatTranslator', () => {
       model: 'claude-sonnet-4-6',
     });
   });
+});
+
+const current = modelFamilyOf('claude-sonnet-5');
+const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };
+const person: ResponseFormat = { type: 'json_schema', name: 'person', description: undefined, schema, strict: true };
+
+describe('convertResponseFormat', () => {
+  it('asks for nothing special when the answer is text', () => {
+    expect(convertResponseFormat({ type: 'text' }, current, false)).toEqual({});
+  });
+
+  it('holds a current model to a schema', () => {
+    expect(convertResponseFormat(person, current, false)).toEqual({
+      format: { type: 'json_schema', schema: { ...schema, additionalProperties: false } },
+    });
+  });
+
+  it.each([
+    ['an older model', convertResponseFormat(person, modelFamilyOf('claude-opus-4-1'), false)],
+    ['an answer that has begun', convertResponseFormat(person, current, true)],
+    [
+      'a schema that can not be said',
+      convertResponseFormat(
+        { ...person, schema: { ...schema, additionalProperties: { type: 'string' } } },
+        current,
+        false,
+      ),
+    ],
+  ])('gives the schema in words to %s', (_, settings) => {
+    expect(settings.format).toBeUndefined();
+    expect(settings.instruction).toContain('JSON Schema of person');
+    expect(settings.instruction).toContain(JSON.stringify(schema).slice(0, -1));
+  });
+
+  it.each<ResponseFormat>([{ type: 'json_object' }, { ...person, schema: undefined }])(
+    'asks for a JSON object in words',
+    (format) => {
+      expect(convertResponseFormat(format, current, false)).toEqual({
+        instruction: expect.stringContaining('JSON object'),
+      });
+    },
+  );
 });
 
 function prepare(members: Record<string, unknown>, defaultEffort = ''): PreparedCall {

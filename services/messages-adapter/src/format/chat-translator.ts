@@ -1,12 +1,11 @@
 import { chatTranslatorOf } from '@gateway/adapter-kit';
-import { type ChatRequest, readDefaultEffort } from '@gateway/chat';
+import { type ChatRequest, type ResponseFormat, readDefaultEffort } from '@gateway/chat';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { convertMessages } from './convert-messages.ts';
-import { convertResponseFormat } from './convert-response-format.ts';
+import { toStructuredSchema } from './convert-schemas.ts';
 import { convertTools } from './convert-tools.ts';
 import { EventReader } from './event-reader.ts';
-import { mapReasoningEffort } from './map-reasoning-effort.ts';
-import { maxTokensFor, modelFamilyOf, withTraits } from './model-families.ts';
+import { type ModelFamily, mapReasoningEffort, maxTokensFor, modelFamilyOf, withTraits } from './model-families.ts';
 import type { MessagesRequest, OutputConfig } from './provider-request.ts';
 
 /**
@@ -69,4 +68,41 @@ function stopSequences(stop: readonly string[]): string[] | undefined {
 function outputConfig(effort: OutputConfig['effort'], format: OutputConfig['format']): OutputConfig | undefined {
   if (effort === undefined && format === undefined) return undefined;
   return { ...(effort !== undefined && { effort }), ...(format !== undefined && { format }) };
+}
+
+type JsonSchemaFormat = Extract<ResponseFormat, { type: 'json_schema' }>;
+
+interface ResponseFormatSettings {
+  readonly format?: OutputConfig['format'];
+  /** For what the format has no member for. */
+  readonly instruction?: string;
+}
+
+/**
+ * Converts a response format to `output_config.format` if model and schema allow it, otherwise to
+ * an instruction. A started answer (`endsWithAnswer`) can't be constrained by a schema.
+ *
+ * @see https://platform.claude.com/docs/en/build-with-claude/structured-outputs
+ */
+export function convertResponseFormat(
+  format: ResponseFormat,
+  family: ModelFamily,
+  endsWithAnswer: boolean,
+): ResponseFormatSettings {
+  if (format.type === 'text') return {};
+  if (format.type === 'json_object' || format.schema === undefined) return { instruction: jsonObjectOnly };
+  const structured = family.structuredOutput && !endsWithAnswer ? toStructuredSchema(format.schema) : undefined;
+  if (structured === undefined) return { instruction: schemaInstruction(format) };
+  return { format: { type: 'json_schema', schema: structured.schema } };
+}
+
+const jsonObjectOnly = 'Answer with one JSON object and nothing else: no text around it, no code fence.';
+
+function schemaInstruction({ name, description, schema }: JsonSchemaFormat): string {
+  const title = description === undefined ? name : `${name} (${description})`;
+  return [
+    'Answer with one JSON value and nothing else: no text around it, no code fence.',
+    `It must be valid against this JSON Schema of ${title}:`,
+    JSON.stringify(schema),
+  ].join('\n');
 }

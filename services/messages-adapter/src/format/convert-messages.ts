@@ -1,8 +1,7 @@
 import type { AssistantMessage, ChatMessage, SystemMessage, ToolMessage, UserMessage } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
 import { convertImage } from './convert-images.ts';
-import { ConversationToolIds, readToolArguments } from './convert-tool-calls.ts';
-import { checkName } from './convert-tools.ts';
+import { ConversationToolIds, checkName, readToolArguments } from './convert-tools.ts';
 import type { ImageBlock, ProviderMessage, TextBlock, ToolResultBlock, ToolUseBlock } from './provider-request.ts';
 
 export interface ConvertedConversation {

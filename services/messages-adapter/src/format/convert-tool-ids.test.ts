@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ConversationToolIds, convertToolId } from './convert-tool-calls.ts';
+import { ConversationToolIds, convertToolId } from './convert-tools.ts';
 
 const anyId = fc.oneof(fc.string({ minLength: 1 }), fc.string({ unit: 'grapheme', minLength: 50, maxLength: 90 }));
 

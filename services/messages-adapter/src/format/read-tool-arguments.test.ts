@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readToolArguments } from './convert-tool-calls.ts';
+import { readToolArguments } from './convert-tools.ts';
 
 describe('readToolArguments', () => {
   it.each(['', ' \n'])('takes %j as no arguments', (text) => {

@@ -11,7 +11,7 @@ import { reasoningDigest } from '@gateway/encrypted-reasoning';
 import { asArray, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { RelayBuffer, readEvent, type SseEvent } from '@gateway/sse';
 import { mapFinishReason } from './answer-writer.ts';
-import { UsageReports } from './convert-usage.ts';
+import { UsageReports } from './event-reader.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { ThinkingBlocks } from './read-reasoning.ts';
 

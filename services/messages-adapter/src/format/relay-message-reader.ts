@@ -10,7 +10,7 @@ import type { FinishReason, ReportedUsage } from '@gateway/chat';
 import { lastReasoningAfter, lastReasoningIn } from '@gateway/encrypted-reasoning';
 import { asArray, asObject, asString, BufferList, type JsonObject, JsonScanner, parseJson } from '@gateway/json';
 import { mapFinishReason } from './answer-writer.ts';
-import { UsageReports } from './convert-usage.ts';
+import { UsageReports } from './event-reader.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { ThinkingBlocks } from './read-reasoning.ts';
 import { isToolCall, writtenByBlock } from './relay-answer-reader.ts';

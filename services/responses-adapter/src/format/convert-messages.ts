@@ -1,7 +1,7 @@
 import type { AssistantMessage, ChatMessage, SystemMessage, ToolMessage, UserMessage, UserPart } from '@gateway/chat';
 import { GatewayError } from '@gateway/errors';
 import { convertImage } from './convert-images.ts';
-import { checkToolCalls, convertToolCall, convertToolId } from './convert-tool-calls.ts';
+import { checkToolCalls, convertToolCall, convertToolId } from './convert-tools.ts';
 import type {
   AssistantItem,
   FunctionCallOutputItem,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { convertToolId } from './convert-tool-calls.ts';
+import { convertToolId } from './convert-tools.ts';
 
 describe('convertToolId', () => {
   it('keeps what the provider takes and makes the rest fit, the same way each time', () => {

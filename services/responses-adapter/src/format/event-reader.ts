@@ -5,10 +5,9 @@ import {
   type QuotaWindow,
   type ReasoningState,
 } from '@gateway/adapter-kit';
-import type { ChatAnswer, ReportedUsage } from '@gateway/chat';
+import { type ChatAnswer, type ReportedUsage, readTokenCount, toReportedUsage } from '@gateway/chat';
 import { asArray, asCount, asObject, asString, type JsonObject } from '@gateway/json';
 import { CallWriter, type MessagePart, MessageWriter, mapFinishReason, readItem, readPart } from './answer-writer.ts';
-import { convertUsage } from './convert-usage.ts';
 import { ItemKeys } from './item-keys.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { EventQuotas } from './read-quotas.ts';
@@ -185,6 +184,21 @@ export function readIncompleteReason(response: JsonObject): string | undefined {
 }
 
 const endStatuses: readonly ResponseEnd['status'][] = ['completed', 'incomplete', 'failed', 'cancelled'];
+
+/**
+ * Converts the provider's `usage`, whose input already includes cached tokens and whose output
+ * includes reasoning tokens. Undefined when there is none (`null` until a response has ended, and
+ * always on some backends).
+ */
+export function convertUsage(value: unknown): ReportedUsage | undefined {
+  const usage = asObject(value);
+  return toReportedUsage({
+    inputTokens: readTokenCount(usage?.input_tokens),
+    cachedTokens: readTokenCount(asObject(usage?.input_tokens_details)?.cached_tokens),
+    outputTokens: readTokenCount(usage?.output_tokens),
+    reasoningTokens: readTokenCount(asObject(usage?.output_tokens_details)?.reasoning_tokens),
+  });
+}
 
 /**
  * Known events without content for a chat answer. An event that is neither here nor read is new: it

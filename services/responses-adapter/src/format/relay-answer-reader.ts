@@ -15,8 +15,7 @@ import { asArray, asObject, asString, type JsonObject, parseJson } from '@gatewa
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { RelayBuffer, readEvent } from '@gateway/sse';
 import { mapFinishReason } from './answer-writer.ts';
-import { convertUsage } from './convert-usage.ts';
-import { eventType, readIncompleteReason, readResponseEnd } from './event-reader.ts';
+import { convertUsage, eventType, readIncompleteReason, readResponseEnd } from './event-reader.ts';
 import { mapStreamError } from './map-upstream-error.ts';
 import { OutputItems } from './output-items.ts';
 import { EventQuotas } from './read-quotas.ts';

@@ -1,6 +1,6 @@
 import { reasoningEfforts } from '@gateway/chat';
 import { describe, expect, it } from 'vitest';
-import { mapReasoningEffort } from './map-reasoning-effort.ts';
+import { mapReasoningEffort } from './model-families.ts';
 
 describe('mapReasoningEffort', () => {
   // Per model, what becomes of none, minimal, low, medium, high, xhigh, max and ultra.
