@@ -148,6 +148,13 @@ export interface AnswerReader {
    * the head.
    */
   readonly answerId?: string | undefined;
+  /** The Unix time of the answer in seconds, if the provider names it; read together with the head. */
+  readonly createdAt?: number | undefined;
+  /**
+   * The number of the event that follows the bytes of `take`. Absent or 0 where events have no
+   * numbers.
+   */
+  readonly nextSequenceNumber?: number;
   /**
    * The digest of the answer's last encrypted reasoning, for dialects whose clients send it back;
    * read once, at the end.
@@ -156,8 +163,8 @@ export interface AnswerReader {
   /** Why the model stopped, as a chat finish reason; read at the end. Undefined when unknown. */
   readonly finishReason?: FinishReason | undefined;
   /**
-   * The provider's name of the answering model; read at the end. Undefined when the provider did
-   * not say.
+   * The provider's name of the answering model; read together with the head, and at the end.
+   * Undefined when the provider did not say.
    */
   readonly answeringModel?: string | undefined;
   /** True once the answer has content: from then on no other attempt may be made. */

@@ -14,13 +14,13 @@ export type ExecuteFrame = Exclude<MessageInitShape<typeof ExecuteResponseSchema
  * also when the client never takes the last.
  */
 function partsOf(frame: ExecuteFrame): readonly ExecuteFrame[] {
-  const { head, body = nothing, usage, result } = frame;
+  const { head, body = nothing, usage, result, nextSequenceNumber = 0 } = frame;
   if (body.length <= maxPartBytes) return [frame];
-  const parts: ExecuteFrame[] = [{ head, usage, body: body.subarray(0, maxPartBytes) }];
+  const parts: ExecuteFrame[] = [{ head, usage, body: body.subarray(0, maxPartBytes), nextSequenceNumber }];
   let at = maxPartBytes;
   for (; at + maxPartBytes < body.length; at += maxPartBytes)
-    parts.push({ body: body.subarray(at, at + maxPartBytes) });
-  return [...parts, { body: body.subarray(at), usage, result }];
+    parts.push({ body: body.subarray(at, at + maxPartBytes), nextSequenceNumber });
+  return [...parts, { body: body.subarray(at), usage, result, nextSequenceNumber }];
 }
 
 const maxPartBytes = 256 * 1024;
@@ -71,22 +71,22 @@ export class AnswerFrames {
 
   /** What is new in an answer that continues. */
   progress(answer: AnswerReader): readonly ExecuteFrame[] {
-    const body = answer.take();
-    if (body.length === 0) return this.#isNews(answer) ? [this.usage(answer)] : [];
+    const taken = takeFrom(answer);
+    if (taken.body.length === 0) return this.#isNews(answer) ? [this.usage(answer)] : [];
     const { usage } = this.usage(answer);
-    return partsOf({ head: this.#headOnce(answer), body, usage });
+    return partsOf({ head: this.#headOnce(answer), usage, ...taken });
   }
 
   /** The last frames of an answer that ended successfully. */
   whole(answer: AnswerReader, result: ExecuteResultInit): readonly ExecuteFrame[] {
     const { usage } = this.#report(finalUsage(answer, this.#inputEstimate), true);
-    return partsOf({ head: this.#headOnce(answer), body: answer.take(), usage, result });
+    return partsOf({ head: this.#headOnce(answer), usage, result, ...takeFrom(answer) });
   }
 
   /** The last frames of an answer whose head the client has received. */
   broken(answer: AnswerReader, result: ExecuteResultInit): readonly ExecuteFrame[] {
     const { usage } = this.usage(answer);
-    return partsOf({ body: answer.take(), usage, result });
+    return partsOf({ usage, result, ...takeFrom(answer) });
   }
 
   /** Without bytes to send, usage is reported in steps. */
@@ -104,14 +104,19 @@ export class AnswerFrames {
     return { usage: toMessage(usage), produced };
   }
 
-  #headOnce({ head, answerId = '' }: AnswerReader): ExecuteFrame['head'] {
+  #headOnce({ head, answerId = '', answeringModel = '', createdAt = 0 }: AnswerReader): ExecuteFrame['head'] {
     if (this.hasHead) return undefined;
     this.hasHead = true;
-    return { status: head.status, headers: { ...head.headers }, answerId };
+    return { status: head.status, headers: { ...head.headers }, answerId, model: answeringModel, createdAt };
   }
 }
 
 const usageStepTokens = 256;
+
+/** The new bytes for the client, and the number of the event that follows them. */
+function takeFrom(answer: AnswerReader) {
+  return { body: answer.take(), nextSequenceNumber: answer.nextSequenceNumber ?? 0 };
+}
 
 /**
  * True once the model has begun to write or to reason. Encrypted reasoning may take long without

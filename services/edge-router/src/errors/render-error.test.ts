@@ -99,7 +99,7 @@ describe('an error that trying again can not mend', () => {
 
 describe('renderStreamError', () => {
   const error = new GatewayError('providers_unavailable', 'The answer broke off.');
-  const stream = { requestId: 'r1', nowMs: now };
+  const stream = { id: 'resp_7', createdAt: 1_700_000_000, model: 'gpt-5.5', nextSequenceNumber: 42 };
 
   it('is one data event on chat streams and an error event on Messages streams', () => {
     expect(renderStreamError(error, 'chat', stream)).toBe(
@@ -120,17 +120,9 @@ describe('renderStreamError', () => {
   });
 
   it('is the next event of the response that the client has seen', () => {
-    const seen = { id: 'resp_7', createdAt: 1_700_000_000, model: 'gpt-5.5', lastSequenceNumber: 41 };
-    expect(dataOf(renderStreamError(error, 'responses', { ...stream, ...seen }))).toMatchObject({
+    expect(dataOf(renderStreamError(error, 'responses', stream))).toMatchObject({
       sequence_number: 42,
       response: { id: 'resp_7', created_at: 1_700_000_000, model: 'gpt-5.5' },
-    });
-  });
-
-  it('is the first event of a response of ours when the client has seen none', () => {
-    expect(dataOf(renderStreamError(error, 'responses', stream))).toMatchObject({
-      sequence_number: 0,
-      response: { id: 'resp_r1', created_at: Math.floor(now / 1_000) },
     });
   });
 });

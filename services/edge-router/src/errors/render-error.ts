@@ -15,18 +15,14 @@ export function renderError(error: GatewayError, dialect: ErrorDialect, nowMs: n
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** What a client has received of a Responses stream. Undefined: not received. */
-export interface SeenResponse {
-  readonly id?: string | undefined;
+/** A stream that the gateway must end. Only a Responses stream names these in its last event. */
+export interface BrokenStream {
+  readonly id: string;
+  readonly model: string;
   /** Unix time in seconds. */
-  readonly createdAt?: number | undefined;
-  readonly model?: string | undefined;
-  /** -1: none. */
-  readonly lastSequenceNumber?: number;
+  readonly createdAt: number;
+  readonly nextSequenceNumber: number;
 }
-
-/** A stream that the gateway must end. */
-export type BrokenStream = SeenResponse & { readonly requestId: string; readonly nowMs: number };
 
 /**
  * The event that ends a started stream with an error. Its message reveals nothing about the
@@ -49,14 +45,14 @@ export function renderStreamError(error: GatewayError, dialect: ErrorDialect, st
  * next event of the same response.
  */
 function failedResponse({ message }: GatewayError, stream: BrokenStream) {
-  const { requestId, nowMs, id, createdAt, model, lastSequenceNumber = -1 } = stream;
+  const { id, model, createdAt, nextSequenceNumber } = stream;
   return {
     type: 'response.failed',
-    sequence_number: lastSequenceNumber + 1,
+    sequence_number: nextSequenceNumber,
     response: {
-      id: id ?? `resp_${requestId}`,
+      id,
       object: 'response',
-      created_at: createdAt ?? Math.floor(nowMs / 1_000),
+      created_at: createdAt,
       status: 'failed',
       error: { code: 'server_error', message },
       incomplete_details: null,

@@ -4,10 +4,11 @@ import { create } from '@bufbuild/protobuf';
 import { AttemptResult, LeaseSchema } from '@gateway/proto/pool/v1/account_pb.js';
 import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { RpcError } from '@gateway/rpc';
-import { systemClock } from '@gateway/time';
+import { ManualClock } from '@gateway/time';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ScriptedCall, type ScriptedFrame } from '../attempts/__fixtures__/scripted-call.ts';
 import { AnswerFrames } from '../attempts/answer-frames.ts';
+import type { ErrorDialect } from '../errors/render-error.ts';
 import { clientSignal } from '../http/respond.ts';
 import { RequestLogEntry } from '../usage/request-log.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
@@ -21,11 +22,14 @@ const broken = {
   error: { code: 'providers_unavailable', message: 'The answer broke off.' },
 };
 
+const clock = new ManualClock(1_700_000_123_456);
+
 describe('relayAnswer', () => {
   let server: Server;
   let url: string;
   let frames: readonly ScriptedFrame[];
   let together: boolean;
+  let dialect: ErrorDialect;
   /** Short only where a stream is silent: on a busy machine any answer would have comments. */
   let heartbeatMs: number;
   let call: ScriptedCall;
@@ -40,6 +44,7 @@ describe('relayAnswer', () => {
   beforeEach(() => {
     events = [];
     together = false;
+    dialect = 'chat';
     heartbeatMs = 60_000;
   });
 
@@ -63,7 +68,7 @@ describe('relayAnswer', () => {
         response,
         signal,
         logEntry: new RequestLogEntry({ requestId: 'r1', endpoint: '/v1/chat/completions', receivedAtMs: 0 }),
-        dialect: 'chat',
+        dialect,
         answer: { kind: 'answering', lease, first, frames: rest },
         recorder,
         affinityKey: '',
@@ -74,7 +79,7 @@ describe('relayAnswer', () => {
             events.push(`reported ${AttemptResult[attempt?.report?.result ?? AttemptResult.UNSPECIFIED]}`);
           },
         },
-        clock: systemClock,
+        clock,
         config: { heartbeatMs },
         events: {
           streamBegan: ({ firstTokenMs = 0 }) => void events.push(firstTokenMs > 0 ? 'stream began' : 'at no time'),
@@ -166,6 +171,30 @@ describe('relayAnswer', () => {
     expect(events).toContain('reported SERVER_ERROR');
   });
 
+  it('ends a Responses stream with the next event of the same response', async () => {
+    dialect = 'responses';
+    const head = { ...streamHead, answerId: 'resp_7', model: 'gpt-5.5', createdAt: 1_700_000_000 };
+    frames = [
+      { head, body: text('data: 1\n\n'), nextSequenceNumber: 3 },
+      { body: text('data: 2\n\n'), nextSequenceNumber: 42 },
+      { usage: { outputTokens: 1n } },
+      { result: broken },
+    ];
+    expect(failedResponse(await (await fetch(url)).text())).toMatchObject({
+      sequence_number: 42,
+      response: { id: 'resp_7', created_at: 1_700_000_000, model: 'gpt-5.5' },
+    });
+  });
+
+  it('ends a Responses stream with the first event of a response of ours when the client has seen none', async () => {
+    dialect = 'responses';
+    frames = [{ head: streamHead, body: text(': comment\n\n') }, { result: broken }];
+    expect(failedResponse(await (await fetch(url)).text())).toMatchObject({
+      sequence_number: 0,
+      response: { id: 'resp_r1', created_at: Math.floor(clock.nowMs() / 1_000), model: 'gpt\n-5' },
+    });
+  });
+
   it('adds nothing to an answer that ends with its provider’s word of the failure, and settles what it cost', async () => {
     const result = { ...broken, answerComplete: true };
     for (const begun of [[{ head: streamHead, body: text('data: 1\n\n') }], []]) {
@@ -241,3 +270,8 @@ describe('relayAnswer', () => {
     controller.abort();
   });
 });
+
+/** The data of the event by which the gateway ends a Responses stream. */
+function failedResponse(stream: string): unknown {
+  return JSON.parse(stream.split('event: response.failed\ndata: ')[1] ?? '');
+}

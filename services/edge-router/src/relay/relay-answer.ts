@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import { fromErrorDetail, GatewayError } from '@gateway/errors';
-import { asNumber, asObject, asString, parseJson } from '@gateway/json';
 import type { ExecuteResponse, ExecuteResult, ResponseHead } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import { type AttemptReport, AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
-import { readEvent } from '@gateway/sse';
 import { activeSpan } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
@@ -12,7 +10,7 @@ import { type Answering, cancelledReport, cancelReasonOf, reportOf } from '../at
 import type { Leases } from '../attempts/leases.ts';
 import type { EdgeRouterConfig } from '../config.ts';
 import type { Affinity, AnswerNames } from '../endpoints/affinity.ts';
-import { type ErrorDialect, renderStreamError, type SeenResponse } from '../errors/render-error.ts';
+import { type ErrorDialect, renderStreamError } from '../errors/render-error.ts';
 import type { RequestEvents } from '../events.ts';
 import { writeHead } from '../http/respond.ts';
 import type { AdmittedRequest } from '../request-context.ts';
@@ -42,8 +40,7 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
   let sentHead: ResponseHead | undefined;
   let isEventStream = false;
   let heartbeat: NodeJS.Timeout | undefined;
-  /** What the client has received of a Responses stream. */
-  let seen: SeenResponse | undefined;
+  let nextSequenceNumber = 0;
   /** The last bytes that were written. */
   let tail = Buffer.alloc(0);
 
@@ -107,17 +104,18 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
     // Half a JSON object or half an event can't be completed: the client must see that it is
     // incomplete.
     if (!isBetweenEvents()) return void response.destroy();
-    const id = seen?.id ?? (sentHead?.answerId || undefined);
-    const model = seen?.model ?? answer.lease.model;
-    response.end(renderStreamError(error, dialect, { ...seen, id, model, requestId, nowMs: clock.nowMs() }));
+    const id = sentHead?.answerId || `resp_${requestId}`;
+    const model = sentHead?.model || answer.lease.model;
+    const createdAt = sentHead?.createdAt || Math.floor(clock.nowMs() / 1_000);
+    response.end(renderStreamError(error, dialect, { id, model, createdAt, nextSequenceNumber }));
   }
 
   /** Resolves when the client can take more. Throws when it disconnects before. */
-  async function write({ head, body }: ExecuteResponse): Promise<void> {
+  async function write({ head, body, nextSequenceNumber: next }: ExecuteResponse): Promise<void> {
     if (head !== undefined) begin(head);
     if (body.length === 0) return;
     heartbeat?.refresh();
-    if (dialect === 'responses') seen = seenAfter(seen, body);
+    nextSequenceNumber = next;
     tail = Buffer.concat([tail, body.subarray(-eventEndBytes)]).subarray(-eventEndBytes);
     if (!response.write(body)) await once(response, 'drain', { signal });
   }
@@ -177,33 +175,3 @@ const eventEndBytes = 4;
 function headerSafe(value: string): string {
   return value.replace(/[^\x20-\x7e]/g, '');
 }
-
-/**
- * What a client has received of a Responses stream after these bytes. Adapters relay whole events,
- * but a large one may come in parts. The first bytes identify the response. Sequence numbers are
- * found in the text: inside a JSON string their quotes would be escaped.
- */
-export function seenAfter(seen: SeenResponse | undefined, bytes: Uint8Array): SeenResponse {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const numbers = [...buffer.toString('latin1').matchAll(sequenceNumbers)].map(([, digits]) => Number(digits));
-  const lastSequenceNumber = Math.max(seen?.lastSequenceNumber ?? -1, ...numbers);
-  return { ...(seen ?? firstEvent(buffer)), lastSequenceNumber };
-}
-
-const sequenceNumbers = /"sequence_number"\s*:\s*(\d{1,15})(?!\d)/g;
-
-/**
- * The response in the first event; empty when the event contains none, or is too large to be parsed
- * here.
- */
-function firstEvent(bytes: Buffer): SeenResponse {
-  const start = bytes.subarray(0, maxFirstEventBytes);
-  const end = start.toString('latin1').search(blankLine);
-  const { data = '' } = readEvent(end === -1 ? start : start.subarray(0, end));
-  const response = asObject(asObject(parseJson(data))?.response);
-  return { id: asString(response?.id), createdAt: asNumber(response?.created_at), model: asString(response?.model) };
-}
-
-/** The event repeats the request's instructions and tools. */
-const maxFirstEventBytes = 1024 * 1024;
-const blankLine = /\r\n\r\n|\n\n|\r\r/;

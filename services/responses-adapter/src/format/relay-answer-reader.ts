@@ -11,7 +11,7 @@ import {
 } from '@gateway/adapter-kit';
 import { type FinishReason, type ReportedUsage, streamHeaders } from '@gateway/chat';
 import { lastReasoningIn } from '@gateway/encrypted-reasoning';
-import { asArray, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
+import { asArray, asCount, asNumber, asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import { RelayBuffer, readEvent } from '@gateway/sse';
 import { mapFinishReason } from './answer-writer.ts';
@@ -46,6 +46,8 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
   #error: AttemptFailure | undefined;
   #hasToolCalls = false;
   answerId: string | undefined;
+  createdAt: number | undefined;
+  nextSequenceNumber = 0;
   encryptedReasoning: string | undefined;
   finishReason: FinishReason | undefined;
   answeringModel: string | undefined;
@@ -141,13 +143,15 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
 
   #onPreamble({ bytes, json, type }: RelayedEvent): void {
     this.#onAside(bytes);
+    this.#readNumber(json);
     if (type === 'codex.rate_limits') this.#quotas.add(json);
-    else this.#readAnswerId(json);
+    else this.#readIdentity(json);
   }
 
   #onContent({ bytes, data, json, type }: RelayedEvent): void {
     this.#produced.add(json, type);
     this.#reasoning.read(json, type);
+    this.#readNumber(json);
     if (type === 'response.output_item.done') {
       this.#items.add(data, json);
       this.#hasToolCalls ||= clientCalls.has(asString(asObject(json.item)?.type) ?? '');
@@ -167,7 +171,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     const { status, response } = readResponseEnd(json, type);
     this.reportedUsage = convertUsage(response.usage) ?? this.reportedUsage;
     this.answeringModel = asString(response.model);
-    this.#readAnswerId(json);
+    this.#readIdentity(json);
     if (status === 'failed' || status === 'cancelled') {
       const failure = status === 'failed' ? mapStreamError(response, this.#quotas) : brokenStream();
       if (this.#isFinal(failure)) this.#finish(bytes, failure);
@@ -213,8 +217,16 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     return body && { status: 200, contentType: this.head.headers['content-type'] ?? '', body };
   }
 
-  #readAnswerId(json: JsonObject): void {
-    this.answerId ??= asString(asObject(json.response)?.id);
+  #readIdentity(json: JsonObject): void {
+    const response = asObject(json.response);
+    this.answerId ??= asString(response?.id);
+    this.createdAt ??= asNumber(response?.created_at);
+    this.answeringModel ??= asString(response?.model);
+  }
+
+  #readNumber({ sequence_number }: JsonObject): void {
+    const next = (asCount(sequence_number) ?? -1) + 1;
+    if (next <= maxSequenceNumber) this.nextSequenceNumber = Math.max(this.nextSequenceNumber, next);
   }
 
   #beginContent(): void {
@@ -235,6 +247,9 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     return result?.kind === 'finished' || (result?.kind === 'failed' && result.isRelayed === true);
   }
 }
+
+/** What a frame of `Execute` can hold. */
+const maxSequenceNumber = 2 ** 32 - 1;
 
 /** The maximum size of a provider's answer in an outcome. */
 const maxPassedBytes = 64 * 1024;

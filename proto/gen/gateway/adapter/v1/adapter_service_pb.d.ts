@@ -168,6 +168,14 @@ export declare type ExecuteResponse = Message<"gateway.adapter.v1.ExecuteRespons
    * @generated from field: bool produced = 6;
    */
   produced: boolean;
+
+  /**
+   * With bytes of a stream whose events are numbered: the number of the event that follows them.
+   * 0: no event so far has a number.
+   *
+   * @generated from field: uint32 next_sequence_number = 7;
+   */
+  nextSequenceNumber: number;
 };
 
 /**
@@ -198,6 +206,20 @@ export declare type ResponseHead = Message<"gateway.adapter.v1.ResponseHead"> & 
    * @generated from field: string answer_id = 3;
    */
   answerId: string;
+
+  /**
+   * The answering model, as the answer's start names it. Empty: it does not.
+   *
+   * @generated from field: string model = 4;
+   */
+  model: string;
+
+  /**
+   * The Unix time of the answer in seconds, as its start names it. 0: it does not.
+   *
+   * @generated from field: double created_at = 5;
+   */
+  createdAt: number;
 };
 
 /**
