@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Environment, simulatedGatewayConfig } from '@gateway/config';
 import { type GatewayDatabase, pendingMigrations } from '@gateway/database';
-import { plainLimiter } from '@gateway/edge-router/admission/edge-limiter';
+import { plainLimiter } from '@gateway/edge-router/admission/admit';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import type { EdgeRouterService } from '@gateway/edge-router/service';
 import { createIdentityService } from '@gateway/identity/service';

@@ -1,6 +1,6 @@
 import type { DescService } from '@bufbuild/protobuf';
 import type { Environment } from '@gateway/config';
-import type { LimiterOf } from '@gateway/edge-router/admission/edge-limiter';
+import type { LimiterOf } from '@gateway/edge-router/admission/admit';
 import { readEdgeRouterConfig } from '@gateway/edge-router/config';
 import type { EdgeRouterPeers } from '@gateway/edge-router/peers';
 import { createEdgeRouterService, type EdgeRouterService } from '@gateway/edge-router/service';

@@ -4,8 +4,8 @@ import { RequestEnding } from '@gateway/proto/usage/v1/request_log_pb.js';
 import type { Logger, Metrics } from '@gateway/telemetry';
 import { LRUCache } from 'lru-cache';
 import type { BodyMemory } from './body/body-memory.ts';
-import { failureOf, isPlainSuccess, toLogFields } from './usage/describe-request.ts';
 import type { RequestLogEntry } from './usage/request-log.ts';
+import { failureOf, isPlainSuccess, toLogFields } from './usage/request-log.ts';
 
 export type RequestEvents = ReturnType<typeof createEvents>;
 

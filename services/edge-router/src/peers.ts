@@ -4,7 +4,7 @@ import type { ProviderFormat } from '@gateway/proto/pool/v1/account_pb.js';
 import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import type { Client } from '@gateway/rpc';
-import type { LimiterOf } from './admission/edge-limiter.ts';
+import type { LimiterOf } from './admission/admit.ts';
 import type { UsageSink } from './usage/send-batch.ts';
 
 /**

@@ -13,7 +13,7 @@ import { CostKind, type LimitStatus } from '@gateway/proto/limiter/v1/limit_pb.j
 import type { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
 import { type Client, RpcError } from '@gateway/rpc';
 import type { RequestEvents } from '../events.ts';
-import type { EdgeLimiter, LimiterOf } from './edge-limiter.ts';
+import type { EdgeLimiter, LimiterOf } from './admit.ts';
 
 type RemoteClient = Pick<Client<typeof LimiterService>, 'admit' | 'heartbeat' | 'peek' | 'settle'>;
 

@@ -20,7 +20,7 @@ import { RpcError } from '@gateway/rpc';
 import { inSpan } from '@gateway/telemetry';
 import type { RequestEvents } from '../events.ts';
 import type { AdmittedRequest } from '../request-context.ts';
-import { attemptFailure } from '../usage/describe-request.ts';
+import { attemptFailure } from '../usage/request-log.ts';
 import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import { AnswerFrames } from './answer-frames.ts';
 import {

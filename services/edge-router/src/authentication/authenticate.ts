@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
@@ -187,3 +188,14 @@ export async function watchTokenChanges(
 }
 
 const reconnectMs = 1_000;
+
+/**
+ * A token's opaque key for services that distinguish callers: the same for each of its requests,
+ * and without readable content.
+ */
+export function callerKey(tokenId: string): string {
+  return hash('sha256', `caller\n${tokenId}`, 'base64url').slice(0, callerKeyLength);
+}
+
+/** 120 bits: enough that keys are unique, and short enough for labels of requests. */
+const callerKeyLength = 20;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { callerKey } from './caller-key.ts';
+import { callerKey } from './authenticate.ts';
 
 const tokenId = fc.string({ minLength: 4, maxLength: 60 });
 

@@ -6,7 +6,7 @@ import { toGatewayError } from '@gateway/errors';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sendError } from '../http/respond.ts';
-import type { BodyAllocation } from './body-allocation.ts';
+import type { BodyAllocation } from './body-memory.ts';
 import { BodyMemory } from './body-memory.ts';
 import { decodeUpload, readBody } from './read-body.ts';
 

@@ -6,7 +6,7 @@ import { BufferList, JsonBody, JsonScanner } from '@gateway/json';
 import { EventLoopYield } from '@gateway/time';
 import type { EdgeRouterConfig } from '../config.ts';
 import { HttpFault } from '../errors/render-error.ts';
-import type { BodyAllocation } from './body-allocation.ts';
+import type { BodyAllocation } from './body-memory.ts';
 import { decoders, type Encoding, encodingNames, isEncoding, largestDecoderBytes } from './decoders.ts';
 
 /** The bodies that an endpoint accepts. */

@@ -6,7 +6,7 @@ import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { LedgerOutcome } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { AnswerTooLongError } from '../attempts/attempt-errors.ts';
 import { type AttemptPlan, type AttemptsFailed, type AttemptsResult, runAttempts } from '../attempts/attempt-loop.ts';
-import { callerKey } from '../authentication/caller-key.ts';
+import { callerKey } from '../authentication/authenticate.ts';
 import { relayAnswer } from '../relay/relay-answer.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';
 import { UsageRecorder } from '../usage/usage-recorder.ts';

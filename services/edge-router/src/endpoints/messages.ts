@@ -11,7 +11,7 @@ import { AttemptResult, type Lease, ProviderFormat } from '@gateway/proto/pool/v
 import { RpcError } from '@gateway/rpc';
 import { mayBeShown } from '../attempts/attempt-errors.ts';
 import { type AttemptsFailed, reportOf, runAttempts } from '../attempts/attempt-loop.ts';
-import { callerKey } from '../authentication/caller-key.ts';
+import { callerKey } from '../authentication/authenticate.ts';
 import { readBody } from '../body/read-body.ts';
 import { sendJson } from '../http/respond.ts';
 import type { AdmittedRequest, EndpointPeers } from '../request-context.ts';

@@ -11,8 +11,7 @@ import { HttpFault } from '../errors/render-error.ts';
 import { methodLabel, otherRoute, type RequestEvents } from '../events.ts';
 import type { AdmittedRequest, EndpointPeers, Route } from '../request-context.ts';
 import { routes } from '../routes.ts';
-import { failureOf } from '../usage/describe-request.ts';
-import { type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
+import { failureOf, type RequestLog, RequestLogEntry } from '../usage/request-log.ts';
 import { clientRequestIdOf, clientSignal, nameForMessages, requestIdOf, sendError, sentOrLeft } from './respond.ts';
 import { hasStalled } from './stalled-clients.ts';
 

@@ -4,11 +4,11 @@ import type { Usage } from '@gateway/proto/adapter/v1/adapter_service_pb.js';
 import type { Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import { LedgerOutcome, type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { inSpan } from '@gateway/telemetry';
+import type { EdgeLimiter } from '../admission/admit.ts';
 import { limiterTerms } from '../admission/admit.ts';
-import type { EdgeLimiter } from '../admission/edge-limiter.ts';
 import type { AdmittedRequest } from '../request-context.ts';
-import { wordOf } from './describe-request.ts';
 import type { Outbox } from './outbox.ts';
+import { wordOf } from './request-log.ts';
 
 export interface RecorderPeers {
   readonly outbox: Pick<Outbox, 'open' | 'close' | 'finish'>;

@@ -6,7 +6,7 @@ import { createLogger, Metrics } from '@gateway/telemetry';
 import { systemClock } from '@gateway/time';
 import { describe, expect, it } from 'vitest';
 import { createEvents } from '../events.ts';
-import { plainLimiter } from './edge-limiter.ts';
+import { plainLimiter } from './admit.ts';
 
 const settings = { rpcTimeoutMs: 1, limiterFailureMode: 'local', limiterLocalMaxMs: 1 } as const;
 
