@@ -1,9 +1,8 @@
 import { type ChatAnswer, type FinishReason, type ReportedUsage, wholeUsage } from '@gateway/chat';
-import { asObject, type JsonObject, parseJson } from '@gateway/json';
+import { asObject, asString, type JsonObject, parseJson } from '@gateway/json';
 import { EventSplitter, readEvent, SseOverflowError } from '@gateway/sse';
-import type { ReasoningState } from './attempt/reasoning.ts';
 import { answerTooLarge, brokenStream } from './failure/attempt-failure.ts';
-import type { AnswerReader, AnswerResult, AttemptFailure } from './format-definition.ts';
+import type { AnswerReader, AnswerResult, AttemptFailure, ReasoningState } from './format-definition.ts';
 import type { ChatReaderOptions } from './translation/translation.ts';
 
 /**
@@ -122,3 +121,54 @@ export abstract class ChatAnswerReader extends EventStreamReader implements Answ
 }
 
 type ChatEventBounds = Pick<ChatReaderOptions, 'maxEventBytes' | 'maxAnswerBytes'>;
+
+/**
+ * The reasoning of one answer. Providers show its start and its end, and little or nothing in
+ * between. How much there was follows from its encrypted form, which arrives at its end.
+ */
+export class Reasoning {
+  #open = 0;
+  #hasBegun = false;
+  #shownCharacters = 0;
+  #encryptedCharacters = 0;
+
+  /** Undefined before it starts. */
+  get state(): ReasoningState | undefined {
+    if (this.#open > 0) return 'open';
+    return this.#hasBegun ? 'over' : undefined;
+  }
+
+  /** The visible text is often a summary; then the encrypted form shows more. */
+  get producedCharacters(): number {
+    return Math.max(this.#shownCharacters, Math.ceil(this.#encryptedCharacters * charactersPerEncryptedOne));
+  }
+
+  begin(): void {
+    this.#hasBegun = true;
+    this.#open += 1;
+  }
+
+  shown(text: unknown): void {
+    this.#shownCharacters += lengthOf(text);
+  }
+
+  encrypted(text: unknown): void {
+    this.#encryptedCharacters += lengthOf(text);
+  }
+
+  /** Also ends reasoning whose start was not seen. */
+  end(): void {
+    this.#hasBegun = true;
+    this.#open = Math.max(0, this.#open - 1);
+  }
+}
+
+/**
+ * In recorded answers a token of reasoning has about 6.7 characters in encrypted form, and 4 as
+ * text.
+ */
+const charactersPerEncryptedOne = 0.6;
+
+function lengthOf(text: unknown): number {
+  return asString(text)?.length ?? 0;
+}

@@ -9,7 +9,6 @@ import type {
   ProviderFormat as ProviderFormatId,
 } from '@gateway/proto/pool/v1/account_pb.js';
 import type { ProviderModel } from '@gateway/proto/pool/v1/model_pb.js';
-import type { ReasoningState } from './attempt/reasoning.ts';
 import type { ErrorMeaning } from './failure/error-meanings.ts';
 import type { UpstreamHead } from './upstream/upstream-exchange.ts';
 
@@ -174,7 +173,7 @@ export interface AnswerReader {
    * that are not streams.
    */
   readonly pendingBytes?: number;
-  /** See `Reasoning.state`. Absent for readers of answers that are not streams. */
+  /** Undefined before it starts. Absent for readers of answers that are not streams. */
   readonly reasoning?: ReasoningState | undefined;
   /** How the answer ended; undefined while it continues. */
   readonly result: AnswerResult | undefined;
@@ -190,6 +189,9 @@ export interface AnswerReader {
   /** How many unknown events were skipped. Absent for readers that skip none. */
   readonly unknownEvents?: number;
 }
+
+/** The state of a model's reasoning: `open` while it lasts, `over` afterwards. */
+export type ReasoningState = 'open' | 'over';
 
 export type AnswerResult =
   | { readonly kind: 'finished' }

@@ -10,7 +10,7 @@ import {
 } from '@gateway/proto/pool/v1/account_pb.js';
 import { ProviderModelSchema } from '@gateway/proto/pool/v1/model_pb.js';
 import { EventSplitter, readEvent } from '@gateway/sse';
-import { Reasoning } from '../attempt/reasoning.ts';
+import { Reasoning } from '../event-stream-reader.ts';
 import type {
   AnswerReader,
   AnswerResult,

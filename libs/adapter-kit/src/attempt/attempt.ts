@@ -2,7 +2,7 @@ import { toErrorDetail } from '@gateway/errors';
 import { AttemptResult, type Lease } from '@gateway/proto/pool/v1/account_pb.js';
 import type { AdapterContext } from '../adapter-context.ts';
 import type { AttemptFailure, PreparedCall, QuotaWindow } from '../format-definition.ts';
-import { toWindow, withLaterQuotas } from '../quota-windows.ts';
+import { toWindow, withLaterQuotas } from '../quotas.ts';
 import { UpstreamError, type UpstreamHead } from '../upstream/upstream-exchange.ts';
 import { AnswerFrames, type ExecuteFrame, finalUsage, hasProduced, usageSoFar } from './answer-frames.ts';
 import {

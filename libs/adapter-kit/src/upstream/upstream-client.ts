@@ -1,10 +1,9 @@
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { buildConnector, type Client, EnvHttpProxyAgent, Pool } from 'undici';
+import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import type { AdapterConfig } from '../adapter-config.ts';
 import type { ProviderAccount } from '../credentials/credential-cache.ts';
 import type { AdapterMetrics } from '../metrics.ts';
-import { Connection } from './connection.ts';
 import { type ExchangeOptions, UpstreamExchange } from './upstream-exchange.ts';
 
 type RequestBody = Uint8Array | string | readonly Uint8Array[];
@@ -132,4 +131,32 @@ function failingOnReset(connect: buildConnector.connector): buildConnector.conne
       if (error === null) callback(null, failOnReset(socket));
       else callback(error, null);
     });
+}
+
+/** A client with one connection at a time, which it shows to each request on it. */
+class Connection extends Client {
+  /** How many answers have ended on the connection. */
+  served = 0;
+
+  constructor(origin: URL | string, options: Client.Options) {
+    super(origin, options);
+    this.on('connect', () => {
+      this.served = 0;
+    });
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    if (wantsConnection(handler)) handler.onConnection(this);
+    return super.dispatch(options, handler);
+  }
+}
+
+function wantsConnection(handler: Dispatcher.DispatchHandler): handler is ConnectionHandler {
+  return 'onConnection' in handler;
+}
+
+/** A handler that needs the connection of its request. */
+interface ConnectionHandler extends Dispatcher.DispatchHandler {
+  /** Called before the request starts on the connection. */
+  onConnection(connection: Pick<Connection, 'served'>): void;
 }

@@ -1,6 +1,5 @@
 import type { Dispatcher } from 'undici';
 import type { AdapterMetrics } from '../metrics.ts';
-import type { ConnectionHandler, ServedConnection } from './connection.ts';
 import { decodedFor } from './decoded-body.ts';
 
 export interface UpstreamHead {
@@ -39,7 +38,7 @@ export interface ExchangeOptions {
  *
  * undici calls this object with the answer: the methods that start with `on` are for that.
  */
-export class UpstreamExchange implements ConnectionHandler, Disposable {
+export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable {
   readonly #metrics: AdapterMetrics;
   readonly #signal: AbortSignal | undefined;
   readonly #onHead: ExchangeOptions['onHead'];
@@ -53,7 +52,7 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
   #waitsUntilMs: number | undefined;
   #timer: { readonly firesAtMs: number; readonly timeout: NodeJS.Timeout } | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  #connection: ServedConnection | undefined;
+  #connection: { served: number } | undefined;
   /** Undefined once the request can't be sent again, or was. */
   #sendAgain: ExchangeOptions['sendAgain'] | undefined;
   #hasAnswerBegun = false;
@@ -141,7 +140,8 @@ export class UpstreamExchange implements ConnectionHandler, Disposable {
     if (!this.#isReleased) this.#cancel();
   }
 
-  onConnection(connection: ServedConnection): void {
+  /** @param connection `served`: how many answers have ended on it */
+  onConnection(connection: { served: number }): void {
     this.#connection = connection;
   }
 

@@ -1,9 +1,9 @@
 import type { ClientRequest, PreparedCall, TokenCounter, Translator } from '@gateway/adapter-kit';
 import { readTokenCount } from '@gateway/chat';
-import { asObject, readJsonBody } from '@gateway/json';
+import { GatewayError } from '@gateway/errors';
+import { asObject, type JsonBody, readJsonBody } from '@gateway/json';
 import { RelayAnswerReader } from './relay-answer-reader.ts';
 import { RelayMessageReader } from './relay-message-reader.ts';
-import { spliceRequest } from './splice-request.ts';
 
 /**
  * Relays Messages requests to a Messages provider: the client's bytes except for the model, and the
@@ -59,4 +59,17 @@ export function relayHeaders(client: Headers, accept: 'text/event-stream' | 'app
     ...(beta === '' ? {} : { 'anthropic-beta': beta, 'partner-beta': beta }),
     accept,
   };
+}
+
+/**
+ * The client's body for the provider, with another `model`, however often and however escaped the
+ * key was written. Only the bytes of these values change; the chunks share the client's memory.
+ * Throws `invalid_request` without a model.
+ * @see spec "POST /v1/messages"
+ */
+export function spliceRequest({ source, namedMembers }: JsonBody, model: string): readonly Buffer[] {
+  const models = namedMembers.filter(({ key }) => key === 'model');
+  if (models.length === 0) throw new GatewayError('invalid_request', 'model is required.');
+  const text = JSON.stringify(model);
+  return source.spliced(models.map(({ valueStart: start, valueEnd: end }) => ({ start, end, text })));
 }

@@ -1,7 +1,7 @@
 import { readJsonBody } from '@gateway/json';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { spliceRequest } from './splice-request.ts';
+import { spliceRequest } from './relay-translator.ts';
 
 const spliced = (body: string | Uint8Array, model = 'claude-x') =>
   Buffer.concat(spliceRequest(readJsonBody(Buffer.from(body)), model)).toString();

@@ -1,7 +1,13 @@
 import type { AttemptFailure, ClientRequest, PreparedCall, Translator } from '@gateway/adapter-kit';
-import { type JsonBody, readJsonBody } from '@gateway/json';
+import {
+  asString,
+  type JsonBody,
+  jsonElements,
+  type NamedJsonMember,
+  type Replacement,
+  readJsonBody,
+} from '@gateway/json';
 import { RelayAnswerReader } from './relay-answer-reader.ts';
-import { spliceRequest, withoutEncryptedReasoning } from './splice-request.ts';
 
 /**
  * Relays Responses requests to a Responses provider: bytes in both directions, and the provider's
@@ -32,3 +38,107 @@ function amend({ meaning }: AttemptFailure, body: JsonBody, request: ClientReque
   const readable = meaning === 'unreadable_reasoning' ? withoutEncryptedReasoning(body) : undefined;
   return readable && callWith(readJsonBody(readable), request);
 }
+
+/**
+ * The client's body for the provider: `model` is replaced, `stream` is true, `store` is false, and
+ * `max_output_tokens` and `client_metadata` are removed, however often and however escaped they
+ * were written. All other bytes are the client's, in chunks that share the client's memory.
+ * @see spec "POST /v1/responses"
+ */
+export function spliceRequest({ source, namedMembers }: JsonBody, model: string): readonly Buffer[] {
+  const fixed = new Map([
+    ['model', JSON.stringify(model)],
+    ['stream', 'true'],
+    ['store', 'false'],
+  ]);
+  let keptBefore = false;
+  const replacements = namedMembers.flatMap((member, index): readonly Replacement[] => {
+    if (removedKeys.has(member.key)) return [removalOf(namedMembers, index, keptBefore)];
+    keptBefore = true;
+    const text = fixed.get(member.key);
+    return text === undefined ? [] : [{ start: member.valueStart, end: member.valueEnd, text }];
+  });
+  const present = new Set(namedMembers.map((member) => member.key));
+  const added = [...fixed].filter(([key]) => !present.has(key)).map(([key, value]) => `"${key}":${value}`);
+  const end = namedMembers.at(-1)?.valueEnd ?? source.indexOf(openBrace, 0) + 1;
+  const addition = { start: end, end, text: (keptBefore ? ',' : '') + added.join(',') };
+  return source.spliced(added.length === 0 ? replacements : [...replacements, addition]);
+}
+
+const openBrace = 0x7b;
+
+const removedKeys: ReadonlySet<string> = new Set(['max_output_tokens', 'client_metadata']);
+
+/**
+ * Removes a member with one comma: the one before it, or the one after it when nothing remains
+ * before it.
+ */
+function removalOf(members: readonly NamedJsonMember[], index: number, keptBefore: boolean): Replacement {
+  const [before, member, after] = [members[index - 1], members[index], members[index + 1]];
+  const { keyStart = 0, valueEnd = 0 } = member ?? {};
+  return keptBefore
+    ? { start: before?.valueEnd ?? keyStart, end: valueEnd, text: '' }
+    : { start: keyStart, end: after?.keyStart ?? valueEnd, text: '' };
+}
+
+/**
+ * The client's body without the reasoning in its `input` that only the account that created it can
+ * read; undefined when there is none. Calls and messages lose their ids too, because an id binds an
+ * item to the reasoning before it. All other bytes are the client's.
+ *
+ * A compaction stays: it represents everything that was said before, and a model without it would
+ * continue as if nothing had been said.
+ */
+export function withoutEncryptedReasoning(body: JsonBody): Buffer | undefined {
+  const input = body.member('input');
+  if (input === undefined) return undefined;
+  const { bytes } = body;
+  const array = bytes.subarray(input.valueStart, input.valueEnd);
+  const items = jsonElements(array);
+  const kept = items.filter((item) => !isEncryptedReasoning(item));
+  if (kept.length === items.length) return undefined;
+  return Buffer.concat([
+    bytes.subarray(0, input.valueStart),
+    inBrackets('[', kept.map(withoutId), ']'),
+    bytes.subarray(input.valueEnd),
+  ]);
+}
+
+function isEncryptedReasoning(item: Buffer): boolean {
+  const json = readItem(item);
+  return json !== undefined && typeOf(json) === 'reasoning' && json.member('encrypted_content') !== undefined;
+}
+
+/**
+ * Items whose id the provider does not need. The provider's own tools are identified only by their
+ * ids.
+ */
+const typesBoundById: ReadonlySet<string | undefined> = new Set(['message', 'function_call', 'custom_tool_call']);
+
+function withoutId(item: Buffer): Buffer {
+  const json = readItem(item);
+  if (json?.member('id') === undefined || !typesBoundById.has(typeOf(json))) return item;
+  const kept = json.namedMembers.filter(({ key }) => key !== 'id');
+  return inBrackets(
+    '{',
+    kept.map(({ keyStart, valueEnd }) => item.subarray(keyStart, valueEnd)),
+    '}',
+  );
+}
+
+/** Undefined for anything that is not an object, which the provider refuses anyway. */
+function readItem(item: Buffer): JsonBody | undefined {
+  return item[0] === openBrace ? readJsonBody(item) : undefined;
+}
+
+/** An item without a type is a message. */
+function typeOf(json: JsonBody): string | undefined {
+  return json.member('type') === undefined ? 'message' : asString(json.value('type'));
+}
+
+function inBrackets(open: string, parts: readonly Buffer[], close: string): Buffer {
+  const separated = parts.flatMap((part, index) => (index === 0 ? [part] : [comma, part]));
+  return Buffer.concat([Buffer.from(open), ...separated, Buffer.from(close)]);
+}
+
+const comma = Buffer.from(',');

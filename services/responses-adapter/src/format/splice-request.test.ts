@@ -1,7 +1,7 @@
 import { BufferList, JsonBody, JsonScanner, readJsonBody } from '@gateway/json';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { spliceRequest } from './splice-request.ts';
+import { spliceRequest } from './relay-translator.ts';
 
 const isLong = process.env.FAULTS === 'long';
 

@@ -1,7 +1,7 @@
 import { readJsonBody } from '@gateway/json';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { withoutEncryptedReasoning } from './splice-request.ts';
+import { withoutEncryptedReasoning } from './relay-translator.ts';
 
 const strip = (body: string) => withoutEncryptedReasoning(readJsonBody(Buffer.from(body)))?.toString();
 const stripped = (input: readonly unknown[]) => {
