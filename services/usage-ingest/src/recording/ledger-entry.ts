@@ -17,6 +17,15 @@ export type LedgerEntry = UsageEventsTable;
  */
 export type DailySum = UsageDailyByAccountTable;
 
+/** The result of storing a batch. Entries that are not listed were already in the ledger. */
+export interface RecordedBatch {
+  readonly fresh: ReadonlySet<LedgerEntry>;
+  /** Entries of days that are no longer kept: they may already have been counted. */
+  readonly tooOld: ReadonlySet<LedgerEntry>;
+  /** Why the database rejected the entries of the request log. */
+  readonly logRefusal?: Error;
+}
+
 /**
  * Converts an event to a ledger entry that every database accepts; otherwise returns why it can't
  * be one.

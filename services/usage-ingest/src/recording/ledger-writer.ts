@@ -7,9 +7,8 @@ import { type UsageRecorded, UsageRecordedSchema } from '@gateway/proto/usage/v1
 import { activeSpan, failSpan, type Logger, type Span, startSpan } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import type { IngestMetrics } from '../metrics.ts';
-import type { RecordedBatch } from '../store/recorded-batch.ts';
 import type { UsageLedger } from '../store/usage-ledger.ts';
-import { type LedgerEntry, readEvent } from './ledger-entry.ts';
+import { type LedgerEntry, type RecordedBatch, readEvent } from './ledger-entry.ts';
 
 interface UsageRecorderParts {
   readonly ledger: UsageLedger;

@@ -1,8 +1,7 @@
 import type { SQLTagStore } from 'node:sqlite';
 import type { GatewayDatabase, RequestLogTable, TableByDay } from '@gateway/database';
 import { writeToSqlite } from '@gateway/database/sqlite';
-import { type DailySum, dailySums, type LedgerEntry } from '../recording/ledger-entry.ts';
-import type { RecordedBatch } from './recorded-batch.ts';
+import { type DailySum, dailySums, type LedgerEntry, type RecordedBatch } from '../recording/ledger-entry.ts';
 
 /**
  * Stores entries with their sums, and rows of the request log, each once: in one transaction, row

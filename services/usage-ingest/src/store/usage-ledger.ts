@@ -17,8 +17,7 @@ import {
 import { type RequestLogged, RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { localDayOf } from '@gateway/time';
 import { type InsertObject, type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
-import { type DailySum, dailySums, type LedgerEntry } from '../recording/ledger-entry.ts';
-import type { RecordedBatch } from './recorded-batch.ts';
+import { type DailySum, dailySums, type LedgerEntry, type RecordedBatch } from '../recording/ledger-entry.ts';
 import { recordInSqlite } from './sqlite-ledger-writes.ts';
 
 /**
