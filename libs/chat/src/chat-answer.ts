@@ -1,5 +1,4 @@
-import { argumentsOfNone, CompletionAssembler } from './completion-assembler.ts';
-import { type TokenUsage, toUsageObject } from './token-usage.ts';
+import type { TokenUsage } from './token-usage.ts';
 
 /** How a chat answer can end. @see spec "Chat completion object" */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
@@ -60,99 +59,6 @@ export interface ChatAnswerOptions {
   readonly maxBytes?: number;
 }
 
-/**
- * A streamed and an assembled answer with the same deltas have the same content.
- * @see spec "Chat completion object"
- */
-export function createChatAnswer(options: ChatAnswerOptions): ChatAnswer {
-  return options.stream ? new ChunkWriter(options) : new CompletionAssembler(options);
-}
-
-/** Writes a chat answer as chunks. @see spec "Chat completion chunk (streamed form)" */
-class ChunkWriter implements ChatAnswer {
-  readonly head = { status: 200, headers: streamHeaders } as const;
-  readonly isStreamed = true;
-  readonly isTooLarge = false;
-  hasContent = false;
-  producedCharacters = 0;
-  readonly #includeUsage: boolean;
-  /** The members that all chunks of a stream start with, as JSON. */
-  readonly #chunkStart: string;
-  readonly #callsWithoutArguments = new Set<number>();
-  #text = '';
-
-  constructor({ id, created, model, includeUsage }: Omit<ChatAnswerOptions, 'stream'>) {
-    this.#includeUsage = includeUsage;
-    const members = { id: `chatcmpl-${id}`, object: 'chat.completion.chunk', created, model };
-    this.#chunkStart = JSON.stringify(members).slice(0, -1);
-  }
-
-  text(delta: string): void {
-    if (delta === '') return;
-    this.producedCharacters += delta.length;
-    this.#writeDelta({ content: delta });
-  }
-
-  refusal(delta: string): void {
-    if (delta === '') return;
-    this.producedCharacters += delta.length;
-    this.#writeDelta({ refusal: delta });
-  }
-
-  toolCall({ index, id, name }: ToolCallStart): void {
-    this.#callsWithoutArguments.add(index);
-    this.#writeDelta({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] });
-  }
-
-  toolArguments(index: number, delta: string): void {
-    if (delta === '') return;
-    this.#callsWithoutArguments.delete(index);
-    this.producedCharacters += delta.length;
-    this.#writeArguments(index, delta);
-  }
-
-  finish(reason: FinishReason, usage: TokenUsage | undefined): void {
-    const written = argumentsOfNone(reason);
-    if (written !== '') for (const index of this.#callsWithoutArguments) this.#writeArguments(index, written);
-    this.#writeRoleOnce();
-    this.#writeChoice({}, reason);
-    if (this.#includeUsage && usage !== undefined) {
-      this.#write(`${this.#chunkStart},"choices":[],"usage":${JSON.stringify(toUsageObject(usage))}}`);
-    }
-    this.#write('[DONE]');
-  }
-
-  take(): Uint8Array {
-    const bytes = Buffer.from(this.#text);
-    this.#text = '';
-    return bytes;
-  }
-
-  #writeArguments(index: number, delta: string): void {
-    this.#writeDelta({ tool_calls: [{ index, function: { arguments: delta } }] });
-  }
-
-  #writeDelta(delta: object): void {
-    this.#writeRoleOnce();
-    this.#writeChoice(delta, null);
-  }
-
-  #writeRoleOnce(): void {
-    if (this.hasContent) return;
-    this.hasContent = true;
-    this.#writeChoice({ role: 'assistant', content: '' }, null);
-  }
-
-  #writeChoice(delta: object, finishReason: FinishReason | null): void {
-    const choice = JSON.stringify({ index: 0, delta, finish_reason: finishReason });
-    this.#write(`${this.#chunkStart},"choices":[${choice}]}`);
-  }
-
-  #write(data: string): void {
-    this.#text += `data: ${data}\n\n`;
-  }
-}
-
 /** Headers of every event stream to a client. */
 export const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -160,3 +66,12 @@ export const streamHeaders = {
   // Asks reverse proxies not to buffer events.
   'x-accel-buffering': 'no',
 };
+
+/**
+ * The arguments of a tool call that received none. Clients parse arguments as JSON, so a complete
+ * call gets an empty object. If the answer was cut short, the call may be incomplete as well. It
+ * must not look complete then, because a client would run it without its arguments.
+ */
+export function argumentsOfNone(reason: FinishReason): '' | '{}' {
+  return reason === 'length' || reason === 'content_filter' ? '' : '{}';
+}

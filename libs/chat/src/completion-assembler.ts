@@ -1,14 +1,11 @@
-import type { ChatAnswer, ChatAnswerOptions, FinishReason, ToolCallStart } from './chat-answer.ts';
+import {
+  argumentsOfNone,
+  type ChatAnswer,
+  type ChatAnswerOptions,
+  type FinishReason,
+  type ToolCallStart,
+} from './chat-answer.ts';
 import { type TokenUsage, toUsageObject } from './token-usage.ts';
-
-/**
- * The arguments of a tool call that received none. Clients parse arguments as JSON, so a complete
- * call gets an empty object. If the answer was cut short, the call may be incomplete as well. It
- * must not look complete then, because a client would run it without its arguments.
- */
-export function argumentsOfNone(reason: FinishReason): '' | '{}' {
-  return reason === 'length' || reason === 'content_filter' ? '' : '{}';
-}
 
 /** Assembles a chat answer into one completion object. @see spec "Chat completion object" */
 export class CompletionAssembler implements ChatAnswer {

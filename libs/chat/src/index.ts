@@ -1,4 +1,11 @@
-export * from './chat-answer.ts';
+export {
+  type ChatAnswer,
+  type ChatAnswerOptions,
+  type FinishReason,
+  streamHeaders,
+  type ToolCallStart,
+} from './chat-answer.ts';
+export { createChatAnswer } from './create-chat-answer.ts';
 export * from './parse-chat-request.ts';
 export {
   maxTokenCount,

@@ -1,7 +1,8 @@
 import { EventSplitter, readEvent } from '@gateway/sse';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ChatAnswer, type ChatAnswerOptions, createChatAnswer, type FinishReason } from './chat-answer.ts';
+import type { ChatAnswer, ChatAnswerOptions, FinishReason } from './chat-answer.ts';
+import { createChatAnswer } from './create-chat-answer.ts';
 import type { TokenUsage } from './token-usage.ts';
 
 const identity = { id: 'abc', created: 1_700_000_000, model: 'model-x' };
