@@ -1,9 +1,9 @@
 import express, { type NextFunction, type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
 import { modelsChangeSchema } from './models.ts';
+import { ProviderRefusal } from './provider-request.ts';
 import { type RecordedRequest, requestFilterSchema } from './record.ts';
-import { ProviderRefusal } from './simulated-format.ts';
-import type { SimulatorVerbs } from './simulator.ts';
+import type { SimulatorVerbs } from './simulator-verbs.ts';
 
 /** The control interface: reads the record, scripts faults and changes models. */
 export function controlRoutes({ requests, billed, faults, models, reset }: SimulatorVerbs): Router {

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { type ProviderError, ProviderRefusal } from './provider-request.ts';
 import type { BilledTokens, RequestRecord } from './record.ts';
-import { type Answer, type ProviderError, ProviderRefusal, type SimulatedFormat } from './simulated-format.ts';
+import type { Answer, SimulatedFormat } from './simulated-format.ts';
 
 /** One request and its answer on the connection, with their record. */
 export class Exchange {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@gateway/json';
 import { z } from 'zod';
-import type { FormatName } from './simulated-format.ts';
+import type { FormatName } from './provider-request.ts';
 
 export const defaultModels: Readonly<Record<FormatName, readonly string[]>> = {
   responses: ['gpt-5.5', 'gpt-5.5-mini', 'gpt-6'],

@@ -2,33 +2,15 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { isObject, parseJson } from '@gateway/json';
 import { planAnswer, reasoningTokensOf, tokensOf } from './answer/plan-answer.ts';
 import { Exchange, readBody } from './exchange.ts';
-import type { FaultBook } from './faults/fault-book.ts';
 import { unauthorized } from './faults/fault-presets.ts';
 import { countInputTokens } from './messages/format.ts';
-import { type Models, modelList } from './models.ts';
-import { serveToken, type TokenFamilies, tokenPath } from './oauth/token-families.ts';
-import type { Recorder } from './record.ts';
-import {
-  type Answer,
-  type FormatName,
-  ProviderRefusal,
-  type ProviderRequest,
-  type SimulatedFormat,
-} from './simulated-format.ts';
+import { modelList } from './models.ts';
+import { serveToken, tokenPath } from './oauth/serve-token.ts';
+import type { Provider } from './provider.ts';
+import { type FormatName, ProviderRefusal, type ProviderRequest } from './provider-request.ts';
+import type { Answer } from './simulated-format.ts';
 import { streamAnswer } from './streaming.ts';
 import { withFaults } from './with-faults.ts';
-
-/** All parts of a simulated provider. */
-export interface Provider {
-  readonly formats: Readonly<Record<FormatName, SimulatedFormat>>;
-  readonly tokens: TokenFamilies;
-  readonly models: Models;
-  readonly faults: FaultBook;
-  readonly recorder: Recorder;
-  /** The interval between events of a stream, unless a fault changes it. */
-  readonly eventDelayMs: number;
-  readonly nowMs: () => number;
-}
 
 /** Serves one request to either provider. The request and its end are always recorded. */
 export async function serveRequest(

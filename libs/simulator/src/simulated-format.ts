@@ -1,10 +1,8 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '@gateway/json';
 import type { Conversation } from './answer/conversation.ts';
 import type { AnswerPlan } from './answer/plan-answer.ts';
 import type { MatchedFaults } from './faults/fault-book.ts';
-
-export type FormatName = 'responses' | 'messages';
+import type { FormatName, ProviderError, ProviderRequest } from './provider-request.ts';
 
 /** One provider's format of requests, answers, events and errors. */
 export interface SimulatedFormat {
@@ -27,14 +25,6 @@ export interface SimulatedFormat {
   failedEvent(answer: Answer, error: ProviderError, eventsBefore: number): NamedEvent;
   /** Headers of every answer of this provider. */
   headers(requestId: string): Readonly<Record<string, string>>;
-}
-
-export interface ProviderRequest {
-  readonly account: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: JsonObject;
-  /** The models that the provider currently offers. */
-  readonly models: readonly string[];
 }
 
 /** An answer about to be written. */
@@ -64,30 +54,4 @@ export interface ProviderEvent extends NamedEvent {
   readonly reasoningTokens: number;
   /** Whether a client may consider the stream complete after this event. */
   readonly terminal: boolean;
-}
-
-/** An error in neutral terms; each format writes it in its own shape. */
-export interface ProviderError {
-  readonly status: number;
-  /** The provider's name for the kind of error; by default the one that belongs to the status. */
-  readonly type?: string | undefined;
-  readonly code?: string | undefined;
-  readonly message: string;
-  readonly param?: string | undefined;
-  /** Further members of the error object, such as `resets_at`. */
-  readonly extra?: JsonObject | undefined;
-}
-
-/** A request that the provider does not accept. */
-export class ProviderRefusal extends Error {
-  override readonly name = 'ProviderRefusal';
-  readonly refusal: ProviderError;
-  /** Sent instead of the format's usual error body. */
-  readonly body: JsonObject | undefined;
-
-  constructor(refusal: ProviderError, body?: JsonObject) {
-    super(refusal.message);
-    this.refusal = refusal;
-    this.body = body;
-  }
 }

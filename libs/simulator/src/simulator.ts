@@ -8,10 +8,12 @@ import type { FaultScript } from './faults/fault-script.ts';
 import { messagesFormat } from './messages/format.ts';
 import { Models } from './models.ts';
 import { type TokenEndpointOptions, TokenFamilies } from './oauth/token-families.ts';
-import { type BilledReport, type RecordedRequest, Recorder, type RequestFilter } from './record.ts';
+import type { Provider } from './provider.ts';
+import { Recorder } from './record.ts';
 import type { ResponsesBackend } from './responses/check-request.ts';
 import { responsesFormat } from './responses/format.ts';
-import { type Provider, serveRequest } from './serve-request.ts';
+import { serveRequest } from './serve-request.ts';
+import type { SimulatorVerbs } from './simulator-verbs.ts';
 
 export interface SimulatorOptions {
   /** How many of the newest requests the record keeps. Default 10,000. */
@@ -41,18 +43,6 @@ export interface Simulator extends SimulatorVerbs, AsyncDisposable {
   /** Without a path: `http://127.0.0.1:8090`. */
   readonly url: string;
   readonly port: number;
-}
-
-/** The operations of a simulator, in process and over HTTP. */
-export interface SimulatorVerbs {
-  /** The newest requests, oldest first. */
-  requests(filter?: RequestFilter): readonly RecordedRequest[];
-  billed(): BilledReport;
-  readonly faults: Pick<FaultBook, 'add' | 'clear' | 'list'>;
-  readonly models: Pick<Models, 'get' | 'set'>;
-  readonly oauth: Pick<TokenFamilies, 'grant' | 'revoke' | 'expire' | 'families'>;
-  /** Forgets requests, bills and faults, and restores the models. Grants stay. */
-  reset(): void;
 }
 
 /**

@@ -3,7 +3,8 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Exchange } from './exchange.ts';
 import type { StreamFault } from './faults/fault-book.ts';
 import type { FaultOf } from './faults/fault-script.ts';
-import type { Answer, NamedEvent, ProviderError, ProviderEvent, SimulatedFormat } from './simulated-format.ts';
+import type { ProviderError } from './provider-request.ts';
+import type { Answer, NamedEvent, ProviderEvent, SimulatedFormat } from './simulated-format.ts';
 import type { AnswerFaults } from './with-faults.ts';
 
 /**

@@ -3,7 +3,7 @@ import { asString, type JsonObject } from '@gateway/json';
 import type { Exchange } from './exchange.ts';
 import { duringStream, type EndingFault, type MatchedFaults, type StreamFault } from './faults/fault-book.ts';
 import { answerOfPreset } from './faults/fault-presets.ts';
-import type { Provider } from './serve-request.ts';
+import type { Provider } from './provider.ts';
 
 /** The faults that apply to an answer with status and headers. */
 export interface AnswerFaults extends MatchedFaults {

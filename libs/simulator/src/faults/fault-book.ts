@@ -1,4 +1,4 @@
-import { ProviderRefusal } from '../simulated-format.ts';
+import { ProviderRefusal } from '../provider-request.ts';
 import { isLimit } from './fault-presets.ts';
 import { type Fault, type FaultOf, type FaultScript, faultScriptSchema, type PresetFault } from './fault-script.ts';
 

@@ -1,6 +1,5 @@
-import { invalidSignature } from '../messages/check-request.ts';
-import { unreadableContent } from '../responses/check-request.ts';
-import type { FormatName, ProviderError } from '../simulated-format.ts';
+import { invalidSignature, unreadableContent } from '../answer/refused-reasoning.ts';
+import type { FormatName, ProviderError } from '../provider-request.ts';
 
 /** The answer of a preset: an error in the format's shape, or a body of its own. */
 export interface PresetAnswer {
@@ -82,8 +81,7 @@ const presets = {
     return { error: { status: 400, code: 'context_length_exceeded', param: 'input', message } };
   },
   invalid_encrypted_content: ({ format }) => ({
-    error:
-      format === 'messages' ? invalidSignature('messages.1.content.0').refusal : unreadableContent('other_account'),
+    error: format === 'messages' ? invalidSignature('messages.1.content.0') : unreadableContent('other_account'),
   }),
   too_large: () => ({ error: { status: 413, message: 'Request exceeds the maximum size' } }),
 } satisfies Presets;

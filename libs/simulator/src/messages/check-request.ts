@@ -2,7 +2,8 @@ import { asArray, isObject, type JsonObject, objectsIn } from '@gateway/json';
 import { z } from 'zod';
 import { verifyEncrypted } from '../answer/encrypted-reasoning.ts';
 import { type IssueText, parseRequest, unchecked } from '../answer/parse-request.ts';
-import { ProviderRefusal, type ProviderRequest } from '../simulated-format.ts';
+import { invalidSignature } from '../answer/refused-reasoning.ts';
+import { ProviderRefusal, type ProviderRequest } from '../provider-request.ts';
 import { type ModelTraits, traitsOf } from './model-traits.ts';
 
 /**
@@ -324,16 +325,11 @@ function checkEarlierThinking({ messages }: MessagesRequest, account: string): v
       if (type !== 'thinking' || typeof signature !== 'string') continue;
       const verdict = verifyEncrypted(signature, { account, content: String(thinking) });
       if (verdict === 'altered' || verdict === 'damaged')
-        throw invalidSignature(`messages.${index}.content.${position}`);
+        throw new ProviderRefusal(invalidSignature(`messages.${index}.content.${position}`));
     }
   }
 }
 
 function invalidRequest(message: string): ProviderRefusal {
   return new ProviderRefusal({ status: 400, message });
-}
-
-/** The refusal of thinking that was changed. */
-export function invalidSignature(path: string): ProviderRefusal {
-  return invalidRequest(`${path}: Invalid \`signature\` in \`thinking\` block`);
 }

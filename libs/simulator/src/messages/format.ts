@@ -1,5 +1,6 @@
 import type { JsonObject } from '@gateway/json';
-import type { NamedEvent, ProviderError, ProviderRequest, SimulatedFormat } from '../simulated-format.ts';
+import type { ProviderError, ProviderRequest } from '../provider-request.ts';
+import type { NamedEvent, SimulatedFormat } from '../simulated-format.ts';
 import { messageEvents, messageObject } from './message.ts';
 import { readMessagesRequest } from './request.ts';
 

@@ -1,8 +1,9 @@
 import { asArray, type JsonObject, objectsIn } from '@gateway/json';
 import { z } from 'zod';
-import { type Verdict, verifyEncrypted } from '../answer/encrypted-reasoning.ts';
+import { verifyEncrypted } from '../answer/encrypted-reasoning.ts';
 import { type IssueText, parseRequest, type RequestIssue, unchecked } from '../answer/parse-request.ts';
-import { type ProviderError, ProviderRefusal, type ProviderRequest } from '../simulated-format.ts';
+import { unreadableContent } from '../answer/refused-reasoning.ts';
+import { ProviderRefusal, type ProviderRequest } from '../provider-request.ts';
 import { requiredReasoningId } from './output-items.ts';
 
 /**
@@ -298,17 +299,4 @@ function missingParameter(param: string): ProviderRefusal {
 /** The short body with which a subscription backend refuses what it does not support. */
 function refusedDetail(detail: string): ProviderRefusal {
   return new ProviderRefusal({ status: 400, message: detail }, { detail });
-}
-
-/**
- * The error for encrypted content that the account can't read: it belongs to another account or is
- * damaged.
- */
-export function unreadableContent(verdict: Exclude<Verdict, 'accepted'>): ProviderError {
-  const reason =
-    verdict === 'other_account'
-      ? 'Encrypted content organization_id did not match the target organization.'
-      : 'Encrypted content could not be decrypted or parsed.';
-  const message = `The encrypted content gAAA... could not be verified. Reason: ${reason}`;
-  return { status: 400, code: 'invalid_encrypted_content', message };
 }

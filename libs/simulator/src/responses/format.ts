@@ -1,5 +1,6 @@
 import type { JsonObject } from '@gateway/json';
-import type { Answer, NamedEvent, ProviderError, SimulatedFormat } from '../simulated-format.ts';
+import type { ProviderError } from '../provider-request.ts';
+import type { Answer, NamedEvent, SimulatedFormat } from '../simulated-format.ts';
 import type { ResponsesBackend } from './check-request.ts';
 import { readResponsesRequest } from './request.ts';
 import { failedEvent, finalResponse, responseEvents } from './response.ts';

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, objectsIn } from '@gateway/json';
 import { type Conversation, imagesIn, imageTokens, textOf } from '../answer/conversation.ts';
 import { countTokens } from '../answer/text.ts';
-import type { ProviderRequest } from '../simulated-format.ts';
+import type { ProviderRequest } from '../provider-request.ts';
 import { checkRequest, type ResponsesBackend, type ResponsesRequest } from './check-request.ts';
 
 /** @throws {ProviderRefusal} when the provider would not accept the request. */

@@ -1,7 +1,8 @@
 import { asObject, type JsonObject } from '@gateway/json';
 import { EventStream } from '../answer/event-stream.ts';
 import { reasoningTokensOf, tokensOf } from '../answer/plan-answer.ts';
-import type { Answer, NamedEvent, ProviderError, ProviderEvent } from '../simulated-format.ts';
+import type { ProviderError } from '../provider-request.ts';
+import type { Answer, NamedEvent, ProviderEvent } from '../simulated-format.ts';
 import { contentPart, itemObject, type OutputItem, outputItemsOf } from './output-items.ts';
 
 /**
