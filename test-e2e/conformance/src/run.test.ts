@@ -1,8 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Check, must, NotApplicable } from './check.ts';
+import type { Check } from './check.ts';
 import { type RunOptions, runChecks } from './run.ts';
+import { must, NotApplicable } from './verdict.ts';
 
 describe('a run of checks', () => {
   const server = createServer((_request, response) => response.end('{"a": 1}'));

@@ -1,10 +1,11 @@
 import { addAbortListener } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import { type Check, type Clock, type Level, type Need, NotApplicable, type Scene, Violation } from './check.ts';
+import type { Check, Clock, Level, Need, Scene } from './check.ts';
 import type { ProviderDouble } from './double/provider-double.ts';
 import type { Outcome, Result } from './report/result.ts';
 import type { Endpoint, Target } from './target/endpoints.ts';
 import { GatewayClient, reasonOf } from './target/gateway-client.ts';
+import { NotApplicable, Violation } from './verdict.ts';
 
 export interface RunOptions {
   readonly target: Target;

@@ -4,7 +4,7 @@ import express, { type Request, type Response } from 'express';
 import type { Frame } from '../double/formats/provider-format.ts';
 import { type Listening, listenOnLoopback } from '../double/listen-on-loopback.ts';
 import { doubleModels } from '../double/provider-double.ts';
-import { messagesErrorTypeOf } from '../formats/messages.ts';
+import { messagesErrorTypeOf } from '../formats/messages-error-types.ts';
 import { type Endpoint, isMessages } from '../target/endpoints.ts';
 import { Accounts, type ProviderAnswer, type ProviderAsk } from './gateway-double/accounts.ts';
 import { type Call, classes, endpointOf, Refusal, readCall, tokenOf } from './gateway-double/call.ts';

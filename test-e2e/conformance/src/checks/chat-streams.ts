@@ -1,8 +1,8 @@
-import { must } from '../check.ts';
 import type { Part } from '../double/script.ts';
 import { chat, chunksOf, DONE } from '../formats/chat.ts';
 import { hello, streamOf } from '../formats/format.ts';
 import type { Found } from '../formats/found.ts';
+import { must } from '../verdict.ts';
 import { mustBeInSeconds } from './answers.ts';
 import { type EventRule, type Rule, rulesOnEvents } from './rules.ts';
 import { sources } from './sources.ts';

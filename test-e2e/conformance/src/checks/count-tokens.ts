@@ -1,5 +1,6 @@
-import { must, type Scene } from '../check.ts';
+import type { Scene } from '../check.ts';
 import { Found } from '../formats/found.ts';
+import { must } from '../verdict.ts';
 import { mustAnswerWith } from './errors.ts';
 import type { Rule } from './rules.ts';
 import { sources } from './sources.ts';

@@ -1,8 +1,8 @@
-import { must } from '../check.ts';
 import { Found } from '../formats/found.ts';
-import { messagesErrorTypes } from '../formats/messages.ts';
+import { messagesErrorTypes } from '../formats/messages-error-types.ts';
 import { type Endpoint, isMessages } from '../target/endpoints.ts';
 import type { Answer } from '../target/gateway-client.ts';
+import { must } from '../verdict.ts';
 
 /** @throws Violation unless the status is one of them. */
 export function mustHaveStatus({ status }: Pick<Answer, 'status'>, ...statuses: readonly number[]): void {

@@ -1,6 +1,6 @@
-import { must } from '../check.ts';
 import type { Part, Script } from '../double/script.ts';
 import type { ReplyEndpoint } from '../formats/format.ts';
+import { must } from '../verdict.ts';
 import { onReplies, type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
 

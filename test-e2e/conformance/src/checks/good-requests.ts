@@ -1,9 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
-import { must, type Scene } from '../check.ts';
+import type { Scene } from '../check.ts';
 import { hello } from '../formats/format.ts';
 import { formats } from '../formats/formats.ts';
 import type { PostEndpoint } from '../target/endpoints.ts';
 import type { Answer, Ask } from '../target/gateway-client.ts';
+import { must } from '../verdict.ts';
 
 /** A request that the endpoint takes. */
 export function goodBody(scene: Scene, endpoint: PostEndpoint): Readonly<Record<string, unknown>> {

@@ -1,8 +1,9 @@
 import { gzipSync } from 'node:zlib';
-import { must, type Scene } from '../check.ts';
+import type { Scene } from '../check.ts';
 import { doubleOf, type Format, hello } from '../formats/format.ts';
 import { shown } from '../formats/found.ts';
 import { requestThatReached } from '../formats/provider-request.ts';
+import { must } from '../verdict.ts';
 import { ofEach, type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
 

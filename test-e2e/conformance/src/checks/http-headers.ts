@@ -1,7 +1,8 @@
-import { must, type Scene } from '../check.ts';
+import type { Scene } from '../check.ts';
 import { ask, askWhole, doubleOf, type Format, hello, openStream } from '../formats/format.ts';
 import { messages } from '../formats/messages.ts';
 import type { Ask } from '../target/gateway-client.ts';
+import { must } from '../verdict.ts';
 import { mustAnswerWith } from './errors.ts';
 import { ofEach, type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';

@@ -1,5 +1,6 @@
-import { must, type Scene } from '../check.ts';
+import type { Scene } from '../check.ts';
 import { Found } from '../formats/found.ts';
+import { must } from '../verdict.ts';
 import { mustBeInSeconds } from './answers.ts';
 import { mustAnswerWith, mustBeError, mustHaveStatus } from './errors.ts';
 import type { Rule } from './rules.ts';

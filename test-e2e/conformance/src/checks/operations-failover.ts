@@ -1,8 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
-import { must, NotApplicable, type Scene } from '../check.ts';
+import type { Scene } from '../check.ts';
 import type { Fault, Script } from '../double/script.ts';
 import type { Received } from '../double/scripted-requests.ts';
 import { ask, converse, doubleOf, type Format, type Way } from '../formats/format.ts';
+import { must, NotApplicable } from '../verdict.ts';
 import { mustBeError } from './errors.ts';
 import { askWell, untilServed } from './good-requests.ts';
 import { waitOf } from './operations-limits.ts';

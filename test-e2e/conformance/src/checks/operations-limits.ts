@@ -1,6 +1,7 @@
-import { must, NotApplicable, type Scene } from '../check.ts';
+import type { Scene } from '../check.ts';
 import { type PostEndpoint, postEndpoints } from '../target/endpoints.ts';
 import type { Answer } from '../target/gateway-client.ts';
+import { must, NotApplicable } from '../verdict.ts';
 import { mustBeError } from './errors.ts';
 import { askWell } from './good-requests.ts';
 import type { Rule } from './rules.ts';

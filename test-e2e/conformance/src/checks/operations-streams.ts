@@ -1,8 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
-import { must, type Scene } from '../check.ts';
+import type { Scene } from '../check.ts';
 import type { Script } from '../double/script.ts';
 import { ask, converse, doubleOf, type Format, openStream, type ReplyEndpoint } from '../formats/format.ts';
 import type { ServerSentEvent } from '../target/streamed-answer.ts';
+import { must } from '../verdict.ts';
 import { untilServed } from './good-requests.ts';
 import { type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';

@@ -1,10 +1,10 @@
-import { must, NotApplicable } from '../check.ts';
 import { chat } from '../formats/chat.ts';
 import { ask, doubleOf, hello } from '../formats/format.ts';
 import { shown } from '../formats/found.ts';
 import { messages } from '../formats/messages.ts';
 import { requestThatReached } from '../formats/provider-request.ts';
 import { responses } from '../formats/responses.ts';
+import { must, NotApplicable } from '../verdict.ts';
 import { mustAnswerWith, mustHaveStatus } from './errors.ts';
 import { ofEach, type Rule } from './rules.ts';
 import { sources } from './sources.ts';

@@ -1,8 +1,8 @@
-import { must } from '../check.ts';
 import type { Part } from '../double/script.ts';
 import { hello, streamOf } from '../formats/format.ts';
 import { Found, ofType, shown, typesOf } from '../formats/found.ts';
 import { responseEvents, responses, terminals } from '../formats/responses.ts';
+import { must } from '../verdict.ts';
 import { type EventRule, type Rule, rulesOnEvents } from './rules.ts';
 import { sources } from './sources.ts';
 

@@ -1,4 +1,4 @@
-import { type Check, NotApplicable, Violation } from '../check.ts';
+import type { Check } from '../check.ts';
 import type { Part, Script } from '../double/script.ts';
 import {
   converse,
@@ -14,6 +14,7 @@ import {
 import { conversing } from '../formats/formats.ts';
 import type { Found } from '../formats/found.ts';
 import type { ServerSentEvent } from '../target/streamed-answer.ts';
+import { NotApplicable, Violation } from '../verdict.ts';
 
 /** A check without its level. Its endpoint is the one that its name begins with, unless it says others. */
 export type Rule = Omit<Check, 'level' | 'endpoints'> & Partial<Pick<Check, 'endpoints'>>;

@@ -1,10 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
-import { must, type Scene } from '../check.ts';
+import type { Scene } from '../check.ts';
 import { chat, chunksOf } from '../formats/chat.ts';
 import { askStream, doubleOf, openStream, streamOf } from '../formats/format.ts';
 import { conversing } from '../formats/formats.ts';
 import { Found, shown } from '../formats/found.ts';
 import { postEndpoints } from '../target/endpoints.ts';
+import { must } from '../verdict.ts';
 import { askWell, goodBody } from './good-requests.ts';
 import { type Promised, type Rule, specifies } from './rules.ts';
 

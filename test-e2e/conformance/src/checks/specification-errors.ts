@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { unknownModel } from '../double/refusals.ts';
 import { Found } from '../formats/found.ts';
-import { messagesErrorTypeOf } from '../formats/messages.ts';
+import { messagesErrorTypeOf } from '../formats/messages-error-types.ts';
 import { type Endpoint, isMessages, type PostEndpoint, postEndpoints } from '../target/endpoints.ts';
 import type { Answer, Ask } from '../target/gateway-client.ts';
 import { mustHaveStatus } from './errors.ts';

@@ -1,7 +1,8 @@
-import { must, NotApplicable, type Scene } from '../check.ts';
+import type { Scene } from '../check.ts';
 import { Found } from '../formats/found.ts';
 import { type Endpoint, isMessages, postEndpoints } from '../target/endpoints.ts';
 import type { Answer, Ask } from '../target/gateway-client.ts';
+import { must, NotApplicable } from '../verdict.ts';
 import { mustHaveStatus } from './errors.ts';
 import { goodBody } from './good-requests.ts';
 import { untilRefused, waitOf } from './operations-limits.ts';

@@ -1,4 +1,4 @@
-import { must, type Scene } from '../check.ts';
+import type { Scene } from '../check.ts';
 import type { Fault } from '../double/script.ts';
 import type { Received } from '../double/scripted-requests.ts';
 import { ask, doubleOf, type Format, type Prompt, type ReplyEndpoint } from '../formats/format.ts';
@@ -6,6 +6,7 @@ import { Found, shown } from '../formats/found.ts';
 import { messages } from '../formats/messages.ts';
 import { responses } from '../formats/responses.ts';
 import type { Answer, Ask } from '../target/gateway-client.ts';
+import { must } from '../verdict.ts';
 import { mustHaveStatus } from './errors.ts';
 import { goodBody, untilServed } from './good-requests.ts';
 import { specifies } from './rules.ts';

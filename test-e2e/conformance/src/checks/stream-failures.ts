@@ -1,8 +1,9 @@
-import { must, NotApplicable, type Scene } from '../check.ts';
+import type { Scene } from '../check.ts';
 import type { Fault } from '../double/script.ts';
 import { ask, askStream, doubleOf, type Format, openStream, type ReplyEndpoint } from '../formats/format.ts';
 import { Found } from '../formats/found.ts';
 import type { ServerSentEvent } from '../target/streamed-answer.ts';
+import { must, NotApplicable } from '../verdict.ts';
 import { mustHaveErrorShape } from './errors.ts';
 import { untilServed } from './good-requests.ts';
 import { type Rule, rulesOfEachFormat } from './rules.ts';

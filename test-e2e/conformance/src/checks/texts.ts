@@ -1,6 +1,6 @@
-import { must } from '../check.ts';
 import type { Part } from '../double/script.ts';
 import { shown } from '../formats/found.ts';
+import { must } from '../verdict.ts';
 import { onReplies, type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
 

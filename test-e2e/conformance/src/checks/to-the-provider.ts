@@ -1,7 +1,8 @@
-import { must, NotApplicable, type Scene } from '../check.ts';
+import type { Scene } from '../check.ts';
 import { ask, converse, doubleOf, type Format, hello, type Prompt, type ReplyEndpoint } from '../formats/format.ts';
 import { shown } from '../formats/found.ts';
 import { type ProviderRequest, requestThatReached } from '../formats/provider-request.ts';
+import { must, NotApplicable } from '../verdict.ts';
 import { mustAnswerWith } from './errors.ts';
 import { ofEach, type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';

@@ -1,7 +1,7 @@
-import { must } from '../check.ts';
 import type { Part } from '../double/script.ts';
 import type { Reply, Tool } from '../formats/format.ts';
 import { Found, shown } from '../formats/found.ts';
+import { must } from '../verdict.ts';
 import { onReplies, type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
 

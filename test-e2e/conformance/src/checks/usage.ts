@@ -1,4 +1,4 @@
-import { must, type Scene } from '../check.ts';
+import type { Scene } from '../check.ts';
 import {
   converse,
   doubleOf,
@@ -8,6 +8,7 @@ import {
   type ReplyUsage,
   type Way,
 } from '../formats/format.ts';
+import { must } from '../verdict.ts';
 import { bothWays, ofEach, type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
 

@@ -1,25 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { Level } from '../check.ts';
 import { levels } from '../report/result.ts';
-import { type Endpoint, paths } from '../target/endpoints.ts';
+import { paths } from '../target/endpoints.ts';
+import type { ConformanceFlags } from './conformance-flags.ts';
 import { listChecks, tryChecks } from './try-checks.ts';
-
-/** The flags of `gateway-conformance`. */
-export interface ConformanceFlags {
-  readonly url?: string;
-  readonly token?: string;
-  readonly limitedToken?: string;
-  readonly limitedRpm?: number;
-  readonly model?: Partial<Readonly<Record<Endpoint, string>>>;
-  readonly endpoint?: readonly Endpoint[];
-  readonly level?: readonly Level[];
-  readonly only?: readonly string[];
-  readonly header?: Readonly<Record<string, string>>;
-  readonly providerPort?: number;
-  readonly secondAccount?: true;
-  readonly list?: true;
-  readonly output: 'table' | 'json' | 'junit';
-}
 
 /** `gateway-conformance`: throws what goes wrong, CommanderError on a usage error that the parser finds. */
 export function conformanceCommand(): Command {

@@ -8,7 +8,7 @@ import { type TableOptions, tableReport } from '../report/table-report.ts';
 import { heldTo, runChecks } from '../run.ts';
 import { type Endpoint, paths, type Target } from '../target/endpoints.ts';
 import { withModelsFound } from '../target/find-models.ts';
-import type { ConformanceFlags } from './command.ts';
+import type { ConformanceFlags } from './conformance-flags.ts';
 import { BrokenRules, UsageError } from './failures.ts';
 
 /** Runs the chosen checks and prints the report. */

@@ -1,5 +1,5 @@
-import { must } from '../check.ts';
 import type { ServerSentEvent } from '../target/streamed-answer.ts';
+import { must } from '../verdict.ts';
 import { type Format, type Prompt, type Reply, type ReplyUsage, type ToolCall, turnsBefore } from './format.ts';
 import { Found, foundIn } from './found.ts';
 

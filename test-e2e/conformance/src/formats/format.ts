@@ -1,7 +1,8 @@
-import { must, NotApplicable, type Scene } from '../check.ts';
+import type { Scene } from '../check.ts';
 import type { ProviderDouble } from '../double/provider-double.ts';
 import type { Answer, Ask } from '../target/gateway-client.ts';
 import type { ServerSentEvent, StreamedAnswer } from '../target/streamed-answer.ts';
+import { must, NotApplicable } from '../verdict.ts';
 import { Found } from './found.ts';
 
 /** A conversation to send, in the words of no format. */

@@ -1,5 +1,5 @@
-import { Violation } from '../check.ts';
 import type { ServerSentEvent } from '../target/streamed-answer.ts';
+import { Violation } from '../verdict.ts';
 
 /** A value of JSON that a gateway sent and the place where it stood. What is not as asked is a violation that names the place. */
 export class Found {

@@ -1,5 +1,5 @@
-import { must } from '../check.ts';
 import type { ServerSentEvent } from '../target/streamed-answer.ts';
+import { must } from '../verdict.ts';
 import { type Format, type Prompt, type Reply, type ReplyUsage, type ToolCall, turnsBefore } from './format.ts';
 import { Found, foundIn, ofType } from './found.ts';
 
@@ -106,21 +106,6 @@ function blocksRead(blocks: readonly Found[]): Pick<Reply, 'text' | 'toolCalls'>
     ),
   };
 }
-
-/** The type that the documentation gives to a status. @see https://docs.claude.com/en/api/errors */
-export const messagesErrorTypes: Readonly<Record<number, string>> = {
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  402: 'billing_error',
-  403: 'permission_error',
-  404: 'not_found_error',
-  413: 'request_too_large',
-  429: 'rate_limit_error',
-  504: 'timeout_error',
-  529: 'overloaded_error',
-};
-
-export const messagesErrorTypeOf = (status: number) => messagesErrorTypes[status] ?? 'api_error';
 
 const finishes: Readonly<Record<string, string>> = {
   end_turn: 'stop',

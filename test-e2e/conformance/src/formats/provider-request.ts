@@ -1,5 +1,5 @@
-import { must, NotApplicable } from '../check.ts';
 import type { Received, Scripted } from '../double/scripted-requests.ts';
+import { must, NotApplicable } from '../verdict.ts';
 import type { ReplyEndpoint } from './format.ts';
 import { Found, isObject, ofType } from './found.ts';
 

@@ -1,6 +1,6 @@
 import type { Check, Level } from '../check.ts';
 import type { Endpoint } from '../target/endpoints.ts';
-import type { Exchange } from '../target/gateway-client.ts';
+import type { Exchange } from '../target/evidence.ts';
 
 export type Outcome =
   | { readonly kind: 'kept' }

@@ -1,5 +1,18 @@
 import type { Target } from './endpoints.ts';
-import type { Exchange } from './gateway-client.ts';
+
+/** What was sent and what came; secrets are left out, bodies cut to 4 KiB. */
+export interface Exchange {
+  readonly request: {
+    readonly line: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  };
+  readonly answer: {
+    readonly status: number | undefined;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+  };
+}
 
 /** Writes down one answer as it comes. */
 export interface Recorder {

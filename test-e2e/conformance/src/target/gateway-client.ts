@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { Agent, type Dispatcher } from 'undici';
-import { Violation } from '../check.ts';
+import { Violation } from '../verdict.ts';
 import { ArrivingAnswer } from './arriving-answer.ts';
 import { type Endpoint, isMessages, paths, type Target } from './endpoints.ts';
-import { Evidence } from './evidence.ts';
+import { Evidence, type Exchange } from './evidence.ts';
 import { parsedJson, StreamedAnswer } from './streamed-answer.ts';
 
 /** One request to the gateway. Without more it is a POST of JSON with the token as a bearer. */
@@ -29,20 +29,6 @@ export interface Answer {
   readonly text: string;
   /** @throws Violation when the text is not JSON. */
   json(): unknown;
-}
-
-/** What was sent and what came; secrets are left out, bodies cut to 4 KiB. */
-export interface Exchange {
-  readonly request: {
-    readonly line: string;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: string;
-  };
-  readonly answer: {
-    readonly status: number | undefined;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: string;
-  };
 }
 
 /** Speaks to a gateway over connections of its own, and keeps what was said. Disposing closes them, whatever is still under way. */

@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { createParser } from 'eventsource-parser';
-import { Violation } from '../check.ts';
+import { Violation } from '../verdict.ts';
 import type { ArrivingAnswer, Head } from './arriving-answer.ts';
 import type { Recorder } from './evidence.ts';
 

@@ -1,4 +1,4 @@
-import { messagesErrorTypeOf } from '../../formats/messages.ts';
+import { messagesErrorTypeOf } from '../../formats/messages-error-types.ts';
 import type { Part } from '../script.ts';
 import { type Frame, type ProviderFormat, piecesOf, type Reply } from './provider-format.ts';
 
