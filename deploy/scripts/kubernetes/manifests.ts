@@ -12,7 +12,7 @@ import type { Values } from './values.ts';
 export interface KubernetesObject {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata?: { readonly name?: string | undefined; readonly annotations?: object | undefined };
+  readonly metadata?: { readonly name?: string; readonly annotations?: object };
 }
 
 /** The objects of one file, by the file's name without ".yaml". */

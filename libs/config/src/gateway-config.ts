@@ -38,11 +38,11 @@ export type LeastThinking = NonNullable<ModelTraits['leastThinking']>;
 
 export type AccountConfig = GatewayConfig['accounts'][number] & {
   /** A remark for people, such as why the account is disabled. Never a secret. */
-  readonly note?: string | undefined;
+  readonly note?: string;
   /** The state that operators want, while the effective state differs. Undefined: no difference. */
-  readonly use?: GatewayConfig['accounts'][number]['state'] | undefined;
+  readonly use?: GatewayConfig['accounts'][number]['state'];
   /** True when the account is stored in the database instead of the file. */
-  readonly isStored?: boolean | undefined;
+  readonly isStored?: boolean;
 };
 /** What an account authenticates with. */
 export type Credential = AccountConfig['credential'];

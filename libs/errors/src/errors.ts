@@ -40,7 +40,7 @@ export interface GatewayErrorDetails {
    * True when a retry can't help and would cost: client libraries are asked not to retry. Known
    * only where the error is thrown.
    */
-  readonly isFinal?: boolean | undefined;
+  readonly isFinal?: boolean;
   /** The original error. It is logged and never sent to a client. */
   readonly cause?: unknown;
 }

@@ -10,7 +10,7 @@ export interface ReplicaPlace {
    * Each replica has a last answer that it got; this is the age of the oldest of these. Undefined
    * when the answer lacks it.
    */
-  readonly longestSilenceMs?: number | undefined;
+  readonly longestSilenceMs?: number;
   /** By the store's clock. */
   readonly answeredAtMs?: number | undefined;
 }

@@ -22,7 +22,7 @@ export interface RedisOptions {
    */
   readonly isRepeatable: boolean;
   /** Called with the reason why connections fail, at most once a minute for each reason. */
-  readonly onFault?: ((reason: string) => void) | undefined;
+  readonly onFault?: (reason: string) => void;
 }
 
 /** How long connecting may take. */

@@ -24,7 +24,7 @@ export interface ServedCallOptions extends CallOptions, Pick<CallContext, 'calle
 /** Options that a caller may set. */
 export interface CallOptions {
   /** Aborting it cancels the call and aborts the handler's signal. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   /**
    * After this time the call fails with `deadline_exceeded`. A stream without it runs until it
    * ends.

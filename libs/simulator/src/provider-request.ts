@@ -19,9 +19,9 @@ export interface ProviderError {
   readonly type?: string | undefined;
   readonly code?: string | undefined;
   readonly message: string;
-  readonly param?: string | undefined;
+  readonly param?: string;
   /** Further members of the error object, such as `resets_at`. */
-  readonly extra?: JsonObject | undefined;
+  readonly extra?: JsonObject;
 }
 
 /** A request that the provider does not accept. */

@@ -17,7 +17,7 @@ import type { SimulatorVerbs } from './simulator-verbs.ts';
 
 export interface SimulatorOptions {
   /** How many of the newest requests the record keeps. Default 10,000. */
-  readonly maximumRequests?: number | undefined;
+  readonly maximumRequests?: number;
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** Default 0: any free port. */
@@ -28,7 +28,7 @@ export interface SimulatorOptions {
    * `subscription` simulates a backend that only streams, stores nothing, accepts fewer parameters
    * and leaves the final output empty. Default `api`.
    */
-  readonly responsesBackend?: ResponsesBackend | undefined;
+  readonly responsesBackend?: ResponsesBackend;
   /** The interval between two events of a stream. Default 0: as fast as the client reads. */
   readonly eventDelayMs?: number | undefined;
   readonly faults?: readonly FaultScript[];

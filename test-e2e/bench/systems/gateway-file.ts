@@ -9,9 +9,9 @@ export function chatModelOf(format: BenchFormat, pace: Pace): string {
 
 export interface PoolSize {
   /** Of each pool. */
-  readonly accounts?: number | undefined;
+  readonly accounts?: number;
   /** How many requests each account takes at a time; as many as come by default. */
-  readonly maxConcurrency?: number | undefined;
+  readonly maxConcurrency?: number;
 }
 
 /** Writes the gateway.yaml of the bench and gives its path. */

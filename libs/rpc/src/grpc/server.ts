@@ -29,7 +29,7 @@ export interface GrpcServerOptions {
   /** 0 picks a free port. Ignored for a socket. */
   readonly port: number;
   readonly routes: readonly ServiceRoute[];
-  readonly onFault?: OnFault | undefined;
+  readonly onFault?: OnFault;
   /** Where calls are measured. */
   readonly metrics?: Metrics | undefined;
   /**
@@ -40,7 +40,7 @@ export interface GrpcServerOptions {
   /**
    * Called, with TLS, for connections that are refused and for calls that the table does not allow.
    */
-  readonly onRefused?: OnRefused | undefined;
+  readonly onRefused?: OnRefused;
 }
 
 /** A connection or call that was refused. */

@@ -32,18 +32,18 @@ export interface Channel extends Disposable {
 
 export interface ChannelOptions {
   /** How often the name is resolved. Default: 5 s. */
-  readonly resolveIntervalMs?: number | undefined;
+  readonly resolveIntervalMs?: number;
   /**
    * Returns the addresses, `ip:port`, that the URL stands for. Default: all addresses of its host
    * name, with its port.
    */
-  readonly resolve?: (() => Promise<readonly string[]>) | undefined;
+  readonly resolve?: () => Promise<readonly string[]>;
   /** The service to call: with TLS, replicas must have a certificate for it. */
-  readonly service?: string | undefined;
+  readonly service?: string;
   /** The certificate of this process. Required for an `https:` URL, and not used for others. */
   readonly tls?: Tls | undefined;
   /** Called when a replica becomes unreachable, with the reason. The channel keeps trying. */
-  readonly onUnreachable?: ((address: string, problem: Error) => void) | undefined;
+  readonly onUnreachable?: (address: string, problem: Error) => void;
   /** Where calls are measured. */
   readonly metrics?: Metrics | undefined;
   /** Replaces our settings of grpc-js. */

@@ -12,7 +12,7 @@ import { CallMessages, type Content, frameOf } from './call-messages.ts';
 export interface ServerSessionOptions {
   readonly methods: ReadonlyMap<string, ServedMethod>;
   /** Throws when the caller may not call the path. */
-  readonly check?: ((path: string) => void) | undefined;
+  readonly check?: (path: string) => void;
   /** Identifies to handlers who makes the calls on this stream. */
   readonly caller?: Caller | undefined;
   readonly onFault?: OnFault | undefined;

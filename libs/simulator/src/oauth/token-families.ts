@@ -3,7 +3,7 @@ import type { JsonObject } from '@gateway/json';
 
 export interface TokenEndpointOptions {
   /** The lifetime of an access token. Default 3600. */
-  readonly accessTokenSeconds?: number | undefined;
+  readonly accessTokenSeconds?: number;
 }
 
 /** The tokens that descend from one grant of an account's owner. */

@@ -10,7 +10,7 @@ export interface WantedPrograms {
   /** Debian's packages that contain them. */
   readonly packages: readonly string[];
   /** The variable with the URL of a server that is already running. */
-  readonly urlVariable?: string | undefined;
+  readonly urlVariable?: string;
 }
 
 /** The location of a server's programs. */

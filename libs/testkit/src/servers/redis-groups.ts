@@ -25,13 +25,13 @@ export interface RedisGroup extends AsyncDisposable {
 
 export interface RedisGroupOptions {
   /** TLS only, with certificates for 127.0.0.1; clients need a certificate too. */
-  readonly hasTls?: boolean | undefined;
-  readonly password?: string | undefined;
+  readonly hasTls?: boolean;
+  readonly password?: string;
   /**
    * How long a server must be silent to count as down. Default: longer than delays on a busy
    * machine.
    */
-  readonly silenceMs?: number | undefined;
+  readonly silenceMs?: number;
 }
 
 const defaultSilenceMs = roomMs(5_000);

@@ -156,7 +156,7 @@ async function initialisePostgres(programs: Programs, dataDir: string): Promise<
 export interface PostgresOptions extends ServerOptions {
   readonly durable?: boolean;
   /** TLS files; clients may use TLS. */
-  readonly tls?: TlsFiles | undefined;
+  readonly tls?: TlsFiles;
 }
 
 /** Starts a Postgres for the caller alone. Its `url` connects as a superuser. */
@@ -183,7 +183,7 @@ export interface PgBouncerOptions {
   /** The Postgres behind it. Databases have the same names in both. */
   readonly postgresUrl: string;
   /** The maximum number of connections to a database. Default: 10. */
-  readonly serverConnections?: number | undefined;
+  readonly serverConnections?: number;
 }
 
 /**

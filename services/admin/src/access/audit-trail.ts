@@ -97,7 +97,7 @@ export interface AuditNote extends Change {
   readonly actor: string;
   readonly address: string;
   readonly outcome: StoredAuditOutcome;
-  readonly after?: object | undefined;
+  readonly after?: object;
 }
 
 /** Some are what a stranger sent. */

@@ -277,7 +277,7 @@ interface ReceivedMessage {
 }
 
 /** The spans that published the messages, if sampled. */
-function sentIn(messages: readonly { readonly headers?: Msg['headers'] | undefined }[]): readonly string[] {
+function sentIn(messages: readonly { readonly headers?: Msg['headers'] }[]): readonly string[] {
   return messages.flatMap((message) => message.headers?.get('traceparent') || []);
 }
 

@@ -20,7 +20,7 @@ export interface AnswerCase {
   readonly deltas: readonly Delta[];
   readonly ending: FinishReason | ExpectedFailure;
   /** The provider's reported usage, even for a failed answer. Absent: none. */
-  readonly usage?: ReportedUsage | undefined;
+  readonly usage?: ReportedUsage;
   /** How many unknown events were skipped; 0 when absent. */
   readonly unknownEvents?: number | undefined;
 }
