@@ -150,7 +150,7 @@ describe('a newcomer without any setting', () => {
     // Of the kernel's own file system, in which not even root can make a folder.
     const { exitCode, stderr } = await gatewayctl(['start'], { ...env, GATEWAY_DATA: '/sys/kernel/data' });
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('GATEWAY_DATA: nothing can be written in this folder');
+    expect(stderr).toContain('GATEWAY_DATA: the folder is not writable');
     expect(stderr).toContain('for example ./data');
     expect(stderr).not.toContain('    at ');
   });

@@ -169,7 +169,7 @@ describe('settings that can not be used', () => {
       const { exitCode, stderr, hadToBeEnded } = await runIn(data);
       expect(exitCode).not.toBe(0);
       expect(hadToBeEnded).toBe(false);
-      expect(stderr).toContain(`GATEWAY_DATA: ${join(data, 'token-hash-key')} does not answer within 5 s.`);
+      expect(stderr).toContain(`GATEWAY_DATA: ${join(data, 'token-hash-key')} did not respond within 5 s.`);
     });
 
     it('names DATABASE_URL with host and port, and not with its password, when it is away', async () => {
@@ -181,7 +181,7 @@ describe('settings that can not be used', () => {
         TOKEN_HASH_KEY: 'a'.repeat(64),
       });
       expect(exitCode).toBe(1);
-      expect(stderr).toContain(`DATABASE_URL: Postgres at 127.0.0.1:${port} can not be reached (ECONNREFUSED)`);
+      expect(stderr).toContain(`DATABASE_URL: Postgres at 127.0.0.1:${port} is unreachable (ECONNREFUSED)`);
       expect(stderr).not.toContain('secret');
     });
   });
@@ -210,7 +210,7 @@ describe('settings that can not be used', () => {
       ...Object.fromEntries(names.map((name) => [name, `${schemes[name]}://user:secret@127.0.0.1:${port}`])),
     };
     const texts: Environment = { DATABASE: 'Postgres', REDIS: 'Redis', NATS: 'NATS' };
-    const all = names.map((name) => `${name}: ${texts[away[name] ?? '']} at 127.0.0.1:${port} can not be reached`);
+    const all = names.map((name) => `${name}: ${texts[away[name] ?? '']} at 127.0.0.1:${port} is unreachable`);
     const { stdout, stderr } = await run(args, env, (text) => all.every((line) => text.includes(line)));
     for (const line of all) expect(stdout + stderr).toContain(line);
     expect(stdout + stderr).not.toContain('secret');

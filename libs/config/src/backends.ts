@@ -25,7 +25,7 @@ function defaultPortOf(setting: BackendSetting, url: string): number {
 
 /** Tells a person which server can't be reached and what to do. */
 export function unreachableText(setting: BackendSetting, url: string, reason: string): string {
-  return `${setting}: ${backendText(setting, url)} can not be reached (${reason}). Start it, or set ${setting} to where it runs.`;
+  return `${setting}: ${backendText(setting, url)} is unreachable (${reason}). Start it, or set ${setting} to its address.`;
 }
 
 /**

@@ -14,7 +14,7 @@ describe('the default gateway', () => {
 
   it('refuses a key that could not be sent, without showing it', () => {
     const load = () => defaultGatewayConfig({ OPENAI_API_KEY: 'sk-canary sk-other' });
-    expect(load).toThrow(/^OPENAI_API_KEY holds spaces/);
+    expect(load).toThrow(/^OPENAI_API_KEY contains spaces/);
     expect(load).not.toThrow(/canary/);
   });
 

@@ -37,7 +37,7 @@ function readKey(reader: EnvReader, name: string): string | undefined {
   const key = reader.optional(name);
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
     reader.problem(
-      `${name} holds spaces or characters that no key has. It may have been copied with too much around it.`,
+      `${name} contains spaces or other characters that are not valid in a key. Check that you copied only the key.`,
     );
   }
   return key;

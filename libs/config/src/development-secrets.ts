@@ -15,7 +15,7 @@ export function readAllowsDevelopmentSecrets(reader: EnvReader): boolean {
 export function checkNotOfDevelopment(reader: EnvReader, name: string, text: string, remedy: string): void {
   if (readAllowsDevelopmentSecrets(reader) || !isDevelopmentSecret(text)) return;
   reader.problem(
-    `${name} is the one of deploy/docker/.env.example, which everybody knows. ${remedy} Only to try things out on your own machine: ALLOW_DEVELOPMENT_SECRETS=true`,
+    `${name} is the public one of deploy/docker/.env.example. ${remedy} To use it for a trial on your own machine, set ALLOW_DEVELOPMENT_SECRETS=true.`,
   );
 }
 

@@ -70,9 +70,7 @@ export class EnvReader {
     const text = this.optionalUrl(name, example.replace('http', scheme));
     if (text !== undefined && !text.startsWith(`${scheme}:`)) {
       const reason = `TLS_CERT_FILE is ${scheme === 'https' ? '' : 'not '}set`;
-      this.problem(
-        `${name} must start with ${scheme}://, as ${reason}. Services speak TLS with each other, or none does.`,
-      );
+      this.problem(`${name} must start with ${scheme}://, because ${reason}. Either all services use TLS, or none.`);
     }
     return text;
   }
@@ -214,7 +212,7 @@ export function checkPorts(env: Environment, defaults: Readonly<Record<string, n
     for (const [name, fallback] of Object.entries(defaults)) {
       const port = reader.port(name, fallback);
       const other = port === 0 ? undefined : taken.get(port);
-      if (other !== undefined) reader.problem(`${other} and ${name} are both ${port}. Each needs a port of its own.`);
+      if (other !== undefined) reader.problem(`${other} and ${name} are both ${port}. Set different ports.`);
       taken.set(port, name);
     }
   });

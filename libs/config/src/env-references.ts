@@ -62,7 +62,7 @@ function withTexts(
 
 const reference = /\$\{[^}]*\}?/g;
 
-const notWritten = `a reference is written \${NAME}, with the name of an environment variable`;
+const notWritten = `a reference must have the form \${NAME}, with the name of an environment variable`;
 
 /** Undefined when the text does not have the syntax of a reference. */
 function nameIn(written: string): string | undefined {

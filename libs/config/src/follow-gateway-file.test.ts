@@ -74,7 +74,7 @@ describe('a gateway.yaml that is followed', () => {
 
   it('is refused without the words of errors that may quote it', async () => {
     const { refused } = follow(new TypeError('sk-canary is no key'));
-    await expect.poll(() => refused).toEqual([['it could not be taken over: TypeError']]);
+    await expect.poll(() => refused).toEqual([['it could not be applied: TypeError']]);
   });
 
   it('is not read while it is being written', async () => {

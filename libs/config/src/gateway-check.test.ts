@@ -61,10 +61,10 @@ describe('a text that somebody sent as a gateway.yaml', () => {
       .replace('{ name: Sterk', `{ colour: "\${KEY}", name: "\${not a name}"`)
       .replace('error_cooldown_seconds: 2', 'error_cooldown_seconds: 90');
     expect(problemsOfText(text)).toEqual([
-      `classes.sterk.name: a reference is written \${NAME}, with the name of an environment variable`,
+      `classes.sterk.name: a reference must have the form \${NAME}, with the name of an environment variable`,
       `accounts[0].credential: must be { bearer: "\${NAME}" }, { api_key: "\${NAME}" } or { oauth: { … } }`,
       'accounts[0].max_concurrency: must be a value of type number',
-      'classes.sterk.colour: there is no such key',
+      'classes.sterk.colour: this key does not exist',
       'settings.error_cooldown_max_seconds: must be at least error_cooldown_seconds, which is 90',
     ]);
     expect(

@@ -157,7 +157,7 @@ settings:
     const pools = 'pools: { p: { format: responses, owned_by: o, base_url: "http://x" } }';
     expect(problemsOf(`${pools}\nsettings: ${settings}`)).toEqual([
       'settings.pool_failure_accounts: must be a value of type int',
-      'settings.callers: there is no such key',
+      'settings.callers: this key does not exist',
     ]);
     expect(problemsOf(`${pools}\nsettings: { pool_pause_seconds: 60, unauthorized_cooldown_max_seconds: 5 }`)).toEqual([
       'settings.unauthorized_cooldown_max_seconds: must be at least unauthorized_cooldown_seconds, which is 600',
@@ -185,21 +185,21 @@ settings: { error_threshold: 2 }
     );
     expect(problems).toEqual([
       'accounts[1].credential.bearer: the environment variable OPENAI_API_KEY is not set',
-      `accounts[3].credential.bearer: a reference is written \${NAME}, with the name of an environment variable`,
+      `accounts[3].credential.bearer: a reference must have the form \${NAME}, with the name of an environment variable`,
       'pools.responses.format: must be one of responses, messages',
       'pools.responses.base_url: must be a URL that starts with http:// or https://',
-      'pools.responses.wheels: there is no such key',
-      'pools.2b: must begin with a letter and hold only letters, digits, ".", "_" and "-"',
+      'pools.responses.wheels: this key does not exist',
+      'pools.2b: must begin with a letter and contain only letters, digits, ".", "_" and "-"',
       `accounts[2].credential: must be { bearer: "\${NAME}" }, { api_key: "\${NAME}" } or { oauth: { … } }`,
       'accounts[2].max_concurrency: must be a value of type number',
       'accounts[3].name: is missing',
-      'accounts[3].colour: there is no such key',
+      'accounts[3].colour: this key does not exist',
       'classes.sterk.effort: must be one of none, minimal, low, medium, high, xhigh, max, ultra',
-      'classes.sterk.candidates[1]: must be written pool/model',
+      'classes.sterk.candidates[1]: must have the form pool/model',
       'settings.error_threshold: too big: expected number to be <=1',
-      'colour: there is no such key',
-      'accounts[2].pool: there is no such pool; the pools are responses, 2b',
-      'classes.sterk.candidates[0]: there is no such pool; the pools are responses, 2b',
+      'colour: this key does not exist',
+      'accounts[2].pool: this pool does not exist; the pools are responses, 2b',
+      'classes.sterk.candidates[0]: this pool does not exist; the pools are responses, 2b',
       'accounts[1].name: accounts[0] has the same name in the same pool',
     ]);
   });
@@ -235,7 +235,7 @@ accounts:
 
   it('says so when the file is empty, has no pools, or can not be read', () => {
     expect(problemsOf('')).toEqual(['the file: must be a value of type object']);
-    expect(problemsOf('pools: {}')).toEqual(['pools: must hold at least one pool']);
+    expect(problemsOf('pools: {}')).toEqual(['pools: must contain at least one pool']);
     expect(() => loadGatewayFile(join(folder, 'absent.yaml'), env)).toThrow(
       /absent\.yaml: the file can't be read \(ENOENT\)/,
     );
@@ -266,7 +266,7 @@ describe('the source of a configuration', () => {
   it('says so when the file is gone or broken', () => {
     const { source } = load(goodFile);
     writeFileSync(join(folder, 'gateway.yaml'), 'pools: {}');
-    expect(() => source?.load()).toThrow('pools: must hold at least one pool');
+    expect(() => source?.load()).toThrow('pools: must contain at least one pool');
     rmSync(join(folder, 'gateway.yaml'));
     expect(() => source?.digestNow()).toThrow(/can't be read \(ENOENT\)/);
   });
@@ -303,9 +303,9 @@ accounts: [{ pool: p, name: a, credential: { oauth: { ${members} } } }]`;
       secrets,
     );
     expect(problems).toEqual([
-      'accounts[0].credential.oauth.token_url: must be a URL that starts with https://, without a user name; http:// only at an address of this machine',
+      'accounts[0].credential.oauth.token_url: must be a URL that starts with https://, without a user name; http:// is allowed for addresses of this machine only',
       'accounts[0].credential.oauth.client_id: is missing',
-      'accounts[0].credential.oauth.colour: there is no such key',
+      'accounts[0].credential.oauth.colour: this key does not exist',
     ]);
     expect(problems.join()).not.toContain('canary');
   });

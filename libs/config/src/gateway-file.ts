@@ -97,7 +97,7 @@ function digestOrProblem(source: GatewaySource): string {
 /** The messages of other errors may contain what they are about, such as a credential. */
 function problemsOf(thrown: unknown): readonly string[] {
   if (thrown instanceof ConfigError) return thrown.problems;
-  return [`it could not be taken over: ${thrown instanceof Error ? thrown.name : typeof thrown}`];
+  return [`it could not be applied: ${thrown instanceof Error ? thrown.name : typeof thrown}`];
 }
 
 function digestOf(text: string): string {

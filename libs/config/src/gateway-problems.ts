@@ -16,7 +16,7 @@ export function problemsBetweenParts(value: unknown, known: Pick<ReadonlySet<str
   };
   const checkPool = (path: readonly PropertyKey[], pool: string | undefined) => {
     if (pool === undefined || Object.hasOwn(pools, pool)) return;
-    report(path, `there is no such pool; the pools are ${poolNames}`);
+    report(path, `this pool does not exist; the pools are ${poolNames}`);
   };
   for (const [index, { pool }] of accounts.entries()) checkPool(['accounts', index, 'pool'], pool);
   for (const [name, { candidates }] of Object.entries(classes)) {
@@ -59,15 +59,15 @@ function checkTraits(traits: Readonly<Record<string, unknown>>, format: string, 
   const refuse = (names: readonly string[], text: string) => {
     for (const name of names) if (name in traits) report([name], text);
   };
-  if (format === 'responses') refuse(messagesTraits, 'only models of a pool of format messages have this trait');
+  if (format === 'responses') refuse(messagesTraits, 'only pools of format messages support this trait');
   if (format !== 'messages') return;
   const efforts: readonly unknown[] = Array.isArray(traits.efforts) ? traits.efforts : [];
   for (const [index, effort] of efforts.entries()) {
     if (effort !== 'none' && effort !== 'minimal') continue;
-    report(['efforts', index], 'must be one of low, medium, high, xhigh, max in a pool of format messages');
+    report(['efforts', index], 'must be low, medium, high, xhigh or max in a pool of format messages');
   }
   if (traits.thinking !== 'none' && traits.thinking !== 'budget') return;
-  refuse(['thinking_by_default', 'thinking_least'], 'goes with thinking: adaptive only');
+  refuse(['thinking_by_default', 'thinking_least'], 'requires thinking: adaptive');
 }
 
 const messagesTraits = [

@@ -20,7 +20,7 @@ const tokenUrl = z
   .string()
   .refine(
     isTokenUrl,
-    'must be a URL that starts with https://, without a user name; http:// only at an address of this machine',
+    'must be a URL that starts with https://, without a user name; http:// is allowed for addresses of this machine only',
   );
 
 /**
@@ -31,11 +31,11 @@ const oauthCredential = z
   .strictObject({
     token_url: tokenUrl.describe("The provider's token endpoint, such as https://auth.example.com/oauth/token"),
     client_id: secretText,
-    client_secret: secretText.optional().describe('By reference. Absent: the client has none.'),
+    client_secret: secretText.optional().describe('A reference. Absent: the client has none.'),
     refresh_token: secretText.describe(
-      'By reference. Only the first one is taken from here: those that the provider gives in its place are kept in the database.',
+      'A reference to the first refresh token. If the provider replaces it, the gateway stores the new one in the database.',
     ),
-    scopes: z.array(secretText).default([]).describe('Absent: those that the refresh token was given for.'),
+    scopes: z.array(secretText).default([]).describe('Absent: the scopes of the refresh token.'),
   })
   .transform(({ token_url, client_id, client_secret, refresh_token, scopes }) => ({
     kind: 'oauth' as const,
@@ -61,28 +61,28 @@ const modelTraits = z
   .strictObject({
     efforts: z
       .array(z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']))
-      .refine((efforts) => new Set(efforts).size === efforts.length, 'must not name an effort twice')
+      .refine((efforts) => new Set(efforts).size === efforts.length, 'must not contain an effort twice')
       .optional()
-      .describe('Reasoning efforts that the model takes; [] for none. Pools of format messages: low to max only.'),
+      .describe(
+        'Reasoning efforts that the model supports; [] for none. In pools of format messages: low to max only.',
+      ),
     thinking: z
       .enum(['none', 'budget', 'adaptive'])
       .optional()
-      .describe('Format messages: not at all, enabled with a budget of tokens, or adaptive.'),
-    thinking_by_default: flag(
-      'Format messages, adaptive thinking: whether the model thinks when the request says nothing.',
-    ),
+      .describe('Format messages: how the model thinks: not at all, with a budget of tokens, or adaptively.'),
+    thinking_by_default: flag('Format messages, adaptive thinking: whether the model thinks by default.'),
     thinking_least: z
       .enum(['disabled', 'between_tools', 'low_effort'])
       .optional()
-      .describe('Format messages, adaptive thinking: what is sent for the effort none.'),
-    forced_tool_choice: flag('Format messages: whether tool_choice may make the model call a tool.'),
-    structured_output: flag('Format messages: whether JSON schemas for the answer and strict tools are understood.'),
+      .describe('Format messages, adaptive thinking: what the gateway sends for the effort none.'),
+    forced_tool_choice: flag('Format messages: whether tool_choice may force a tool call.'),
+    structured_output: flag('Format messages: whether the model supports JSON schemas for answers, and strict tools.'),
     max_output_tokens: z
       .int()
       .min(1)
       .max(10_000_000)
       .optional()
-      .describe('Format messages: most tokens of one answer.'),
+      .describe('Format messages: the maximum number of tokens of an answer.'),
   })
   .transform((traits) => ({
     efforts: traits.efforts,
@@ -96,7 +96,7 @@ const modelTraits = z
 
 const name = z
   .string()
-  .regex(/^[A-Za-z][A-Za-z0-9._-]*$/, 'must begin with a letter and hold only letters, digits, ".", "_" and "-"');
+  .regex(/^[A-Za-z][A-Za-z0-9._-]*$/, 'must begin with a letter and contain only letters, digits, ".", "_" and "-"');
 
 const modelId = z.string().min(1, 'must not be empty');
 
@@ -119,19 +119,21 @@ const defaultModelPatterns = {
 
 const pool = z
   .strictObject({
-    format: z.enum(poolFormats).describe('What the provider speaks: POST /responses or POST /messages.'),
+    format: z.enum(poolFormats).describe('The API of the provider: POST /responses or POST /messages.'),
     owned_by: z
       .string()
-      .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII without spaces: it travels in a header')
-      .describe('How clients see the provider, in GET /v1/models and in the header x-gateway-provider.'),
+      .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII without spaces: it is sent in a header')
+      .describe("The provider's name for clients, in GET /v1/models and in the header x-gateway-provider."),
     base_url: httpUrl.describe('For example https://api.openai.com/v1'),
     model_patterns: modelPatterns
       .optional()
-      .describe('Model ids, with * for any text, that belong to this pool while its model list is not known.'),
+      .describe('Model ids, with * for any text, that belong to this pool while its model list is unknown.'),
     models: z
       .record(modelId, modelTraits)
       .prefault({})
-      .describe('What models take, by their ids, with * for any text. Of several that fit, the first one counts.'),
+      .describe(
+        'What models support, by model id, with * for any text. If several entries match, the first one applies.',
+      ),
   })
   .transform(({ format, owned_by, base_url, model_patterns, models }) => ({
     format,
@@ -146,7 +148,10 @@ export const accountSchema = z
     pool: name.describe('The name of one of the pools.'),
     name: z
       .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]*$/, 'must hold only letters, digits, ".", "_", "@" and "-"')
+      .regex(
+        /^[A-Za-z0-9][A-Za-z0-9._@-]*$/,
+        'must begin with a letter or a digit and contain only letters, digits, ".", "_", "@" and "-"',
+      )
       .describe('Unique within its pool.'),
     credential: z
       .union([
@@ -159,17 +164,22 @@ export const accountSchema = z
         z.strictObject({ oauth: oauthCredential }).transform(({ oauth }) => oauth),
       ])
       .describe(
-        `Secrets only by reference: { bearer: "\${OPENAI_API_KEY}" }, { api_key: "\${ANTHROPIC_API_KEY}" } or { oauth: { token_url, client_id, refresh_token: "\${REFRESH_TOKEN}" } }.`,
+        `Secrets must be references: { bearer: "\${OPENAI_API_KEY}" }, { api_key: "\${ANTHROPIC_API_KEY}" } or { oauth: { token_url, client_id, refresh_token: "\${REFRESH_TOKEN}" } }.`,
       ),
-    max_concurrency: z.int().min(1).max(100_000).optional().describe('Requests at a time. Absent: no cap.'),
+    max_concurrency: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .optional()
+      .describe('The maximum number of concurrent requests. Absent: unlimited.'),
     models: modelPatterns
       .optional()
-      .describe('Model ids, with * for any text, that this account may serve. Absent: all of its pool.'),
+      .describe('Model ids, with * for any text, that this account may serve. Absent: all models of its pool.'),
     state: z
       .enum(['active', 'draining', 'disabled'])
       .default('active')
-      .describe('draining: takes nothing new. disabled: not used at all.'),
-    drain: z.boolean().default(false).describe('Takes nothing new, like state: draining.'),
+      .describe('draining: takes no new requests. disabled: is not used at all.'),
+    drain: z.boolean().default(false).describe('Takes no new requests, like state: draining.'),
   })
   .transform(({ drain, max_concurrency: maxConcurrency, ...given }) => ({
     ...given,
@@ -181,12 +191,12 @@ const modelClass = z.strictObject({
   name: z.string().min(1, 'must not be empty').describe('Readable name in GET /v1/models.'),
   effort: z
     .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'])
-    .describe('Reasoning effort of requests that name none.'),
+    .describe('Reasoning effort of requests without one.'),
   candidates: z
     .array(
       z
         .string()
-        .regex(/^[^/]+\/.+$/, 'must be written pool/model')
+        .regex(/^[^/]+\/.+$/, 'must have the form pool/model')
         .transform(toCandidate),
     )
     .min(1, 'must not be empty')
@@ -196,7 +206,7 @@ const modelClass = z.strictObject({
 /** The schema of the file. */
 export const gatewayFileSchema = z
   .strictObject({
-    pools: z.record(name, pool).refine((pools) => Object.keys(pools).length > 0, 'must hold at least one pool'),
+    pools: z.record(name, pool).refine((pools) => Object.keys(pools).length > 0, 'must contain at least one pool'),
     accounts: z.array(accountSchema).prefault([]),
     classes: z.record(name, modelClass).prefault({}),
     prices: pricesSchema.optional(),

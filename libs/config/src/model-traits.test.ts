@@ -80,8 +80,8 @@ describe('traits of models', () => {
       '{ a: { efforts: [ultra, low] }, "b.1*": { efforts: [low, low], colour: red }, c: { thinking: hard }, d: , e: { max_output_tokens: 0 } }';
     expect(problemsOf('messages', models)).toEqual([
       'pools.p.models.a.efforts[0]: must be one of none, minimal, low, medium, high, xhigh, max',
-      'pools.p.models["b.1*"].efforts: must not name an effort twice',
-      'pools.p.models["b.1*"].colour: there is no such key',
+      'pools.p.models["b.1*"].efforts: must not contain an effort twice',
+      'pools.p.models["b.1*"].colour: this key does not exist',
       'pools.p.models.c.thinking: must be one of none, budget, adaptive',
       'pools.p.models.d: must be a value of type object',
       'pools.p.models.e.max_output_tokens: too small: expected number to be >=1',
@@ -90,12 +90,12 @@ describe('traits of models', () => {
 
   it('are refused, each by its place, where the format of the pool has no such thing', () => {
     expect(problemsOf('responses', '{ a: { efforts: [minimal], thinking: none, max_output_tokens: 5 } }')).toEqual([
-      'pools.p.models.a.thinking: only models of a pool of format messages have this trait',
-      'pools.p.models.a.max_output_tokens: only models of a pool of format messages have this trait',
+      'pools.p.models.a.thinking: only pools of format messages support this trait',
+      'pools.p.models.a.max_output_tokens: only pools of format messages support this trait',
     ]);
     expect(problemsOf('messages', '{ a: { efforts: [low, minimal, none] } }')).toEqual([
-      'pools.p.models.a.efforts[1]: must be one of low, medium, high, xhigh, max in a pool of format messages',
-      'pools.p.models.a.efforts[2]: must be one of low, medium, high, xhigh, max in a pool of format messages',
+      'pools.p.models.a.efforts[1]: must be low, medium, high, xhigh or max in a pool of format messages',
+      'pools.p.models.a.efforts[2]: must be low, medium, high, xhigh or max in a pool of format messages',
     ]);
   });
 
@@ -103,16 +103,16 @@ describe('traits of models', () => {
     const models =
       '{ a: { thinking: budget, thinking_least: disabled, thinking_by_default: false }, b: { thinking_least: disabled } }';
     expect(problemsOf('messages', models)).toEqual([
-      'pools.p.models.a.thinking_by_default: goes with thinking: adaptive only',
-      'pools.p.models.a.thinking_least: goes with thinking: adaptive only',
+      'pools.p.models.a.thinking_by_default: requires thinking: adaptive',
+      'pools.p.models.a.thinking_least: requires thinking: adaptive',
     ]);
   });
 
   it('are checked however broken the rest of the file is', () => {
     const problems = problemsOf('responses, wheels: 4', '{ a: { structured_output: true } }');
     expect(problems).toEqual([
-      'pools.p.wheels: there is no such key',
-      'pools.p.models.a.structured_output: only models of a pool of format messages have this trait',
+      'pools.p.wheels: this key does not exist',
+      'pools.p.models.a.structured_output: only pools of format messages support this trait',
     ]);
   });
 });

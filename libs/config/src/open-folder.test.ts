@@ -35,21 +35,21 @@ describe('the folder that a setting names', () => {
     execFileSync('mkfifo', [pipe]);
     for (const path of [file, pipe, join(file, 'below')]) {
       const problem = await problemWith(path);
-      expect(problem).toContain(`GATEWAY_DATA: this is not a folder`);
+      expect(problem).toContain(`GATEWAY_DATA: the path is not a folder`);
       expect(problem).toContain(path);
     }
   });
 
   it.runIf(process.platform === 'linux')('is named with its setting when nothing can be written in it', async () => {
     // A file system of the kernel, in which not even root can create a folder.
-    expect(await problemWith('/sys/kernel')).toContain('GATEWAY_DATA: nothing can be written in this folder');
-    expect(await problemWith('/sys/kernel/data')).toContain('GATEWAY_DATA: nothing can be written in this folder');
+    expect(await problemWith('/sys/kernel')).toContain('GATEWAY_DATA: the folder is not writable');
+    expect(await problemWith('/sys/kernel/data')).toContain('GATEWAY_DATA: the folder is not writable');
   });
 
   it('is named with its setting when it does not answer', async () => {
     const never = Promise.withResolvers<void>().promise;
     await expect(answeringInTime('GATEWAY_DATA', '/mnt/away', never, 20)).rejects.toThrow(
-      'GATEWAY_DATA: /mnt/away does not answer within 0.02 s.',
+      'GATEWAY_DATA: /mnt/away did not respond within 0.02 s.',
     );
   });
 });

@@ -26,7 +26,7 @@ export async function answeringInTime<T>(
   timeoutMs = defaultTimeoutMs,
 ): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const problem = `${setting}: ${resolve(path)} does not answer within ${timeoutMs / 1_000} s. Is it a pipe, or on a disk or mount that is out of reach?`;
+  const problem = `${setting}: ${resolve(path)} did not respond within ${timeoutMs / 1_000} s. Is it a pipe, or on an unreachable disk or mount?`;
   const timer = setTimeout(() => reject(new ConfigError([problem])), timeoutMs);
   return await Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
@@ -40,15 +40,15 @@ async function tryToWrite(setting: string, path: string): Promise<void> {
     // A full disk is not an error in the setting.
     if (code === 'ENOSPC' || code === 'EDQUOT') return;
     throw new ConfigError([
-      `${setting}: ${problemOf(code)} (${code}): ${resolve(path)}. Give the user of this process a folder that it can write in, for example ./data.`,
+      `${setting}: ${problemOf(code)} (${code}): ${resolve(path)}. Set it to a folder that the user of this process can write to, for example ./data.`,
     ]);
   }
 }
 
 function problemOf(code: string): string {
-  if (['EEXIST', 'ENOTDIR'].includes(code)) return 'this is not a folder, or lies below something that is none';
-  if (['EACCES', 'EPERM', 'EROFS'].includes(code)) return 'nothing can be written in this folder';
-  return 'it can not be used';
+  if (['EEXIST', 'ENOTDIR'].includes(code)) return 'the path is not a folder, or a part of it is not';
+  if (['EACCES', 'EPERM', 'EROFS'].includes(code)) return 'the folder is not writable';
+  return 'the folder cannot be used';
 }
 
 /**

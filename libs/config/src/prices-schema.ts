@@ -12,12 +12,10 @@ const modelPrice = z
     model: z
       .string()
       .min(1, 'must not be empty')
-      .describe("A provider's model id, with * for any text. Of several that fit, the first one counts."),
+      .describe("A provider's model id, with * for any text. If several prices match, the first one applies."),
     input: price.describe('Per million input tokens.'),
-    cached_input: price
-      .optional()
-      .describe('Per million input tokens that came from a cache. Absent: as much as the others.'),
-    output: price.describe('Per million output tokens, reasoning included.'),
+    cached_input: price.optional().describe('Per million input tokens from a cache. Absent: the same as input.'),
+    output: price.describe('Per million output tokens, including reasoning.'),
   })
   .transform(({ model, input, cached_input: cachedInput = input, output }) => ({
     model,
@@ -31,7 +29,7 @@ export const pricesSchema = z.strictObject({
   currency: z
     .string()
     .regex(/^[A-Z]{3}$/, 'must be three capital letters, such as EUR')
-    .describe('Of all prices, such as EUR.'),
+    .describe('The currency of all prices, such as EUR.'),
   models: z.array(modelPrice).min(1, 'must not be empty'),
 });
 

@@ -33,7 +33,7 @@ export function schemaProblems(
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({
         place: pathText([...issue.path, key]),
-        text: 'there is no such key',
+        text: 'this key does not exist',
         isOfAnyText: true,
       }));
     }

@@ -5,46 +5,52 @@ export const settingsSchema = z
   .strictObject({
     rate_limit_cooldown_seconds: seconds(
       5,
-      'First guess after a 429 that names no reset; doubles with each further one.',
+      'First cooldown after a 429 without a reset time; doubles with each further one.',
     ),
-    rate_limit_cooldown_max_seconds: seconds(600, 'The longest such guess.'),
-    given_cooldown_max_seconds: seconds(691_200, "The furthest reset that a provider's word is taken for."),
+    rate_limit_cooldown_max_seconds: seconds(600, 'The longest such cooldown.'),
+    given_cooldown_max_seconds: seconds(
+      691_200,
+      'The longest cooldown that a provider may set. Later resets are cut to it.',
+    ),
     unauthorized_cooldown_seconds: seconds(
       600,
-      'First pause of an account whose credential was refused; doubles while its probes are refused.',
+      'First cooldown of an account whose credential was rejected; doubles while probes are rejected.',
     ),
-    unauthorized_cooldown_max_seconds: seconds(3_600, 'The longest such pause.'),
+    unauthorized_cooldown_max_seconds: seconds(3_600, 'The longest such cooldown.'),
     lack_cooldown_seconds: seconds(
       600,
-      'How long an account is not asked for a model, or a feature, that its provider does not give it; doubles while that goes on.',
+      'First cooldown of an account for a model or a feature that its provider does not offer to it; doubles while that lasts.',
     ),
-    lack_cooldown_max_seconds: seconds(21_600, 'The longest such time.'),
+    lack_cooldown_max_seconds: seconds(21_600, 'The longest such cooldown.'),
     error_cooldown_seconds: seconds(
       2,
-      'First pause of an account after repeated errors; doubles while its probes fail.',
+      'First cooldown of an account after repeated errors; doubles while its probes fail.',
     ),
-    error_cooldown_max_seconds: seconds(60, 'The longest such pause.'),
-    error_threshold: share(0.5, 'Share of recent attempts that may fail before an account pauses.'),
-    cooldown_jitter: share(0.2, 'Guessed cooldowns are lengthened at random by up to this share.'),
-    probe_timeout_seconds: seconds(30, 'How long a probe of which nothing is heard keeps others away.'),
+    error_cooldown_max_seconds: seconds(60, 'The longest such cooldown.'),
+    error_threshold: share(0.5, 'Share of recent attempts that may fail before an account cools down.'),
+    cooldown_jitter: share(
+      0.2,
+      'Cooldowns that the provider did not set are lengthened at random by up to this share.',
+    ),
+    probe_timeout_seconds: seconds(30, 'How long a probe without a result blocks other probes.'),
     limit_probe_quiet_seconds: seconds(
       3,
-      'A probe of a limited account that did not fail for so long has passed: providers report limits at once.',
+      'A probe of a rate-limited account succeeds if it has not failed after this time: providers report limits at once.',
     ),
     early_probe_interval_seconds: seconds(
       600,
-      'How often one request asks an account whether a long reset that its provider named came early.',
+      'How often one request probes whether an account with a long cooldown has recovered early.',
     ),
     last_resort_probe_interval_seconds: seconds(
       30,
-      'How long a guessed cooldown keeps away even requests that no other account can serve.',
+      'How often one request may probe an account with an estimated cooldown if no other account can serve it.',
     ),
     pool_pause_seconds: seconds(
       2,
-      'First pause of a pool whose provider is overloaded or out of reach; doubles while that goes on.',
+      'First pause of a pool whose provider is overloaded or unreachable; doubles while that lasts.',
     ),
     pool_pause_max_seconds: seconds(30, 'The longest such pause.'),
-    pool_probe_quiet_seconds: seconds(5, 'A probe of a paused pool that did not fail for so long has passed.'),
+    pool_probe_quiet_seconds: seconds(5, 'A probe of a paused pool succeeds if it has not failed after this time.'),
     pool_failure_window_seconds: seconds(
       10,
       'Failures further apart than this do not count together as a failure of the pool.',
@@ -54,30 +60,35 @@ export const settingsSchema = z
       .min(1)
       .max(1_000)
       .default(10)
-      .describe('How many accounts must fail for it to be a failure of the pool. All of them, in a smaller pool.'),
-    overload_confirm_seconds: seconds(1, 'How long an overload must last, with nothing served, to pause the pool.'),
-    network_confirm_seconds: seconds(15, 'How long the provider must be out of reach to pause the pool.'),
-    quota_reserve_share: share(0.02, 'Accounts with no more than this share of a quota left serve when no other can.'),
-    caller_reserve_share: share(0.1, 'Share of a pool that is kept for callers that have less than their part of it.'),
-    caller_memory_seconds: seconds(300, 'How long a caller that asks for nothing counts as one who shares a pool.'),
+      .describe('How many accounts must fail to count as a failure of the pool. In a smaller pool: all accounts.'),
+    overload_confirm_seconds: seconds(1, 'How long an overload must last, without any answer, to pause the pool.'),
+    network_confirm_seconds: seconds(15, 'How long the provider must be unreachable to pause the pool.'),
+    quota_reserve_share: share(
+      0.02,
+      'Accounts with at most this share of a quota left serve only if no other account can.',
+    ),
+    caller_reserve_share: share(0.1, 'Share of a pool that is reserved for callers that use less than their share.'),
+    caller_memory_seconds: seconds(300, 'How long a caller without requests still counts as sharing a pool.'),
     max_error_attempts: z.int().min(1).max(20).default(3).describe('Attempts of one request that may end in an error.'),
-    retry_budget_share: share(0.1, 'Share of requests that may be spent on further attempts after errors.'),
+    retry_budget_share: share(0.1, 'Retry budget: further attempts after errors, as a share of requests.'),
     retry_budget_floor_per_second: z
       .number()
       .min(0)
       .default(10)
-      .describe('Further attempts allowed in any case, by each replica of the pool broker.'),
+      .describe('Further attempts per second that each replica of the pool broker always allows.'),
     affinity_ttl_seconds: seconds(3_600, 'How long a session stays with its account after its last success.'),
     lease_ttl_seconds: seconds(
       900,
-      'When a request stops counting as under way whose edge neither ends nor renews it. Edges renew at a third of it.',
+      'When a request no longer counts as in flight if its edge neither ends nor renews its lease. Edges renew at a third of it.',
     ),
     model_list_refresh_seconds: z
       .number()
       .min(1)
       .max(86_400)
       .default(60)
-      .describe('How often adapters read and report model lists; 3 times as long without one means unreachable.'),
+      .describe(
+        'How often adapters read and report model lists. A pool without one for 3 times as long counts as unreachable.',
+      ),
   })
   .superRefine(
     (settings, context) => {

@@ -19,7 +19,7 @@ describe('transport security', () => {
     expect(readTlsFiles(new EnvReader(tls))).toEqual({ certFile: 'a', keyFile: 'b', caFile: 'c' });
     expect(readTlsFiles(new EnvReader({}))).toBe(undefined);
     expect(problemsOf({ TLS_CERT_FILE: 'a' }, readTlsFiles)).toEqual([
-      'TLS_KEY_FILE and TLS_CA_FILE must be set too: TLS takes all three of TLS_CERT_FILE, TLS_KEY_FILE, TLS_CA_FILE.',
+      'TLS_KEY_FILE and TLS_CA_FILE must be set too: TLS needs TLS_CERT_FILE, TLS_KEY_FILE, TLS_CA_FILE.',
     ]);
   });
 
@@ -38,7 +38,7 @@ describe('transport security', () => {
     expect(problemsOf({ LIMITER_URL: 'http://limiter:1' }, read)).toEqual([]);
     expect(problemsOf({ ...tls, LIMITER_URL: 'https://limiter:1' }, read)).toEqual([]);
     expect(problemsOf({ ...tls, LIMITER_URL: 'http://limiter:1' }, read)).toEqual([
-      'LIMITER_URL must start with https://, as TLS_CERT_FILE is set. Services speak TLS with each other, or none does.',
+      'LIMITER_URL must start with https://, because TLS_CERT_FILE is set. Either all services use TLS, or none.',
     ]);
     expect(problemsOf({ LIMITER_URL: 'https://limiter:1' }, read)).toEqual([
       expect.stringContaining('must start with http://'),

@@ -11,7 +11,7 @@ export function readTlsFiles(reader: EnvReader) {
   if (certFile !== undefined && keyFile !== undefined && caFile !== undefined) return { certFile, keyFile, caFile };
   const missing = names.filter((name) => reader.optional(name) === undefined);
   if (missing.length < names.length)
-    reader.problem(`${missing.join(' and ')} must be set too: TLS takes all three of ${names.join(', ')}.`);
+    reader.problem(`${missing.join(' and ')} must be set too: TLS needs ${names.join(', ')}.`);
   return undefined;
 }
 
@@ -28,7 +28,7 @@ export function checkListeners(reader: EnvReader, hosts: Readonly<Record<string,
   for (const [name, host] of Object.entries(hosts)) {
     if (isLoopback(host)) continue;
     reader.problem(
-      `${name} is ${host}: other machines would reach this service without TLS. Set TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE; or ALLOW_PLAINTEXT=true where a mesh or a private network takes care; or ${name}=127.0.0.1.`,
+      `${name} is ${host}: other machines could reach this service without TLS. Set TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE. If a mesh or a private network protects the service, set ALLOW_PLAINTEXT=true. To listen on this machine only, set ${name}=127.0.0.1.`,
     );
   }
 }

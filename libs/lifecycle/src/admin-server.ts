@@ -79,23 +79,23 @@ function serverOf({ tls, requestTimeoutMs = 30_000 }: AdminServerOptions, listen
  * @returns the gauge of draining.
  */
 function addProcessGauges({ metrics, tls }: ServiceRuntime) {
-  const info = { name: 'gateway_build_info', help: 'Always 1; the labels say which build runs.' };
+  const info = { name: 'gateway_build_info', help: 'Always 1. The labels name the build.' };
   metrics.gauge({ ...info, labels: ['version', 'revision'] }).set({ ...readBuild() }, 1);
   metrics.gauge({
     name: 'gateway_clock_timestamp_seconds',
-    help: "The process's clock at the moment of the scrape.",
+    help: 'The clock of the process at the time of the scrape.',
     read: () => Date.now() / 1_000,
   });
   if (tls !== undefined) {
     metrics.gauge({
       name: 'gateway_certificate_not_after_timestamp_seconds',
-      help: 'When the certificate that this process proves itself with ends.',
+      help: 'When the certificate of this process expires.',
       read: () => tls.notAfter.getTime() / 1_000,
     });
   }
   return metrics.gauge({
     name: 'gateway_draining',
-    help: '1 while the process stops: it takes nothing new and lets running work end.',
+    help: '1 while the process drains: it accepts no new work and completes running work. Else 0.',
   });
 }
 
@@ -106,7 +106,7 @@ function addProcessGauges({ metrics, tls }: ServiceRuntime) {
 function answersOf({ logger, metrics, notReady, adminApp }: AdminServerOptions) {
   const refusals = metrics.counter({
     name: 'gateway_admin_refusals_total',
-    help: 'Requests to the admin port that were refused for the host name or the web page they came by, or for want of a certificate that allows them.',
+    help: 'Rejected requests to the admin port: wrong host name or origin, or no certificate that permits them.',
     labels: ['reason'],
   });
   return async (path: string, request: IncomingMessage, response: ServerResponse) => {
@@ -136,7 +136,7 @@ function answersOf({ logger, metrics, notReady, adminApp }: AdminServerOptions) 
  * DNS rebinding. Browsers send an origin with every POST, so a request with an origin is refused.
  */
 function settingsRefusal(request: IncomingMessage): string | undefined {
-  if (request.method !== 'POST' || request.headers.origin !== undefined) return 'This is for the admin service.';
+  if (request.method !== 'POST' || request.headers.origin !== undefined) return 'Only the admin service may use this.';
   return certificateRefusal(request, settingsPath, mayReadSettings);
 }
 
@@ -147,10 +147,10 @@ function certificateRefusal(
   may: (names: readonly string[]) => boolean,
 ): string | undefined {
   if (!(socket instanceof TLSSocket)) return undefined;
-  if (!socket.authorized) return 'This needs a client certificate of the authority in TLS_CA_FILE.';
+  if (!socket.authorized) return 'A client certificate from the authority in TLS_CA_FILE is required.';
   const names = serviceNamesIn(socket.getPeerX509Certificate()?.subjectAltName);
   if (may(names)) return undefined;
-  return `${names.join(', ') || 'A caller without a name'} may not ask for ${path}.`;
+  return `${names.join(', ') || 'A caller without a name'} may not access ${path}.`;
 }
 
 function pathOf({ url }: IncomingMessage): string {

@@ -19,7 +19,7 @@ export function startFailureText(name: string, thrown: unknown): string {
   if (thrown instanceof StartFailure) return thrown.message;
   if (thrown instanceof Error && 'code' in thrown && thrown.code === 'EADDRINUSE') {
     const { address = 'the address', port = '' } = thrown as { readonly address?: string; readonly port?: number | '' };
-    return `${name} can't start: ${address}:${port} is taken by another process. Stop it, or choose another port (PORT, ADMIN_PORT, GRPC_PORT).`;
+    return `${name} can't start: ${address}:${port} is in use by another process. Stop it, or choose another port (PORT, ADMIN_PORT, GRPC_PORT).`;
   }
   return `${name} can't start: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
 }

@@ -43,7 +43,7 @@ export function faultLog(logger: Logger): OnFault {
 export function refusalLog({ logger, metrics }: ServiceRuntime): OnRefused {
   const refusals = metrics.counter({
     name: 'gateway_rpc_refusals_total',
-    help: 'Connections without a valid certificate (connection), and calls that the call table does not give their caller (call).',
+    help: 'Rejected connections without a valid certificate (connection), and calls that the call table does not allow their caller (call).',
     labels: ['reason'],
   });
   for (const reason of ['call', 'connection']) refusals.inc({ reason }, 0);

@@ -61,18 +61,18 @@ describe('the settings of Redis', () => {
   });
 
   it.each([
-    ['http://cache', 'is not a URL of Redis'],
-    ['redis://', 'has a server that can not be read'],
-    ['redis://cache:port', 'has a server that can not be read'],
-    ['redis-cluster://a,,b', 'has a server that can not be read'],
+    ['http://cache', 'is not a Redis URL'],
+    ['redis://', 'has a server that cannot be parsed'],
+    ['redis://cache:port', 'has a server that cannot be parsed'],
+    ['redis-cluster://a,,b', 'has a server that cannot be parsed'],
     ['redis://a,b', 'has several servers'],
-    ['redis://a/x', 'has something after its servers and database'],
-    ['redis://a?db=2', 'has something after its servers and database'],
+    ['redis://a/x', 'has text after its servers and database'],
+    ['redis://a?db=2', 'has text after its servers and database'],
     ['redis-cluster://a/1', 'a Redis Cluster has none'],
-    ['redis-sentinel://a,b', 'names no master'],
-    ['redis-sentinel://a,b/0#', 'names no master'],
+    ['redis-sentinel://a,b', 'has no master name'],
+    ['redis-sentinel://a,b/0#', 'has no master name'],
     ['redis://user:100%@a', 'is not percent-encoded'],
-    ['redis://user:se/cret@a', 'has something after its servers'],
+    ['redis://user:se/cret@a', 'has text after its servers'],
   ])('refuse %s and say what it must look like, without what may be a password', (url, problem) => {
     const problems = problemsOf({ REDIS_URL: url });
     expect(problems).toHaveLength(1);
@@ -90,7 +90,7 @@ describe('the settings of Redis', () => {
     expect(read({ REDIS_URL: 'rediss://a', ...files }).tls).toEqual({ caFile, certFile, keyFile });
     expect(problemsOf({ REDIS_URL: 'redis://a', ...files })).toEqual([expect.stringContaining('begin with rediss')]);
     expect(problemsOf({ REDIS_URL: 'rediss://a', REDIS_CERT_FILE: certFile })).toEqual([
-      expect.stringContaining('belong together'),
+      expect.stringContaining('must be set together'),
     ]);
     const empty = join(folder, 'empty.pem');
     await writeFile(empty, '');

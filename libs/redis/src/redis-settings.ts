@@ -29,7 +29,7 @@ function optional(reader: EnvReader) {
     keyFile: pemFile(reader, 'REDIS_KEY_FILE', reader.optional('REDIS_KEY_FILE'), isKey),
   };
   if ((tls.certFile === undefined) !== (tls.keyFile === undefined))
-    reader.problem('REDIS_CERT_FILE and REDIS_KEY_FILE belong together: set both, or neither.');
+    reader.problem('REDIS_CERT_FILE and REDIS_KEY_FILE must be set together, or not at all.');
   const parts = partsOf(url);
   if (typeof parts === 'string') {
     // The value may contain a password, so it is not repeated.
@@ -38,9 +38,9 @@ function optional(reader: EnvReader) {
   }
   const { hasTls, username, password, ...place } = parts;
   if (!hasTls && Object.values(tls).some((path) => path !== undefined))
-    reader.problem('REDIS_CA_FILE, REDIS_CERT_FILE and REDIS_KEY_FILE are for TLS: REDIS_URL must begin with rediss.');
+    reader.problem('REDIS_CA_FILE, REDIS_CERT_FILE and REDIS_KEY_FILE require TLS: REDIS_URL must begin with rediss.');
   if (place.kind !== 'sentinel' && sentinelPassword !== undefined)
-    reader.problem('REDIS_SENTINEL_PASSWORD is set, but REDIS_URL names no Sentinels.');
+    reader.problem('REDIS_SENTINEL_PASSWORD is set, but REDIS_URL has no Sentinels.');
   return {
     place: place.kind === 'sentinel' ? { ...place, sentinelPassword } : place,
     username,
@@ -65,9 +65,9 @@ function partsOf(url: string) {
   const [whole = '', scheme, kind, user = '', hosts = '', path = ''] =
     /^(rediss?)(-sentinel|-cluster)?:\/\/(?:([^/]*)@)?([^/?#@]*)\/?(\d*)\/?/i.exec(url) ?? [];
   const rest = url.slice(whole.length);
-  if (scheme === undefined) return 'is not a URL of Redis.';
+  if (scheme === undefined) return 'is not a Redis URL.';
   const servers = backendServers('REDIS_URL', url);
-  if (servers.length === 0 || servers.length !== hosts.split(',').length) return 'has a server that can not be read.';
+  if (servers.length === 0 || servers.length !== hosts.split(',').length) return 'has a server that cannot be parsed.';
   const [username, password] = user.split(/:(.*)/s).map(decoded);
   if (username === undefined || (password === undefined && user.includes(':')))
     return 'has a user or password that is not percent-encoded.';
@@ -75,16 +75,15 @@ function partsOf(url: string) {
   const database = Number(path);
   if (kind === '-sentinel') {
     const masterName = rest.startsWith('#') ? decoded(rest.slice(1)) : undefined;
-    if (!masterName) return "names no master: the Sentinels' name of it comes after #.";
+    if (!masterName) return 'has no master name: add # and the name that the Sentinels use.';
     return { ...login, kind: 'sentinel' as const, servers, masterName, database };
   }
-  if (rest !== '') return 'has something after its servers and database.';
+  if (rest !== '') return 'has text after its servers and database.';
   if (kind === '-cluster') {
-    if (database !== 0) return 'names a database: a Redis Cluster has none.';
+    if (database !== 0) return 'has a database: a Redis Cluster has none.';
     return { ...login, kind: 'cluster' as const, servers };
   }
-  if (servers.length > 1)
-    return 'has several servers: those of Sentinels or of a Redis Cluster have schemes of their own.';
+  if (servers.length > 1) return 'has several servers: use the scheme redis-sentinel or redis-cluster.';
   return { ...login, kind: 'server' as const, servers, database };
 }
 

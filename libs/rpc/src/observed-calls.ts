@@ -36,15 +36,14 @@ export class CallObserver {
     this.system = system;
     this.durations = metrics?.histogram({
       name: `rpc_${side}_call_duration_seconds`,
-      help:
-        side === 'client' ? 'Calls to other services, until their end.' : 'Calls that were served, until their end.',
+      help: side === 'client' ? 'Duration of calls to other services.' : 'Duration of served calls.',
       labels: ['rpc_system_name', 'rpc_method', 'rpc_response_status_code', 'error_type'],
       buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
     });
     if (side === 'client') return;
     this.inFlight = metrics?.gauge({
       name: 'gateway_rpc_server_calls_in_flight',
-      help: 'Calls that are served now.',
+      help: 'Calls in flight.',
       labels: ['rpc_method'],
     });
   }

@@ -9,7 +9,7 @@ export type Backend = 'redis' | 'postgres' | 'nats';
 export function backendUp(metrics: Metrics, backend: Backend): (isUp: boolean) => void {
   const gauge = metrics.gauge({
     name: 'gateway_backend_up',
-    help: 'Whether servers that keep state answered the last time that this process asked or used them.',
+    help: '1 if the server answered the last operation or check of this process, else 0.',
     labels: ['backend'],
   });
   return (isUp) => gauge.set({ backend }, isUp ? 1 : 0);
@@ -33,7 +33,7 @@ export function databaseOperations(
 ): (operation: DatabaseOperation) => void {
   const durations = metrics.histogram({
     name: 'db_client_operation_duration_seconds',
-    help: 'How long operations in databases took. error_type: empty when it was done.',
+    help: 'Duration of database operations. error_type: empty after a success.',
     labels: ['db_system_name', 'db_operation_name', 'error_type'],
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
   });

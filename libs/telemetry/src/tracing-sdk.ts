@@ -91,11 +91,11 @@ type SpanCounters = ReturnType<typeof countersOf>;
 function countersOf(metrics: Metrics) {
   const exported = metrics.counter({
     name: 'gateway_trace_spans_exported_total',
-    help: 'Spans that the OTLP endpoint has taken.',
+    help: 'Spans that the OTLP endpoint accepted.',
   });
   const dropped = metrics.counter({
     name: 'gateway_trace_spans_dropped_total',
-    help: 'Spans that were given up: the queue was full, or the OTLP endpoint did not take them.',
+    help: 'Dropped spans: the queue was full, or the OTLP endpoint did not accept them.',
     labels: ['reason'],
   });
   for (const reason of ['queue_full', 'export_failed']) dropped.inc({ reason }, 0);
@@ -165,7 +165,7 @@ function rootSampler(name: string, ratio: number): Sampler {
     case 'traceidratio':
       return new TraceIdRatioBasedSampler(ratio);
     default:
-      throw new Error(`OTEL_TRACES_SAMPLER: ${name} is not known; use parentbased_traceidratio, for example`);
+      throw new Error(`OTEL_TRACES_SAMPLER: ${name} is unknown. Use for example parentbased_traceidratio`);
   }
 }
 

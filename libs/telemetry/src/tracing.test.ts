@@ -307,7 +307,7 @@ describe('which traces are sent', () => {
   });
 
   it.each([
-    [{ OTEL_TRACES_SAMPLER: 'sometimes' }, 'OTEL_TRACES_SAMPLER: sometimes is not known'],
+    [{ OTEL_TRACES_SAMPLER: 'sometimes' }, 'OTEL_TRACES_SAMPLER: sometimes is unknown'],
     [{ OTEL_TRACES_SAMPLER_ARG: '10 %' }, 'OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1'],
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' },

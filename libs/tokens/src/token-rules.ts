@@ -29,7 +29,7 @@ export function detailProblems(
   const isLimited = limits?.requestsPerMinute !== undefined || limits?.tokensPerDay !== undefined;
   const problems = {
     label: label === undefined ? undefined : labelProblem(label),
-    limits: kind === 'personal' && isLimited ? 'must be left out: a personal token has no limits.' : undefined,
+    limits: kind === 'personal' && isLimited ? 'must be absent: a personal token has no limits.' : undefined,
     'limits.requestsPerMinute': countProblem(limits?.requestsPerMinute, maxRequestsPerMinute),
     'limits.tokensPerDay': countProblem(limits?.tokensPerDay, Number.MAX_SAFE_INTEGER),
     note: note === undefined ? undefined : noteProblem(note),
@@ -55,7 +55,7 @@ const lastMomentMs = Date.UTC(9999, 11, 31);
  */
 function labelProblem(text: string): string | undefined {
   if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text) || !text.isWellFormed()) {
-    return 'must not hold control, format or line-separator characters, which include tabs, line breaks and zero-width joiners.';
+    return 'must not contain control, format or line-separator characters, such as tabs, line breaks and zero-width joiners.';
   }
   const length = [...text.trim()].length;
   if (length >= 1 && length <= maxLabelLength) return undefined;
@@ -64,14 +64,14 @@ function labelProblem(text: string): string | undefined {
 
 function noteProblem(text: string): string | undefined {
   if (/[^\P{Cc}\n\r\t]/u.test(text) || !text.isWellFormed()) {
-    return 'must not hold control characters besides tabs and line breaks.';
+    return 'must not contain control characters other than tabs and line breaks.';
   }
   const length = [...text.trim()].length;
   return length <= maxNoteLength ? undefined : `must be at most ${maxNoteLength} characters, not ${length}.`;
 }
 
 function expiryProblem(expiresAtMs: number, nowMs: number): string | undefined {
-  return expiresAtMs > nowMs && expiresAtMs <= lastMomentMs ? undefined : 'must be a moment to come.';
+  return expiresAtMs > nowMs && expiresAtMs <= lastMomentMs ? undefined : 'must be in the future.';
 }
 
 function countProblem(count: number | undefined, max: number): string | undefined {

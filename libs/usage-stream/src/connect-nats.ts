@@ -100,7 +100,7 @@ function fileAuthenticator(
 function seedIn(content: Buffer): Buffer {
   const seed = /\bSU[A-Z2-7]{56}\b/.exec(content.toString('latin1'))?.[0];
   if (seed === undefined)
-    throw new Error("NATS_NKEY_FILE holds no seed of a user's nkey: 58 letters that begin with SU");
+    throw new Error("NATS_NKEY_FILE does not contain the seed of a user's nkey: 58 letters that begin with SU");
   return Buffer.from(seed);
 }
 

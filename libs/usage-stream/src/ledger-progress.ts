@@ -49,7 +49,7 @@ export class LedgerProgress implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing.abort(new Error('The service ends.'));
+    this.#closing.abort(new Error('The service is stopping.'));
     await this.#connecting;
     await this.#connection?.close();
   }

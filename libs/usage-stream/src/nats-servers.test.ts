@@ -37,11 +37,11 @@ describe('the files that go with NATS_URL', () => {
   });
 
   it.each([
-    [{ NATS_CREDS_FILE: '/absent' }, /NATS_CREDS_FILE can not be read: ENOENT/],
-    [{ NATS_NKEY_FILE: '/absent' }, /NATS_NKEY_FILE can not be read: ENOENT/],
+    [{ NATS_CREDS_FILE: '/absent' }, /NATS_CREDS_FILE cannot be read: ENOENT/],
+    [{ NATS_NKEY_FILE: '/absent' }, /NATS_NKEY_FILE cannot be read: ENOENT/],
     [{ NATS_CREDS_FILE: file, NATS_NKEY_FILE: file }, /NATS_CREDS_FILE and NATS_NKEY_FILE both have credentials/],
     [{ NATS_CREDS_FILE: file, NATS_URL: 'nats://u:p@a' }, /NATS_URL and NATS_CREDS_FILE both have credentials/],
-    [{ NATS_CA_FILE: file, NATS_URL: 'nats://a' }, /NATS_CA_FILE is set, but NATS_URL asks for no TLS/],
+    [{ NATS_CA_FILE: file, NATS_URL: 'nats://a' }, /NATS_CA_FILE is set, but NATS_URL does not use TLS/],
   ])('are checked: %o', (env, problem) => {
     const reader = new EnvReader({ NATS_URL: 'tls://a', ...env });
     natsServers.optional(reader);

@@ -39,17 +39,17 @@ function read(reader: EnvReader, urls: readonly string[]): NatsServers {
   // The client library has one set of credentials and one TLS setting for all servers.
   const protocols = new Set(parsed.map(({ protocol }) => protocol));
   if (protocols.size > 1) {
-    reader.problem(`${name} mixes nats:// and tls://. All its servers must be reached in the same way.`);
+    reader.problem(`${name} mixes nats:// and tls://. Use the same scheme for all servers.`);
   } else if (servers.caFile !== undefined && protocols.has('nats:')) {
-    reader.problem(`NATS_CA_FILE is set, but ${name} asks for no TLS. Let its URLs begin with tls://`);
+    reader.problem(`NATS_CA_FILE is set, but ${name} does not use TLS. Its URLs must begin with tls://`);
   }
   const logins = new Set(parsed.filter(({ username }) => username).map((url) => `${url.username}:${url.password}`));
   if (logins.size > 1) {
-    reader.problem(`${name} has different credentials for its servers. They must be the same; given once is enough.`);
+    reader.problem(`${name} has different credentials for its servers. Give the same ones, or give them once.`);
   }
   const ways = [logins.size > 0 && name, servers.credsFile && 'NATS_CREDS_FILE', servers.nkeyFile && 'NATS_NKEY_FILE'];
   const given = ways.filter((way) => typeof way === 'string');
-  if (given.length > 1) reader.problem(`${given.join(' and ')} both have credentials. Give them in one way only.`);
+  if (given.length > 1) reader.problem(`${given.join(' and ')} both have credentials. Set only one of them.`);
   return servers;
 }
 
@@ -58,7 +58,7 @@ function readableFile(reader: EnvReader, setting: string): string | undefined {
   try {
     if (path !== undefined) accessSync(path, constants.R_OK);
   } catch (thrown) {
-    reader.problem(`${setting} can not be read: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    reader.problem(`${setting} cannot be read: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
   }
   return path;
 }

@@ -21,12 +21,12 @@ export class StreamTelemetry {
     this.#clientDurations = durationsOf(
       metrics,
       'messaging_client_operation_duration_seconds',
-      'Time that NATS took: publish until the stream (or, while it has no leader, an ingest) has all messages, fetch until there is one (a second at most), ack until it has all acknowledgements.',
+      'Duration of NATS operations. publish: until the stream (without a leader: an ingest) has all messages. fetch: until there is a message, a second at most. ack: until it has all acknowledgements.',
     );
     this.#processDurations = durationsOf(
       metrics,
       'messaging_process_duration_seconds',
-      'Time to store one batch of usage messages.',
+      'Time to store a batch of usage messages.',
     );
   }
 

@@ -42,7 +42,7 @@ export function toUsageMessages({ events, logs }: UsageBatch): readonly UsageMes
 export function fromUsageMessage(data: Uint8Array): UsageBatch {
   const { events, logs } = fromBinary(RecordRequestSchema, data);
   // Unrelated bytes can parse as a message whose fields are all unknown.
-  if (events.length + logs.length === 0) throw new Error('the message holds no events');
+  if (events.length + logs.length === 0) throw new Error('the message has no events');
   return { events, logs };
 }
 

@@ -42,7 +42,7 @@ describe('DATABASE_URL', () => {
       /^DATABASE_URL has the sslmode "prefer": it must be one of disable, require/,
     ],
     ['postgres://u:secret@a,b/x?target_session_attrs=standby', /has the target_session_attrs "standby"/],
-    ['postgres://u:secret@a/x?sslmode=verify-full&sslrootcert=/absent', /can not be used: ENOENT.*\/absent/],
+    ['postgres://u:secret@a/x?sslmode=verify-full&sslrootcert=/absent', /cannot be used: ENOENT.*\/absent/],
   ])('says what is wrong with "%s", without the password', (text, problem) => {
     const reader = new EnvReader({ DATABASE_URL: text });
     databaseUrl.required(reader, 'Why.');

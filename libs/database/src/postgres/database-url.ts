@@ -61,7 +61,7 @@ function checked(reader: EnvReader, url: string): string {
   } catch (thrown) {
     const problem = thrown instanceof Error ? thrown.message : String(thrown);
     reader.problem(
-      `${name} ${/^(is|has) /.test(problem) ? problem : `can not be used: ${problem}`}. For example: ${name}=${example}`,
+      `${name} ${/^(is|has) /.test(problem) ? problem : `cannot be used: ${problem}`}. For example: ${name}=${example}`,
     );
   }
   return url;

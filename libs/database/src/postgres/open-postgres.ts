@@ -94,7 +94,7 @@ function problemText(url: string, thrown: unknown): string {
   // An error that the server itself raised has a code of five characters that does not start with
   // E. @see https://www.postgresql.org/docs/current/errcodes-appendix.html
   if (code !== undefined && /^(?!E)[0-9A-Z]{5}$/.test(code)) {
-    return `DATABASE_URL: ${backendText('DATABASE_URL', url)} refuses (${message}). Correct DATABASE_URL, or the server's settings.`;
+    return `DATABASE_URL: ${backendText('DATABASE_URL', url)} refuses the connection (${message}). Correct DATABASE_URL or the server's settings.`;
   }
   return unreachableText('DATABASE_URL', url, code ?? message);
 }
@@ -125,6 +125,6 @@ const numberTypes: CustomTypesConfig = {
 /** @throws RangeError for a value that a number can't hold exactly. */
 function toSafeInteger(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is beyond the integers that can be counted exactly`);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} exceeds the largest exact integer`);
   return value;
 }

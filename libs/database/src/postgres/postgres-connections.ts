@@ -125,7 +125,7 @@ class PostgresConnection implements PostgresPoolClient {
     // A statement sent now would wait behind the overdue answer, or reach a server that is shutting
     // down.
     if (this.#isGivenUp)
-      throw new Error('The connection was given up after a statement timeout, or when its server ended.');
+      throw new Error('The connection was closed after a statement timeout or a shutdown of the server.');
     // The statements with which Kysely begins and ends transactions.
     if (sql === 'begin' || sql.startsWith('start transaction')) return await this.#begin(sql);
     // Postgres accepts concurrent operations, such as CREATE INDEX CONCURRENTLY, only outside
@@ -203,7 +203,7 @@ function isAnswer(thrown: unknown): boolean {
 function checkWritable(client: PoolClient, done: (problem?: Error) => void): void {
   const question = { text: 'show transaction_read_only', query_timeout: 3_000 };
   client.query<{ transaction_read_only: string }>(question).then(
-    ({ rows: [row] }) => done(row?.transaction_read_only === 'off' ? undefined : new Error('takes no writes')),
+    ({ rows: [row] }) => done(row?.transaction_read_only === 'off' ? undefined : new Error('accepts no writes')),
     (thrown: unknown) => done(thrown instanceof Error ? thrown : new Error(String(thrown))),
   );
 }

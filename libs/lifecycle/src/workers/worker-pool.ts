@@ -39,10 +39,13 @@ export function createWorkerPool(
   let port = 0;
   const stop = new AbortController();
   const serving = new Map<number, Worker>();
-  const servingGauge = metrics.gauge({ name: 'gateway_workers_serving', help: 'Worker processes that serve now.' });
+  const servingGauge = metrics.gauge({
+    name: 'gateway_workers_serving',
+    help: 'Worker processes that serve requests.',
+  });
   const losses = metrics.counter({
     name: 'gateway_worker_losses_total',
-    help: 'Worker processes that ended without a stop, and were replaced.',
+    help: 'Worker processes that ended unexpectedly and were replaced.',
   });
   metrics.include(async () => {
     const read = [...serving].map(async ([worker, each]) => ({ worker: `${worker}`, metrics: await metricsOf(each) }));
@@ -105,7 +108,7 @@ export function createWorkerPool(
     async notReady() {
       if (port === 0) return 'not listening yet';
       if (stop.signal.aborted) return 'stopping';
-      return serving.size === 0 ? 'no worker serves' : undefined;
+      return serving.size === 0 ? 'no worker is ready' : undefined;
     },
     announceDrain() {
       for (const worker of serving.values()) send(worker, { kind: 'announce drain' });
@@ -128,7 +131,7 @@ async function untilServing(worker: Worker): Promise<void> {
     if (message.kind === 'serving') return;
     if (message.kind === 'failed') throw new StartFailure(message.reason);
   }
-  throw new Error('A worker ended before it served.');
+  throw new Error('A worker ended before it was ready.');
 }
 
 /** @throws when the worker does not answer in time. */

@@ -174,7 +174,7 @@ export class GrpcServer {
       // Reading the last request must not close the side that sends responses.
       const requests: AsyncIterable<object> = stream.iterator({ destroyOnReturn: false });
       const request = asksOnce(served.method) ? await firstOf(requests) : requests;
-      if (request === undefined) throw new RpcError('internal', 'The call came without a message.');
+      if (request === undefined) throw new RpcError('internal', 'The call has no message.');
       const call = answerAll<Message>(
         served,
         request,

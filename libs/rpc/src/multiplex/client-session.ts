@@ -136,7 +136,7 @@ export class ClientSession {
     if (content.case === 'goAway') return this.close();
     if (content.case === 'failure') return this.#end(id, fromCallFailure(content.value));
     if (this.#calls.get(id)?.onFrame(frame) === false) {
-      return this.#cancel(id, new RpcError('internal', 'The server sent more than it may.'));
+      return this.#cancel(id, new RpcError('internal', 'The server exceeded its flow-control window.'));
     }
     if (isLast) this.#end(id);
   }

@@ -74,11 +74,11 @@ export class ServerSession {
     if (content.case === 'start') this.#start(id, content.value);
     else if (content.case === 'cancel') open?.call.cancel();
     else if (open?.messages?.onFrame(frame) === false)
-      throw new RpcError('internal', 'The client sent more than it may.');
+      throw new RpcError('internal', 'The client exceeded its flow-control window.');
   }
 
   #start(id: number, start: Start): void {
-    if (id <= this.#lastCallId) throw new RpcError('internal', 'An id of a call was used twice.');
+    if (id <= this.#lastCallId) throw new RpcError('internal', 'The id of a call was used twice.');
     this.#lastCallId = id;
     const served = this.#options.methods.get(start.path);
     if (served === undefined) {

@@ -170,7 +170,7 @@ describe('a stream of calls', () => {
     [
       'uses an id twice',
       [frameOf(2, { case: 'start', value: start }), frameOf(2, { case: 'start', value: start })],
-      'An id of a call was used twice.',
+      'The id of a call was used twice.',
     ],
     [
       'sends beyond its credit',
@@ -179,7 +179,7 @@ describe('a stream of calls', () => {
         frameOf(1, { case: 'start', value: start }),
         ...Array.from({ length: 6 }, () => frameOf(1, { case: 'message', value: new Uint8Array(windowBytes) })),
       ],
-      'The client sent more than it may.',
+      'The client exceeded its flow-control window.',
     ],
   ])('is ended when the client %s', async (_what, frames, message) => {
     const { stream, served } = open();

@@ -83,7 +83,7 @@ export function poolOperatorHandlers({
       await refresh();
       const pools = configuration.gateway.pools.map(({ name }) => name);
       if (!pools.includes(account.pool)) {
-        throw refused(`account.pool: there is no such pool; the pools are ${pools.join(', ')}`);
+        throw refused(`account.pool: this pool does not exist; the pools are ${pools.join(', ')}`);
       }
       const id = accountIdOf(account);
       if (directory.ofFile(id) !== undefined) throw refused(`account.name: gateway.yaml already has an account ${id}`);
