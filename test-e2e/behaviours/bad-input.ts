@@ -47,7 +47,11 @@ export function badInputBehaviour(gateway: () => Topology): void {
       ['/v1/messages', 'gateway/nowhere', 'The model "gateway/nowhere" does not exist.'],
       ['/v1/messages/count_tokens', 'gateway/rotating', expect.stringContaining('has no Claude-style candidate.')],
       ['/v1/responses', 'claude-sonnet-5', 'The model "claude-sonnet-5" is not one of the Responses pool.'],
-      ['/v1/responses', 'gateway/sterk', 'The model class "gateway/sterk" is not taken here: name a model.'],
+      [
+        '/v1/responses',
+        'gateway/sterk',
+        'The model class "gateway/sterk" is not accepted here. Use the name of a model.',
+      ],
       ['/v1/responses', 'gpt-nowhere', 'The model "gpt-nowhere" does not exist.'],
     ] as const)('answers 404 on %s to %s and says why', async (path, model, message) => {
       const body = path === '/v1/responses' ? responsesBody(model, 'x') : messagesBody(model, 'x');

@@ -165,7 +165,7 @@ export function chatCompletionsBehaviour(gateway: () => Topology): void {
       const { status, json } = await ask([turn, turn]);
       expect([status, json]).toMatchObject([
         400,
-        { error: { code: 'invalid_request', message: expect.stringMatching(/^messages must hold/) } },
+        { error: { code: 'invalid_request', message: expect.stringMatching(/^messages must contain/) } },
       ]);
     }
   });

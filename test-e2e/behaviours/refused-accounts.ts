@@ -58,7 +58,7 @@ export function refusedAccountsBehaviour(gateway: () => Topology): void {
               error: {
                 type: 'api_error',
                 code: 'subscription_upstream_error',
-                message: 'The provider refused the account of the gateway.',
+                message: "The provider rejected the gateway's account.",
               },
             },
           ]);
@@ -155,7 +155,7 @@ function bodyOf(status: number) {
 
 /** 503 with the text of an endpoint that one pool serves. */
 function expectUnusable({ status, json }: ChatAnswer, pool: 'Responses' | 'Messages'): void {
-  const message = `No account of the ${pool} pool can be used now.`;
+  const message = `No account of the ${pool} pool is available.`;
   const error = pool === 'Messages' ? { type: 'api_error', message } : { code: 'providers_unavailable', message };
   expect([status, json]).toMatchObject([503, { error }]);
 }

@@ -157,8 +157,8 @@ describe('parseChatRequest', () => {
 
   it.each([
     [{ model: undefined }, 'model is required'],
-    [{ model: 5 }, 'model must be a string that is not empty'],
-    [{ messages: [] }, 'messages must hold at least one message'],
+    [{ model: 5 }, 'model must be a non-empty string'],
+    [{ messages: [] }, 'messages must contain at least one message'],
     [{ messages: undefined }, 'messages is required'],
     [{ messages: 'hi' }, 'messages must be an array'],
     [{ messages: [{ role: 'user', content: 'a' }, 'b'] }, 'messages[1] must be an object'],

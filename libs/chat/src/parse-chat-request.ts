@@ -69,7 +69,7 @@ function checkIgnored(request: Fields): void {
 function readMessages(request: Fields): readonly ChatMessage[] {
   const messages = request.optionalEach('messages', readMessage);
   if (messages === undefined) throw request.invalid('messages', 'is required');
-  if (messages.length === 0) throw request.invalid('messages', 'must hold at least one message');
+  if (messages.length === 0) throw request.invalid('messages', 'must contain at least one message');
   return messages;
 }
 

@@ -73,7 +73,7 @@ const anObject: Kind<JsonObject> = { noun: 'an object', holds: isObject };
 export const anArray: Kind<readonly unknown[]> = { noun: 'an array', holds: (value) => Array.isArray(value) };
 export const aString: Kind<string> = { noun: 'a string', holds: (value) => typeof value === 'string' };
 export const aNonEmptyString: Kind<string> = {
-  noun: 'a string that is not empty',
+  noun: 'a non-empty string',
   holds: (value): value is string => typeof value === 'string' && value !== '',
 };
 export const aBoolean: Kind<boolean> = { noun: 'true or false', holds: (value) => typeof value === 'boolean' };

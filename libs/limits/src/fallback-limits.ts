@@ -161,7 +161,8 @@ export class FallbackLimits<Remote extends RemoteLimits = RemoteLimits> implemen
 
   async #admitAlone(check: Check): Promise<Decision> {
     const place = this.#requirePlace();
-    if (!this.#mayDecideAlone()) throw new GatewayError('internal_error', 'Limits can not be checked at the moment.');
+    if (!this.#mayDecideAlone())
+      throw new GatewayError('internal_error', 'Limits cannot be checked at the moment. Try again later.');
     this.#options.events.decidedAlone(check);
     return this.#admitByShare(check, place);
   }

@@ -253,7 +253,8 @@ class Attempt implements Disposable {
         { request_id: this.#request.requestId, reason },
         'a provider answer could not be parsed',
       );
-      if (answer.result === undefined) throw new UpstreamError('malformed', 'The answer could not be read.', { cause });
+      if (answer.result === undefined)
+        throw new UpstreamError('malformed', 'The answer could not be parsed.', { cause });
     }
   }
 
@@ -280,7 +281,7 @@ class Attempt implements Disposable {
     this.#receivedBytes += chunks.reduce((sum, { length }) => sum + length, 0);
     const isPreamble = !this.#hasBegun && this.#opened !== undefined && isEventStream(this.#opened.head);
     if (isPreamble && this.#receivedBytes - pendingBytes > config.maxPreambleBytes + 4 * this.#request.bodyBytes) {
-      throw new UpstreamError('malformed', 'Too much came before the first content.');
+      throw new UpstreamError('malformed', 'The provider sent too much before the first content.');
     }
     if (!hasContent && producedCharacters > config.maxAnswerBytes) {
       throw new UpstreamError('too_large', 'The answer is too large.');

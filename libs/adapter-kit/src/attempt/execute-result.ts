@@ -48,7 +48,7 @@ export function plainFailure(result: AttemptResult, cause: unknown, upstreamStat
 
 /** The client's error when the promised answer does not arrive. */
 export function unavailable(cause: unknown): GatewayError {
-  return new GatewayError('providers_unavailable', 'The provider did not give a complete answer.', { cause });
+  return new GatewayError('providers_unavailable', "The provider's answer is incomplete.", { cause });
 }
 
 /**

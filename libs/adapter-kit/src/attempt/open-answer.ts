@@ -81,7 +81,7 @@ export class Opening implements Disposable {
     const { calls, timeoutMs, signal } = this.#options;
     this.#account ??= await accountOf(this.#context, this.#request);
     const account = this.#account;
-    if (account === undefined) return plainFailure(AttemptResult.UNAUTHORIZED, 'the account has no credential');
+    if (account === undefined) return plainFailure(AttemptResult.UNAUTHORIZED, 'the account has no usable credential');
     const headers = { ...jsonHeaders, ...format.headers, ...calls.begin(account), ...own, ...account.secretHeader };
     const terms = { account, method: 'POST', timeoutMs, signal, onHead: metrics.answerBegan } as const;
     this.exchange = upstream.send({ ...terms, path, headers, body });
@@ -154,7 +154,7 @@ async function toOpened(
   const quotas = format.readWindows?.({ headers, model: request.lease.model, nowMs: clock.nowMs() }) ?? [];
   if (status >= 400) return { failure: await readFailure(context, exchange, head), quotas };
   if (isProviderAnswer(head)) return { exchange, head, quotas };
-  const failure = plainFailure(AttemptResult.NETWORK_ERROR, 'the answer is not the provider’s', status);
+  const failure = plainFailure(AttemptResult.NETWORK_ERROR, "the answer is not in the provider's format", status);
   return { failure, quotas: [] };
 }
 

@@ -58,7 +58,7 @@ export function answerTooLarge(): AttemptFailure {
 }
 
 const answerTooLargeText =
-  'The answer is larger than the gateway can hold at once, and was given up. Answers to requests with "stream": true have no such limit.';
+  'The answer is too large to buffer, and was cancelled. Answers to requests with "stream": true have no such limit.';
 
 /** Results that a provider's "retry at" belongs to. */
 const waits: ReadonlySet<AttemptResult> = new Set([AttemptResult.RATE_LIMITED, AttemptResult.OVERLOADED]);

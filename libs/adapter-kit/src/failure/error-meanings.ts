@@ -18,11 +18,11 @@ export interface Consequence {
 
 /** What an error concerns, and how the gateway reacts to it. */
 export const concerns = {
-  request: 'is final, and counts for nothing',
-  model: 'the next account; the model is not asked of this one for a while',
-  feature: 'the next account; requests that ask for the feature pass this one over for a while',
-  account: 'the next account; this one rests, or is out of service',
-  provider: 'the next account, within the retry budget; counts among the failures of the account, or pauses the pool',
+  request: 'is final, and does not count against the account',
+  model: 'the next account; the gateway does not use this account for the model for a while',
+  feature: 'the next account; requests that need the feature skip this account for a while',
+  account: 'the next account; this account cools down, or is taken out of service',
+  provider: 'the next account, within the retry budget; counts as a failure of the account, or pauses the pool',
 } as const;
 
 export type Concern = keyof typeof concerns;

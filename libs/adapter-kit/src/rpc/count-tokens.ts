@@ -19,7 +19,7 @@ import { readClientRequest } from './execute.ts';
 export function countTokens(context: AdapterContext): Handlers<typeof AdapterService>['countTokens'] {
   return async (frames, { signal }) => {
     const counter = context.format.countTokens;
-    if (counter === undefined) throw new GatewayError('model_not_found', 'Tokens of this model can’t be counted.');
+    if (counter === undefined) throw new GatewayError('model_not_found', 'The tokens of this model cannot be counted.');
     const { request } = await readClientRequest(frames, context);
     using calls = new ProviderCalls(context, 'count_tokens', request.lease);
     const counted = await countOf(context, counter, request, { signal, calls, timeoutMs: countTimeoutMs });

@@ -87,7 +87,7 @@ export function readModels(
   displayNameOf: (model: JsonObject) => unknown = () => undefined,
 ): readonly ProviderModel[] {
   const list = asObject(body)?.data;
-  if (!Array.isArray(list)) throw new GatewayError('providers_unavailable', 'The provider sent no model list.');
+  if (!Array.isArray(list)) throw new GatewayError('providers_unavailable', "The provider's model list is not valid.");
   const models = new Map(list.map((entry) => asObject(entry) ?? {}).map((model) => [asString(model.id) ?? '', model]));
   models.delete('');
   return [...models].map(([id, model]) =>

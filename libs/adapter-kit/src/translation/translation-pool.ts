@@ -109,5 +109,5 @@ async function copied(pieces: readonly Uint8Array[], size: number): Promise<Uint
 }
 
 function tooBusy(): GatewayError {
-  return new GatewayError('providers_unavailable', 'Too many large requests are under way; try again shortly.');
+  return new GatewayError('providers_unavailable', 'Too many large requests are in progress. Try again shortly.');
 }

@@ -202,7 +202,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
     return this.#decoder !== undefined && controller !== this.#controller;
   }
 
-  readonly #cancel = (): void => this.#abort('cancelled', 'The request was given up.');
+  readonly #cancel = (): void => this.#abort('cancelled', 'The request was cancelled.');
 
   #abort(kind: UpstreamErrorKind, message: string): void {
     if (this.#isOver) return;
@@ -222,7 +222,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
   }
 
   #failure(): UpstreamError {
-    return this.#error ?? new UpstreamError('network', 'The connection ended without an answer.');
+    return this.#error ?? new UpstreamError('network', 'The connection closed before an answer.');
   }
 
   /** Waits for the next event of the exchange, for one reader at a time. */
@@ -257,8 +257,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler, Disposable 
     // A timer may fire slightly early.
     const nowMs = performance.now() + 1;
     if (this.#waitsUntilMs !== undefined && this.#waitsUntilMs <= nowMs)
-      this.#abort('timeout', 'The provider took too long.');
-    else if (this.#lastsUntilMs <= nowMs) this.#abort('cancelled', 'It lasted too long.');
+      this.#abort('timeout', 'The provider timed out.');
+    else if (this.#lastsUntilMs <= nowMs) this.#abort('cancelled', 'The exchange lasted too long.');
     else this.#watchTime();
   }
 }

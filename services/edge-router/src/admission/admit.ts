@@ -47,7 +47,7 @@ export async function admit(
 
 function refusalError({ limit, retryAt }: Refusal): GatewayError {
   const name = limit === LimitName.TOKENS_PER_DAY ? 'tokens_per_day' : 'requests_per_minute';
-  return new GatewayError('rate_limit_exceeded', `The token is over its limit of ${name.replaceAll('_', ' ')}.`, {
+  return new GatewayError('rate_limit_exceeded', `The token exceeded its limit of ${name.replaceAll('_', ' ')}.`, {
     limit: name,
     retryAtMs: retryAt === undefined ? undefined : timestampMs(retryAt),
   });

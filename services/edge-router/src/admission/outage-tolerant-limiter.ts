@@ -145,5 +145,5 @@ async function repeated<T>(
 /** Callers of the edge's limiter do not know RPC errors. */
 function failAsGateway(thrown: unknown): never {
   if (!(thrown instanceof RpcError)) throw thrown;
-  throw new GatewayError('internal_error', 'Limits can not be checked at the moment.');
+  throw new GatewayError('internal_error', 'Limits cannot be checked at the moment. Try again later.');
 }

@@ -8,7 +8,7 @@ import type { PoolExhausted, UnknownModel } from '@gateway/proto/pool/v1/pool_br
  */
 export class AnswerTooLongError extends GatewayError {
   constructor(cause: unknown) {
-    super('providers_unavailable', 'The answer took longer than the gateway lets answers take.', { cause });
+    super('providers_unavailable', 'The answer exceeded the maximum stream duration.', { cause });
   }
 }
 
@@ -25,7 +25,7 @@ export function modelNotFound(
   const isClass = model.startsWith('gateway/') && pool === 'Messages';
   if (!otherFormatsOnly || pool === undefined) return notFound(`The model ${shown(model)} does not exist.`);
   if (isClass) return notFound(`The model class ${shown(model)} has no Claude-style candidate.`);
-  return notFound(`The model ${shown(model)} is not one of the ${pool} pool.`);
+  return notFound(`The model ${shown(model)} does not belong to the ${pool} pool.`);
 }
 
 /** A model that the provider refuses to all accounts of its pool. */
@@ -35,7 +35,7 @@ export function notOffered(model: string): GatewayError {
 
 /** A class at an endpoint that accepts only models. */
 export function classNotTaken(model: string): GatewayError {
-  return notFound(`The model class ${shown(model)} is not taken here: name a model.`);
+  return notFound(`The model class ${shown(model)} is not accepted here. Use the name of a model.`);
 }
 
 export function poolExhausted({ retryAt }: PoolExhausted): GatewayError {
@@ -58,7 +58,7 @@ export function noneUsable(
   const refused = results.every((result) => result === AttemptResult.UNAUTHORIZED);
   const triedFormats = attempts.flatMap(({ lease }) => (lease === undefined ? [] : [lease.format]));
   const pool = onlyPoolOf(formats) ?? (refused ? onlyPoolOf(triedFormats) : undefined);
-  const text = pool === undefined ? noProvider : `No account of the ${pool} pool can be used now.`;
+  const text = pool === undefined ? noProvider : `No account of the ${pool} pool is available.`;
   return new GatewayError('providers_unavailable', text, { retryAtMs: retryAt && timestampMs(retryAt) });
 }
 
@@ -82,7 +82,7 @@ export function mayBeShown({ result, upstreamStatus }: AttemptReport): boolean {
   return result !== AttemptResult.UNAUTHORIZED || upstreamStatus === 402 || upstreamStatus === 403;
 }
 
-const noProvider = 'No provider of the model is available now.';
+const noProvider = 'No provider of the model is available.';
 
 const unreached: ReadonlySet<AttemptResult> = new Set([
   AttemptResult.NETWORK_ERROR,

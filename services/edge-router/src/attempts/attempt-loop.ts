@@ -280,7 +280,7 @@ const lackResults: ReadonlySet<AttemptResult> = new Set([
   AttemptResult.FEATURE_UNAVAILABLE,
 ]);
 
-const lackedByAll = Symbol('no account has what the request wants');
+const lackedByAll = Symbol('all accounts lack what the request needs');
 
 /** The client's error if no further attempt is made. */
 function clientError({ attempt, error }: ExecuteResult): GatewayError {

@@ -28,7 +28,8 @@ export async function authenticate(
   const own = tokenIn(headers, ownHeader);
   const presented = tokenIn(headers, otherHeader, own);
   // Operators' tokens are not accepted here.
-  if (presented === undefined || presented.kind === 'operator') throw unauthorized('Missing or malformed token.');
+  if (presented === undefined || presented.kind === 'operator')
+    throw unauthorized('The token is missing or malformed.');
   const token = await tokens.resolve(tokenSha256(presented.text), socket.remoteAddress);
   if (token === undefined) throw unauthorized('The token is unknown, revoked or expired.');
   return token;
@@ -46,7 +47,7 @@ function tokenIn(
   earlier?: PresentedToken,
 ): PresentedToken | undefined {
   const [value = '', another] = headers[header] ?? [];
-  if (another !== undefined) throw unauthorized(`The header ${header} is given more than once.`);
+  if (another !== undefined) throw unauthorized(`The header ${header} appears more than once.`);
   if (earlier !== undefined) return earlier;
   const text = patterns[header].exec(value)?.[1] ?? '';
   const parsed = parseTokenText(text);

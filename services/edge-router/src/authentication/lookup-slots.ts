@@ -93,5 +93,5 @@ export class LookupSlots {
 }
 
 function tooMany(): GatewayError {
-  return new GatewayError('providers_unavailable', 'Too many unknown tokens are presented. Try again later.');
+  return new GatewayError('providers_unavailable', 'Too many requests with unknown tokens. Try again later.');
 }

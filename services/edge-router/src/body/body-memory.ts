@@ -285,4 +285,4 @@ interface Decoding {
 const mostBeyondShare = 3 / 4;
 /** How many compressed bodies of one token are decoded concurrently. */
 const decodedAtATime = 2;
-const noRoomText = 'The gateway holds as many requests as it can. Try again later.';
+const noRoomText = 'The gateway has no memory for more requests. Try again later.';

@@ -109,7 +109,7 @@ const badJsonPatienceMs = 2_000;
 function encodingOf({ headers }: IncomingMessage, acceptsCompression: boolean): Encoding | 'identity' {
   const name = (headers['content-encoding'] ?? '').trim().toLowerCase() || 'identity';
   if (name === 'identity' || (acceptsCompression && isEncoding(name))) return name;
-  const taken = acceptsCompression ? `takes ${encodingNames.join(', ')}` : 'takes no compression';
+  const taken = acceptsCompression ? `accepts ${encodingNames.join(', ')}` : 'accepts no compression';
   throw new GatewayError('unsupported_encoding', `The content-encoding is not supported. This endpoint ${taken}.`);
 }
 
@@ -133,7 +133,7 @@ function encodedLimitBytes(limitBytes: number): number {
 function tooLarge(limitBytes: number): GatewayError {
   return new GatewayError(
     'body_too_large',
-    `The body is over this endpoint's limit of ${limitBytes / 1024 / 1024} MiB.`,
+    `The body exceeds this endpoint's limit of ${limitBytes / 1024 / 1024} MiB.`,
   );
 }
 
@@ -143,7 +143,7 @@ function isStreamFault(thrown: unknown): boolean {
 }
 
 function brokenOff(cause?: unknown): GatewayError {
-  return new GatewayError('invalid_body', 'The body could not be decoded, or it broke off.', { cause });
+  return new GatewayError('invalid_body', 'The body could not be decoded, or is incomplete.', { cause });
 }
 
 /**
@@ -160,7 +160,8 @@ export async function* decodeUpload(
   using memory = allocation.beside();
   await using upload = receiveUpload(request, pace, stop.signal);
   const first = await upload.next();
-  if (first.done === true) throw new GatewayError('invalid_body', 'The body is empty, which no encoding allows.');
+  if (first.done === true)
+    throw new GatewayError('invalid_body', 'The body is empty, which is not valid in any encoding.');
   async function* permitted(): AsyncGenerator<Buffer> {
     let size = 0;
     for (let next: IteratorResult<Buffer> = first; next.done !== true; next = await upload.next()) {
@@ -216,7 +217,7 @@ export async function* receiveUpload(
     // Bytes that arrived while this process was busy are read before the decision.
     setImmediate(() => {
       if (waitingSinceMs === undefined || performance.now() - waitingSinceMs < pace.idleMs) return;
-      fail(new HttpFault(408, `No more of the body came for ${pace.idleMs / 1_000} seconds.`));
+      fail(new HttpFault(408, `No bytes of the body arrived for ${pace.idleMs / 1_000} seconds.`));
     });
   }, pace.idleMs + 1);
   let windowMs = 0;
@@ -251,7 +252,7 @@ export async function* receiveUpload(
 }
 
 function tooSlow({ leastBytesPerSecond }: BodyRules['pace']): HttpFault {
-  return new HttpFault(408, `The body came slower than ${leastBytesPerSecond} bytes per second.`);
+  return new HttpFault(408, `The body arrived at less than ${leastBytesPerSecond} bytes per second.`);
 }
 
 /** Clients that wait for `100 Continue`, by request. */

@@ -86,7 +86,8 @@ async function deliver(
 /** The adapter for a lease's format. The broker leases only the requested formats. */
 export function adapterOf(lease: Lease, { adapters }: EndpointPeers) {
   const adapter = adapters.get(lease.format);
-  if (adapter === undefined) throw new Error(`the broker leased format ${lease.format}, which was not asked for`);
+  if (adapter === undefined)
+    throw new Error(`the broker leased format ${lease.format}, which the request does not allow`);
   return adapter;
 }
 

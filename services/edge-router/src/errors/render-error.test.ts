@@ -98,12 +98,12 @@ describe('an error that trying again can not mend', () => {
 });
 
 describe('renderStreamError', () => {
-  const error = new GatewayError('providers_unavailable', 'The answer broke off.');
+  const error = new GatewayError('providers_unavailable', 'The answer ended before it was complete.');
   const stream = { id: 'resp_7', createdAt: 1_700_000_000, model: 'gpt-5.5', nextSequenceNumber: 42 };
 
   it('is one data event on chat streams and an error event on Messages streams', () => {
     expect(renderStreamError(error, 'chat', stream)).toBe(
-      'data: {"error":{"code":"providers_unavailable","message":"The answer broke off."}}\n\n',
+      'data: {"error":{"code":"providers_unavailable","message":"The answer ended before it was complete."}}\n\n',
     );
     expect(renderStreamError(error, 'messages', stream)).toMatch(/^event: error\ndata: \{"type":"error".*\}\n\n$/);
   });
@@ -115,7 +115,10 @@ describe('renderStreamError', () => {
     expect(event).toMatch(/^event: response\.failed\ndata: .*\n\n$/);
     expect(dataOf(event)).toMatchObject({
       type: 'response.failed',
-      response: { status: 'failed', error: { code: 'server_error', message: 'The answer broke off.' } },
+      response: {
+        status: 'failed',
+        error: { code: 'server_error', message: 'The answer ended before it was complete.' },
+      },
     });
   });
 

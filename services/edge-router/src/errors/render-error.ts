@@ -153,7 +153,7 @@ export function toHttpFault(code: string | undefined): HttpFault {
 }
 
 const connectionFaults: Readonly<Record<string, [status: HttpFault['status'], message: string]>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request was not sent in time.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
   HPE_HEADER_OVERFLOW: [431, 'The request line and headers are too large.'],
-  HPE_INVALID_EOF_STATE: [400, 'The request broke off.'],
+  HPE_INVALID_EOF_STATE: [400, 'The request is incomplete.'],
 };

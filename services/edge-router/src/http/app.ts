@@ -39,7 +39,7 @@ export function createApp(peers: AppPeers): RequestListener {
   // It needs only what Node provides.
   const dispatch = router as unknown as (...args: [...Parameters<RequestListener>, (thrown?: unknown) => void]) => void;
   return (request, response) => {
-    dispatch(request, response, (thrown = new GatewayError('not_found', 'There is no such endpoint.')) => {
+    dispatch(request, response, (thrown = new GatewayError('not_found', 'The endpoint does not exist.')) => {
       void serve(nowhere, response, peers, () => Promise.reject(thrown));
     });
   };
@@ -138,9 +138,9 @@ function checkMethod({ method, errorDialect }: Route, request: IncomingMessage):
     // Codex tries a WebSocket first and falls back to HTTP at once on this status; other statuses
     // cost it seconds of retries.
     const headers = { upgrade: 'HTTP/1.1', connection: 'Upgrade, close' };
-    throw new HttpFault(426, 'Responses are streamed over plain HTTP here: use POST.', headers);
+    throw new HttpFault(426, 'WebSockets are not supported. Use POST: responses are streamed over HTTP.', headers);
   }
-  throw new HttpFault(405, `Use ${taken.join(' or ')} here.`, { allow: taken.join(', ') });
+  throw new HttpFault(405, `This endpoint supports ${taken.join(' and ')} only.`, { allow: taken.join(', ') });
 }
 
 function asksForWebSocket({ method, headers }: IncomingMessage): boolean {

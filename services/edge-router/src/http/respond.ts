@@ -122,7 +122,7 @@ export function clientSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   const onClose = () => {
     connection.off('close', onClose);
-    if (!response.writableFinished) controller.abort(new Error('The client has left.'));
+    if (!response.writableFinished) controller.abort(new Error('The client disconnected.'));
   };
   response.once('close', onClose);
   // An answer that waits for earlier ones on its connection is not notified when the connection

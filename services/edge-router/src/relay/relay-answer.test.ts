@@ -19,7 +19,7 @@ const streamHead = { status: 200, headers: { 'content-type': 'text/event-stream;
 const succeeded = { attempt: { result: AttemptResult.SUCCEEDED } };
 const broken = {
   attempt: { result: AttemptResult.SERVER_ERROR },
-  error: { code: 'providers_unavailable', message: 'The answer broke off.' },
+  error: { code: 'providers_unavailable', message: 'The answer ended before it was complete.' },
 };
 
 const clock = new ManualClock(1_700_000_123_456);
@@ -165,7 +165,7 @@ describe('relayAnswer', () => {
       { body: text('data: 2\n\n'), result: broken },
     ];
     expect(await (await fetch(url)).text()).toBe(
-      'data: 1\n\ndata: 2\n\ndata: {"error":{"code":"providers_unavailable","message":"The answer broke off."}}\n\n',
+      'data: 1\n\ndata: 2\n\ndata: {"error":{"code":"providers_unavailable","message":"The answer ended before it was complete."}}\n\n',
     );
     expect(events).toContain('settled FAILED in time');
     expect(events).toContain('reported SERVER_ERROR');

@@ -161,7 +161,7 @@ export async function relayAnswer(relay: Relay, { leases, clock, config, events 
 }
 
 function brokenOff(cause?: unknown): GatewayError {
-  return new GatewayError('providers_unavailable', 'The answer broke off.', { cause });
+  return new GatewayError('providers_unavailable', 'The answer ended before it was complete.', { cause });
 }
 
 /** A blank line. */

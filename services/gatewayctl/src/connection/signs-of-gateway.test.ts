@@ -28,7 +28,7 @@ const listeners = {
 
 const asGateway: RequestListener = ({ url }, response) => {
   if (url === '/livez') return void response.end('ok');
-  const refusal = { error: { code: 'unauthorized', message: 'Missing or malformed token.' } };
+  const refusal = { error: { code: 'unauthorized', message: 'The token is missing or malformed.' } };
   response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify(refusal));
 };
 

@@ -21,7 +21,7 @@ function convertDataUrl(url: string, field: string): ImageBlock {
   const comma = url.indexOf(',');
   const [declaredType = '', ...parameters] = url.slice('data:'.length, Math.max(comma, 0)).toLowerCase().split(';');
   if (comma < 0 || !parameters.some((parameter) => parameter.trim() === 'base64')) {
-    throw new GatewayError('unsupported_content', `${field} must be base64 when it is a data URL`);
+    throw new GatewayError('unsupported_content', `${field} must use base64 if it is a data URL`);
   }
   const data = readBase64(url.slice(comma + 1), field);
   const mediaType = sniffMediaType(data) ?? knownMediaType(declaredType.trim());
@@ -34,7 +34,7 @@ function convertDataUrl(url: string, field: string): ImageBlock {
 function readBase64(text: string, field: string): string {
   const data = /\s/.test(text) ? text.replace(/\s+/g, '') : text;
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data)) {
-    throw new GatewayError('invalid_request', `${field} must hold valid base64 when it is a data URL`);
+    throw new GatewayError('invalid_request', `${field} must contain valid base64 if it is a data URL`);
   }
   return data;
 }

@@ -113,13 +113,13 @@ describe('convertMessages', () => {
       [user('q'), assistant('', call('a')), tool('a', 'x'), tool('a', 'y')],
       /^messages\[3\]/,
     ],
-    ['a call that is never answered', [user('q'), assistant('', call('a'))], /^messages must not go on/],
+    ['a call that is never answered', [user('q'), assistant('', call('a'))], /^messages must not leave a tool call/],
     [
       'an assistant that goes on before',
       [assistant('', call('a')), user('x'), assistant('y')],
-      /^messages\[2\] must not/,
+      /^messages\[2\] must not leave a tool call/,
     ],
-    ['no content at all', [user(''), assistant('')], /^messages must hold at least one/],
+    ['no content at all', [user(''), assistant('')], /^messages must contain at least one/],
     [
       'a call of a tool that can have no such name',
       [user('q'), assistant('', { ...call('a'), name: 'a.b' }), tool('a', 'x')],

@@ -73,7 +73,7 @@ class Conversation {
     if (this.#toolIds.hasUnanswered) throw unansweredCalls('messages');
     this.#sayClosingSystemTexts();
     if (this.#turns.length === 0) {
-      throw new GatewayError('invalid_request', 'messages must hold at least one message with content');
+      throw new GatewayError('invalid_request', 'messages must contain at least one message with content');
     }
     const [first, last] = [this.#turns[0], this.#turns.at(-1)];
     if (first?.role === 'assistant') this.#turns.unshift({ role: 'user', results: [], input: [missingBeginning] });
@@ -116,7 +116,7 @@ class Conversation {
   #addToolResult(message: ToolMessage, index: number): void {
     const id = this.#toolIds.result(message.toolCallId);
     if (id === undefined) {
-      const problem = 'must be the id of a tool call before it that has no result yet';
+      const problem = 'must be the id of an earlier tool call without a result';
       throw new GatewayError('invalid_request', `messages[${index}].tool_call_id ${problem}`);
     }
     this.#userTurn().results.push({ type: 'tool_result', tool_use_id: id, ...resultContent(message.text) });
@@ -176,6 +176,6 @@ function hasText(text: string): boolean {
 }
 
 function unansweredCalls(where: string): GatewayError {
-  const problem = 'must not go on before every tool call has its result: a tool message with its id';
+  const problem = 'must not leave a tool call without a result: a tool message with the id of the call';
   return new GatewayError('invalid_request', `${where} ${problem}`);
 }

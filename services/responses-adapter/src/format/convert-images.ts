@@ -9,7 +9,7 @@ import type { InputImage } from './provider-request.ts';
  */
 export function convertImage(image: ImagePart, path: string): InputImage {
   if (/^data:/i.test(image.url) && !isImageInBase64(image.url)) {
-    throw new GatewayError('unsupported_content', `${path}.image_url must be an image in base64 when it is a data URL`);
+    throw new GatewayError('unsupported_content', `${path}.image_url must be an image in base64 if it is a data URL`);
   }
   return { type: 'input_image', image_url: image.url, detail: image.detail ?? 'auto' };
 }

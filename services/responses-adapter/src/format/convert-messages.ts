@@ -33,7 +33,7 @@ export function convertMessages(messages: readonly ChatMessage[]): Conversation 
   if (input.length > 0) return { instructions: toInstructions(opening), input };
   const instructionsAsInput = items.flat();
   if (instructionsAsInput.length > 0) return { instructions: undefined, input: instructionsAsInput };
-  throw new GatewayError('invalid_request', 'messages must hold at least one message with content');
+  throw new GatewayError('invalid_request', 'messages must contain at least one message with content');
 }
 
 /** A system text as an item of its own. */

@@ -83,7 +83,7 @@ export function checkToolCalls(messages: readonly ChatMessage[]): void {
     const unanswered = calledIds(message).findIndex((id) => !answered.has(id));
     if (unanswered >= 0) throw mismatch(`messages[${index}].tool_calls[${unanswered}].id has no tool message`);
     if (message.role === 'tool' && !called.has(message.toolCallId)) {
-      throw mismatch(`messages[${index}].tool_call_id is the id of no tool call`);
+      throw mismatch(`messages[${index}].tool_call_id is not the id of a tool call`);
     }
   }
 }
@@ -93,5 +93,5 @@ function calledIds(message: ChatMessage): readonly string[] {
 }
 
 function mismatch(complaint: string): GatewayError {
-  return new GatewayError('invalid_request', `${complaint}: every call needs its result`);
+  return new GatewayError('invalid_request', `${complaint}: every tool call needs a result`);
 }
