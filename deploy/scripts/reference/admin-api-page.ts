@@ -9,6 +9,7 @@ import {
   ScalarType,
 } from '@bufbuild/protobuf';
 import { getComments } from '@bufbuild/protoplugin';
+import { wrapText } from '@gateway/presentation';
 import { anchorOf } from '../docs/anchors.ts';
 import type { AdminContracts } from './admin-contracts.ts';
 import { code, fenced, pageHead, paragraphs, table } from './markdown.ts';
@@ -28,8 +29,9 @@ export function adminApiPage({ services, types }: AdminContracts): string {
   )}\n`;
 }
 
-const introduction = `What the console and \`gatewayctl\` call is for programs of your own too. A call is \`POST /gateway.admin.v1.<service>/<method>\` with JSON, at
-the [admin port](../operate/ports.md), with the token of an [operator](../operate/operators.md):
+const introduction = `The console and \`gatewayctl\` call this API, and your own programs can too. A call is
+\`POST /gateway.admin.v1.<service>/<method>\` with JSON, at the [admin port](../operate/ports.md), with the token of an
+[operator](../operate/operators.md):
 
 ${fenced(
   'sh',
@@ -37,16 +39,17 @@ ${fenced(
   127.0.0.1:9090/gateway.admin.v1.SessionService/GetSession`,
 )}
 
-An error has an HTTP status and a body such as \`{"code":"permission_denied","message":"…"}\`; with \`invalid_argument\` the detail
-[InvalidFields](#invalidfields) says what is wrong, field by field. The protocol is [Connect](https://connectrpc.com/docs/protocol): clients can be
-generated from the [contracts](../../proto/gateway/admin/v1). Calls that answer more than once need such a client.
+An error has an HTTP status and a body such as \`{"code":"permission_denied","message":"…"}\`. With
+\`invalid_argument\`, the detail [InvalidFields](#invalidfields) lists the problems by field. The protocol is
+[Connect](https://connectrpc.com/docs/protocol), and you can generate clients from the
+[contracts](../../proto/gateway/admin/v1). Methods that stream answers need such a client.
 
-A field that is absent has its default: an empty text, 0, false, an empty list. Whole numbers of 64 bits are texts in JSON.`;
+An absent field has its default: an empty text, 0, false or an empty list. In JSON, 64-bit integers are strings.`;
 
 function serviceSection(service: DescService): string {
   return paragraphs(
     `## ${service.name}`,
-    commentOf(service),
+    wrapText(commentOf(service)),
     ...service.methods.map((method) => methodSection(service, method)),
   );
 }
@@ -55,7 +58,7 @@ function methodSection({ typeName }: DescService, method: DescMethod): string {
   const answer = method.methodKind === 'server_streaming' ? 'Each answer' : 'Answer';
   return paragraphs(
     `### ${method.name}`,
-    commentOf(method),
+    wrapText(commentOf(method)),
     code(`POST /${typeName}/${method.name}`),
     fieldTable('Request', method.input),
     fieldTable(answer, method.output),
@@ -70,7 +73,7 @@ function fieldTable(title: string, message: DescMessage): string {
 function messageSection(message: DescMessage): string {
   return paragraphs(
     `### ${shortName(message)}`,
-    commentOf(message),
+    wrapText(commentOf(message)),
     message.fields.length === 0 ? 'No fields.' : table(['field', 'value', 'meaning'], message.fields.map(fieldRow)),
   );
 }
@@ -79,7 +82,7 @@ function enumSection(description: DescEnum): string {
   const values = description.values.filter(({ number }) => number !== 0);
   return paragraphs(
     `### ${shortName(description)}`,
-    commentOf(description),
+    wrapText(commentOf(description)),
     table(
       ['value', 'meaning'],
       values.map((value) => [code(value.name), commentOf(value)]),

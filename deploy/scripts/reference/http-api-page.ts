@@ -1,3 +1,4 @@
+import { wrapText } from '@gateway/presentation';
 import { anchorOf } from '../docs/anchors.ts';
 import { code, fenced, pageHead, paragraphs, table } from './markdown.ts';
 import { type Content, nameOf, type OpenApi, type Operation, type Response, type Schema } from './openapi.ts';
@@ -15,9 +16,9 @@ export function httpApiPage(api: OpenApi): string {
   ]);
   return `${paragraphs(
     pageHead({ order: 20, title: 'HTTP API', source: 'docs/openapi.yaml' }),
-    'The same for tools: [openapi.yaml](../openapi.yaml). Codes of errors, and what to do about each: [errors](errors.md).',
+    '[openapi.yaml](../openapi.yaml) is the same for tools. [Errors](errors.md) explains the codes, and how to react to them.',
     table(['endpoint', 'does'], overview),
-    api.info.description,
+    wrapText(api.info.description),
     ...operations.map(({ name, operation }) => operationSection(name, operation, api)),
     '## Headers',
     table(
@@ -41,13 +42,13 @@ function operationSection(name: string, operation: Operation, { components }: Op
   return paragraphs(
     `## ${name}`,
     `${summary}.`,
-    description,
+    wrapText(description),
     `Token: ${tokens.join(' or ')}.`,
     table(
       ['request header', 'value', 'meaning'],
       headers.map((header) => [code(header.name), typeOf(header.schema), header.description]),
     ),
-    requestBody === undefined ? '' : `**Body:** ${bodyOf(requestBody.content)}. ${requestBody.description}`,
+    requestBody === undefined ? '' : wrapText(`**Body:** ${bodyOf(requestBody.content)}. ${requestBody.description}`),
     requestBody === undefined ? '' : examplesOf(requestBody.content),
     table(
       ['status', 'answer', 'body'],
@@ -76,7 +77,10 @@ function answerOf(content: Content): string {
   const events = Object.values(content).flatMap(({ 'x-event-schema': event, schema }) =>
     event === undefined ? [] : [schema],
   );
-  return paragraphs(...events.map(({ description = '' }) => `**Stream:** ${description}`), examplesOf(content));
+  return paragraphs(
+    ...events.map(({ description = '' }) => wrapText(`**Stream:** ${description}`)),
+    examplesOf(content),
+  );
 }
 
 function examplesOf(content: Content): string {
@@ -113,8 +117,8 @@ function schemaSection(name: string, schema: Schema): string {
   const fields = fieldsOf(schema);
   return paragraphs(
     `### ${name}`,
-    schema.description ?? '',
-    fields.length === 0 || schema.type === undefined ? `${capitalised(typeOf(schema))}.` : '',
+    wrapText(schema.description ?? ''),
+    fields.length === 0 || schema.type === undefined ? wrapText(`${capitalised(typeOf(schema))}.`) : '',
     table(
       ['field', 'value', 'meaning'],
       fields.map(({ path, isRequired, type, description }) => [

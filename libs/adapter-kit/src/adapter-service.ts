@@ -69,8 +69,8 @@ export function createAdapterFromEnvironment(createService: CreateAdapter): Serv
 /** @throws ConfigError with every problem in the settings of a stand-alone adapter. */
 export function checkAdapterSettings(env: Environment) {
   return readSettings(env, (reader) => {
-    const why = 'The pool broker knows the accounts that requests are sent with.';
-    const whySecrets = 'Secrets of accounts have a port of their own there.';
+    const why = 'The pool broker manages the accounts.';
+    const whySecrets = 'The pool broker serves the secrets of accounts on a separate port.';
     return {
       poolBrokerUrl: reader.peerUrl('POOL_BROKER_URL', why, 'http://pool-broker:50051'),
       credentialUrl: reader.peerUrl('CREDENTIAL_URL', whySecrets, 'http://pool-broker:50052'),

@@ -9,33 +9,33 @@ export function adapterMetrics(metrics: Metrics, formatId: ProviderFormatId) {
   const format = ProviderFormatId[formatId].toLowerCase();
   const attempts = metrics.counter({
     name: 'gateway_upstream_attempts_total',
-    help: 'Attempts at a provider, by how they ended.',
+    help: 'Attempts at a provider, by result.',
     labels: ['format', 'result'],
   });
   const amended = metrics.counter({
     name: 'gateway_upstream_amended_requests_total',
-    help: 'Requests that were sent again at once without what the provider complained of, by the complaint.',
+    help: 'Requests that were resent without the part that the provider rejected, by that part.',
     labels: ['format', 'meaning'],
   });
   const resent = metrics.counter({
     name: 'gateway_upstream_resent_requests_total',
-    help: 'Requests that met the end of an idle connection, before any byte of an answer, and were sent once more on a new one.',
+    help: 'Requests that were resent on a new connection because the provider had closed the idle one, before any byte of an answer.',
     labels: ['format'],
   });
   const unknownEvents = metrics.counter({
     name: 'gateway_upstream_unknown_events_total',
-    help: 'Events of providers that were skipped because this version of the gateway does not know them.',
+    help: 'Provider events that were skipped because this version of the gateway does not know them.',
     labels: ['format'],
   });
   const firstByte = metrics.histogram({
     name: 'gateway_upstream_first_byte_seconds',
-    help: 'Time from sending a request to the head of the provider’s answer. Model lists are not among them.',
+    help: 'Time from sending a request to the head of the provider’s answer. Without model lists.',
     labels: ['format'],
     buckets: durationBucketsSeconds,
   });
   const openStreams = metrics.gauge({
     name: 'gateway_upstream_open_streams',
-    help: 'Requests to providers that are under way.',
+    help: 'Requests to providers in flight.',
     labels: ['format'],
   });
   // Set at the start, so that the series exists before the first request.
@@ -93,13 +93,13 @@ function genAiMetrics(metrics: Metrics, format: ProviderFormatId) {
   });
   const usage = metrics.histogram({
     name: 'gen_ai_client_token_usage',
-    help: 'Tokens of one answer, as its provider reported them.',
+    help: 'Tokens of an answer, as the provider reported them.',
     labels: [...callLabels, 'gen_ai_token_type'],
     buckets: Array.from({ length: 14 }, (_, power) => 4 ** power),
   });
   const tokens = metrics.counter({
     name: 'gateway_tokens_total',
-    help: 'Tokens that providers used: reported, or estimated where an answer broke off. Those of the cache are among the input.',
+    help: 'Tokens used: reported by the provider, or estimated if an answer ended early. Input includes cache tokens.',
     labels: [...callLabels, 'gen_ai_token_type'],
   });
   const labelsOf = ({ operation, model }: GenAiCall) => ({

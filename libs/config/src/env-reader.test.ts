@@ -15,7 +15,7 @@ describe('EnvReader', () => {
     env.port('PORT', 1);
     env.boolean('FLAG', false);
     env.requiredUrls('REDIS_URL', '', 'redis://127.0.0.1:6379', ['redis', 'rediss']);
-    env.required('DATABASE_URL', 'Tokens live there.', 'postgres://127.0.0.1/gateway');
+    env.required('DATABASE_URL', 'The database stores tokens.', 'postgres://127.0.0.1/gateway');
     env.oneOf('MODE', ['a', 'b'], 'a');
     const error = catchError(() => env.done());
     expect(error).toBeInstanceOf(ConfigError);

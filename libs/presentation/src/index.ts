@@ -5,3 +5,4 @@ export * from './pool-pause-text.ts';
 export * from './request-text.ts';
 export * from './visible-text.ts';
 export * from './welcome.ts';
+export * from './wrapped-text.ts';

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { redisSettings } from './redis-settings.ts';
 
 const read = (env: Environment) =>
-  readSettings(env, (reader) => redisSettings.required(reader, 'Limits are counted there.'));
+  readSettings(env, (reader) => redisSettings.required(reader, 'Redis counts limits.'));
 
 function problemsOf(env: Environment): readonly string[] {
   try {
@@ -108,6 +108,6 @@ describe('the settings of Redis', () => {
   });
 
   it('must name a Redis', () => {
-    expect(problemsOf({})).toEqual([expect.stringMatching(/^REDIS_URL is not set\. Limits are counted there\./)]);
+    expect(problemsOf({})).toEqual([expect.stringMatching(/^REDIS_URL is not set\. Redis counts limits\./)]);
   });
 });

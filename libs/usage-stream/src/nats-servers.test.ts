@@ -21,7 +21,7 @@ describe('NATS_URL', () => {
     ['nats://u:secret@a,nats://u:other-secret@b', /^NATS_URL has different credentials/],
   ])('says what is wrong with "%s", without credentials', (text, problem) => {
     const reader = new EnvReader({ NATS_URL: text });
-    natsServers.required(reader, 'Usage is published there.');
+    natsServers.required(reader, 'NATS carries usage to the ledger.');
     expect(() => reader.done()).toThrow(problem);
     expect(() => reader.done()).not.toThrow(/secret/);
   });

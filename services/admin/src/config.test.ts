@@ -52,7 +52,7 @@ describe('the settings', () => {
     [{ ADMIN_ALLOWED_HOSTS: 'admin:9090' }, 'without scheme and port'],
     [{ ADMIN_ALLOWED_HOSTS: '*.example' }, 'without scheme and port'],
     [{ ADMIN_TOKEN: 'hunter2' }, 'ADMIN_TOKEN must be'],
-    [{ ADMIN_TOKEN: 'gw_a_developmentonlydevelopmentonly15DEd7' }, 'ADMIN_TOKEN is the one of deploy/docker'],
+    [{ ADMIN_TOKEN: 'gw_a_developmentonlydevelopmentonly15DEd7' }, 'ADMIN_TOKEN is the public one of deploy/docker'],
     [{ ADMIN_TOKEN: createTokenText('service') }, 'ADMIN_TOKEN must be'],
     [{ ADMIN_TRUSTED_PROXIES: '10.0.0.0/33' }, 'ADMIN_TRUSTED_PROXIES must be'],
     [{ ADMIN_TRUSTED_PROXIES: 'ingress' }, 'ADMIN_TRUSTED_PROXIES must be'],

@@ -30,13 +30,13 @@ export function readAdminProcessConfig(env: Environment) {
     return {
       ...adminSettings(reader),
       // DATABASE_URL (required): the Postgres with operators, sessions and the audit log.
-      databaseUrl: databaseUrl.required(reader, 'Operators and the audit log live there.'),
+      databaseUrl: databaseUrl.required(reader, 'The database stores operators and the audit log.'),
       peerUrls: {
-        identity: peer('IDENTITY_URL', 'Tokens are managed there.', 'identity'),
-        'pool-broker': peer('POOL_BROKER_URL', 'Accounts are managed there.', 'pool-broker'),
-        limiter: peer('LIMITER_URL', 'Limits are counted there.', 'limiter'),
-        'usage-query': peer('USAGE_QUERY_URL', 'Usage and requests are read there.', 'usage-query'),
-        'usage-ingest': peer('USAGE_INGEST_URL', 'The ledger is repaired there.', 'usage-ingest'),
+        identity: peer('IDENTITY_URL', 'The identity service manages tokens.', 'identity'),
+        'pool-broker': peer('POOL_BROKER_URL', 'The pool broker manages accounts.', 'pool-broker'),
+        limiter: peer('LIMITER_URL', 'The limiter counts limits.', 'limiter'),
+        'usage-query': peer('USAGE_QUERY_URL', 'The service reads usage and requests.', 'usage-query'),
+        'usage-ingest': peer('USAGE_INGEST_URL', 'The service repairs the ledger.', 'usage-ingest'),
       },
       // METRICS_URLS (none): where the replicas of each service tell how they are.
       metricsUrls: readMetricsUrls(reader),
@@ -82,7 +82,7 @@ function readAdminToken(reader: EnvReader): Secret | undefined {
   return new Secret(text);
 }
 
-const howToMakeToken = 'Make one with: node services/admin/src/main.ts --new-token';
+const howToMakeToken = 'Create one with: node services/admin/src/main.ts --new-token';
 
 /** Undefined without OIDC_ISSUER. */
 function readOidc(reader: EnvReader, publicUrl: string | undefined): OidcConfig | undefined {
@@ -95,13 +95,13 @@ function readOidc(reader: EnvReader, publicUrl: string | undefined): OidcConfig 
   }
   if (publicUrl === undefined) {
     reader.problem(
-      'ADMIN_PUBLIC_URL is not set. The OpenID Connect provider sends browsers back to it. For example: ADMIN_PUBLIC_URL=https://admin.example',
+      'ADMIN_PUBLIC_URL is not set. The OpenID Connect provider redirects browsers to it. For example: ADMIN_PUBLIC_URL=https://admin.example',
     );
   }
   const secret = reader.optional('OIDC_CLIENT_SECRET');
   return {
     issuer,
-    clientId: reader.required('OIDC_CLIENT_ID', 'The provider knows the gateway by it.', 'gateway'),
+    clientId: reader.required('OIDC_CLIENT_ID', 'The client id identifies the gateway at the provider.', 'gateway'),
     // OIDC_CLIENT_SECRET (none): for a client that the provider calls confidential.
     clientSecret: secret === undefined ? undefined : new Secret(secret),
     scopes: reader.string('OIDC_SCOPES', 'openid profile email'),
@@ -115,7 +115,7 @@ function readOidc(reader: EnvReader, publicUrl: string | undefined): OidcConfig 
 /** OIDC_ROLES: `group=role` with commas between them. */
 function readRoles(reader: EnvReader): ReadonlyMap<string, StoredRole> {
   const example = 'platform-admins=admin,sre=operator,developers=viewer';
-  const text = reader.required('OIDC_ROLES', 'It says which groups may sign in, and as what.', example);
+  const text = reader.required('OIDC_ROLES', 'The setting maps groups of the provider to roles.', example);
   const roles = new Map<string, StoredRole>();
   for (const entry of entriesOf(text)) {
     const sign = entry.lastIndexOf('=');
@@ -124,7 +124,7 @@ function readRoles(reader: EnvReader): ReadonlyMap<string, StoredRole> {
     if (group !== '' && role !== undefined) roles.set(group, role);
     else
       reader.problem(
-        `OIDC_ROLES must be groups with a role each (${roleNames.join(', ')}), and "${entry}" is none. For example: OIDC_ROLES=${example}`,
+        `OIDC_ROLES must be a list of groups with roles (${roleNames.join(', ')}); "${entry}" is not valid. For example: OIDC_ROLES=${example}`,
       );
   }
   return roles;
@@ -148,7 +148,7 @@ function readProxies(reader: EnvReader): readonly string[] {
   });
   if (wrong.length > 0) {
     reader.problem(
-      `ADMIN_TRUSTED_PROXIES must be addresses or networks with commas between them, not "${wrong.join(', ')}". For example: ADMIN_TRUSTED_PROXIES=10.0.0.0/8`,
+      `ADMIN_TRUSTED_PROXIES must be addresses or networks, separated by commas, not "${wrong.join(', ')}". For example: ADMIN_TRUSTED_PROXIES=10.0.0.0/8`,
     );
   }
   return proxies;
@@ -160,7 +160,7 @@ function readAllowedHosts(reader: EnvReader): readonly string[] {
   const wrong = names.filter((name) => !/^\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name));
   if (wrong.length > 0) {
     reader.problem(
-      `ADMIN_ALLOWED_HOSTS must be host names with commas between them, without scheme and port, not "${wrong.join(', ')}". For example: ADMIN_ALLOWED_HOSTS=admin,.gateway.svc.cluster.local`,
+      `ADMIN_ALLOWED_HOSTS must be host names without scheme and port, separated by commas, not "${wrong.join(', ')}". For example: ADMIN_ALLOWED_HOSTS=admin,.gateway.svc.cluster.local`,
     );
   }
   return names;
@@ -174,7 +174,7 @@ export function readMetricsUrls(reader: EnvReader): MetricsUrls {
     if (service !== undefined && url !== undefined && URL.canParse(url)) urls.push([service, url]);
     else {
       reader.problem(
-        `METRICS_URLS must be services with their admin addresses, with commas between them, and "${entry}" is none. For example: METRICS_URLS=edge-router=http://edge-router:9090,limiter=http://limiter:9090`,
+        `METRICS_URLS must be services with their admin addresses, separated by commas; "${entry}" is not valid. For example: METRICS_URLS=edge-router=http://edge-router:9090,limiter=http://limiter:9090`,
       );
     }
   }

@@ -69,7 +69,7 @@ export function createAdminService(
 
   const openSessions = metrics.gauge({
     name: 'gateway_admin_open_sessions',
-    help: 'Sessions of browsers that have not ended.',
+    help: 'Browser sessions that have not ended.',
   });
   metrics.beforeSnapshot(async () => openSessions.set(await sessions.count()));
 

@@ -58,7 +58,7 @@ export async function migrateGatewayDatabase(env: Environment) {
 /** Waits until another process has migrated the tables of DATABASE_URL, and changes nothing. */
 export async function waitForMigration(env: Environment, note: (text: string) => void) {
   const url = readDatabaseUrl(env);
-  if (url === undefined) throw new ConfigError(['DATABASE_URL is not set. It names the database to wait for.']);
+  if (url === undefined) throw new ConfigError(['DATABASE_URL is not set. It is the database to wait for.']);
   const { waitForPostgresMigration } = await import('@gateway/database/postgres');
   await waitForPostgresMigration(url, note);
   return { applied: [], description: descriptionOf(url) };
@@ -82,7 +82,7 @@ export async function readIdentityKeys(env: Environment): Promise<IdentityConfig
 export function checkIdentityKeys(env: Environment): void {
   readSettings(env, (reader) => {
     if (reader.optional('DATABASE_URL') === undefined) return;
-    const why = 'Token hashes in the database of DATABASE_URL are made with it.';
+    const why = 'Tokens in the database of DATABASE_URL are hashed with it.';
     reader.required('TOKEN_HASH_KEY', why, '$(openssl rand -base64 32)');
   });
   readIdentityConfig(env);

@@ -117,7 +117,7 @@ async function openParts(
       identity: clientOf(IdentityService),
       broker: clientOf(PoolBrokerService),
       poolOperator: clientOf(PoolOperatorService),
-      limiter: { peek: () => Promise.reject(new RpcError('unavailable', 'No gateway is called.')) },
+      limiter: { peek: () => Promise.reject(new RpcError('unavailable', 'No gateway was called.')) },
       // There are no counters without a gateway.
       limiterOperator: { reconcileDay: async () => create(ReconcileDayResponseSchema) },
       usageQuery: clientOf(UsageQueryService),

@@ -90,13 +90,21 @@ export function readEdgeRouterPeerUrls(env: Environment) {
   const reader = new EnvReader(env);
   const service = (name: string, why: string, host: string) => reader.peerUrl(name, why, `http://${host}:50051`);
   const urls = {
-    identity: service('IDENTITY_URL', 'Tokens are resolved there.', 'identity'),
-    limiter: service('LIMITER_URL', 'Requests are admitted there.', 'limiter'),
-    broker: service('POOL_BROKER_URL', 'Accounts are chosen there.', 'pool-broker'),
-    responsesAdapter: service('RESPONSES_ADAPTER_URL', 'It calls the Responses pool.', 'responses-adapter'),
-    messagesAdapter: service('MESSAGES_ADAPTER_URL', 'It calls the Messages pool.', 'messages-adapter'),
-    usageQuery: service('USAGE_QUERY_URL', 'GET /v1/usage is answered there.', 'usage-query'),
-    nats: natsServers.required(reader, 'Usage is published there.'),
+    identity: service('IDENTITY_URL', 'The identity service resolves tokens.', 'identity'),
+    limiter: service('LIMITER_URL', 'The limiter enforces limits.', 'limiter'),
+    broker: service('POOL_BROKER_URL', 'The pool broker selects accounts.', 'pool-broker'),
+    responsesAdapter: service(
+      'RESPONSES_ADAPTER_URL',
+      'The adapter sends requests to the Responses pool.',
+      'responses-adapter',
+    ),
+    messagesAdapter: service(
+      'MESSAGES_ADAPTER_URL',
+      'The adapter sends requests to the Messages pool.',
+      'messages-adapter',
+    ),
+    usageQuery: service('USAGE_QUERY_URL', 'The service answers GET /v1/usage.', 'usage-query'),
+    nats: natsServers.required(reader, 'NATS carries usage to the ledger.'),
   };
   reader.done();
   return Object.freeze(urls);

@@ -81,7 +81,7 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
     reportGivenUp(err: unknown, requestId: string): void {
       counted.reportsGivenUp.inc();
       const fields = { request_id: requestId, err };
-      warn('reports', fields, 'the result of an attempt could not be reported: its lease stays until it expires');
+      warn('reports', fields, 'the result of an attempt could not be reported; its lease ends when it expires');
     },
     /** `requestId` if the fault concerns one request. */
     faulted(part: Part, err: unknown, requestId?: string): void {
@@ -92,13 +92,9 @@ export function createEvents({ logger, metrics }: { readonly logger: EventLog; r
     showBodyMemory(bodies: BodyMemory): void {
       const gauge = (name: string, help: string, read: () => number) =>
         metrics.gauge({ name: `gateway_body_${name}`, help, read });
-      gauge('memory_bytes', 'Request bodies, and decoders of them, in memory.', () => bodies.usedBytes);
-      gauge('memory_limit_bytes', 'Most of it (BODY_MEMORY_MAX_MIB).', () => bodies.limitBytes);
-      gauge(
-        'waiting_uploads',
-        'Requests that wait for room for their bodies, or to decode them.',
-        () => bodies.waiting,
-      );
+      gauge('memory_bytes', 'Memory used by request bodies and their decoders.', () => bodies.usedBytes);
+      gauge('memory_limit_bytes', 'Limit of that memory (BODY_MEMORY_MAX_MIB).', () => bodies.limitBytes);
+      gauge('waiting_uploads', 'Requests that wait for body memory, or to be decoded.', () => bodies.waiting);
     },
   };
 }
@@ -119,26 +115,26 @@ function createMetrics(metrics: Metrics) {
   return {
     activeRequests: metrics.gauge({
       name: 'http_server_active_requests',
-      help: 'Requests under way.',
+      help: 'Requests in flight.',
       labels: ['http_request_method'],
     }),
     requestDurations: metrics.histogram({
       name: 'http_server_request_duration_seconds',
-      help: 'Time from the first byte of a request to the last of its answer; status 499 when the client left before the end.',
+      help: 'Time from the first byte of a request to the last byte of its answer. Status 499: the client disconnected before the end.',
       labels: ['http_request_method', 'http_route', 'http_response_status_code', 'error_type'],
       buckets: httpBucketsSeconds,
     }),
     refusals: metrics.counter({
       name: 'gateway_refusals_total',
-      help: 'Requests that got an error in place of an answer, by its code; of rate_limit_exceeded by the limit that was hit.',
+      help: 'Requests answered with an error, by code; for rate_limit_exceeded, by limit too.',
       labels: ['code', 'limit'],
     }),
     failovers: metrics.counter({
       name: 'gateway_failovers_total',
-      help: 'Attempts that were made after another one of the same request, by how that one failed.',
+      help: 'Failovers: attempts after a failed attempt of the same request, by the failure.',
       labels: ['reason'],
     }),
-    openStreams: metrics.gauge({ name: 'gateway_open_streams', help: 'Streamed answers under way.' }),
+    openStreams: metrics.gauge({ name: 'gateway_open_streams', help: 'Open streams to clients.' }),
     modelDurations: metrics.histogram({
       name: 'gen_ai_server_request_duration_seconds',
       help: 'Time from the first byte of a request that names a model to the last byte of its answer.',
@@ -147,31 +143,31 @@ function createMetrics(metrics: Metrics) {
     }),
     firstTokens: metrics.histogram({
       name: 'gen_ai_server_time_to_first_token_seconds',
-      help: 'Time from the first byte of a request to the first of its streamed answer.',
+      help: 'Time from the first byte of a request to the first byte of its streamed answer.',
       labels: ofModel,
       buckets: [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
     }),
     outputTokens: metrics.histogram({
       name: 'gen_ai_server_time_per_output_token_seconds',
-      help: 'Time per token after the first one of a streamed answer that came to its end and whose provider counted it.',
+      help: 'Time per token after the first one, for complete streamed answers with a count from the provider.',
       labels: ofModel,
       buckets: [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5],
     }),
     localAdmissions: metrics.counter({
       name: 'gateway_edge_local_admissions_total',
-      help: 'Admissions decided by this edge alone because the limiter did not answer.',
+      help: 'Admissions that this edge decided locally because the limiter did not answer.',
     }),
     reportsGivenUp: metrics.counter({
       name: 'gateway_edge_attempt_reports_given_up_total',
-      help: 'Ends of attempts that no broker took. Each keeps a place of an account until its lease ends.',
+      help: 'Attempt results that no broker accepted. Each counts as in flight on its account until the lease expires.',
     }),
     stalledClients: metrics.counter({
       name: 'gateway_edge_stalled_clients_total',
-      help: 'Connections that were cut off because their clients took nothing of an answer for WRITE_STALL_SECONDS.',
+      help: 'Connections closed because the client read nothing of its answer for WRITE_STALL_SECONDS.',
     }),
     faults: metrics.counter({
       name: 'gateway_edge_faults_total',
-      help: 'Failures behind the edge that clients did not see, by what failed.',
+      help: 'Failed background tasks that clients did not notice, by task.',
       labels: ['part'],
     }),
   };

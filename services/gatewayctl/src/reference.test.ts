@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { wrapText } from '@gateway/presentation';
 import type { Argument, Command, Option } from 'commander';
 import { expect, it } from 'vitest';
 import { buildProgram, fullName } from './program.ts';
@@ -36,7 +37,7 @@ function sectionOf(command: Command): string {
   const alias = command.aliases().map((name) => ` Also \`${name}\`.`);
   const rows = [...command.registeredArguments.map(argumentRow), ...command.options.map(optionRow)];
   const table = rows.length === 0 ? '' : `\n|     |     |\n| --- | --- |\n${rows.join('')}`;
-  return `## ${fullName(command)}\n\n${prose(command.description())}${alias.join('')}\n${table}`;
+  return `## ${fullName(command)}\n\n${wrapText(`${prose(command.description())}${alias.join('')}`)}\n${table}`;
 }
 
 function argumentRow(argument: Argument): string {

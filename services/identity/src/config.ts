@@ -17,23 +17,23 @@ export function readIdentityConfig(env: Environment): IdentityConfig {
 
 /** Settings that identity needs as a process of its own. */
 export function readIdentityProcessConfig(env: Environment) {
-  const howToMake = 'Token hashes are made with it; make one with: openssl rand -base64 32.';
+  const howToMake = 'Tokens are hashed with it. Create one with: openssl rand -base64 32.';
   return readSettings(env, (reader) => ({
     hashKeys: readHashKeys(reader, reader.required('TOKEN_HASH_KEY', howToMake, '<32 random bytes in base64>')),
     // DATABASE_URL (required): the Postgres with the tokens.
-    databaseUrl: databaseUrl.required(reader, 'Tokens live there.'),
+    databaseUrl: databaseUrl.required(reader, 'The database stores tokens.'),
     // MIGRATE_AT_START (false): run missing migrations before serving.
     migrateAtStart: reader.boolean('MIGRATE_AT_START', false),
   }));
 }
 
 function readHashKeys(reader: EnvReader, text: string): readonly HashKey[] {
-  checkNotOfDevelopment(reader, 'TOKEN_HASH_KEY', text, 'Make one with: openssl rand -base64 32.');
+  checkNotOfDevelopment(reader, 'TOKEN_HASH_KEY', text, 'Create one with: openssl rand -base64 32.');
   const keys = parseHashKeys(text);
   if (keys !== undefined) return keys;
   // The value is a secret, so it is not repeated.
   reader.problem(
-    'TOKEN_HASH_KEY must be one or more keys with a comma between them, each at least 32 bytes in base64 or hex. Make one with: openssl rand -base64 32',
+    'TOKEN_HASH_KEY must be one or more keys, separated by commas, each at least 32 bytes in base64 or hex. Create one with: openssl rand -base64 32',
   );
   return [];
 }

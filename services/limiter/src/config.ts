@@ -16,7 +16,7 @@ export function readStandAloneLimiterConfig(env: Environment) {
   return readSettings(env, (reader) => ({
     ...limiterSettings(reader),
     // REDIS_URL (required) and related settings: where windows and day counters are stored.
-    redis: redisSettings.required(reader, 'Limits are counted there.'),
+    redis: redisSettings.required(reader, 'Redis counts limits.'),
     // USAGE_QUERY_URL: the service to load day totals from when Redis lacks them; without it they
     // start at zero.
     usageQueryUrl: reader.optionalPeerUrl('USAGE_QUERY_URL', 'http://127.0.0.1:50056'),

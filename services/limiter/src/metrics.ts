@@ -6,7 +6,7 @@ export type LimiterMetrics = ReturnType<typeof createLimiterMetrics>;
 export function createLimiterMetrics(metrics: Metrics) {
   const decisions = metrics.counter({
     name: 'gateway_limiter_decisions_total',
-    help: 'Requests decided, by decision: admitted, or the limit that refused.',
+    help: 'Admission decisions: admitted, or the limit that rejected the request.',
     labels: ['decision'],
   });
   for (const decision of ['admitted', 'requests_per_minute', 'tokens_per_day']) decisions.inc({ decision }, 0);
@@ -14,39 +14,39 @@ export function createLimiterMetrics(metrics: Metrics) {
     decisions,
     degraded: metrics.counter({
       name: 'gateway_limiter_degraded_total',
-      help: 'Decisions made from local windows because the shared store could not be asked.',
+      help: 'Decisions from local windows because the shared store was unreachable.',
     }),
     outages: metrics.counter({
       name: 'gateway_limiter_store_outages_total',
-      help: 'Times that the shared store stopped answering.',
+      help: 'Outages of the shared store.',
     }),
     storeAway: metrics.gauge({
       name: 'gateway_limiter_store_away',
-      help: '1 while the shared store does not answer, else 0.',
+      help: '1 while the shared store is unreachable, else 0.',
     }),
     handedOver: metrics.counter({
       name: 'gateway_limiter_handed_over_admissions_total',
-      help: 'Admissions of the last minute that the shared store was given when it answered again.',
+      help: 'Local admissions that were handed over to the shared store after an outage.',
     }),
     pendingSettles: metrics.gauge({
       name: 'gateway_limiter_pending_settles',
-      help: 'Settles kept until the shared store answers again.',
+      help: 'Settles that wait for the shared store.',
     }),
     droppedSettles: metrics.counter({
       name: 'gateway_limiter_dropped_settles_total',
-      help: 'Settles given up because too many were pending: the day budget is short of them until it is reloaded.',
+      help: 'Settles dropped because too many waited. Day counters miss them until they are reloaded.',
     }),
     loadFailures: metrics.counter({
       name: 'gateway_limiter_day_total_load_failures_total',
-      help: 'Day totals that could not be loaded from the usage ledger.',
+      help: 'Failed loads of day totals from the usage ledger.',
     }),
     corrections: metrics.counter({
       name: 'gateway_limiter_day_corrections_total',
-      help: 'Day counters that differed from the usage ledger and were put right.',
+      help: 'Day counters that differed from the usage ledger and were corrected.',
     }),
     admissionsNotKept: metrics.counter({
       name: 'gateway_limiter_admissions_not_kept_total',
-      help: 'Admissions that could not be written to the file of the embedded limiter: a restart within a minute forgets them.',
+      help: 'Admissions that the embedded limiter could not store. A restart within a minute loses them.',
     }),
   };
 }

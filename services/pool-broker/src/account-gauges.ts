@@ -50,42 +50,42 @@ function accountGauges(metrics: Metrics) {
   return {
     state: metrics.gauge({
       name: 'gateway_account_state',
-      help: 'The state that an account is in, which has the value 1: available, cooling, probing, disabled, draining. `use` is what operators want of it: active, draining, disabled.',
+      help: '1 for the current state of an account: available, cooling, probing, disabled, draining. `use` is the state that operators set: active, draining, disabled.',
       labels: ['pool', 'account', 'state', 'use'],
     }),
     inFlight: metrics.gauge({
       name: 'gateway_account_in_flight',
-      help: 'Requests under way on an account, of all replicas.',
+      help: 'Requests in flight on an account, from all replicas.',
       labels: ['pool', 'account'],
     }),
     headroom: metrics.gauge({
       name: 'gateway_account_headroom_ratio',
-      help: 'What is left of a quota of an account, by its last answer. Absent while none is known.',
+      help: 'Remaining share of a quota of an account, as last reported. Absent while unknown.',
       labels: ['pool', 'account', 'window'],
     }),
     exhaustion: metrics.gauge({
       name: 'gateway_account_exhaustion_seconds',
-      help: 'When the first quota of an account will be used up at the present rate; 0 while it can not be used. Absent while no end is in sight.',
+      help: 'Time until the first quota of an account runs out at the current rate; 0 while the account is unavailable. Absent without a forecast.',
       labels: ['pool', 'account'],
     }),
     poolAccounts: metrics.gauge({
       name: 'gateway_pool_accounts',
-      help: 'Accounts of a pool by state.',
+      help: 'Accounts of a pool, by state.',
       labels: ['pool', 'state'],
     }),
     poolHeadroom: metrics.gauge({
       name: 'gateway_pool_headroom_ratio',
-      help: 'What is left of the tightest quota of the accounts in service, on average. Absent while none is known.',
+      help: 'Mean remaining share of the tightest quota of each account in service. Absent while unknown.',
       labels: ['pool'],
     }),
     poolExhaustion: metrics.gauge({
       name: 'gateway_pool_exhaustion_seconds',
-      help: 'When the quotas of a pool will be used up at the present rate; 0 while no account can be used. Absent while no end is in sight.',
+      help: 'Time until the quotas of a pool run out at the current rate; 0 while no account is available. Absent without a forecast.',
       labels: ['pool'],
     }),
     paused: metrics.gauge({
       name: 'gateway_pool_paused',
-      help: '1 while a pool, or a model of it, takes no requests because its provider has trouble, else 0.',
+      help: '1 while a pool, or one of its models, is paused because its provider fails, else 0.',
       labels: ['pool'],
     }),
   };

@@ -24,7 +24,7 @@ export interface PoolBrokerConfig {
 /** Throws ConfigError with every problem, including "no account". */
 export function readPoolBrokerConfig(env: Environment) {
   return readSettings(env, (reader) => {
-    const redis = redisSettings.required(reader, 'What is known of accounts is kept there, for all replicas.');
+    const redis = redisSettings.required(reader, 'Redis shares the state of accounts between replicas.');
     const timeouts = { min: 1, max: 1_000 };
     const redisCommandTimeoutMs = reader.integer('REDIS_COMMAND_TIMEOUT_MS', defaultRedisCommandTimeoutMs, timeouts);
     const url = databaseUrl.optional(reader);
@@ -87,7 +87,7 @@ function credentialConfigOf(reader: EnvReader) {
 function keysOf(reader: EnvReader): readonly AccountKey[] {
   const text = reader.optional('ACCOUNT_KEYS');
   if (text === undefined) return [];
-  checkNotOfDevelopment(reader, 'ACCOUNT_KEYS', text, 'Make one with: openssl rand -base64 32.');
+  checkNotOfDevelopment(reader, 'ACCOUNT_KEYS', text, 'Create one with: openssl rand -base64 32.');
   const keys = parseAccountKeys(text);
   // The value is a secret, so it is not repeated.
   if (keys === undefined) reader.problem(`ACCOUNT_KEYS ${badKeys}`);
@@ -98,7 +98,7 @@ const noAccount =
   'No provider account is configured. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or list accounts in a gateway.yaml and set GATEWAY_CONFIG to its path. For example: GATEWAY_CONFIG=./gateway.yaml. Or set DATABASE_URL, and add accounts with gatewayctl account add.';
 
 export const noKeys =
-  'ACCOUNT_KEYS is not set. Credentials in the database are encrypted with it. Make one, and give the same to every broker: ACCOUNT_KEYS=k1:$(openssl rand -base64 32)';
+  'ACCOUNT_KEYS is not set. It encrypts credentials in the database. Create a key, and give the same one to every broker: ACCOUNT_KEYS=k1:$(openssl rand -base64 32)';
 
 const badKeys =
-  'must hold one or more keys written id:secret with commas between them, each with an id of its own and 32 bytes in base64 or hex. For example: k1:$(openssl rand -base64 32)';
+  'must contain one or more keys in the form id:secret, separated by commas, each with a unique id and 32 bytes in base64 or hex. For example: k1:$(openssl rand -base64 32)';

@@ -11,22 +11,22 @@ export type BrokerMetrics = ReturnType<typeof brokerMetrics>;
 export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
   const acquires = metrics.counter({
     name: 'gateway_pool_acquires_total',
-    help: 'Answers to Acquire: leased, exhausted (everything is limited), unavailable, unknown_model.',
+    help: 'Results of Acquire: leased, exhausted (all accounts are rate limited), unavailable, unknown_model.',
     labels: ['result'],
   });
   const exhausted = metrics.counter({
     name: 'gateway_pool_exhausted_total',
-    help: 'Requests that no account could take because all were limited, by each pool that they could have gone to.',
+    help: 'Requests without an account because all were rate limited, for each pool that could have served them.',
     labels: ['pool'],
   });
   const retriesRefused = metrics.counter({
     name: 'gateway_pool_retries_refused_total',
-    help: 'Further attempts after errors that were not made: too many in one request, or over the retry budget.',
+    help: 'Retries that were not made: the request had too many, or the retry budget was spent.',
     labels: ['reason'],
   });
   const disabled = metrics.counter({
     name: 'gateway_pool_accounts_disabled_total',
-    help: 'Accounts that their provider took out of service: credential_revoked, account_disabled. Each needs a person.',
+    help: 'Accounts taken out of service after a report of their provider: credential_revoked, account_disabled. Each needs an operator.',
     labels: ['pool', 'problem'],
   });
   for (const result of ['leased', 'exhausted', 'unavailable', 'unknown_model']) acquires.inc({ result }, 0);
@@ -35,7 +35,7 @@ export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
     ...{ acquires, exhausted, retriesRefused },
     attempts: metrics.counter({
       name: 'gateway_pool_attempts_total',
-      help: 'Attempts at providers that have ended, by pool and result.',
+      help: 'Ended attempts at providers, by pool and result.',
       labels: ['pool', 'result'],
     }),
     /**
@@ -57,16 +57,16 @@ export function brokerMetrics({ logger, metrics }: ServiceRuntime) {
 export function reloadMetrics({ logger, metrics }: ServiceRuntime, path: string) {
   const reloads = metrics.counter({
     name: 'gateway_configuration_reloads_total',
-    help: 'Times gateway.yaml was read again: applied, or refused, which changes nothing.',
+    help: 'Reloads of gateway.yaml: applied or refused. A refused file changes nothing.',
     labels: ['result'],
   });
   const lastSuccess = metrics.gauge({
     name: 'gateway_configuration_last_success_timestamp_seconds',
-    help: 'When the configuration in use was taken over.',
+    help: 'When the configuration in use was loaded.',
   });
   const isCurrent = metrics.gauge({
     name: 'gateway_configuration_last_reload_successful',
-    help: '1 when the configuration in use is what gateway.yaml says, 0 when the file was refused since.',
+    help: '1 if the configuration in use matches gateway.yaml, 0 if the changed file was refused.',
   });
   for (const result of ['applied', 'refused']) reloads.inc({ result }, 0);
   // The configuration from the start is in use.
@@ -106,22 +106,22 @@ export type CredentialEvents = ReturnType<typeof credentialEvents>;
 export function credentialEvents({ logger, metrics }: ServiceRuntime) {
   const refreshes = metrics.counter({
     name: 'gateway_account_token_refreshes_total',
-    help: 'Attempts to get an access token with a refresh token: refreshed, shared (another replica had done it), failed, revoked.',
+    help: 'Refreshes of access tokens: refreshed, shared (done by another replica), failed, revoked.',
     labels: ['pool', 'result'],
   });
   const unsaved = metrics.counter({
     name: 'gateway_account_tokens_not_persisted_total',
-    help: 'Times that new tokens could not be stored. They are not used before they are.',
+    help: 'Failures to store new tokens. The gateway does not use them before they are stored.',
     labels: ['pool'],
   });
   const refusals = metrics.counter({
     name: 'gateway_account_tokens_unreadable_total',
-    help: 'Times that stored tokens could not be decrypted: their key is not here, they were changed, or they are of another account.',
+    help: 'Stored tokens that could not be decrypted: the key is missing, or they were changed or belong to another account.',
     labels: ['pool'],
   });
   const notUsed = metrics.gauge({
     name: 'gateway_accounts_refused',
-    help: 'Accounts in the database that are not used, by reason.',
+    help: 'Unused accounts in the database, by reason.',
     labels: ['reason'],
   });
   for (const reason of refusalReasons) notUsed.set({ reason }, 0);
@@ -170,4 +170,4 @@ export function credentialEvents({ logger, metrics }: ServiceRuntime) {
 }
 
 const keptInMemory =
-  'refresh tokens that a provider gives in place of the configured ones are kept in this process only: after a restart, or in another replica, the provider may take the configured one for stolen and end the account. Set ACCOUNT_KEYS and DATABASE_URL';
+  'new refresh tokens from a provider are in the memory of this process only: after a restart, or in another replica, the provider may treat the configured token as stolen and disable the account. Set ACCOUNT_KEYS and DATABASE_URL';

@@ -20,9 +20,9 @@ export function readUsageIngestProcessConfig(env: Environment) {
   return readSettings(env, (reader) => ({
     ...readLedgerSettings(reader),
     // DATABASE_URL (required): the Postgres with the ledger.
-    databaseUrl: databaseUrl.required(reader, 'The ledger lives there.'),
+    databaseUrl: databaseUrl.required(reader, 'The database stores the ledger.'),
     // NATS_URL (required): the servers with the stream that edges publish to.
-    natsServers: natsServers.required(reader, 'Usage events come from there.'),
+    natsServers: natsServers.required(reader, 'NATS delivers usage events.'),
     stream: readStreamSettings(reader),
   }));
 }

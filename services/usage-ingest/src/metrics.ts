@@ -6,7 +6,7 @@ export type IngestMetrics = ReturnType<typeof createIngestMetrics>;
 export function createIngestMetrics(metrics: Metrics) {
   const events = metrics.counter({
     name: 'gateway_usage_events_total',
-    help: 'Usage events that arrived at the ledger: recorded, repeated (already there) or dead_letter.',
+    help: 'Usage events at the ledger: recorded, repeated (already recorded) or dead_letter.',
     labels: ['result'],
   });
   for (const result of ['recorded', 'repeated', 'dead_letter']) events.inc({ result }, 0);
@@ -14,11 +14,11 @@ export function createIngestMetrics(metrics: Metrics) {
     events,
     refusedLogs: metrics.counter({
       name: 'gateway_usage_request_log_refused_total',
-      help: 'Entries of the request log that the database did not take.',
+      help: 'Entries of the request log that the database rejected.',
     }),
     batchFailures: metrics.counter({
       name: 'gateway_usage_batch_failures_total',
-      help: 'Batches of usage messages that could not be stored and will come again.',
+      help: 'Batches of usage messages that could not be stored and will be redelivered.',
     }),
     eventAges: metrics.histogram({
       name: 'gateway_usage_event_age_seconds',
@@ -27,11 +27,11 @@ export function createIngestMetrics(metrics: Metrics) {
     }),
     backlog: metrics.gauge({
       name: 'gateway_usage_backlog_messages',
-      help: 'Usage messages in the stream that were not delivered yet.',
+      help: 'Usage messages in the stream that are not delivered yet.',
     }),
     ackPending: metrics.gauge({
       name: 'gateway_usage_ack_pending_messages',
-      help: 'Usage messages that replicas have at hand: delivered, not acknowledged yet.',
+      help: 'Usage messages that are delivered but not acknowledged yet.',
     }),
     lag: metrics.gauge({
       name: 'gateway_ledger_lag_seconds',
@@ -39,15 +39,15 @@ export function createIngestMetrics(metrics: Metrics) {
     }),
     removedDays: metrics.counter({
       name: 'gateway_usage_days_removed_total',
-      help: 'Local days whose events were removed, because they are no longer kept.',
+      help: 'Local days whose expired events were removed.',
     }),
     removedEvents: metrics.counter({
       name: 'gateway_usage_events_removed_total',
-      help: 'Events that were removed with their days; on Postgres an estimate.',
+      help: 'Expired events that were removed; an estimate on Postgres.',
     }),
     retentionFailures: metrics.counter({
       name: 'gateway_usage_retention_failures_total',
-      help: 'Attempts to make room for coming days, or to remove old ones, that failed.',
+      help: 'Failures to create partitions for the next days, or to remove expired ones.',
     }),
   };
 }

@@ -49,7 +49,7 @@ describe.each(testDatabases)('replaying dead letters in $name', ({ open }) => {
     expect(stillDead.map(({ reason }) => reason).toSorted()).toEqual([
       'localDay is not a day',
       'localDay is not a day',
-      'the bytes are no usage event',
+      'the bytes are not a usage event',
     ]);
     expect(await letters(opened.database)).toBe(3);
     expect(await ledgerTotals(opened.database)).toEqual(expectedTotals([]));

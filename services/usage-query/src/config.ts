@@ -14,9 +14,9 @@ export function readUsageQueryProcessConfig(env: Environment) {
   return readSettings(env, (reader) => ({
     ...readWait(reader),
     // DATABASE_URL (required): the Postgres with the ledger.
-    databaseUrl: databaseUrl.required(reader, 'The ledger lives there.'),
+    databaseUrl: databaseUrl.required(reader, 'The database stores the ledger.'),
     // NATS_URL (required): the servers with the stream that edges publish to.
-    natsServers: natsServers.required(reader, 'It says which usage is not in the ledger yet.'),
+    natsServers: natsServers.required(reader, 'NATS shows which usage is not in the ledger yet.'),
   }));
 }
 

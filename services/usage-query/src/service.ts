@@ -19,7 +19,7 @@ export function createUsageQueryService(
 ): Service {
   const late = metrics.counter({
     name: 'gateway_usage_late_answers_total',
-    help: 'Answers of GetUsage that did not wait for all published usage: the ledger lags, or NATS does not answer.',
+    help: 'GetUsage answers without all published usage: the ledger lags, or NATS does not answer.',
   });
   const onLate = (fault: unknown) => {
     late.inc();

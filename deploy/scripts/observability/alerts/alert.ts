@@ -8,7 +8,7 @@ export interface Alert {
   readonly for?: string;
   /** How long it goes on after its end, so that what comes and goes is one alert. */
   readonly keepFiringFor?: string;
-  /** One line for whoever is woken. */
+  /** One line for the person on call. */
   readonly summary: string;
   /** What it means for users, with the value. Prometheus' templates. */
   readonly description: string;

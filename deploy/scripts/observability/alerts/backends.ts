@@ -8,21 +8,21 @@ export const backendAlerts: readonly Alert[] = [
     backend: 'postgres',
     called: 'Postgres',
     severity: 'page',
-    effect: 'Tokens that were not seen lately get 500, usage waits, and accounts stay as they were last seen.',
+    effect: 'Tokens that were not used recently get 500. Usage waits. Accounts keep their last known state.',
   }),
   away({
     name: 'GatewayRedisAway',
     backend: 'redis',
     called: 'Redis',
     severity: 'page',
-    effect: 'Limits are shared out by estimate, for LIMITER_LOCAL_MAX_SECONDS (300) at most; after that requests fail.',
+    effect: 'Limits are estimated, for at most LIMITER_LOCAL_MAX_SECONDS (300). After that, requests fail.',
   }),
   away({
     name: 'GatewayNatsAway',
     backend: 'nats',
     called: 'NATS',
     severity: 'ticket',
-    effect: 'Clients notice nothing. Usage waits on the disks of the edges, for as long as these have room.',
+    effect: 'Clients notice nothing. Usage waits on the disks of the edges while they have space.',
   }),
 ];
 
@@ -44,7 +44,7 @@ function away({ name, backend, called, severity, effect }: Away): Alert {
     for: '1m',
     keepFiringFor: '2m',
     summary: `${called} does not answer`,
-    description: `{{ $value }} processes do not reach ${called}. ${effect}`,
+    description: `{{ $value }} processes cannot reach ${called}. ${effect}`,
     cases: [
       {
         title: `fires when processes do not reach ${called}, and ends two minutes after all do`,
@@ -55,9 +55,9 @@ function away({ name, backend, called, severity, effect }: Away): Alert {
         },
         moments: [
           { at: '10m', firing: [] },
-          { at: '11m', firing: [{ description: `2 processes do not reach ${called}. ${effect}` }] },
-          { at: '19m', firing: [{ description: `1 processes do not reach ${called}. ${effect}` }] },
-          { at: '21m', firing: [{ description: `1 processes do not reach ${called}. ${effect}` }] },
+          { at: '11m', firing: [{ description: `2 processes cannot reach ${called}. ${effect}` }] },
+          { at: '19m', firing: [{ description: `1 processes cannot reach ${called}. ${effect}` }] },
+          { at: '21m', firing: [{ description: `1 processes cannot reach ${called}. ${effect}` }] },
           { at: '23m', firing: [] },
         ],
       },

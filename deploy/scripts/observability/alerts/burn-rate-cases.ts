@@ -5,11 +5,12 @@ import { counter } from './series.ts';
 const hour = 60;
 const day = 24 * hour;
 
-const failing = (share: string) => `${share} of requests are answered with 5xx; 0.1 % may be. Clients see errors now.`;
-const failed = (share: string) => `${share} of requests were answered with 5xx over a day or three; 0.1 % may be.`;
-const late = (share: string) => `${share} of streamed answers begin later than after 5 s; 5 % may. Clients wait now.`;
+const failing = (share: string) => `${share} of requests get 5xx; the objective allows 0.1 %. Clients see errors now.`;
+const failed = (share: string) => `${share} of requests got 5xx over one or three days; the objective allows 0.1 %.`;
+const late = (share: string) =>
+  `${share} of streamed answers begin after more than 5 s; the objective allows 5 %. Clients wait now.`;
 const wasLate = (share: string) =>
-  `${share} of streamed answers began later than after 5 s over a day or three; 5 % may.`;
+  `${share} of streamed answers began after more than 5 s over one or three days; the objective allows 5 %.`;
 
 export const availabilityFast: readonly AlertCase[] = [
   {

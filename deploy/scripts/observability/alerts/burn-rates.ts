@@ -27,36 +27,36 @@ export const burnRateAlerts: readonly Alert[] = [
     name: 'GatewayAvailabilityBurnsFast',
     severity: 'page',
     expr: burns(availability, fast),
-    summary: 'Requests fail so often that the error budget of 30 days is used up within days',
+    summary: 'Requests fail so often that the 30-day error budget will be spent within days',
     description:
-      '{{ $value | humanizePercentage }} of requests are answered with 5xx; 0.1 % may be. Clients see errors now.',
+      '{{ $value | humanizePercentage }} of requests get 5xx; the objective allows 0.1 %. Clients see errors now.',
     cases: availabilityFast,
   },
   {
     name: 'GatewayAvailabilityBurnsSlow',
     severity: 'ticket',
     expr: burns(availability, slow),
-    summary: 'Requests fail a little more often than the error budget of 30 days allows',
+    summary: 'Requests fail slightly more often than the 30-day error budget allows',
     description:
-      '{{ $value | humanizePercentage }} of requests were answered with 5xx over a day or three; 0.1 % may be.',
+      '{{ $value | humanizePercentage }} of requests got 5xx over one or three days; the objective allows 0.1 %.',
     cases: availabilitySlow,
   },
   {
     name: 'GatewayFirstTokenBurnsFast',
     severity: 'page',
     expr: burns(firstToken, fast),
-    summary: 'Streamed answers begin so late that the budget of 30 days is used up within days',
+    summary: 'Streamed answers begin so late that the 30-day budget will be spent within days',
     description:
-      '{{ $value | humanizePercentage }} of streamed answers begin later than after 5 s; 5 % may. Clients wait now.',
+      '{{ $value | humanizePercentage }} of streamed answers begin after more than 5 s; the objective allows 5 %. Clients wait now.',
     cases: firstTokenFast,
   },
   {
     name: 'GatewayFirstTokenBurnsSlow',
     severity: 'ticket',
     expr: burns(firstToken, slow),
-    summary: 'Streamed answers begin late a little more often than the budget of 30 days allows',
+    summary: 'Streamed answers begin late slightly more often than the 30-day budget allows',
     description:
-      '{{ $value | humanizePercentage }} of streamed answers began later than after 5 s over a day or three; 5 % may.',
+      '{{ $value | humanizePercentage }} of streamed answers began after more than 5 s over one or three days; the objective allows 5 %.',
     cases: firstTokenSlow,
   },
 ];

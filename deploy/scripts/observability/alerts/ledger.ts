@@ -14,9 +14,9 @@ export const ledgerAlerts: readonly Alert[] = [
       `or max by (namespace, job) (gateway_ledger_lag_seconds) > ${usageLateSeconds}`,
     ].join(' '),
     for: '5m',
-    summary: 'Usage reaches the ledger late: {{ $labels.job }} waits with it',
+    summary: 'Usage reaches the ledger late: {{ $labels.job }} is holding it',
     description:
-      'The oldest usage that {{ $labels.job }} has not passed on is {{ $value | humanizeDuration }} old. Nothing is lost; GET /v1/usage and reports lag behind.',
+      'The oldest usage that {{ $labels.job }} has not delivered is {{ $value | humanizeDuration }} old. Nothing is lost, but GET /v1/usage and reports lag behind.',
     cases: [
       {
         title: 'fires when an outbox is not taken from, and ends when it is empty',
@@ -59,9 +59,9 @@ export const ledgerAlerts: readonly Alert[] = [
       `unless on (namespace, job, instance) ${outbox}_oldest_event_seconds`,
     ].join(' '),
     for: '15m',
-    summary: 'Edge {{ $labels.instance }} is gone and has left usage in its outbox',
+    summary: 'Edge {{ $labels.instance }} disappeared with usage in its outbox',
     description:
-      'When it was last seen its oldest usage had waited for {{ $value | humanizeDuration }}. It is not in the ledger until an edge runs on that volume again.',
+      'When it was last seen, its oldest usage had waited for {{ $value | humanizeDuration }}. The usage is not in the ledger until an edge runs on that volume again.',
     cases: [
       {
         title: 'fires when an edge whose usage waits is gone, and ends when it is back',
@@ -109,9 +109,9 @@ export const ledgerAlerts: readonly Alert[] = [
       ),
       `sum by (namespace) (increase(gateway_usage_events_total{result="dead_letter"}[${usageLostWindowMinutes}m])) > 0`,
     ].join(' or '),
-    summary: 'Usage is lost, could not be read, or is in memory only',
+    summary: 'Usage is lost, unreadable, or in memory only',
     description:
-      'An outbox could not be written, a part of one could not be read, or usage could not be recorded. Requests that were answered may be missing from the ledger.',
+      'An outbox could not be written, part of one could not be read, or usage could not be recorded. Answered requests may be missing from the ledger.',
     cases: [
       ...['lost_events_total', 'damaged_total', 'write_errors_total'].map((name) => ({
         title: `fires when ${outbox}_${name} grows, and ends a quarter of an hour later`,
@@ -166,15 +166,15 @@ export const ledgerAlerts: readonly Alert[] = [
 
 function late(job: string, age: string) {
   return {
-    summary: `Usage reaches the ledger late: ${job} waits with it`,
-    description: `The oldest usage that ${job} has not passed on is ${age} old. Nothing is lost; GET /v1/usage and reports lag behind.`,
+    summary: `Usage reaches the ledger late: ${job} is holding it`,
+    description: `The oldest usage that ${job} has not delivered is ${age} old. Nothing is lost, but GET /v1/usage and reports lag behind.`,
   };
 }
 
 function orphaned(instance: string, age: string) {
   return {
     labels: { job: 'edge-router', instance },
-    summary: `Edge ${instance} is gone and has left usage in its outbox`,
-    description: `When it was last seen its oldest usage had waited for ${age}. It is not in the ledger until an edge runs on that volume again.`,
+    summary: `Edge ${instance} disappeared with usage in its outbox`,
+    description: `When it was last seen, its oldest usage had waited for ${age}. The usage is not in the ledger until an edge runs on that volume again.`,
   };
 }

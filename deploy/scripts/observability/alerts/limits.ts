@@ -12,9 +12,9 @@ export const limitAlerts: readonly Alert[] = [
     ].join(' '),
     for: '1m',
     keepFiringFor: '5m',
-    summary: 'Limits are shared out by estimate: the limiter or its Redis does not answer',
+    summary: 'Limits are estimated: the limiter or its Redis does not answer',
     description:
-      'Each replica admits its share of every limit, for LIMITER_LOCAL_MAX_SECONDS (300) at most; after that requests fail.',
+      'Each replica admits its share of every limit, for at most LIMITER_LOCAL_MAX_SECONDS (300). After that, requests fail.',
     cases: [
       {
         title: 'fires when limiters decide without Redis, and ends five minutes after they last did',
@@ -72,9 +72,9 @@ export const limitAlerts: readonly Alert[] = [
       'sum by (namespace) (increase(gateway_limiter_day_corrections_total[1h])) > 0',
       'or sum by (namespace) (increase(gateway_limiter_dropped_settles_total[1h])) > 0',
     ].join(' '),
-    summary: 'Counters of the day in Redis differed from the ledger',
+    summary: 'Day counters in Redis differed from the ledger',
     description:
-      'Within an hour {{ $value | humanize }} differences were found and put right, or settles were dropped. Meanwhile tokens per day were too generous or too strict.',
+      'In the last hour, {{ $value | humanize }} differences were corrected or settles were dropped. Until then, tokens per day were too generous or too strict.',
     cases: [
       {
         title: 'fires when a counter was put right, and ends an hour later',
@@ -116,5 +116,5 @@ export const limitAlerts: readonly Alert[] = [
 ];
 
 function differ(count: string): string {
-  return `Within an hour ${count} differences were found and put right, or settles were dropped. Meanwhile tokens per day were too generous or too strict.`;
+  return `In the last hour, ${count} differences were corrected or settles were dropped. Until then, tokens per day were too generous or too strict.`;
 }

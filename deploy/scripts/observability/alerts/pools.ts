@@ -9,9 +9,9 @@ export const poolAlerts: readonly Alert[] = [
     severity: 'ticket',
     expr: `max by (namespace, pool) (gateway_pool_exhaustion_seconds) < ${alertThresholds.poolRunningDrySeconds}`,
     for: '10m',
-    summary: 'Pool {{ $labels.pool }} will be used up within the hour',
+    summary: 'The quotas of pool {{ $labels.pool }} will run out within the hour',
     description:
-      'At the speed of now the quotas of all accounts of {{ $labels.pool }} are used up in {{ $value | humanizeDuration }}; then requests get 429.',
+      'At the current rate, the quotas of all accounts of {{ $labels.pool }} run out in {{ $value | humanizeDuration }}. Then requests get 429.',
     cases: [
       {
         title: 'fires when two replicas see the end within the hour, and ends when the end moves away',
@@ -67,7 +67,7 @@ export const poolAlerts: readonly Alert[] = [
     for: '5m',
     summary: 'Pool {{ $labels.pool }} has no account left for some requests',
     description:
-      'Within five minutes {{ $value | humanize }} requests found no account of {{ $labels.pool }}: without another candidate clients get 429 or 503.',
+      'In the last five minutes, {{ $value | humanize }} requests found no account of {{ $labels.pool }}. Without another candidate, clients get 429 or 503.',
     cases: [
       {
         title: 'fires when requests find no account for five minutes, and ends when they do',
@@ -99,7 +99,7 @@ export const poolAlerts: readonly Alert[] = [
     for: '5m',
     summary: 'Account {{ $labels.pool }}/{{ $labels.account }} was taken out of service',
     description:
-      'Account {{ $labels.account }} of pool {{ $labels.pool }} takes no requests until a person sees to it; the others of its pool carry its load.',
+      'Account {{ $labels.account }} of pool {{ $labels.pool }} takes no requests until an operator intervenes. The other accounts of the pool carry its load.',
     cases: [
       {
         title: 'fires for each account that the gateway disabled, and ends when it is enabled',
@@ -160,9 +160,8 @@ export const poolAlerts: readonly Alert[] = [
     severity: 'ticket',
     expr: 'count by (namespace) (gateway_configuration_last_reload_successful == 0)',
     for: '2m',
-    summary: 'gateway.yaml was changed and is refused',
-    description:
-      '{{ $value }} processes go on with the configuration before the change; one that starts now does not start at all.',
+    summary: 'The changed gateway.yaml was refused',
+    description: '{{ $value }} processes keep the previous configuration. A process that starts now fails to start.',
     cases: [
       {
         title: 'fires while brokers refuse the file, and ends when it is mended',
@@ -176,8 +175,7 @@ export const poolAlerts: readonly Alert[] = [
             at: '8m',
             firing: [
               {
-                description:
-                  '2 processes go on with the configuration before the change; one that starts now does not start at all.',
+                description: '2 processes keep the previous configuration. A process that starts now fails to start.',
               },
             ],
           },
@@ -199,8 +197,8 @@ function pool(name: string) {
 
 function runningDry(name: string, duration: string) {
   return {
-    summary: `Pool ${name} will be used up within the hour`,
-    description: `At the speed of now the quotas of all accounts of ${name} are used up in ${duration}; then requests get 429.`,
+    summary: `The quotas of pool ${name} will run out within the hour`,
+    description: `At the current rate, the quotas of all accounts of ${name} run out in ${duration}. Then requests get 429.`,
   };
 }
 
@@ -208,13 +206,13 @@ function disabled(account: string) {
   return {
     labels: { pool: 'responses', account },
     summary: `Account responses/${account} was taken out of service`,
-    description: `Account ${account} of pool responses takes no requests until a person sees to it; the others of its pool carry its load.`,
+    description: `Account ${account} of pool responses takes no requests until an operator intervenes. The other accounts of the pool carry its load.`,
   };
 }
 
 function exhausted(name: string, count: string) {
   return {
     summary: `Pool ${name} has no account left for some requests`,
-    description: `Within five minutes ${count} requests found no account of ${name}: without another candidate clients get 429 or 503.`,
+    description: `In the last five minutes, ${count} requests found no account of ${name}. Without another candidate, clients get 429 or 503.`,
   };
 }

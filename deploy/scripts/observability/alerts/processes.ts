@@ -32,7 +32,7 @@ export const processAlerts: readonly Alert[] = [
     for: '2m',
     summary: 'No process of {{ $labels.job }} answers Prometheus',
     description:
-      'Either all of {{ $labels.job }} are down, and requests that need them fail, or Prometheus does not reach them; then the other alerts see nothing.',
+      'Either all processes of {{ $labels.job }} are down, and requests that need them fail; or Prometheus cannot reach them, and other alerts have no data.',
     cases: [
       {
         title: 'fires when all processes of a job are down, and ends when one is up',
@@ -75,7 +75,7 @@ export const processAlerts: readonly Alert[] = [
     expr: `${up} == 0 and on (namespace, job) (sum by (namespace, job) (${up}) > 0)`,
     for: '10m',
     summary: '{{ $labels.instance }} of {{ $labels.job }} does not answer Prometheus',
-    description: 'Other processes of {{ $labels.job }} serve in its place. It is down, hangs, or is not reached.',
+    description: 'Other processes of {{ $labels.job }} serve in its place. It is down, hangs, or is unreachable.',
     cases: [
       {
         title: 'fires when one of several processes stays down, and ends when it is back',
@@ -91,7 +91,7 @@ export const processAlerts: readonly Alert[] = [
               {
                 labels: { job: 'limiter', instance: 'b' },
                 summary: 'b of limiter does not answer Prometheus',
-                description: 'Other processes of limiter serve in its place. It is down, hangs, or is not reached.',
+                description: 'Other processes of limiter serve in its place. It is down, hangs, or is unreachable.',
               },
             ],
           },
@@ -127,7 +127,7 @@ export const processAlerts: readonly Alert[] = [
     for: '5m',
     summary: 'The event loop of {{ $labels.instance }} ({{ $labels.job }}) is blocked',
     description:
-      'One moment in a hundred lasts {{ $value | humanizeDuration }}: everything that this process does waits so long.',
+      'One event loop turn in a hundred takes {{ $value | humanizeDuration }}. Everything else in this process waits that long.',
     cases: [
       {
         title: 'fires when the loop is blocked for five minutes, and ends when it is not',
@@ -148,12 +148,14 @@ export const processAlerts: readonly Alert[] = [
               {
                 labels: { job: 'edge-router', instance: 'a' },
                 summary: 'The event loop of a (edge-router) is blocked',
-                description: 'One moment in a hundred lasts 300ms: everything that this process does waits so long.',
+                description:
+                  'One event loop turn in a hundred takes 300ms. Everything else in this process waits that long.',
               },
               {
                 labels: { job: 'edge-router', instance: 'a', worker: '2' },
                 summary: 'The event loop of a (edge-router) is blocked',
-                description: 'One moment in a hundred lasts 1.5s: everything that this process does waits so long.',
+                description:
+                  'One event loop turn in a hundred takes 1.5s. Everything else in this process waits that long.',
               },
             ],
           },
@@ -179,7 +181,8 @@ export const processAlerts: readonly Alert[] = [
     ].join(' '),
     for: '1m',
     summary: 'The certificate of {{ $labels.instance }} ({{ $labels.job }}) is about to expire',
-    description: 'It ends in {{ $value | humanizeDuration }}. From then on no other service talks to this process.',
+    description:
+      'It expires in {{ $value | humanizeDuration }}. After that, no other service connects to this process.',
     cases: [
       {
         title: 'fires when a certificate of a month was not renewed with a fifth of it left, and ends when it is',
@@ -222,7 +225,7 @@ function noneOf(job: string) {
   return {
     labels: { job },
     summary: `No process of ${job} answers Prometheus`,
-    description: `Either all of ${job} are down, and requests that need them fail, or Prometheus does not reach them; then the other alerts see nothing.`,
+    description: `Either all processes of ${job} are down, and requests that need them fail; or Prometheus cannot reach them, and other alerts have no data.`,
   };
 }
 
@@ -234,6 +237,6 @@ function expires(job: string, duration: string) {
   return {
     labels: { job, instance: `${job}:9090` },
     summary: `The certificate of ${job}:9090 (${job}) is about to expire`,
-    description: `It ends in ${duration}. From then on no other service talks to this process.`,
+    description: `It expires in ${duration}. After that, no other service connects to this process.`,
   };
 }

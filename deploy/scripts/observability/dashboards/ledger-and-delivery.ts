@@ -5,14 +5,14 @@ export const ledgerAndDelivery: DashboardDescription = {
   file: 'ledger-and-delivery.json',
   uid: 'gateway-ledger',
   title: 'Ledger and delivery',
-  description: 'Where usage is on its way from the edge to the ledger, how long it takes, and whether any was lost.',
+  description: 'Where usage is between edge and ledger, how long delivery takes, and whether any was lost.',
   rows: [
     {
-      title: 'On its way',
+      title: 'In transit',
       panels: [
         {
           kind: 'lines',
-          title: 'From the end of a request to its row',
+          title: 'Usage delivery time',
           description: 'Promised: 99.9 % within 60 s.',
           unit: 's',
           width: 12,
@@ -25,7 +25,7 @@ export const ledgerAndDelivery: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Oldest usage that waits',
+          title: 'Oldest waiting usage',
           description: 'In the outbox of each edge, and in the stream.',
           unit: 's',
           width: 12,
@@ -42,7 +42,7 @@ export const ledgerAndDelivery: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Outboxes',
-          description: 'Usage and entries of the request log that the ledger has not confirmed, by edge.',
+          description: 'Usage and request log entries that the ledger has not confirmed, by edge.',
           unit: 'none',
           width: 8,
           targets: [{ expr: gauge('sum', 'gateway_edge_outbox_backlog_events', ['instance']), legend: '{{instance}}' }],
@@ -51,7 +51,7 @@ export const ledgerAndDelivery: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Outboxes on disk',
-          description: 'Must stay below half of the free disk.',
+          description: 'Should stay below half of the free disk space.',
           unit: 'bytes',
           width: 8,
           targets: [
@@ -67,24 +67,24 @@ export const ledgerAndDelivery: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Stream',
-          description: 'Messages that were not delivered to an ingest yet, and those that it has not confirmed.',
+          description: 'Messages that are not delivered yet, and messages that are not acknowledged yet.',
           unit: 'none',
           width: 8,
           targets: [
             { expr: gauge('max', 'gateway_usage_backlog_messages'), legend: 'not delivered' },
-            { expr: gauge('max', 'gateway_usage_ack_pending_messages'), legend: 'not confirmed' },
+            { expr: gauge('max', 'gateway_usage_ack_pending_messages'), legend: 'not acknowledged' },
           ],
           alerts: ['GatewayUsageDeliveryLate'],
         },
       ],
     },
     {
-      title: 'Is any lost?',
+      title: 'Losses',
       panels: [
         {
           kind: 'lines',
-          title: 'Outboxes that fail',
-          description: 'Each line at 0 is the good state.',
+          title: 'Outbox failures',
+          description: 'All lines should be at 0.',
           unit: 'none',
           width: 12,
           targets: [
@@ -96,9 +96,9 @@ export const ledgerAndDelivery: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Usage that arrived',
+          title: 'Usage events by result',
           description:
-            'Repeated: delivered twice and counted once. Dead letters could not be recorded and are kept aside.',
+            'Repeated: delivered twice and counted once. Dead letters could not be recorded and are stored separately.',
           unit: 'none',
           width: 12,
           targets: [{ expr: rate('gateway_usage_events_total', ['result']), legend: '{{result}} a second' }],
@@ -111,8 +111,8 @@ export const ledgerAndDelivery: DashboardDescription = {
       panels: [
         {
           kind: 'lines',
-          title: 'Storing a batch (p95)',
-          description: 'One transaction of the ledger.',
+          title: 'Batch write (p95)',
+          description: 'One transaction in the ledger.',
           unit: 's',
           width: 8,
           targets: [
@@ -126,7 +126,7 @@ export const ledgerAndDelivery: DashboardDescription = {
         {
           kind: 'lines',
           title: 'NATS (p95)',
-          description: 'Publishing and confirming messages. Fetching waits for messages, and says nothing of NATS.',
+          description: 'Publishing and acknowledging messages. Without fetching, which waits for messages.',
           unit: 's',
           width: 8,
           targets: [
@@ -145,9 +145,8 @@ export const ledgerAndDelivery: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'What failed and is retried',
-          description:
-            'Batches that could not be stored, failures to make room for days, and operations of NATS that failed.',
+          title: 'Retried failures',
+          description: 'Batches that could not be stored, failed partition changes, and failed NATS operations.',
           unit: 'none',
           width: 8,
           targets: [
@@ -167,18 +166,18 @@ export const ledgerAndDelivery: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Request log',
-          description: 'Entries that edges left out, and that the database did not take. Usage is not among them.',
+          description: 'Entries that edges left out or the database rejected. Usage is not affected.',
           unit: 'none',
           width: 8,
           targets: [
             { expr: increase('gateway_edge_request_log_dropped_total', ['reason']), legend: 'left out: {{reason}}' },
-            { expr: increase('gateway_usage_request_log_refused_total'), legend: 'not taken' },
+            { expr: increase('gateway_usage_request_log_refused_total'), legend: 'rejected' },
           ],
         },
         {
           kind: 'lines',
-          title: 'GET /v1/usage that did not wait',
-          description: 'Answers without all that was published: the ledger lags, or NATS does not answer.',
+          title: 'GET /v1/usage without all usage',
+          description: 'Answers without all published usage: the ledger lags, or NATS does not answer.',
           unit: 'none',
           width: 8,
           targets: [{ expr: increase('gateway_usage_late_answers_total'), legend: 'answers' }],
@@ -186,8 +185,8 @@ export const ledgerAndDelivery: DashboardDescription = {
         },
         {
           kind: 'number',
-          title: 'Removed within a day',
-          description: 'Days, and their events, that are no longer kept.',
+          title: 'Expired usage removed (24 h)',
+          description: 'Expired days and their events.',
           unit: 'none',
           width: 8,
           targets: [

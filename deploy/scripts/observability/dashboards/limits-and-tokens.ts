@@ -5,41 +5,40 @@ export const limitsAndTokens: DashboardDescription = {
   file: 'limits-and-tokens.json',
   uid: 'gateway-limits',
   title: 'Limits and tokens',
-  description: 'Who is refused by which limit, whether limits are exact now, and how many tokens are used.',
+  description: 'Which limits reject requests, whether limits are exact, and how many tokens are used.',
   rows: [
     {
-      title: 'Refusals',
+      title: 'Rejected requests',
       panels: [
         {
           kind: 'stacked',
-          title: 'Refused by a limit',
+          title: 'Rejected by a limit',
           description:
-            'Requests that got 429 for a limit of their token. `gatewayctl request list --status refused` says whose.',
+            'Requests that got 429 because of a limit of their token. `gatewayctl request list --status refused` shows the tokens.',
           unit: 'reqps',
           width: 12,
           targets: [{ expr: rate('gateway_refusals_total', ['limit'], 'limit!="none"'), legend: '{{limit}}' }],
         },
         {
           kind: 'stacked',
-          title: 'Refused for other reasons',
-          description: 'By code, without those that a limit refused.',
+          title: 'Rejected for other reasons',
+          description: 'By code, without those that a limit rejected.',
           unit: 'reqps',
           width: 12,
           targets: [{ expr: rate('gateway_refusals_total', ['code'], 'limit="none"'), legend: '{{code}}' }],
         },
         {
           kind: 'stacked',
-          title: 'Decisions of the limiter',
-          description: 'Admitted, or the limit that refused.',
+          title: 'Limiter decisions',
+          description: 'Admitted, or the limit that rejected the request.',
           unit: 'reqps',
           width: 12,
           targets: [{ expr: rate('gateway_limiter_decisions_total', ['decision']), legend: '{{decision}}' }],
         },
         {
           kind: 'stacked',
-          title: 'Tokens that were looked up',
-          description:
-            'What presented tokens turned out to be. Many unknown ones: somebody guesses, or a client has an old token.',
+          title: 'Token lookups',
+          description: 'By result. Many unknown tokens: someone is guessing, or a client has an old token.',
           unit: 'reqps',
           width: 12,
           targets: [{ expr: rate('gateway_token_resolutions_total', ['result']), legend: '{{result}}' }],
@@ -47,12 +46,12 @@ export const limitsAndTokens: DashboardDescription = {
       ],
     },
     {
-      title: 'Are limits exact now?',
+      title: 'Accuracy of limits',
       panels: [
         {
           kind: 'number',
-          title: 'Redis is away',
-          description: 'Limiters whose Redis does not answer.',
+          title: 'Redis unreachable',
+          description: 'Limiters that cannot reach Redis.',
           unit: 'none',
           width: 6,
           targets: [{ expr: gauge('sum', 'gateway_limiter_store_away'), legend: 'limiters' }],
@@ -61,8 +60,8 @@ export const limitsAndTokens: DashboardDescription = {
         },
         {
           kind: 'number',
-          title: 'Outages within a day',
-          description: 'Times that Redis stopped answering a limiter.',
+          title: 'Redis outages (24 h)',
+          description: 'How often a limiter lost Redis.',
           unit: 'none',
           width: 6,
           targets: [{ expr: `sum(increase(gateway_limiter_store_outages_total{${chosen}}[1d]))`, legend: 'outages' }],
@@ -71,8 +70,8 @@ export const limitsAndTokens: DashboardDescription = {
         },
         {
           kind: 'number',
-          title: 'Counters put right within a day',
-          description: 'Counters of the day in Redis that differed from the ledger.',
+          title: 'Corrected counters (24 h)',
+          description: 'Day counters in Redis that differed from the ledger.',
           unit: 'none',
           width: 6,
           targets: [
@@ -83,8 +82,8 @@ export const limitsAndTokens: DashboardDescription = {
         },
         {
           kind: 'number',
-          title: 'Settles that wait',
-          description: 'Usage that Redis is given when it answers again.',
+          title: 'Pending settles',
+          description: 'Usage that waits for Redis.',
           unit: 'none',
           width: 6,
           targets: [{ expr: gauge('sum', 'gateway_limiter_pending_settles'), legend: 'settles' }],
@@ -93,9 +92,9 @@ export const limitsAndTokens: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Decided by estimate',
+          title: 'Estimated decisions',
           description:
-            'Admissions by a share of the limit: in limiters without Redis, in edges without a limiter; and those that were handed over afterwards.',
+            'Admissions from a share of the limit, by limiters without Redis and by edges without a limiter; and those that were handed over afterwards.',
           unit: 'reqps',
           width: 12,
           targets: [
@@ -107,14 +106,14 @@ export const limitsAndTokens: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'What did not work',
-          description: 'Each line at 0 is the good state.',
+          title: 'Failures',
+          description: 'All lines should be at 0.',
           unit: 'none',
           width: 12,
           targets: [
             { expr: increase('gateway_limiter_dropped_settles_total'), legend: 'settles dropped' },
             { expr: increase('gateway_limiter_day_total_load_failures_total'), legend: 'day totals not loaded' },
-            { expr: increase('gateway_limiter_admissions_not_kept_total'), legend: 'admissions not written' },
+            { expr: increase('gateway_limiter_admissions_not_kept_total'), legend: 'admissions not stored' },
           ],
           alerts: ['GatewayLedgerAndRedisDiffer'],
         },
@@ -125,15 +124,15 @@ export const limitsAndTokens: DashboardDescription = {
       panels: [
         {
           kind: 'lines',
-          title: 'Tokens a second',
-          description: 'By kind. Input includes what was read from and written to a cache.',
+          title: 'Tokens per second',
+          description: 'By kind. Input includes cache reads and writes.',
           unit: 'none',
           width: 12,
           targets: [{ expr: rate('gateway_tokens_total', ['gen_ai_token_type']), legend: '{{gen_ai_token_type}}' }],
         },
         {
           kind: 'bars',
-          title: 'Tokens within a day, by model',
+          title: 'Tokens by model (24 h)',
           description: 'Input and output of the last 24 hours.',
           unit: 'short',
           width: 12,

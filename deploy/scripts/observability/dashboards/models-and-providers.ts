@@ -13,7 +13,7 @@ export const modelsAndProviders: DashboardDescription = {
   file: 'models-and-providers.json',
   uid: 'gateway-models',
   title: 'Models and providers',
-  description: 'Which model or provider is slow or fails, and what part of it is the gateway itself.',
+  description: "Which models and providers are slow or fail, and the gateway's own share.",
   variables: [
     { name: 'model', label: 'Model', metric: 'gen_ai_server_request_duration_seconds_count', labelName: model },
   ],
@@ -24,7 +24,7 @@ export const modelsAndProviders: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Time to first token by model (p95)',
-          description: 'As clients see it: waiting, choosing an account, failed attempts and the provider together.',
+          description: 'As clients see it: waiting, account selection, failed attempts and the provider together.',
           unit: 's',
           width: 12,
           targets: [{ expr: quantile(0.95, firstToken, [model], ofModel), legend: `{{${model}}}`, hasExemplars: true }],
@@ -33,8 +33,8 @@ export const modelsAndProviders: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Time to first piece at the provider (p95)',
-          description: 'Of the attempt that was answered, by model. Where this is long the provider is slow.',
+          title: 'Provider time to first content (p95)',
+          description: 'Of the answered attempt, by model. If this is long, the provider is slow.',
           unit: 's',
           width: 12,
           targets: [{ expr: quantile(0.95, firstChunk, [model], ofModel), legend: `{{${model}}}`, hasExemplars: true }],
@@ -43,9 +43,9 @@ export const modelsAndProviders: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: "The gateway's own part (mean)",
+          title: 'Gateway overhead (mean)',
           description:
-            'First token at the client without the first piece at the provider: queues, failed attempts, and the gateway itself.',
+            'Time to first token at the client minus time to first content at the provider: queues, failed attempts, and the gateway itself.',
           unit: 's',
           width: 12,
           targets: [
@@ -59,7 +59,7 @@ export const modelsAndProviders: DashboardDescription = {
         {
           kind: 'heatmap',
           title: 'Time to first token',
-          description: 'How many streamed answers began after how long.',
+          description: 'Distribution of the time to first token of streamed answers.',
           unit: 's',
           width: 12,
           targets: [{ expr: increase(`${firstToken}_bucket`, ['le'], ofModel), legend: '{{le}}' }],
@@ -67,12 +67,12 @@ export const modelsAndProviders: DashboardDescription = {
       ],
     },
     {
-      title: 'Whole answers',
+      title: 'Complete answers',
       panels: [
         {
           kind: 'lines',
           title: 'Duration by model (p95)',
-          description: 'From the first byte of a request to the last of its answer.',
+          description: 'From the first byte of a request to the last byte of its answer.',
           unit: 's',
           width: 12,
           targets: [
@@ -85,8 +85,8 @@ export const modelsAndProviders: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Time for each further token (p95)',
-          description: 'How fast a model writes once it has begun.',
+          title: 'Time per output token (p95)',
+          description: 'How fast a model writes after its first token.',
           unit: 's',
           width: 12,
           targets: [
@@ -99,7 +99,7 @@ export const modelsAndProviders: DashboardDescription = {
         {
           kind: 'stacked',
           title: 'Requests by model',
-          description: 'Requests of clients, whatever became of them.',
+          description: 'All client requests, with any result.',
           unit: 'reqps',
           width: 12,
           targets: [
@@ -109,7 +109,7 @@ export const modelsAndProviders: DashboardDescription = {
         {
           kind: 'stacked',
           title: 'Failed requests by model and error',
-          description: 'Requests whose clients got an error, or a part of an answer.',
+          description: 'Requests that got an error or an incomplete answer.',
           unit: 'reqps',
           width: 12,
           targets: [
@@ -132,7 +132,7 @@ export const modelsAndProviders: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Attempts by provider (p95)',
-          description: 'From sending an attempt to the end of its answer.',
+          description: 'From sending a request to the end of its answer.',
           unit: 's',
           width: 8,
           targets: [
@@ -145,7 +145,7 @@ export const modelsAndProviders: DashboardDescription = {
         {
           kind: 'stacked',
           title: 'Failed attempts by provider and error',
-          description: 'Most of them are hidden from clients by another attempt.',
+          description: 'Clients do not notice most of them, because another attempt succeeds.',
           unit: 'reqps',
           width: 8,
           targets: [
@@ -162,7 +162,7 @@ export const modelsAndProviders: DashboardDescription = {
         {
           kind: 'stacked',
           title: 'Attempts by result',
-          description: 'By the format of the provider.',
+          description: 'By provider format.',
           unit: 'reqps',
           width: 8,
           targets: [
@@ -171,15 +171,15 @@ export const modelsAndProviders: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Head of the answer (p95)',
-          description: 'From sending an attempt to the head of the answer, by format.',
+          title: 'Time to response headers (p95)',
+          description: 'From sending a request to the head of its answer, by format.',
           unit: 's',
           width: 8,
           targets: [{ expr: quantile(0.95, 'gateway_upstream_first_byte_seconds', ['format']), legend: '{{format}}' }],
         },
         {
           kind: 'lines',
-          title: 'Requests to providers under way',
+          title: 'Requests to providers in flight',
           description: 'By format.',
           unit: 'none',
           width: 8,
@@ -187,9 +187,9 @@ export const modelsAndProviders: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Surprises',
+          title: 'Unexpected provider answers',
           description:
-            'Events that this version does not know and skipped, requests that were sent again without what a provider complained of, and those that met the end of an idle connection.',
+            'Skipped events that this version does not know; requests resent without a rejected part; requests resent because an idle connection had closed.',
           unit: 'none',
           width: 8,
           targets: [
@@ -203,7 +203,7 @@ export const modelsAndProviders: DashboardDescription = {
             },
             {
               expr: increase('gateway_upstream_resent_requests_total', ['format']),
-              legend: 'sent again {{format}}',
+              legend: 'resent {{format}}',
             },
           ],
         },
@@ -215,7 +215,7 @@ export const modelsAndProviders: DashboardDescription = {
         {
           kind: 'stacked',
           title: 'Tokens by model',
-          description: 'Input, with what was read from a cache, and output a second.',
+          description: 'Input, cached input and output per second.',
           unit: 'none',
           width: 8,
           targets: [
@@ -231,8 +231,8 @@ export const modelsAndProviders: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Tokens of a request (p50 and p95)',
-          description: 'How long conversations and answers are.',
+          title: 'Tokens per request (p50 and p95)',
+          description: 'Length of conversations and answers.',
           unit: 'none',
           width: 8,
           targets: [0.5, 0.95].map((share) => ({
@@ -242,9 +242,9 @@ export const modelsAndProviders: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Input from the cache',
+          title: 'Cached input',
           description:
-            'Share of the input tokens that the provider read from its cache. It falls when conversations move between accounts.',
+            'Share of input tokens that the provider read from its cache. It falls when conversations move between accounts.',
           unit: 'percentunit',
           width: 8,
           targets: [

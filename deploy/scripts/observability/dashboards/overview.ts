@@ -12,26 +12,26 @@ export const overview: DashboardDescription = {
   file: 'overview.json',
   uid: 'gateway-overview',
   title: 'Overview',
-  description: 'Whether users get what they were promised, and where to look when they do not.',
+  description: 'Whether the objectives are met, and where to look if not.',
   rows: [
     {
       title: 'Objectives over 30 days',
       panels: [
-        objective('Availability', 'Requests that were not answered with 5xx. Promised: 99.9 %.', availability, [
+        objective('Availability', 'Requests that did not get 5xx. Objective: 99.9 %.', availability, [
           'GatewayAvailabilityBurnsFast',
           'GatewayAvailabilityBurnsSlow',
         ]),
-        objective('First token within 5 s', 'Streamed answers that began in time. Promised: 95 %.', firstToken, [
+        objective('First token within 5 s', 'Streamed answers that began in time. Objective: 95 %.', firstToken, [
           'GatewayFirstTokenBurnsFast',
           'GatewayFirstTokenBurnsSlow',
         ]),
-        objective('Usage within 60 s', 'Usage that was in the ledger in time. Promised: 99.9 %.', usageDelivery, [
+        objective('Usage within 60 s', 'Usage that reached the ledger in time. Objective: 99.9 %.', usageDelivery, [
           'GatewayUsageDeliveryLate',
         ]),
         {
           kind: 'number',
           title: 'Alerts',
-          description: 'Alerts of the gateway that are firing.',
+          description: 'Firing alerts of the gateway.',
           unit: 'none',
           width: 6,
           targets: [
@@ -44,9 +44,9 @@ export const overview: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Error budget, speed of use',
+          title: 'Error budget burn rate',
           description:
-            'How many times faster than allowed each budget of 30 days is used up, over an hour. 1 lasts exactly 30 days; 14.4 wakes somebody.',
+            'How much faster than allowed each 30-day budget burns, over an hour. At 1 it lasts exactly 30 days; 14.4 pages.',
           unit: 'none',
           width: 24,
           targets: [availability, firstToken, usageDelivery].map(({ bad, budget }) => ({
@@ -64,7 +64,7 @@ export const overview: DashboardDescription = {
         {
           kind: 'stacked',
           title: 'Requests by status',
-          description: 'All endpoints. 499: the client left before the end.',
+          description: 'All endpoints. 499: the client disconnected before the end.',
           unit: 'reqps',
           width: 12,
           targets: [
@@ -77,9 +77,9 @@ export const overview: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Time to answer',
+          title: 'Request duration',
           description:
-            'From the first byte of a request to the last of its answer; streams last as long as the model writes.',
+            'From the first byte of a request to the last byte of its answer. Streams last as long as the model writes.',
           unit: 's',
           width: 12,
           targets: [0.5, 0.95, 0.99].map((share) => ({
@@ -104,8 +104,8 @@ export const overview: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Under way',
-          description: 'Requests and streams that are being answered: what a drain waits for.',
+          title: 'In flight',
+          description: 'Requests and streams in flight: a drain waits for them.',
           unit: 'none',
           width: 12,
           targets: [
@@ -116,8 +116,8 @@ export const overview: DashboardDescription = {
         },
         {
           kind: 'stacked',
-          title: 'Refusals',
-          description: 'Requests that were answered with an error of the gateway, by code and limit.',
+          title: 'Rejected requests',
+          description: 'Requests that got an error from the gateway, by code and limit.',
           unit: 'reqps',
           width: 12,
           targets: [{ expr: rate('gateway_refusals_total', ['code', 'limit']), legend: '{{code}} {{limit}}' }],
@@ -125,8 +125,7 @@ export const overview: DashboardDescription = {
         {
           kind: 'stacked',
           title: 'Failovers',
-          description:
-            'Further attempts after one that failed, by how it failed. Clients see nothing of them but time.',
+          description: 'Attempts after a failed one, by its failure. Clients notice only the time.',
           unit: 'none',
           width: 12,
           targets: [{ expr: increase('gateway_failovers_total', ['reason']), legend: '{{reason}}' }],
@@ -134,12 +133,12 @@ export const overview: DashboardDescription = {
       ],
     },
     {
-      title: 'What it depends on',
+      title: 'Dependencies',
       panels: [
         {
           kind: 'lines',
-          title: 'Pools: what is left',
-          description: 'Of the quotas of each pool on average.',
+          title: 'Pools: remaining quota',
+          description: 'Mean over the quotas of each pool.',
           unit: 'percentunit',
           width: 8,
           targets: [{ expr: gauge('max', 'gateway_pool_headroom_ratio', ['pool']), legend: '{{pool}}' }],
@@ -149,8 +148,8 @@ export const overview: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Backends: processes that reach them',
-          description: 'Share of the processes that use it and were answered when they last asked.',
+          title: 'Backends: reachability',
+          description: 'Share of its client processes whose last operation succeeded.',
           unit: 'percentunit',
           width: 8,
           targets: [{ expr: `avg by (backend) (gateway_backend_up{${chosen}})`, legend: '{{backend}}' }],
@@ -160,8 +159,8 @@ export const overview: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Usage on its way',
-          description: 'Age of the oldest usage that an outbox holds, and that the stream holds.',
+          title: 'Usage not yet in the ledger',
+          description: 'Age of the oldest usage in an outbox, and in the stream.',
           unit: 's',
           width: 8,
           targets: [
@@ -174,15 +173,15 @@ export const overview: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Tokens',
-          description: 'Tokens of all models a second. Input includes what was read from and written to a cache.',
+          description: 'Tokens of all models per second. Input includes cache reads and writes.',
           unit: 'none',
           width: 12,
           targets: [{ expr: rate('gateway_tokens_total', ['gen_ai_token_type']), legend: '{{gen_ai_token_type}}' }],
         },
         {
           kind: 'lines',
-          title: 'Processes that answer Prometheus',
-          description: 'Of each service.',
+          title: 'Targets up',
+          description: 'Processes of each service that answer Prometheus.',
           unit: 'none',
           width: 12,
           targets: [{ expr: gauge('sum', 'up', ['job'], `job=~"${jobs.join('|')}"`), legend: '{{job}}' }],
@@ -203,7 +202,7 @@ function objective(
   return {
     kind: 'number',
     title,
-    description: `${description} Over 30 days, or as long as Prometheus remembers.`,
+    description: `${description} Over 30 days, or over the retention of Prometheus.`,
     unit: 'percentunit',
     width: 6,
     targets: [{ expr: `1 - gateway:${bad}:ratio30d${inNamespace}`, legend: '{{namespace}}' }],

@@ -7,7 +7,7 @@ export const poolsAndAccounts: DashboardDescription = {
   file: 'pools-and-accounts.json',
   uid: 'gateway-pools',
   title: 'Pools and accounts',
-  description: 'Which pool runs short, which account is out of service, and for how long it lasts.',
+  description: 'Which pools run short, which accounts are out of service, and when quotas run out.',
   variables: [{ name: 'pool', label: 'Pool', metric: 'gateway_pool_accounts', labelName: 'pool' }],
   rows: [
     {
@@ -15,8 +15,8 @@ export const poolsAndAccounts: DashboardDescription = {
       panels: [
         {
           kind: 'bars',
-          title: 'What is left',
-          description: 'Of the quotas of each pool on average.',
+          title: 'Remaining quota',
+          description: 'Mean over the quotas of each pool.',
           unit: 'percentunit',
           width: 8,
           targets: [{ expr: gauge('max', 'gateway_pool_headroom_ratio', ['pool'], ofPool), legend: '{{pool}}' }],
@@ -26,8 +26,9 @@ export const poolsAndAccounts: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Used up in',
-          description: 'Time until the pool is used up at the speed of now. No line: no end is in sight.',
+          title: 'Runs out in',
+          description:
+            'Time until the quotas of the pool run out at the current rate. No line: no forecast, or sustainable.',
           unit: 's',
           width: 8,
           targets: [{ expr: gauge('max', 'gateway_pool_exhaustion_seconds', ['pool'], ofPool), legend: '{{pool}}' }],
@@ -38,7 +39,7 @@ export const poolsAndAccounts: DashboardDescription = {
           kind: 'lines',
           title: 'Requests without an account',
           description:
-            'Requests for which no account of the pool was left. They go to the next candidate, or are refused.',
+            'Requests for which the pool had no account left. They fail over to the next candidate, or are rejected.',
           unit: 'none',
           width: 8,
           targets: [{ expr: increase('gateway_pool_exhausted_total', ['pool'], ofPool), legend: '{{pool}}' }],
@@ -47,9 +48,9 @@ export const poolsAndAccounts: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Pauses of whole pools',
+          title: 'Pool pauses',
           description:
-            '1 while the pool, or a model of it, takes nothing because its provider has trouble. It ends by itself.',
+            '1 while the pool, or one of its models, is paused because its provider fails. Pauses end automatically.',
           unit: 'none',
           width: 8,
           targets: [{ expr: gauge('max', 'gateway_pool_paused', ['pool'], ofPool), legend: '{{pool}}' }],
@@ -60,7 +61,7 @@ export const poolsAndAccounts: DashboardDescription = {
           kind: 'stacked',
           title: 'Accounts by state',
           description:
-            'Cooling: pauses after a limit or failures. Probing: one request finds out. Disabled: needs a person.',
+            'Cooling: unavailable after a limit or failures. Probing: one request tests whether it has recovered. Disabled: needs an operator.',
           unit: 'none',
           width: 8,
           targets: [
@@ -71,7 +72,7 @@ export const poolsAndAccounts: DashboardDescription = {
         {
           kind: 'stacked',
           title: 'Attempts by result',
-          description: 'How attempts at providers ended, by pool.',
+          description: 'Attempts at providers, by pool.',
           unit: 'reqps',
           width: 8,
           targets: [
@@ -85,8 +86,8 @@ export const poolsAndAccounts: DashboardDescription = {
       panels: [
         {
           kind: 'table',
-          title: 'States',
-          description: 'The state of each account. `gatewayctl pool status` says why, and until when.',
+          title: 'Account states',
+          description: 'The state of each account. `gatewayctl pool status` shows why, and until when.',
           unit: 'none',
           width: 8,
           targets: [
@@ -96,8 +97,8 @@ export const poolsAndAccounts: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'What is left of each quota',
-          description: 'By account and window of the provider.',
+          title: 'Remaining share of each quota',
+          description: 'By account and provider window.',
           unit: 'percentunit',
           width: 8,
           targets: [
@@ -111,8 +112,9 @@ export const poolsAndAccounts: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Used up in',
-          description: 'Time until each account is used up at the speed of now. No line: no end is in sight.',
+          title: 'Runs out in',
+          description:
+            'Time until the quotas of each account run out at the current rate. No line: no forecast, or sustainable.',
           unit: 's',
           width: 8,
           targets: [
@@ -124,8 +126,8 @@ export const poolsAndAccounts: DashboardDescription = {
         },
         {
           kind: 'stacked',
-          title: 'Requests under way',
-          description: 'With each account. One that has as many as max_concurrency takes no more.',
+          title: 'Requests in flight',
+          description: 'By account. An account at max_concurrency takes no more requests.',
           unit: 'none',
           width: 12,
           targets: [
@@ -137,8 +139,8 @@ export const poolsAndAccounts: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Taken out of service by providers',
-          description: 'Each step is an account that needs a person.',
+          title: 'Disabled after provider reports',
+          description: 'Each step is an account that needs an operator.',
           unit: 'none',
           width: 12,
           targets: [
@@ -152,12 +154,13 @@ export const poolsAndAccounts: DashboardDescription = {
       ],
     },
     {
-      title: 'The broker',
+      title: 'Pool broker',
       panels: [
         {
           kind: 'stacked',
-          title: 'Answers to requests for an account',
-          description: 'exhausted: all are limited, clients get 429. unavailable: none can be used, clients get 503.',
+          title: 'Account selection results',
+          description:
+            'exhausted: all accounts are rate limited, clients get 429. unavailable: no account is available, clients get 503.',
           unit: 'reqps',
           width: 8,
           targets: [{ expr: rate('gateway_pool_acquires_total', ['result']), legend: '{{result}}' }],
@@ -165,17 +168,16 @@ export const poolsAndAccounts: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Attempts that were not made',
-          description: 'Because a request had too many, or because of the retry budget.',
+          title: 'Retries not made',
+          description: 'The request had too many retries, or the retry budget was spent.',
           unit: 'none',
           width: 8,
           targets: [{ expr: increase('gateway_pool_retries_refused_total', ['reason']), legend: '{{reason}}' }],
         },
         {
           kind: 'lines',
-          title: 'Access tokens',
-          description:
-            'Renewals of access tokens by result; tokens that could not be stored or decrypted. failed and revoked should stay at 0.',
+          title: 'Access token refreshes',
+          description: 'By result; and tokens that could not be stored or decrypted. failed and revoked should be 0.',
           unit: 'none',
           width: 8,
           targets: [
@@ -195,8 +197,8 @@ export const poolsAndAccounts: DashboardDescription = {
         },
         {
           kind: 'number',
-          title: 'Configuration is current',
-          description: '0: gateway.yaml was changed and is refused by a broker.',
+          title: 'Configuration up to date',
+          description: '0: gateway.yaml was changed, and a broker refused it.',
           unit: 'none',
           width: 6,
           targets: [{ expr: gauge('min', 'gateway_configuration_last_reload_successful'), legend: 'current' }],
@@ -205,8 +207,8 @@ export const poolsAndAccounts: DashboardDescription = {
         },
         {
           kind: 'number',
-          title: 'Configuration taken over',
-          description: 'When the configuration in use was taken over, by the broker that was last.',
+          title: 'Configuration loaded',
+          description: 'When the last broker loaded the configuration in use.',
           unit: 'dateTimeFromNow',
           width: 6,
           targets: [
@@ -218,8 +220,8 @@ export const poolsAndAccounts: DashboardDescription = {
         },
         {
           kind: 'number',
-          title: 'Configurations refused',
-          description: 'Times gateway.yaml was read again within a day, by result.',
+          title: 'Configuration reloads (24 h)',
+          description: 'Reloads of gateway.yaml, by result.',
           unit: 'none',
           width: 6,
           targets: [
@@ -232,8 +234,8 @@ export const poolsAndAccounts: DashboardDescription = {
         },
         {
           kind: 'number',
-          title: 'Accounts in the database that are not used',
-          description: 'By reason. `gatewayctl account list` says which.',
+          title: 'Unused accounts in the database',
+          description: 'By reason. `gatewayctl account list` shows them.',
           unit: 'none',
           width: 6,
           targets: [
@@ -243,8 +245,8 @@ export const poolsAndAccounts: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Without Redis',
-          description: 'Times that a broker went by what it remembers itself, for a second.',
+          title: 'Broker without Redis',
+          description: 'How often a broker used its own memory for a second.',
           unit: 'none',
           width: 24,
           targets: [{ expr: increase('gateway_pool_store_fallbacks_total', ['instance']), legend: '{{instance}}' }],

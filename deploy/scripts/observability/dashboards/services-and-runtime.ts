@@ -8,14 +8,14 @@ export const servicesAndRuntime: DashboardDescription = {
   file: 'services-and-runtime.json',
   uid: 'gateway-services',
   title: 'Services and runtime',
-  description: 'The processes: calls between them, their stores, memory, processor, event loop and certificates.',
+  description: 'The processes: calls between them, their stores, memory, CPU, event loop and certificates.',
   rows: [
     {
       title: 'Processes',
       panels: [
         {
           kind: 'lines',
-          title: 'Processes that answer',
+          title: 'Targets up',
           description: 'Processes of each service that answer Prometheus.',
           unit: 'none',
           width: 8,
@@ -25,7 +25,7 @@ export const servicesAndRuntime: DashboardDescription = {
         {
           kind: 'table',
           title: 'Builds',
-          description: 'Which builds run: two of them during an upgrade.',
+          description: 'The running builds: two of them during an upgrade.',
           unit: 'none',
           width: 8,
           targets: [{ expr: `count by (job, version, revision) (gateway_build_info{${chosen}})`, legend: '' }],
@@ -33,7 +33,7 @@ export const servicesAndRuntime: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Starts and stops',
-          description: 'Starts of processes, workers that were replaced, and processes that drain.',
+          description: 'Started processes, replaced workers, and draining processes.',
           unit: 'none',
           width: 8,
           targets: [
@@ -48,15 +48,15 @@ export const servicesAndRuntime: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Workers',
-          description: 'Worker processes that serve, where there are any.',
+          description: 'Worker processes that serve, if there are any.',
           unit: 'none',
           width: 8,
           targets: [{ expr: gauge('sum', 'gateway_workers_serving', ['instance']), legend: '{{instance}}' }],
         },
         {
           kind: 'lines',
-          title: 'Certificates end in',
-          description: 'With TLS: what is left of the certificate of each service.',
+          title: 'Certificates expire in',
+          description: 'With TLS: remaining lifetime of the certificate of each service.',
           unit: 's',
           width: 8,
           targets: [
@@ -70,9 +70,9 @@ export const servicesAndRuntime: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Refused callers',
+          title: 'Rejected callers',
           description:
-            'Calls without a certificate that allows them; and at admin ports wrong names and tokens, pages of others, roles that are too small.',
+            'Calls without a certificate that permits them. At admin ports: wrong host names, wrong tokens, foreign origins and insufficient roles.',
           unit: 'none',
           width: 8,
           targets: [
@@ -82,8 +82,8 @@ export const servicesAndRuntime: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Operators',
-          description: 'Sign-ins by how they ended, and sessions of browsers.',
+          title: 'Sign-ins and sessions',
+          description: 'Sign-ins by result, and browser sessions.',
           unit: 'none',
           width: 8,
           targets: [
@@ -99,7 +99,7 @@ export const servicesAndRuntime: DashboardDescription = {
         {
           kind: 'stacked',
           title: 'Calls',
-          description: 'By method. In one process there are none: they are function calls.',
+          description: 'By method. None in one process: there they are function calls.',
           unit: 'reqps',
           width: 8,
           targets: [{ expr: rate('rpc_server_call_duration_seconds_count', ['rpc_method']), legend: '{{rpc_method}}' }],
@@ -107,7 +107,7 @@ export const servicesAndRuntime: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Failed calls',
-          description: 'As callers see them, by method and status.',
+          description: 'As clients see them, by method and status.',
           unit: 'reqps',
           width: 8,
           targets: [
@@ -119,8 +119,8 @@ export const servicesAndRuntime: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Being answered',
-          description: 'Calls under way at the servers.',
+          title: 'Calls in flight',
+          description: 'Calls in flight at the servers.',
           unit: 'none',
           width: 8,
           targets: [
@@ -129,8 +129,8 @@ export const servicesAndRuntime: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Time at the server (p95)',
-          description: 'Streams of answers last as long as the model writes.',
+          title: 'Server duration (p95)',
+          description: 'Response streams last as long as the model writes.',
           unit: 's',
           width: 12,
           targets: [
@@ -139,8 +139,8 @@ export const servicesAndRuntime: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Time at the caller (p95)',
-          description: 'What it is longer than at the server is the network and waiting.',
+          title: 'Client duration (p95)',
+          description: 'The difference to the server duration is network and waiting time.',
           unit: 's',
           width: 12,
           targets: [
@@ -154,8 +154,8 @@ export const servicesAndRuntime: DashboardDescription = {
       panels: [
         {
           kind: 'lines',
-          title: 'Processes that do not reach a store',
-          description: 'By store; 0 is the good state.',
+          title: 'Unreachable stores',
+          description: 'Processes that cannot reach a store. Should be 0.',
           unit: 'none',
           width: 8,
           targets: [{ expr: `sum by (backend) (1 - gateway_backend_up{${chosen}})`, legend: '{{backend}}' }],
@@ -164,7 +164,7 @@ export const servicesAndRuntime: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Databases (p95)',
+          title: 'Database operations (p95)',
           description: 'By system and operation.',
           unit: 's',
           width: 8,
@@ -178,7 +178,7 @@ export const servicesAndRuntime: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Failed operations of databases',
+          title: 'Failed database operations',
           description: 'By system, operation and error.',
           unit: 'none',
           width: 8,
@@ -201,8 +201,8 @@ export const servicesAndRuntime: DashboardDescription = {
       panels: [
         {
           kind: 'lines',
-          title: 'Event loop, delay (p99)',
-          description: 'What else a process does waits so long.',
+          title: 'Event loop delay (p99)',
+          description: 'Everything else in the process waits this long.',
           unit: 's',
           width: 8,
           targets: [
@@ -216,8 +216,8 @@ export const servicesAndRuntime: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Event loop, longest delay',
-          description: 'Since the scrape before.',
+          title: 'Longest event loop delay',
+          description: 'Since the previous scrape.',
           unit: 's',
           width: 8,
           targets: [{ expr: gauge('max', 'nodejs_eventloop_lag_max_seconds', ['job']), legend: '{{job}}' }],
@@ -225,8 +225,8 @@ export const servicesAndRuntime: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Processor',
-          description: 'Cores in use. A process of Node uses one and a little more.',
+          title: 'CPU',
+          description: 'Cores in use. A Node.js process uses a little more than one.',
           unit: 'none',
           width: 8,
           targets: [{ expr: rate('process_cpu_seconds_total', ['job', 'instance']), legend: '{{job}} {{instance}}' }],
@@ -248,7 +248,7 @@ export const servicesAndRuntime: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Heap',
-          description: 'What is used of the heap, and memory outside of it that objects hold.',
+          description: 'Used heap, and external memory of objects.',
           unit: 'bytes',
           width: 8,
           targets: [
@@ -260,7 +260,7 @@ export const servicesAndRuntime: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Garbage collection',
-          description: 'Share of the time that is spent on it, by kind.',
+          description: 'Share of time in garbage collection, by kind.',
           unit: 'percentunit',
           width: 8,
           targets: [{ expr: rate('nodejs_gc_duration_seconds_sum', ['job', 'kind']), legend: '{{job}} {{kind}}' }],
@@ -269,7 +269,7 @@ export const servicesAndRuntime: DashboardDescription = {
         {
           kind: 'lines',
           title: 'Open files and sockets',
-          description: 'Share of what each process may open.',
+          description: 'Share of the limit of each process.',
           unit: 'percentunit',
           width: 8,
           targets: [
@@ -283,33 +283,33 @@ export const servicesAndRuntime: DashboardDescription = {
         },
         {
           kind: 'lines',
-          title: 'Request bodies',
-          description: 'Memory that bodies hold, of what they may hold, and uploads that wait for room.',
+          title: 'Body memory',
+          description: 'Memory of request bodies and its limit, and uploads that wait for it.',
           unit: 'bytes',
           width: 8,
           targets: [
             { expr: gauge('sum', 'gateway_body_memory_bytes', ['instance']), legend: '{{instance}} held' },
-            { expr: gauge('sum', 'gateway_body_memory_limit_bytes', ['instance']), legend: '{{instance}} at most' },
+            { expr: gauge('sum', 'gateway_body_memory_limit_bytes', ['instance']), legend: '{{instance}} limit' },
           ],
         },
         {
           kind: 'lines',
-          title: 'Clients and edges in trouble',
+          title: 'Stalled clients and waiting uploads',
           description:
-            'Uploads that wait for room, clients that were cut off, and failures behind the edge that clients did not see.',
+            'Uploads that wait for body memory, disconnected clients, and background failures that clients did not notice.',
           unit: 'none',
           width: 8,
           targets: [
             { expr: gauge('sum', 'gateway_body_waiting_uploads'), legend: 'waiting uploads' },
             { expr: increase('gateway_edge_stalled_clients_total'), legend: 'stalled clients' },
-            { expr: increase('gateway_edge_attempt_reports_given_up_total'), legend: 'reports given up' },
+            { expr: increase('gateway_edge_attempt_reports_given_up_total'), legend: 'reports abandoned' },
             { expr: increase('gateway_edge_faults_total', ['part']), legend: 'fault: {{part}}' },
           ],
         },
         {
           kind: 'lines',
           title: 'Traces',
-          description: 'Spans that the collector took, and those that were dropped. Requests never wait for either.',
+          description: 'Spans that the collector accepted, and dropped ones. Requests never wait for them.',
           unit: 'none',
           width: 24,
           targets: [

@@ -30,7 +30,7 @@ export class Refusals {
     this.#clock = parts.clock;
     this.#counter = parts.metrics.counter({
       name: 'gateway_admin_refusals_total',
-      help: 'Requests to the admin port that were refused, by the reason.',
+      help: 'Rejected requests to the admin port, by reason.',
       labels: ['reason'],
     });
     this.#rows = new SharedAuditRows(parts.database, parts.clock);

@@ -178,7 +178,7 @@ export class SignInCounter {
   constructor(metrics: Metrics) {
     this.#counter = metrics.counter({
       name: 'gateway_admin_sign_ins_total',
-      help: 'Attempts to sign in, by their result. Calls that bring a token of their own count only when it is refused.',
+      help: 'Sign-in attempts, by result. Calls with their own token count only when it is rejected.',
       labels: ['method', 'result'],
     });
     for (const result of ['done', 'refused', 'throttled'] as const) this.#counter.inc({ method: 'token', result }, 0);

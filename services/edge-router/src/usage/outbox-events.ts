@@ -9,19 +9,16 @@ export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 
   const gauge = (name: string, help: string) => metrics.gauge({ name: `gateway_edge_outbox_${name}`, help });
   const counter = (name: string, help: string) => metrics.counter({ name: `gateway_edge_outbox_${name}`, help });
   const backlog = {
-    events: gauge('backlog_events', 'Usage and log entries of requests that the ledger has not confirmed.'),
-    bytes: gauge('backlog_bytes', 'Size of the outbox on disk, with what dead processes left.'),
-    oldestSeconds: gauge('oldest_event_seconds', 'Age of the oldest usage that the ledger has not confirmed.'),
+    events: gauge('backlog_events', 'Usage events and log entries that the ledger has not confirmed yet.'),
+    bytes: gauge('backlog_bytes', 'Size of the outbox on disk, including the files of dead processes.'),
+    oldestSeconds: gauge(
+      'oldest_event_seconds',
+      'Age of the oldest usage event that the ledger has not confirmed yet.',
+    ),
   };
-  const writeErrors = counter(
-    'write_errors_total',
-    'Failures to write to the outbox; usage then waits in memory only.',
-  );
-  const lost = counter(
-    'lost_events_total',
-    'Events dropped because neither disk nor memory had room: never in the ledger.',
-  );
-  const damaged = counter('damaged_total', 'Files that could not be read and were set aside, and single rows.');
+  const writeErrors = counter('write_errors_total', 'Failed writes to the outbox. The usage is then in memory only.');
+  const lost = counter('lost_events_total', 'Usage events lost because neither disk nor memory had room.');
+  const damaged = counter('damaged_total', 'Unreadable files (moved aside) and rows of the outbox.');
   let isLosing = false;
 
   return {
@@ -35,14 +32,14 @@ export function createOutboxEvents(metrics: Metrics, onFault: (part: 'outbox' | 
     damaged(path: string, rows?: number): void {
       damaged.inc(rows ?? 1);
       const what =
-        rows === undefined ? `${path} can't be read and is set aside` : `${path}: ${rows} rows can't be read`;
+        rows === undefined ? `${path} cannot be read and was moved aside` : `${path}: ${rows} rows cannot be read`;
       onFault('outbox', new Error(what));
     },
     /** Neither disk nor memory had room for an event. */
     lost(_event: UsageRecorded): void {
       lost.inc();
       // Logged once, because there may be hundreds a second.
-      if (!isLosing) onFault('outbox', new Error('usage is lost: the outbox can not be written, and memory is full'));
+      if (!isLosing) onFault('outbox', new Error('usage is lost: the outbox cannot be written, and memory is full'));
       isLosing = true;
     },
     /**
@@ -67,6 +64,6 @@ export function showOutboxDisk(metrics: Metrics, folder: string): void {
     };
     metrics.gauge({ name: `gateway_edge_outbox_disk_${name}`, help, read });
   };
-  gauge('free_bytes', 'What is free of the disk that the outbox is on.', 'bavail');
-  gauge('size_bytes', 'The size of the disk that the outbox is on.', 'blocks');
+  gauge('free_bytes', 'Free space on the disk of the outbox.', 'bavail');
+  gauge('size_bytes', 'Size of the disk of the outbox.', 'blocks');
 }

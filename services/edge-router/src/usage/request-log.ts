@@ -32,7 +32,7 @@ export type RequestLog = ReturnType<typeof createRequestLog>;
 export function createRequestLog(outbox: Pick<Outbox, 'log'>, metrics: Metrics, clock: Clock) {
   const dropped = metrics.counter({
     name: 'gateway_edge_request_log_dropped_total',
-    help: `Requests that are not in the request log: more than ${maxRefusedPerSecond} refused ones in a second (rate), or the outbox was too full (backlog).`,
+    help: `Requests left out of the request log: more than ${maxRefusedPerSecond} rejected requests in a second (rate), or the outbox was too full (backlog).`,
     labels: ['reason'],
   });
   for (const reason of ['rate', 'backlog']) dropped.inc({ reason }, 0);

@@ -34,7 +34,7 @@ export function identityHandlers(parts: IdentityParts): Handlers<typeof Identity
   if (currentKey === undefined) throw new TypeError('Token hashes need at least one key.');
   const resolutions = metrics.counter({
     name: 'gateway_token_resolutions_total',
-    help: 'Presented tokens that were looked up, by what they turned out to be.',
+    help: 'Token lookups, by result.',
     labels: ['result'],
   });
   for (const result of ['valid', 'unknown', 'revoked', 'expired']) resolutions.inc({ result }, 0);

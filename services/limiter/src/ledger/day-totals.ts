@@ -71,7 +71,7 @@ export class DayTotals implements Disposable {
       if (!decision.needsDayTotal) return decision;
       hasLedger = (await this.load(key, decision.status?.localDay ?? '')) !== undefined;
     }
-    throw new Error('the local day changes with every call');
+    throw new Error('the local day changed during every attempt');
   }
 
   /**

@@ -13,13 +13,14 @@ async function reconcileDay({ dayTotals, clock }: Limiter, request: ReconcileDay
   const key = readKey(request.key, caller);
   const localDay = readLocalDay(request.localDay);
   if (!dayTotals.covers(key)) {
-    throw new GatewayError('invalid_request', 'key must be of the form token:<id>: no ledger knows of others.');
+    throw new GatewayError('invalid_request', 'key must have the form token:<id>: the ledger has no other keys.');
   }
   if (dayState(localDay, clock.nowMs()) !== 'open') {
     throw new GatewayError('invalid_request', 'local_day must be today or the day before.');
   }
   const reloaded = await dayTotals.reload(key, localDay, { force: true });
-  if (reloaded === undefined) throw new GatewayError('internal_error', 'The counter or the ledger does not answer.');
+  if (reloaded === undefined)
+    throw new GatewayError('internal_error', 'The limit store or the ledger does not answer.');
   const { usedTokensBefore, usedTokensAfter, pendingTokens } = reloaded;
   return {
     ...(usedTokensBefore === undefined ? {} : { usedTokensBefore: BigInt(usedTokensBefore) }),

@@ -72,7 +72,7 @@ async function settle({ store, dayTotals, clock }: Limiter, request: SettleReque
   const localDay = readLocalDay(request.localDay);
   const tokens = readAmount('tokens', request.tokens);
   const state = dayState(localDay, clock.nowMs());
-  if (state === 'future') throw new GatewayError('invalid_request', 'local_day lies in the future.');
+  if (state === 'future') throw new GatewayError('invalid_request', 'local_day is in the future.');
   // The budget of that day no longer limits anything, and its counter is gone.
   if (state === 'over') return { usedTokens: request.tokens };
   const total = await store.settle({ key, requestId, localDay, tokens, hasLedger: dayTotals.covers(key) });
@@ -89,7 +89,7 @@ async function settle({ store, dayTotals, clock }: Limiter, request: SettleReque
 async function heartbeat({ store }: Limiter, request: HeartbeatRequest, caller: Caller | undefined) {
   const { group, replicaId, admissions, lastAnsweredAt } = request;
   if (admissions.length > 1_000) {
-    throw new GatewayError('invalid_request', 'admissions must be 1000 at most.');
+    throw new GatewayError('invalid_request', 'admissions must have at most 1000 entries.');
   }
   const counted = admissions.map(({ key, requestId, ageMs }) => {
     checkText('request_id', requestId, 100);
@@ -170,7 +170,7 @@ export function checkText(name: string, text: string, maxBytes: number): void {
 
 function checkCostKind(costKind: CostKind): void {
   if (costKind in CostKind) return;
-  throw new GatewayError('invalid_request', `cost_kind ${costKind} is not known.`);
+  throw new GatewayError('invalid_request', `cost_kind ${costKind} is unknown.`);
 }
 
 /** Reads a number of tokens. */
@@ -183,7 +183,7 @@ function readAmount(name: string, amount: bigint): number {
 
 export function readLocalDay(text: string): LocalDay {
   if (isLocalDay(text)) return text;
-  throw new GatewayError('invalid_request', 'local_day must be a day like 2026-11-20.');
+  throw new GatewayError('invalid_request', 'local_day must be a day such as 2026-11-20.');
 }
 
 /**

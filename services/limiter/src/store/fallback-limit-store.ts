@@ -74,7 +74,7 @@ export class FallbackLimitStore extends FallbackLimits<LimitStore> implements Li
   reloadDay(key: string, day: LocalDay, total: LedgerTotal): Promise<ReloadedDay> {
     const alone = () => {
       // An operator's correction applies to the shared counter.
-      if (total.force) throw new GatewayError('internal_error', 'The shared store does not answer.');
+      if (total.force) throw new GatewayError('internal_error', 'The shared store is unreachable.');
       return this.local.reloadDay(key, day, total);
     };
     return this.ask(alone, () => this.remote.reloadDay(key, day, total));

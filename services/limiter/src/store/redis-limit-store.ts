@@ -110,7 +110,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     const place = batch.checks.push(check) - 1;
     if (batch.checks.length === maxBatch) this.#batches.delete(name);
     const decision = (await batch.decisions)[place];
-    if (decision === undefined) throw new Error('a script answered too little');
+    if (decision === undefined) throw new Error('a Redis script returned too few values');
     return decision;
   }
 
@@ -177,7 +177,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
         return checks.map((check, n) => decisionFrom(numbers.slice(6 * n, 6 * n + 6), check, localDay));
       this.#aheadMs = (numbers[0] ?? 0) - this.#options.clock.nowMs();
     }
-    throw new Error("Redis' clock jumps: the local day is not known");
+    throw new Error('the clock of Redis jumps: the local day is unknown');
   }
 
   async #run(name: keyof typeof scripts, keys: readonly string[], terms: readonly (string | number)[]) {
@@ -185,7 +185,7 @@ export class RedisLimitStore implements LimitStore, AsyncDisposable {
     // A script that only writes returns nothing.
     const numbers = Array.isArray(reply) ? reply : [];
     if (numbers.every((each) => typeof each === 'number')) return numbers as readonly number[];
-    throw new Error('a script answered something else than numbers');
+    throw new Error('a Redis script returned values that are not numbers');
   }
 
   #inTime<T>(name: string, call: () => Promise<T>): Promise<T> {

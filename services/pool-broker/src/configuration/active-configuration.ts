@@ -107,9 +107,9 @@ export function checkChange(before: Pick<GatewayConfig, 'pools'>, after: NextCon
   const otherFormat = after.pools.filter(({ name, format }) => formats.has(name) && formats.get(name) !== format);
   const problems = otherFormat.map(
     ({ name }) =>
-      `pools.${name}.format: can't change while the gateway runs. Give the pool another name, or restart the gateway`,
+      `pools.${name}.format: cannot change while the gateway runs. Give the pool another name, or restart the gateway`,
   );
-  if (after.accounts.length === 0) problems.push('accounts: there is none, so nothing could be answered');
+  if (after.accounts.length === 0) problems.push('accounts: no account is configured, so no request could be served');
   if (problems.length > 0) throw new ConfigError(problems);
 }
 

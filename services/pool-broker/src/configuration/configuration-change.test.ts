@@ -92,14 +92,14 @@ describe('a configuration that can not be gone over to', () => {
     const pools = [{ ...responses, format: 'messages' as const }, messages];
     expect(() => checkChange(sampleGateway, { ...sampleGateway, pools })).toThrow(
       refusal(
-        "pools.responses.format: can't change while the gateway runs. Give the pool another name, or restart the gateway",
+        'pools.responses.format: cannot change while the gateway runs. Give the pool another name, or restart the gateway',
       ),
     );
   });
 
   it('has no account', () => {
     expect(() => checkChange(sampleGateway, gatewayWith([]))).toThrow(
-      refusal('accounts: there is none, so nothing could be answered'),
+      refusal('accounts: no account is configured, so no request could be served'),
     );
   });
 

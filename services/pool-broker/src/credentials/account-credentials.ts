@@ -168,7 +168,7 @@ class AccessTokens {
 }
 
 const notRefreshed = 'Its access token could not be refreshed.';
-const notReadable = 'What is stored of its tokens can not be read.';
+const notReadable = 'Its stored tokens cannot be read.';
 
 /** Ends early, because a request in flight when its token expires would be refused. */
 function endOf({ issuedAtMs, expiresAtMs }: AccessToken): number {

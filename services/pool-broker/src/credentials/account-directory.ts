@@ -113,7 +113,7 @@ export class AccountDirectory {
     const { state: said } = account;
     const state = useBeside(said, this.#uses.get(accountIdOf(account)));
     if (state === said) return account;
-    return { ...account, state, note: `An operator set it to ${state}; gateway.yaml says ${said}.` };
+    return { ...account, state, note: `An operator set it to ${state}; gateway.yaml has ${said}.` };
   }
 
   #withProblem(account: AccountConfig): AccountConfig {

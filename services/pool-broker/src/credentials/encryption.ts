@@ -32,7 +32,7 @@ export class DecryptionError extends Error {
   readonly reason: 'unknown_key' | 'damaged';
 
   constructor(reason: 'unknown_key' | 'damaged') {
-    super(`What is stored of an account can't be decrypted: ${reason}.`);
+    super(`The stored secret of an account cannot be decrypted: ${reason}.`);
     this.reason = reason;
   }
 }
@@ -48,7 +48,7 @@ export class Encryption {
   /** @throws RangeError if there is no key. */
   constructor(keys: readonly AccountKey[]) {
     const [current] = keys;
-    if (current === undefined) throw new RangeError('Encryption takes a key.');
+    if (current === undefined) throw new RangeError('Encryption needs a key.');
     this.#current = current;
     this.#keys = new Map(keys.map((key) => [key.id, key]));
   }
@@ -110,11 +110,11 @@ const formatPrefix = 'v1.';
 
 /** @throws Error for anything that was not encrypted for this place with this key. */
 function decryptWith({ id, key }: AccountKey, place: EnvelopePlace, text: string): string {
-  if (!text.startsWith(formatPrefix)) throw new Error('It is of another format.');
+  if (!text.startsWith(formatPrefix)) throw new Error('Its format is unknown.');
   const encoded = text.slice(formatPrefix.length);
   const bytes = Buffer.from(encoded, 'base64url');
   // The decoder skips invalid characters, but an envelope must have a single spelling.
-  if (bytes.toString('base64url') !== encoded) throw new Error('It is not well encoded.');
+  if (bytes.toString('base64url') !== encoded) throw new Error('Its encoding is not valid.');
   const tagStart = bytes.length - tagBytes;
   const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
   decipher.setAAD(associatedData(place, id));

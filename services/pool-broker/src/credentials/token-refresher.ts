@@ -121,7 +121,7 @@ export class TokenRefresher {
         // provider never replaced it.
         const isFirst = known.refreshToken.reveal() === this.#account.credential.refreshToken.reveal();
         if (stored.version < known.version && !isFirst) {
-          throw new RefreshFailedError('what was stored of its tokens is gone');
+          throw new RefreshFailedError('its stored tokens are gone');
         }
         // A process that was paused may have lost its reservation without noticing.
         const isReserved = reservedAtMs !== undefined && performance.now() - reservedAtMs < 2 * requestTimeoutMs;
@@ -131,7 +131,7 @@ export class TokenRefresher {
       }
       await sleep(pollMs * (0.5 + random()));
     }
-    throw new RefreshFailedError('another replica is refreshing and does not come to an end');
+    throw new RefreshFailedError('another replica has been refreshing for too long');
   }
 
   /**
@@ -239,5 +239,7 @@ function isNews(stored: Grant, known: Grant): boolean {
 }
 
 function unexpected(thrown: unknown): RefreshFailedError {
-  return new RefreshFailedError(`what is stored can't be used: ${thrown instanceof Error ? thrown.name : 'unknown'}`);
+  return new RefreshFailedError(
+    `its stored tokens cannot be used: ${thrown instanceof Error ? thrown.name : 'unknown'}`,
+  );
 }

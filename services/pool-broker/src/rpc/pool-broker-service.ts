@@ -81,7 +81,7 @@ export function poolBrokerHandlers(broker: Broker): Handlers<typeof PoolBrokerSe
     async reportModels({ pool, reachable, models }) {
       const { catalog } = configuration;
       if (!catalog.pools.some(({ name }) => name === pool)) {
-        throw new GatewayError('invalid_request', 'There is no such pool.');
+        throw new GatewayError('invalid_request', 'The pool does not exist.');
       }
       await catalog.report(pool, reachable ? models.map(({ id, displayName }) => ({ id, displayName })) : undefined);
       return {};

@@ -126,7 +126,7 @@ async function selectOneOf(broker: Broker, candidates: readonly Candidate[], ask
       }
     }
   }
-  throw new Error('All accounts were looked at: they decide.');
+  throw new Error('All accounts were considered.');
 }
 
 /**

@@ -17,7 +17,7 @@ export async function openSharedPoolStore(
 ): Promise<PoolStore> {
   const fallbacks = metrics.counter({
     name: 'gateway_pool_store_fallbacks_total',
-    help: 'Times Redis did not answer and the memory of this process was used for a second.',
+    help: 'Times that this process used its own memory for a second because Redis did not answer.',
   });
   const onFault = (reason: string) => logger.warn({ reason }, 'connection to Redis failed');
   const redis = await openRedisPoolStore({ settings, commandTimeoutMs, clock: systemClock, metrics, onFault });

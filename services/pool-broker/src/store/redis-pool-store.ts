@@ -72,7 +72,7 @@ export async function openRedisPoolStore(options: RedisPoolStoreOptions): Promis
       const ttlMs = Math.max(1, Math.ceil(stored.endsAtMs(next) - clock.nowMs()));
       if ((await run('replace', [key], [text ?? '', JSON.stringify(next), ttlMs])) === 1) return true;
     }
-    throw new Error('A value changed too often to be changed.');
+    throw new Error('A value changed too often to be updated.');
   }
 
   await operation('connect', () => within(connectTimeoutMs, redis.connect())).catch(() => undefined);

@@ -73,7 +73,7 @@ export class NatsUsageConsumer implements AsyncDisposable {
 
   /** Why nothing can be read now; undefined when it can. */
   problem(): string | undefined {
-    return this.#ready ? undefined : 'the usage stream can not be read';
+    return this.#ready ? undefined : 'the usage stream cannot be read';
   }
 
   /** Takes no new messages, and resolves when those taken are stored or returned to the stream. */

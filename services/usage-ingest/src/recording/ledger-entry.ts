@@ -35,7 +35,7 @@ export function readEvent(event: UsageRecorded): LedgerEntry | string {
   const admittedAtMs = event.admittedAt === undefined ? Number.NaN : timestampMs(event.admittedAt);
   const problem = problemOf(event, admittedAtMs);
   if (problem !== undefined) return problem;
-  if (outcome === undefined) return 'outcome is not known';
+  if (outcome === undefined) return 'outcome is unknown';
   return {
     request_id: event.requestId,
     token_id: event.tokenId,
@@ -113,9 +113,9 @@ function problemOf(event: UsageRecorded, admittedAtMs: number): string | undefin
   if (event.requestId === '') return 'request_id is empty';
   if (event.tokenId === '') return 'token_id is empty';
   const text = textFields.find((name) => !isStorableText(event[name]));
-  if (text !== undefined) return `${text} is not a text that can be stored`;
+  if (text !== undefined) return `${text} is a text that cannot be stored`;
   if (!isLocalDay(event.localDay)) return 'localDay is not a day';
-  if (!Number.isSafeInteger(admittedAtMs) || admittedAtMs < 0) return 'admittedAt is not a moment';
+  if (!Number.isSafeInteger(admittedAtMs) || admittedAtMs < 0) return 'admittedAt is not a time';
   const count = countFields.find((name) => event[name] < 0n || event[name] > maxTokens);
   return count === undefined ? undefined : `${count} is not a number of tokens`;
 }

@@ -19,9 +19,9 @@ interface UsageRecorderParts {
   readonly batchEvents: number;
 }
 
-export const refusedReason = 'the database refuses it';
+export const refusedReason = 'the database rejects it';
 export const tooOldReason =
-  'events of its day are no longer kept (USAGE_EVENT_RETENTION_DAYS): it may have been counted already';
+  'events of its day are no longer kept (USAGE_EVENT_RETENTION_DAYS), so it may already be counted';
 
 /**
  * The only way into the ledger. An event that can never be stored becomes a dead letter and does

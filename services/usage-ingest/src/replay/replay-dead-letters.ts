@@ -74,7 +74,7 @@ class RolledBack extends Error {
   }
 }
 
-const notAnEvent = 'the bytes are no usage event';
+const notAnEvent = 'the bytes are not a usage event';
 
 /**
  * A letter's bytes are one event, or a message of the stream with several. Returns the reason

@@ -18,7 +18,10 @@ export function usageLedgerHandlers(ledger: UsageLedger): Handlers<typeof UsageL
       }
       const differences = await checkDay(ledger.days, localDay, { repair }).catch((thrown: unknown) => {
         if (!(thrown instanceof EventDaysBusyError)) throw thrown;
-        throw new GatewayError('internal_error', 'Another check of the ledger runs. Try again when it has ended.');
+        throw new GatewayError(
+          'internal_error',
+          'Another check of the ledger is running. Try again when it has ended.',
+        );
       });
       if (differences === undefined) return { eventsKept: false };
       return {

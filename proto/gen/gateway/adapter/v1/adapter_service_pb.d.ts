@@ -322,8 +322,8 @@ export declare type ExecuteResult = Message<"gateway.adapter.v1.ExecuteResult"> 
   amended: string;
 
   /**
-   * After a failure: the client's answer is complete all the same, because the provider's own last
-   * event reports the failure and was relayed. Nothing may follow it.
+   * After a failure: the client's answer is complete anyway, because the provider's own last event
+   * reports the failure and was relayed. Nothing may follow it.
    *
    * @generated from field: bool answer_complete = 6;
    */

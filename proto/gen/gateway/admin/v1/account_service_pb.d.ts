@@ -177,7 +177,7 @@ export declare const AccountService: GenService<{
     output: typeof AddAccountResponseSchema;
   },
   /**
-   * Replaces the secret of a stored account, and forgets why the old one was out of service.
+   * Replaces the secret of a stored account, and clears the errors that the old one caused.
    *
    * @generated from rpc gateway.admin.v1.AccountService.ReplaceCredential
    */

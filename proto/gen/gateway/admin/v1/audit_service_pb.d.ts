@@ -159,7 +159,7 @@ export enum AuditOutcome {
   UNSPECIFIED = 0,
 
   /**
-   * Started, with an unknown end: the process ended in the meantime.
+   * Started, with an unknown result: the process ended in the meantime.
    *
    * @generated from enum value: AUDIT_OUTCOME_STARTED = 1;
    */
@@ -178,7 +178,7 @@ export enum AuditOutcome {
   FAILED = 3,
 
   /**
-   * The caller may not do it, or could not be authenticated.
+   * The caller lacks permission, or could not be authenticated.
    *
    * @generated from enum value: AUDIT_OUTCOME_REFUSED = 4;
    */

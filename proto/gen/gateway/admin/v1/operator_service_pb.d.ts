@@ -256,21 +256,21 @@ export enum Role {
   UNSPECIFIED = 0,
 
   /**
-   * May see everything except secrets, operators and the audit log.
+   * Sees everything except secrets, operators and the audit log.
    *
    * @generated from enum value: ROLE_VIEWER = 1;
    */
   VIEWER = 1,
 
   /**
-   * May change tokens, accounts and the ledger.
+   * Changes tokens, accounts and the ledger.
    *
    * @generated from enum value: ROLE_OPERATOR = 2;
    */
   OPERATOR = 2,
 
   /**
-   * May change operators, see the audit log and check configuration files.
+   * Changes operators, sees the audit log and checks configuration files.
    *
    * @generated from enum value: ROLE_ADMIN = 3;
    */

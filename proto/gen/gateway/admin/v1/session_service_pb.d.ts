@@ -28,7 +28,7 @@ export declare type Session = Message<"gateway.admin.v1.Session"> & {
     case: "operator";
   } | {
     /**
-     * A caller: sees its own usage and limits, and nothing else.
+     * A caller, who sees only the usage and limits of the token.
      *
      * @generated from field: gateway.identity.v1.Token token = 2;
      */
@@ -37,14 +37,14 @@ export declare type Session = Message<"gateway.admin.v1.Session"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Goes with every call of a browser as x-csrf-token. Empty for calls with a token of their own.
+   * Browsers send it with every call as x-csrf-token. Empty for calls with their own token.
    *
    * @generated from field: string csrf_token = 3;
    */
   csrfToken: string;
 
   /**
-   * When it ends, used or not. Absent for calls with a token of their own.
+   * When the session ends, used or not. Absent for calls with their own token.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 4;
    */
@@ -74,8 +74,8 @@ export declare const GetSignInOptionsRequestSchema: GenMessage<GetSignInOptionsR
  */
 export declare type GetSignInOptionsResponse = Message<"gateway.admin.v1.GetSignInOptionsResponse"> & {
   /**
-   * What the provider of OpenID Connect is called on the button that leads to /oidc/sign-in. Empty:
-   * there is none.
+   * The name of the OpenID Connect provider, on the button to /oidc/sign-in. Empty: there is
+   * none.
    *
    * @generated from field: string oidc_label = 1;
    */
@@ -175,9 +175,9 @@ export declare type GetSessionResponse = Message<"gateway.admin.v1.GetSessionRes
 export declare const GetSessionResponseSchema: GenMessage<GetSessionResponse>;
 
 /**
- * Who uses this address. The only calls that need no session are SignIn and GetSignInOptions.
+ * Sign-in and sessions. Only SignIn and GetSignInOptions need no session.
  *
- * Browsers have a session: SignIn sets a cookie, and calls that come with it carry the header
+ * Browsers have a session: SignIn sets a cookie, and calls with that cookie need the header
  * x-csrf-token. Command lines send "Authorization: Bearer <token>" with each call, and need
  * neither.
  *
@@ -185,7 +185,7 @@ export declare const GetSessionResponseSchema: GenMessage<GetSessionResponse>;
  */
 export declare const SessionService: GenService<{
   /**
-   * How one can sign in here.
+   * The ways to sign in here.
    *
    * @generated from rpc gateway.admin.v1.SessionService.GetSignInOptions
    */
@@ -195,8 +195,8 @@ export declare const SessionService: GenService<{
     output: typeof GetSignInOptionsResponseSchema;
   },
   /**
-   * Begins a session with an operator's token, or with a caller's token, which then sees its own
-   * usage alone.
+   * Starts a session with an operator's token, or with a caller's token, which sees only its own
+   * usage.
    *
    * @generated from rpc gateway.admin.v1.SessionService.SignIn
    */
@@ -216,7 +216,7 @@ export declare const SessionService: GenService<{
     output: typeof SignOutResponseSchema;
   },
   /**
-   * Who has signed in.
+   * Who is signed in.
    *
    * @generated from rpc gateway.admin.v1.SessionService.GetSession
    */

@@ -77,9 +77,9 @@ export const GetSessionResponseSchema = /*@__PURE__*/
   messageDesc(file_gateway_admin_v1_session_service, 8);
 
 /**
- * Who uses this address. The only calls that need no session are SignIn and GetSignInOptions.
+ * Sign-in and sessions. Only SignIn and GetSignInOptions need no session.
  *
- * Browsers have a session: SignIn sets a cookie, and calls that come with it carry the header
+ * Browsers have a session: SignIn sets a cookie, and calls with that cookie need the header
  * x-csrf-token. Command lines send "Authorization: Bearer <token>" with each call, and need
  * neither.
  *

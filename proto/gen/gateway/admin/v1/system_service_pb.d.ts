@@ -31,7 +31,7 @@ export declare type Overview = Message<"gateway.admin.v1.Overview"> & {
   points: OverviewPoint[];
 
   /**
-   * What requires a person's attention, the most urgent first.
+   * What needs attention, the most urgent first.
    *
    * @generated from field: repeated gateway.admin.v1.Attention attention = 3;
    */
@@ -59,14 +59,14 @@ export declare type OverviewPoint = Message<"gateway.admin.v1.OverviewPoint"> & 
   requestsPerSecond: number;
 
   /**
-   * Answers with a status of 500 or more.
+   * Server errors: answers with a status of 500 or more.
    *
    * @generated from field: double errors_per_second = 3;
    */
   errorsPerSecond: number;
 
   /**
-   * Refusals of all codes.
+   * Rejected requests of all codes.
    *
    * @generated from field: double refusals_per_second = 4;
    */
@@ -125,7 +125,7 @@ export declare type Attention = Message<"gateway.admin.v1.Attention"> & {
   text: string;
 
   /**
-   * The console page to continue on: "/pools/responses".
+   * The console page with more about it: "/pools/responses".
    *
    * @generated from field: string link = 3;
    */
@@ -232,14 +232,14 @@ export declare type Replica = Message<"gateway.admin.v1.Replica"> & {
   ready: boolean;
 
   /**
-   * Why the replica is not ready, or could not be reached. Empty: it is ready.
+   * Why the replica is not ready, or is unreachable. Empty: it is ready.
    *
    * @generated from field: string problem = 6;
    */
   problem: string;
 
   /**
-   * Named figures of the service, such as outbox_waiting_events, stream_lag_events,
+   * Named details of the service, such as outbox_waiting_events, stream_lag_events,
    * ledger_lag_seconds.
    *
    * @generated from field: map<string, double> figures = 7;

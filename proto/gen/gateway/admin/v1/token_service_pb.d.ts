@@ -85,8 +85,8 @@ export declare type TokenListing = Message<"gateway.admin.v1.TokenListing"> & {
   token?: Token | undefined;
 
   /**
-   * The current state of its limits. Absent without limits, and when the limiter could not be
-   * reached.
+   * The current state of its limits. Absent without limits, and while the limiter is
+   * unreachable.
    *
    * @generated from field: gateway.limiter.v1.LimitStatus limits = 2;
    */

@@ -367,8 +367,8 @@ export declare const UsageService: GenService<{
     output: typeof ReportUsageResponseSchema;
   },
   /**
-   * Usage and remaining limits of the caller's own token: all that a person who signed in with a
-   * caller's token may see.
+   * Usage and remaining limits of the caller's own token: all that someone who signed in with a
+   * caller's token sees.
    *
    * @generated from rpc gateway.admin.v1.UsageService.GetMyUsage
    */

@@ -149,7 +149,7 @@ export declare type LimitStatus = Message<"gateway.limiter.v1.LimitStatus"> & {
   localDay: string;
 
   /**
-   * True when the shared store could not be reached and a local window decided.
+   * True when the shared store was unreachable and a local window decided.
    *
    * @generated from field: bool degraded = 4;
    */
@@ -169,7 +169,7 @@ export declare const LimitStatusSchema: GenMessage<LimitStatus>;
  */
 export declare type Refusal = Message<"gateway.limiter.v1.Refusal"> & {
   /**
-   * The limit that was reached; of two, the one that is freed later.
+   * The limit that was reached. If both were, the one that resets later.
    *
    * @generated from field: gateway.limiter.v1.LimitName limit = 1;
    */

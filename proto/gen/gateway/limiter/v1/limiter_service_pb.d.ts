@@ -387,7 +387,7 @@ export declare const HeartbeatResponseSchema: GenMessage<HeartbeatResponse>;
 export declare const LimiterService: GenService<{
   /**
    * Decides both limits in one atomic step, and takes a slot of the minute window when it admits. A
-   * refused request leaves no trace. A refusal is an answer, not an error.
+   * refused request changes nothing. A refusal is an answer, not an error.
    *
    * @generated from rpc gateway.limiter.v1.LimiterService.Admit
    */
@@ -450,8 +450,8 @@ export declare const LimiterService: GenService<{
 export declare const LimiterOperatorService: GenService<{
   /**
    * Sets a key's day counter to the ledger's total plus what the ledger does not have yet. This
-   * also happens automatically all the time; a difference before and after means that the store had
-   * lost or kept something.
+   * also happens automatically all the time; a difference means that the store had lost or kept
+   * something.
    *
    * @generated from rpc gateway.limiter.v1.LimiterOperatorService.ReconcileDay
    */

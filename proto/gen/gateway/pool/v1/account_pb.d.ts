@@ -36,7 +36,7 @@ export declare type Cooldown = Message<"gateway.pool.v1.Cooldown"> & {
   reason: AttemptResult;
 
   /**
-   * True when the provider named the time; false when it was guessed.
+   * True when the provider named the time; false when it was estimated.
    *
    * @generated from field: bool given_by_provider = 4;
    */
@@ -105,14 +105,14 @@ export declare type Account = Message<"gateway.pool.v1.Account"> & {
   windows: QuotaWindow[];
 
   /**
-   * The maximum number of concurrent requests. 0: no cap.
+   * The maximum number of concurrent requests. 0: unlimited.
    *
    * @generated from field: uint32 max_in_flight = 8;
    */
   maxInFlight: number;
 
   /**
-   * A remark for people, such as why the account is unusable. Empty: none. Never a secret.
+   * A remark for operators, such as why the account is unusable. Empty: none. Never a secret.
    *
    * @generated from field: string note = 15;
    */
@@ -223,7 +223,7 @@ export declare type AccountSpec = Message<"gateway.pool.v1.AccountSpec"> & {
   models: string[];
 
   /**
-   * The maximum number of concurrent requests. 0: no cap.
+   * The maximum number of concurrent requests. 0: unlimited.
    *
    * @generated from field: uint32 max_concurrency = 4;
    */
@@ -710,14 +710,14 @@ export enum AccountState {
   AVAILABLE = 1,
 
   /**
-   * Limited or failing until a known time; see Cooldown.
+   * Rate limited or failing until a known time; see Cooldown.
    *
    * @generated from enum value: ACCOUNT_STATE_COOLING = 2;
    */
   COOLING = 2,
 
   /**
-   * A guessed cooldown has elapsed, and one request is probing the account.
+   * An estimated cooldown has elapsed, and one request is probing the account.
    *
    * @generated from enum value: ACCOUNT_STATE_PROBING = 3;
    */
@@ -731,7 +731,7 @@ export enum AccountState {
   DISABLED = 4,
 
   /**
-   * Finishes running requests and takes no new ones.
+   * Completes requests in flight and takes no new ones.
    *
    * @generated from enum value: ACCOUNT_STATE_DRAINING = 5;
    */
@@ -760,7 +760,7 @@ export enum AccountUse {
   ACTIVE = 1,
 
   /**
-   * Finishes running requests and takes no new ones.
+   * Completes requests in flight and takes no new ones.
    *
    * @generated from enum value: ACCOUNT_USE_DRAINING = 2;
    */
@@ -872,14 +872,14 @@ export enum AttemptResult {
   SUCCEEDED = 1,
 
   /**
-   * 429, or an error that means the same: this account is limited.
+   * 429, or an equivalent error: this account is rate limited.
    *
    * @generated from enum value: ATTEMPT_RESULT_RATE_LIMITED = 2;
    */
   RATE_LIMITED = 2,
 
   /**
-   * 401, 402, 403, or a 400 that means the same: this account is refused.
+   * 401, 402, 403, or an equivalent 400: this account is rejected.
    *
    * @generated from enum value: ATTEMPT_RESULT_UNAUTHORIZED = 3;
    */
@@ -900,7 +900,7 @@ export enum AttemptResult {
   SERVER_ERROR = 5,
 
   /**
-   * No connection, a reset, or an answer that does not come from the provider.
+   * No connection, a reset, or an answer that is not from the provider.
    *
    * @generated from enum value: ATTEMPT_RESULT_NETWORK_ERROR = 6;
    */

@@ -120,8 +120,8 @@ export declare type AcquireResponse = Message<"gateway.pool.v1.AcquireResponse">
   } | { case: undefined; value?: undefined };
 
   /**
-   * Why this account was leased, or why none was although one was left; for operators. Empty:
-   * nothing to explain.
+   * Why this account was leased, or why none was although one was left; for operators. Empty: no
+   * reason.
    *
    * @generated from field: string reason = 5;
    */
@@ -148,7 +148,7 @@ export declare const AcquireResponseSchema: GenMessage<AcquireResponse>;
 export declare type PoolExhausted = Message<"gateway.pool.v1.PoolExhausted"> & {
   /**
    * The earliest known reset among accounts that could serve the request. Absent when unknown: an
-   * account is merely busy, or reserved for others, and may have a free place at any time.
+   * account is only busy, or reserved for others, and may be free at any time.
    *
    * @generated from field: google.protobuf.Timestamp retry_at = 1;
    */
@@ -167,7 +167,7 @@ export declare const PoolExhaustedSchema: GenMessage<PoolExhausted>;
 export declare type PoolUnavailable = Message<"gateway.pool.v1.PoolUnavailable"> & {
   /**
    * What all accounts in service lack, according to their provider. Unspecified: at least one of
-   * them has another obstacle.
+   * them is unavailable for another reason.
    *
    * @generated from field: gateway.pool.v1.Lack lack = 1;
    */
@@ -561,7 +561,7 @@ export declare type PoolPause = Message<"gateway.pool.v1.PoolPause"> & {
   reason: AttemptResult;
 
   /**
-   * When it ends, or the first account is back. Absent: it is probably over, and one request is
+   * When it ends, or the first account recovers. Absent: it is probably over, and one request is
    * probing.
    *
    * @generated from field: google.protobuf.Timestamp until = 4;
@@ -609,7 +609,7 @@ export declare type QuotaForecast = Message<"gateway.pool.v1.QuotaForecast"> & {
   outlook: QuotaOutlook;
 
   /**
-   * With ENDS: when no account will be usable any more. It may already be the case.
+   * With ENDS: when no account will be usable. It may already be the case.
    *
    * @generated from field: google.protobuf.Timestamp ends_at = 4;
    */
@@ -1324,7 +1324,7 @@ export declare const PoolBrokerService: GenService<{
     output: typeof ListPoolsResponseSchema;
   },
   /**
-   * Reports the models that a pool's provider currently offers, or that it can't be reached.
+   * Reports the models that a pool's provider currently offers, or that it is unreachable.
    * Adapters call it periodically.
    *
    * @generated from rpc gateway.pool.v1.PoolBrokerService.ReportModels
@@ -1386,8 +1386,8 @@ export declare const PoolOperatorService: GenService<{
   },
   /**
    * Enables, disables or drains an account. For an account of gateway.yaml this applies until the
-   * file changes the account's state. An account that is enabled is tried again, whatever its
-   * provider or a token endpoint said about it.
+   * file changes the account's state. An enabled account is used again, whatever its provider or a
+   * token endpoint reported before.
    *
    * @generated from rpc gateway.pool.v1.PoolOperatorService.SetAccountUse
    */

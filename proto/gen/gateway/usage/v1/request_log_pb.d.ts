@@ -221,7 +221,7 @@ export declare type LoggedAttempt = Message<"gateway.usage.v1.LoggedAttempt"> & 
   reason: string;
 
   /**
-   * The accounts that were passed over because they could not take the request.
+   * The accounts that were skipped because they could not take the request.
    *
    * @generated from field: repeated gateway.pool.v1.SkippedAccounts skipped = 5;
    */
@@ -366,7 +366,7 @@ export enum RequestEnding {
   COMPLETED = 2,
 
   /**
-   * The request was invalid, exceeded the token's limits, or was refused by the provider: the
+   * The request was invalid, exceeded the token's limits, or was rejected by the provider: the
    * client must change it.
    *
    * @generated from enum value: REQUEST_ENDING_REFUSED = 3;
@@ -374,7 +374,7 @@ export enum RequestEnding {
   REFUSED = 3,
 
   /**
-   * No account could serve it, its answer broke off, or the gateway had an internal error.
+   * No account could serve it, its answer ended early, or the gateway had an internal error.
    *
    * @generated from enum value: REQUEST_ENDING_FAILED = 4;
    */
@@ -412,7 +412,7 @@ export enum CancelReason {
   CLIENT_LEFT = 1,
 
   /**
-   * The adapter could not be reached, was lost during the attempt, or failed.
+   * The adapter was unreachable, was lost during the attempt, or failed.
    *
    * @generated from enum value: CANCEL_REASON_ADAPTER_AWAY = 2;
    */

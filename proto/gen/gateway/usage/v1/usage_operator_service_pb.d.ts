@@ -370,7 +370,7 @@ export declare type WatchRequestsResponse = Message<"gateway.usage.v1.WatchReque
   requests: RequestLogged[];
 
   /**
-   * How many matching requests were left out, because more ended than a person could read.
+   * How many matching requests were left out because too many ended at once.
    *
    * @generated from field: uint32 left_out = 2;
    */

@@ -154,7 +154,7 @@ export enum LedgerOutcome {
   ABORTED = 2,
 
   /**
-   * The provider's answer broke off or lasted too long, or the edge died during it.
+   * The provider's answer ended early or lasted too long, or the edge died during it.
    *
    * @generated from enum value: LEDGER_OUTCOME_FAILED = 3;
    */
