@@ -15,14 +15,14 @@ export const claudeCodeRouter: Peer = {
   levels: ['formats', 'operations'],
   setUp: [
     'Version 2.0.0: npm could not install 3.1.1, since the registry did not have `@the-next-ai/ai-gateway` and `@the-next-ai/bot-gateway-sdk`.',
-    '`~/.claude-code-router/config.json` has an `APIKEY`, one provider whose `api_base_url` is that of chat completions, as its documentation recommends, and this provider’s model as `Router.default`.',
-    'The provider has the transformer `streamoptions`, which asks it for usage in streams.',
-    'It does count tokens, but its documentation does not claim it.',
+    "`~/.claude-code-router/config.json` has an `APIKEY` and one provider. The provider's `api_base_url` is that of chat completions, as its documentation recommends, and its model is `Router.default`.",
+    'The provider has the transformer `streamoptions`, which requests usage in streams.',
+    'It counts tokens, but its documentation does not claim it.',
   ],
   startCommand: 'npx --package=@musistudio/claude-code-router@2.0.0 ccr start &',
   usualUrl: 'http://127.0.0.1:3456',
   keepsOtherwise: {
-    'messages-refuses-unknown-model': 'its documentation sends what names no model of a provider to `Router.default`',
+    'messages-refuses-unknown-model': 'by its documentation, unknown models go to `Router.default`',
   },
   async start(place) {
     await writeConfiguration(place);

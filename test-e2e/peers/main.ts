@@ -13,9 +13,9 @@ import { tryPeer } from './try-peer.ts';
 // Holds this gateway and its peers to the same rules, and writes docs/reference/conformance.md: see README.md.
 
 const usage = `npm run conformance:peers -- [options]
-  --peer <name[@version]>  this one alone, or in another version; may be repeated. Prints, and leaves the page as it is
+  --peer <name[@version]>  only this peer, or another version of it. Repeatable. Prints the result and does not change the page
   --cache <folder>         where npm installs the peers (${usualCacheFolder()})
-  --page-only              writes the page anew from conformance.json
+  --page-only              only writes the page, from conformance.json
 `;
 
 const folder = join(import.meta.dirname, '../../docs/reference');

@@ -1,3 +1,4 @@
+import { wrapText } from '@gateway/presentation';
 import type { PeersReport, SystemReport } from './report.ts';
 
 /** `docs/reference/conformance.md`: what was found, for people. */
@@ -5,17 +6,17 @@ export function conformancePage(report: PeersReport): string {
   const { date, node, command, systems, leftOut } = report;
   return `${[
     head,
-    `The table was made on ${date} by this command, with Node ${node}:`,
+    `This command made the table on ${date}, with Node.js ${node}:`,
     codeBlock(command, 'installs the peers, and starts real servers'),
     fairness,
     '## The table',
-    'Rules kept, of those that a system is held to. A dash: it does not claim the endpoint, or nothing could be tried.',
+    'Rules kept, of those that a system is held to. A dash: the endpoint is not claimed, or no rule could be tried.',
     table(systems),
     skippedBesides,
     '## Each system',
     ...systems.map(section),
     '## Left out',
-    leftOut.map(({ name, version, why }) => `- \`${name}\` ${version}. ${why}`).join('\n'),
+    leftOut.map(({ name, version, why }) => item(`\`${name}\` ${version}. ${why}`)).join('\n'),
   ].join('\n\n')}\n`;
 }
 
@@ -27,26 +28,33 @@ order: 80
 
 <!-- Written by \`npm run conformance:peers\` from conformance.json. -->
 
-Does a gateway keep the rules of the formats that it claims to speak? [\`gateway-conformance\`](../../test-e2e/conformance/README.md) finds out, for
-this gateway and for any other. Here is what it found in gateways that npm brings. The same for programs: [conformance.json](conformance.json).
+[\`gateway-conformance\`](../../test-e2e/conformance/README.md) checks whether a gateway keeps the rules of the formats
+that it supports. It works with this gateway and with any other. This page has its results for gateways from npm.
+[conformance.json](conformance.json) has the same results for programs.
 
-There are three levels of rules. *Formats*: what SDKs need, from any gateway. *Operations*: limits, failover and disconnects. *Specification*: what
-only this gateway promises; others are not held to it. \`npx gateway-conformance --list\` shows every rule.`;
+There are three levels of rules:
 
-const fairness = `## What is fair
+- *Formats*: what SDKs need from any gateway.
+- *Operations*: limits, failover and disconnects.
+- *Specification*: what only this gateway promises. Other gateways are not held to it.
+
+\`npx gateway-conformance --list\` shows every rule.`;
+
+const fairness = `## How the comparison is kept fair
 
 - A system is only held to endpoints that its own documentation claims.
-- It is set up as its documentation recommends for a provider with a base URL of one's own.
-- A check that needs what a system does not have (a limit, a second account) is skipped. It does not count as broken.
-- A rule that a system's documentation replaces by another is skipped, too.
-- Every system has the same provider behind it: the scripted one of \`gateway-conformance --provider-port\`. It answers good requests
-  well, and refuses bad ones as the real providers do, so that a gateway may leave that to them.
-- All ran on the same machine, one after the other, with the same Node.
+- It is set up as its documentation recommends for a provider with a custom base URL.
+- A check that needs something that a system lacks (a limit, a second account) is skipped, and does not count as broken.
+- If a system's documentation replaces a rule with another one, the rule is skipped too.
+- Every system has the same provider: the scripted one of \`gateway-conformance --provider-port\`. It answers valid
+  requests and rejects invalid ones as the real providers do, so that a gateway may leave that to it.
+- All systems ran on the same machine, one after the other, with the same Node.js.
 - Each rule has a source: the documentation of a provider, an SDK that relies on it, or a standard.
-- How each system is set up and started is written down in [test-e2e/peers](../../test-e2e/peers/README.md), to the letter.
-- The authors of the checks also wrote one of the systems. Every broken rule is listed below with what was found, and the command to see it again.`;
+- [test-e2e/peers](../../test-e2e/peers/README.md) has the complete setup of each system.
+- The authors of the checks also wrote one of the systems. Every broken rule is listed below with the result, and with
+  the command to reproduce it.`;
 
-const skippedBesides = 'Skipped rules do not count. Why they were skipped stands with each system.';
+const skippedBesides = 'Skipped rules do not count. The section of each system has the reasons.';
 
 const groups = ['chat', 'messages', 'count-tokens', 'responses', 'models', 'usage', 'http'] as const;
 const levels = ['formats', 'operations', 'specification'] as const;
@@ -82,12 +90,14 @@ function section(system: SystemReport): string {
   const isOurs = packageName === null;
   return [
     `### ${name}`,
-    isOurs ? `This gateway, version ${version}.` : `\`${packageName}\` ${version}. It claims ${claimsOf(system)}.`,
-    setUp.map((line) => `- ${line}`).join('\n'),
-    'See for yourself:',
+    isOurs
+      ? `This gateway, version ${version}.`
+      : wrapText(`\`${packageName}\` ${version}. It claims ${claimsOf(system)}.`),
+    setUp.map(item).join('\n'),
+    'To reproduce the results:',
     codeBlock(
       [startCommand, ...conformanceCommands].join('\n'),
-      'needs the system set up as above, and runs until it is ended',
+      'needs the system set up as above, and runs until it is stopped',
     ),
     broken.length === 0 ? 'It breaks no rule.' : 'Rules that it breaks:',
     ...(broken.length === 0 ? [] : [broken.map(brokenLines).join('\n')]),
@@ -100,11 +110,15 @@ function claimsOf({ claims }: SystemReport): string {
 }
 
 function brokenLines({ check, rule, source, found }: SystemReport['broken'][number]): string {
-  return `- \`${check}\`: ${plain(rule)} ([source](${source})) Found: ${plain(found)}`;
+  return item(`\`${check}\`: ${plain(rule)} ([source](${source})) Found: ${plain(found)}`);
 }
 
 function skippedLine({ why, checks }: SystemReport['skipped'][number]): string {
-  return `- since ${plain(why)}: ${checks.map((check) => `\`${check}\``).join(', ')}`;
+  return item(`because ${plain(why)}: ${checks.map((check) => `\`${check}\``).join(', ')}`);
+}
+
+function item(text: string): string {
+  return wrapText(`- ${text}`, 120, '  ');
 }
 
 /** What stands in Markdown as it is. Code of a rule stays code. */

@@ -11,21 +11,21 @@ export const leftOut: readonly LeftOut[] = [
   {
     name: '@musistudio/llms',
     version: '1.0.53',
-    why: 'It is a library: nothing in it starts a server. `claude-code-router` has it in it.',
+    why: 'It is a library without a server. `claude-code-router` contains it.',
   },
   {
     name: '9router',
     version: '0.5.69',
-    why: 'Providers are set up in a dashboard, in a browser; and its start command ends other processes of the machine, those with `next-server` in their command line.',
+    why: 'Providers are configured in a dashboard in a browser. Its start command also ends other processes on the machine: those with `next-server` in their command line.',
   },
   {
     name: 'omniroute',
     version: '3.7.9',
-    why: 'npm could not install it: what it depends on asks for `icu-minify` 4.15.0, which the registry did not have.',
+    why: 'npm could not install it: one of its dependencies needs `icu-minify` 4.15.0, which the registry did not have.',
   },
   {
     name: '@maximhq/bifrost',
     version: '1.6.3',
-    why: 'The package fetches its program from a server of its own when it is started.',
+    why: 'The package downloads its program from its own server at the start.',
   },
 ];

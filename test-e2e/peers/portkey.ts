@@ -21,9 +21,9 @@ export const portkey: Peer = {
   },
   levels: ['formats', 'operations'],
   setUp: [
-    'Requests choose the provider by the headers `x-portkey-provider` and `x-portkey-custom-host`: `openai` for chat completions, Responses and models, `anthropic` for Messages.',
-    'Checks that need two accounts send `x-portkey-config` with the strategy `fallback` over two targets.',
-    'It is installed with `@hono/node-server` 1.14.1: with later versions, which npm takes by itself, [every stream is answered with 500](https://github.com/Portkey-AI/gateway/issues/1389).',
+    'Requests select the provider with the headers `x-portkey-provider` and `x-portkey-custom-host`: `openai` for chat completions, Responses and models, `anthropic` for Messages.',
+    'Checks that need two accounts send `x-portkey-config` with the strategy `fallback` and two targets.',
+    'It is installed with `@hono/node-server` 1.14.1: with the later versions that npm selects, [every stream is answered with 500](https://github.com/Portkey-AI/gateway/issues/1389).',
   ],
   startCommand: [
     "npm init -y && npm pkg set 'overrides[@hono/node-server]=1.14.1' && npm install @portkey-ai/gateway@1.15.2",

@@ -76,7 +76,9 @@ describe('docker-compose.yml', () => {
     ['pool-broker', 'ACCOUNT_KEYS'],
   ])('has %s refuse the %s of .env.example where things are not tried out', (name, setting) => {
     const env = { ...environmentOf(service(name)), ALLOW_DEVELOPMENT_SECRETS: 'false' };
-    expect(() => readers[name]?.forEach((read) => void read(env))).toThrow(`${setting} is the public one of deploy/docker/`);
+    expect(() => readers[name]?.forEach((read) => void read(env))).toThrow(
+      `${setting} is the public one of deploy/docker/`,
+    );
   });
 
   it('lets the broker keep accounts in the database', () => {

@@ -33,7 +33,7 @@ describe('docs/reference/conformance.md', () => {
 
   it('says why rules were skipped, and what was left out', () => {
     const page = conformancePage(reportOf(theirs));
-    expect(page).toContain('- since there is no limit: `chat-limit`, `chat-wait`\n');
+    expect(page).toContain('- because there is no limit: `chat-limit`, `chat-wait`\n');
     expect(page).toContain('- `other` 3.0.0. It needs a browser.\n');
   });
 });

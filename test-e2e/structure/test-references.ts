@@ -32,18 +32,19 @@ export function coverageTable(document: string): string {
   const tables = sections.map((section) => {
     const [title = ''] = section.split('\n');
     const rows = statementsIn(section).map(({ text, references }) => `| ${text} | ${filesOf(references).join(', ')} |`);
-    return [`## ${title}`, '', '| statement | held by |', '| --- | --- |', ...rows, ''].join('\n');
+    return [`## ${title}`, '', '| statement | tests |', '| --- | --- |', ...rows, ''].join('\n');
   });
   return [coverageHead, ...tables].join('\n');
 }
 
-const coverageHead = `# Every statement of the specification, and what holds it
+const coverageHead = `# Every statement of the specification, and its tests
 
 <!-- Written by test-e2e/structure/spec-coverage.test.ts from test-e2e/structure/spec-statements.md. -->
 
-_contract_ is \`test-e2e/behaviours/contract.ts\`: it provokes each cell of the contract with a service token and a personal one, and checks the
-status, which headers are there and which are not, the whole body against [openapi.yaml](../openapi.yaml), every event of a stream, and that no provider
-is asked for what the gateway refuses by itself.
+_contract_ is \`test-e2e/behaviours/contract.ts\`. It provokes each cell of the contract with a service token and a
+personal one. It checks the status, which headers are present and absent, and the whole body against
+[openapi.yaml](../openapi.yaml). It also checks every event of a stream, and that the gateway calls no provider for a
+request that it rejects itself.
 `;
 
 function filesOf(references: readonly string[]): readonly string[] {

@@ -60,7 +60,7 @@ describe('the settings', () => {
     [{ ADMIN_SESSION_MAX_HOURS: '1000' }, 'from 1 to 720'],
     [{ OIDC_SESSION_HOURS: '0' }, 'from 1 to 168'],
     [{ ADMIN_PUBLIC_URL: 'https://admin.example/console' }, 'without a path'],
-    [{ ...oidc, OIDC_ROLES: 'sre=root' }, '"sre=root" is none'],
+    [{ ...oidc, OIDC_ROLES: 'sre=root' }, '"sre=root" is not valid'],
     [{ ...oidc, OIDC_ISSUER: 'http://login.example' }, 'OIDC_ISSUER must be'],
     [{ ...oidc, ADMIN_PUBLIC_URL: '' }, 'ADMIN_PUBLIC_URL is not set'],
     [{ ...oidc, OIDC_CLIENT_ID: '' }, 'OIDC_CLIENT_ID is not set'],

@@ -24,7 +24,7 @@ describe('identity settings', () => {
   it('take no key that everybody knows, unless they may', () => {
     const env = { TOKEN_HASH_KEY: 'ZGV2ZWxvcG1lbnQtb25seS1kZXZlbG9wbWVudC1vbmw=' };
     expect(problemsOf(() => readIdentityConfig(env))).toEqual([
-      expect.stringMatching(/^TOKEN_HASH_KEY is the one of /),
+      expect.stringMatching(/^TOKEN_HASH_KEY is the public one of /),
     ]);
     expect(readIdentityConfig({ ...env, ALLOW_DEVELOPMENT_SECRETS: 'true' }).hashKeys).toHaveLength(1);
   });

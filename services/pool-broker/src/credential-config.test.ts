@@ -34,7 +34,7 @@ describe('the configuration of credentials', () => {
   });
 
   it.each<[string, Environment, RegExp]>([
-    ['a key that is none', { ACCOUNT_KEYS: 'k1:canary' }, /^ACCOUNT_KEYS must hold .* 32 bytes/],
+    ['a key that is none', { ACCOUNT_KEYS: 'k1:canary' }, /^ACCOUNT_KEYS must contain .* 32 bytes/],
     ['a file that is not there', { ACCOUNT_KEYS_FILE: '/nowhere/keys' }, /^ACCOUNT_KEYS_FILE can't be read: ENOENT/],
     ['both', { ACCOUNT_KEYS: keyOf('a'), ACCOUNT_KEYS_FILE: '/nowhere/keys' }, /both set/],
   ])('refuses %s, and repeats no key', (_what, env, message) => {

@@ -103,9 +103,9 @@ describe.each(waysToShare)('replicas on one %s', (kind) => {
     const database = await databaseOfTest(kind);
     const storeWith = (...keys: string[]) => databaseGrants(database, new Encryption(keysOf(...keys)));
     await storeWith('k1').save(account, grantOf(1));
-    await expect(storeWith('k2').read(account)).rejects.toThrow(/can't be decrypted: unknown_key/);
+    await expect(storeWith('k2').read(account)).rejects.toThrow(/cannot be decrypted: unknown_key/);
     await database.updateTable('account_grants').set({ tokens: 'v1.AAAA' }).execute();
-    await expect(storeWith('k1').read(account)).rejects.toThrow(/can't be decrypted: damaged/);
+    await expect(storeWith('k1').read(account)).rejects.toThrow(/cannot be decrypted: damaged/);
   });
 
   it('reserve the refresh of an account one at a time', async () => {

@@ -61,9 +61,9 @@ describe('a run of checks', () => {
       { ...check('failing over', run), needs: ['second-account'] },
     ]);
     expect(outcomes).toEqual({
-      doubled: { kind: 'skipped', why: 'the providers behind the gateway are not the double' },
+      doubled: { kind: 'skipped', why: 'the provider behind the gateway is not the double' },
       limited: { kind: 'skipped', why: 'there is no token with a known limit' },
-      'failing over': { kind: 'skipped', why: 'the double is not known to be reached through two accounts' },
+      'failing over': { kind: 'skipped', why: 'the gateway is not known to have two accounts of the double' },
     });
   });
 

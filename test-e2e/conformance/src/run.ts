@@ -113,8 +113,8 @@ async function outcomeOf(
   } catch (thrown) {
     if (thrown instanceof NotApplicable) return { kind: 'skipped', why: thrown.message };
     if (thrown instanceof Violation) return broken(thrown.message);
-    if (signal.aborted) return broken(`it was not over after ${timeoutMs / 1_000} s`);
-    return broken(`what came can't be read: ${reasonOf(thrown)}`);
+    if (signal.aborted) return broken(`it did not end within ${timeoutMs / 1_000} s`);
+    return broken(`the answer cannot be parsed: ${reasonOf(thrown)}`);
   }
 }
 
@@ -146,7 +146,7 @@ const isThere: Readonly<Record<Need, (options: RunOptions) => boolean>> = {
 };
 
 const reasons: Readonly<Record<Need, string>> = {
-  double: 'the providers behind the gateway are not the double',
+  double: 'the provider behind the gateway is not the double',
   'limited-token': 'there is no token with a known limit',
-  'second-account': 'the double is not known to be reached through two accounts',
+  'second-account': 'the gateway is not known to have two accounts of the double',
 };

@@ -150,7 +150,7 @@ describe('METRICS_URLS', () => {
     (text) => {
       const reader = new EnvReader({ METRICS_URLS: text });
       readMetricsUrls(reader);
-      expect(() => reader.done()).toThrow(`"${text}" is none`);
+      expect(() => reader.done()).toThrow(`"${text}" is not valid`);
     },
   );
 });

@@ -234,8 +234,8 @@ describe('what is stored of an account', () => {
     const store = memoryGrants();
     store.read = () => Promise.reject(new DecryptionError('damaged'));
     const { refresher, asked, reported } = worldOf([], store);
-    await expect(refresher().read()).rejects.toThrow(/can't be decrypted: damaged/);
-    await expect(refresher().newerThan(first)).rejects.toThrow(/can't be decrypted/);
+    await expect(refresher().read()).rejects.toThrow(/cannot be decrypted: damaged/);
+    await expect(refresher().newerThan(first)).rejects.toThrow(/cannot be decrypted/);
     expect(asked).toEqual([]);
     expect(reported).toContain('unreadable');
   });

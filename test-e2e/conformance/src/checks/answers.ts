@@ -7,7 +7,7 @@ import { sources } from './sources.ts';
 
 const objects: Readonly<Record<ReplyEndpoint, { readonly rule: string; judge(answer: Found): void }>> = {
   chat: {
-    rule: 'A whole answer has `object` `chat.completion`, `created` in seconds, the model, and one choice with a message of the assistant',
+    rule: 'An unstreamed answer has `object` `chat.completion`, `created` in seconds, the model, and one choice with a message of the assistant',
     judge(answer) {
       answer.at('object').is('chat.completion');
       mustBeInSeconds(answer.at('created'));
@@ -18,7 +18,7 @@ const objects: Readonly<Record<ReplyEndpoint, { readonly rule: string; judge(ans
     },
   },
   messages: {
-    rule: 'A whole answer has type `message`, role `assistant`, the model, content of typed blocks, and a stop reason',
+    rule: 'An unstreamed answer has type `message`, role `assistant`, the model, content of typed blocks, and a stop reason',
     judge(answer) {
       answer.at('type').is('message');
       answer.at('role').is('assistant');
@@ -29,7 +29,7 @@ const objects: Readonly<Record<ReplyEndpoint, { readonly rule: string; judge(ans
     },
   },
   responses: {
-    rule: 'A whole answer has `object` `response`, the status `completed`, no error, and typed items, messages being of the assistant',
+    rule: 'An unstreamed answer has `object` `response`, the status `completed`, no error, and typed items; its messages have the role `assistant`',
     judge(answer) {
       answer.at('object').is('response');
       answer.at('status').is('completed');
@@ -55,17 +55,17 @@ export const answers = rulesOfEachFormat((format, endpoint): readonly Rule[] => 
   },
   {
     name: `${endpoint}-ids-are-unique`,
-    rule: 'Each answer has an `id` of its own, a string with something in it.',
+    rule: 'Each answer has a unique, non-empty `id`.',
     source: sources.answer[endpoint],
     async run(scene) {
       const one = (await wholeAnswer(scene, format, hello)).at('id').name;
       const other = (await wholeAnswer(scene, format, hello)).at('id').name;
-      must(one !== other, `each answer should have an id of its own; two have ${one}`);
+      must(one !== other, `each answer should have a unique id; two have ${one}`);
     },
   },
   {
     name: `${endpoint}-reasoning-is-not-text`,
-    rule: 'What a model thinks is no part of the text that it says, whole and streamed.',
+    rule: "The text of an answer does not contain the model's reasoning, streamed or not.",
     source: sources.reasoning[endpoint],
     ...onReplies(format, { parts: thoughtful }, ({ text }) =>
       must(text === 'Hello.', `the text should be "Hello."; it is "${text}"`),

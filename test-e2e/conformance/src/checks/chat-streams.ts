@@ -15,7 +15,7 @@ const { chat: request } = sources.request;
 const rules: readonly EventRule[] = [
   {
     name: 'has-only-chunks',
-    rule: 'Each event but `[DONE]` is a chunk with `choices`: SDK helpers throw on others; comments may keep a stream alive.',
+    rule: 'Each event except `[DONE]` is a chunk with `choices`: SDK helpers throw on others. Comments may keep a stream alive.',
     source: sdkHelper,
     judge(chunks) {
       for (const chunk of chunks) void chunk.at('choices').list;
@@ -56,7 +56,7 @@ const rules: readonly EventRule[] = [
   },
   {
     name: 'has-one-finish-reason',
-    rule: 'One chunk has a `finish_reason`, and no content comes after it: SDK helpers throw without one.',
+    rule: 'Exactly one chunk has a `finish_reason`, and no content follows it: SDK helpers throw without one.',
     source: sdkHelper,
     judge(chunks) {
       const choices = choicesOf(chunks);
@@ -70,7 +70,7 @@ const rules: readonly EventRule[] = [
   },
   {
     name: 'usage-when-asked',
-    rule: 'With `stream_options.include_usage` the last chunk before `[DONE]` has empty `choices` and the usage.',
+    rule: 'With `stream_options.include_usage`, the last chunk before `[DONE]` has empty `choices` and the usage.',
     source: request,
     more: chat.asksForUsage,
     judge(chunks) {
@@ -80,7 +80,7 @@ const rules: readonly EventRule[] = [
   },
   {
     name: 'usage-once',
-    rule: 'With `stream_options.include_usage` the chunks before the last have no usage, or null: clients add up what they find.',
+    rule: 'With `stream_options.include_usage`, earlier chunks have no usage, or null: clients add up all usage.',
     source: request,
     more: chat.asksForUsage,
     judge(chunks) {
@@ -89,7 +89,7 @@ const rules: readonly EventRule[] = [
   },
   {
     name: 'no-usage-unasked',
-    rule: 'Without `stream_options.include_usage` no chunk has empty `choices` and usage: clients read `choices[0]`.',
+    rule: 'Without `stream_options.include_usage`, no chunk has empty `choices` and usage: clients read `choices[0]`.',
     source: request,
     judge(chunks) {
       for (const chunk of chunks.filter((one) => one.at('choices').list.length === 0))
@@ -102,7 +102,7 @@ const rules: readonly EventRule[] = [
 const rulesOnCalls: readonly EventRule[] = [
   {
     name: 'announces-tool-calls',
-    rule: 'The first piece of each tool call has its index, id, type `function` and name; indexes count from 0.',
+    rule: 'The first piece of each tool call has its index, id, type `function` and name; indexes start at 0.',
     source: sdkHelper,
     judge(chunks) {
       const pieces = choicesOf(chunks).flatMap((choice) => choice.at('delta', 'tool_calls').listOrNone);
@@ -122,7 +122,7 @@ const rulesOnCalls: readonly EventRule[] = [
 export const chatStreams: readonly Rule[] = [
   {
     name: 'chat-stream-ends-with-done',
-    rule: 'The last event of a stream is `data: [DONE]`, and no other event is.',
+    rule: 'Only the last event of a stream is `data: [DONE]`.',
     source: stream,
     async run(scene) {
       const data = (await streamOf(scene, chat, hello)).map((event) => event.data);

@@ -12,7 +12,7 @@ const source = sources.countTokens;
 export const countTokens: readonly Rule[] = [
   {
     name: 'count-tokens-is-a-count',
-    rule: 'The answer has `input_tokens`, an integer above 0; no `max_tokens` is asked for.',
+    rule: 'The answer has `input_tokens`, an integer above 0. `max_tokens` is not required.',
     source,
     async run(scene) {
       must((await count(scene, { messages: said('Say hello.') })) > 0, 'input_tokens should be more than 0');
@@ -32,7 +32,7 @@ export const countTokens: readonly Rule[] = [
   },
   {
     name: 'count-tokens-takes-whole-requests',
-    rule: 'System, tools, images and earlier turns are taken as in a request for a message.',
+    rule: 'System text, tools, images and earlier turns are accepted as in a Messages request.',
     source,
     async run(scene) {
       const tools = [{ name: weather.name, description: weather.description, input_schema: weather.schema }];
@@ -42,7 +42,7 @@ export const countTokens: readonly Rule[] = [
   },
   {
     name: 'count-tokens-takes-a-query',
-    rule: 'A path with `?beta=true`, as SDKs and agents send it, is taken.',
+    rule: 'A path with `?beta=true`, as SDKs and agents send it, is accepted.',
     source: sources.betas,
     async run(scene) {
       await count(scene, { messages: said('Say hello.') }, '/v1/messages/count_tokens?beta=true');

@@ -14,12 +14,12 @@ interface FinishCase {
 const cases: readonly FinishCase[] = [
   {
     finish: 'length',
-    because: 'cut at the maximum of tokens',
+    because: 'cut at the token limit',
     as: { chat: 'length', messages: 'max_tokens', responses: 'incomplete` and `max_output_tokens' },
   },
   {
     finish: 'tool-calls',
-    because: 'a call of a tool',
+    because: 'a tool call',
     as: { chat: 'tool_calls', messages: 'tool_use', responses: 'completed' },
   },
   {
@@ -37,7 +37,7 @@ export const finishReasons = rulesOfEachFormat((format, endpoint) =>
   cases.map(
     ({ finish, because, as }): Rule => ({
       name: `${endpoint}-finish-${finish}`,
-      rule: `An answer that is ${because} ends with \`${as[endpoint]}\`, whole and streamed.`,
+      rule: `An answer that is ${because} ends with \`${as[endpoint]}\`, streamed or not.`,
       source: sources.answer[endpoint],
       ...onReplies(format, { parts: [finish === 'tool-calls' ? call : text], finish }, (reply) =>
         must(reply.finish === finish, `the answer should end with \`${as[endpoint]}\`; it ends with ${reply.finish}`),

@@ -31,7 +31,7 @@ const writings: Readonly<Record<string, Writing>> = {
 export const httpBodies = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
   {
     name: `${endpoint}-body-reaches-the-provider`,
-    rule: 'A text reaches the provider as it is, however the body is written and sent: in chunks, with escapes, large.',
+    rule: 'Text reaches the provider unchanged, whether the body is chunked, contains escapes, or is large.',
     source: sources.chunked,
     needs: ['double'],
     run: (scene) =>
@@ -49,7 +49,7 @@ export const httpBodies = rulesOfEachFormat((format, endpoint): readonly Rule[] 
   },
   {
     name: `${endpoint}-gzip-body`,
-    rule: 'A body in gzip is taken, or refused with 415 or 400; one that says so and is not is refused with 4xx.',
+    rule: 'A gzip body is accepted, or rejected with 415 or 400. A body that claims to be gzip but is not is rejected with 4xx.',
     source: sources.contentCoding,
     async run(scene) {
       const zipped = gzipSync(jsonOf(scene, format));
@@ -61,7 +61,7 @@ export const httpBodies = rulesOfEachFormat((format, endpoint): readonly Rule[] 
   },
   {
     name: `${endpoint}-odd-json`,
-    rule: 'JSON that parsers read differently is taken or refused, but is no fault of the server.',
+    rule: 'JSON that parsers read differently is accepted or rejected, but does not cause a server error.',
     source: sources.json,
     run: (scene) =>
       ofEach(oddJson(jsonOf(scene, format)), async (json) => {

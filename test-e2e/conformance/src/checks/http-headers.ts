@@ -12,7 +12,7 @@ export const httpHeaders: readonly Rule[] = [
   ...rulesOfEachFormat((format, endpoint): readonly Rule[] => [
     {
       name: `${endpoint}-answers-json`,
-      rule: 'Whole answers and errors have the content type `application/json`: SDKs read others as text.',
+      rule: 'Unstreamed answers and errors have the content type `application/json`: SDKs read others as text.',
       source: sources.sdkClient[endpoint],
       async run(scene) {
         mustBeOfType(await scene.gateway.ask(endpoint, { body: '{' }), 'application/json');
@@ -21,7 +21,7 @@ export const httpHeaders: readonly Rule[] = [
     },
     {
       name: `${endpoint}-stream-is-event-stream`,
-      rule: '`stream` in the body gets `text/event-stream`, also with `accept: application/json`, which SDKs send.',
+      rule: '`stream` in the body selects `text/event-stream`, even with `accept: application/json`, which SDKs send.',
       source: sources.eventStream,
       run: (scene) =>
         ofEach(
@@ -35,7 +35,7 @@ export const httpHeaders: readonly Rule[] = [
     },
     {
       name: `${endpoint}-encodes-as-asked`,
-      rule: 'Answers are compressed only for clients that take it, and then as `content-encoding` says.',
+      rule: 'Answers are compressed only for clients that accept it, as `content-encoding` says.',
       source: sources.acceptEncoding,
       async run(scene) {
         const plain = await openStream(scene, format, hello, { 'accept-encoding': 'identity' });
@@ -49,7 +49,7 @@ export const httpHeaders: readonly Rule[] = [
     },
     {
       name: `${endpoint}-keeps-the-providers-headers`,
-      rule: 'Cookies of the provider, and headers that it names in `connection`, are for the gateway and not passed on.',
+      rule: 'Cookies of the provider, and headers that it names in `connection`, are not forwarded to the client.',
       source: sources.hopByHop,
       needs: ['double'],
       async run(scene) {
@@ -64,7 +64,7 @@ export const httpHeaders: readonly Rule[] = [
     },
     {
       name: `${endpoint}-keeps-the-accounts-credential`,
-      rule: 'The credential that the gateway uses with the provider stands nowhere in an answer.',
+      rule: 'No answer contains the credential that the gateway uses at the provider.',
       source: sources.request[endpoint],
       needs: ['double'],
       async run(scene) {
@@ -92,7 +92,7 @@ export const httpHeaders: readonly Rule[] = [
 function taken(name: string, what: string, how: Omit<Ask, 'body'>): Rule {
   return {
     name: `messages-${name}`,
-    rule: `${what}, is taken.`,
+    rule: `${what}, is accepted.`,
     source: sources.sdkClient.messages,
     run: async (scene) => mustAnswerWith(await ask(scene, messages, hello, how), 200),
   };

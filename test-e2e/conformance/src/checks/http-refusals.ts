@@ -37,7 +37,7 @@ const badRequest = [400, 422];
 const refusals: readonly Refusal[] = [
   {
     name: 'refuses-unreadable-bodies',
-    rule: 'A body that is empty, no JSON or no JSON object is refused with 400',
+    rule: 'A body that is empty, not JSON, or not a JSON object is rejected with 400',
     statuses: badRequest,
     asks: (good) => ({
       'an empty body': { body: '' },
@@ -47,14 +47,14 @@ const refusals: readonly Refusal[] = [
   },
   {
     name: 'refuses-missing-fields',
-    rule: 'A request without a required field is refused with 400',
+    rule: 'A request without a required field is rejected with 400',
     statuses: badRequest,
     asks: (good, endpoint) =>
       Object.fromEntries(required[endpoint].map((field) => [`no ${field}`, { body: without(field, good) }])),
   },
   {
     name: 'refuses-fields-of-wrong-type',
-    rule: 'A request with a field of a type that it can not have is refused with 400',
+    rule: 'A request with a field of the wrong type is rejected with 400',
     statuses: badRequest,
     asks: (good, endpoint) =>
       Object.fromEntries(
@@ -66,13 +66,13 @@ const refusals: readonly Refusal[] = [
   },
   {
     name: 'refuses-unknown-model',
-    rule: 'A model that there is not is refused with 404 or 400',
+    rule: 'An unknown model is rejected with 404 or 400',
     statuses: [404, 400],
     asks: (good) => ({ 'an unknown model': { body: { ...good, model: unknownModel } } }),
   },
   {
     name: 'refuses-bad-credentials',
-    rule: 'A request without credentials, or with a token that there is not, is refused with 401 or 403',
+    rule: 'A request without credentials, or with an unknown token, is rejected with 401 or 403',
     statuses: [401, 403],
     asks: (body) => ({
       'no credentials': { body, as: 'none' },
@@ -89,7 +89,7 @@ export const httpRefusals: readonly Rule[] = [
   ]),
   {
     name: 'http-refuses-unknown-path',
-    rule: 'A path that there is not is answered with 404.',
+    rule: 'An unknown path gets 404.',
     source: sources.notFound,
     async run({ gateway }) {
       mustHaveStatus(await gateway.ask('chat', { path: '/v1/conformance-no-such-path', body: {} }), 404);
@@ -114,7 +114,7 @@ function refusalRule(endpoint: PostEndpoint, { name, rule, statuses, asks }: Ref
 function wrongMethodRule(endpoint: PostEndpoint): Rule {
   return {
     name: `${endpoint}-refuses-wrong-method`,
-    rule: 'PUT is refused with 405, or with 404.',
+    rule: 'PUT is rejected with 405 or 404.',
     source: sources.methods,
     async run({ gateway }) {
       mustHaveStatus(await gateway.ask(endpoint, { method: 'PUT', body: {} }), 405, 404);

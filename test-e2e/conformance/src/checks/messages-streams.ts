@@ -26,7 +26,7 @@ const deltaKinds: Readonly<Record<string, readonly string[]>> = {
 const rules: readonly EventRule[] = [
   {
     name: 'begins-with-message-start',
-    rule: 'A stream begins with `message_start`, which comes once: the SDK throws on a second.',
+    rule: 'A stream begins with `message_start`, which occurs once: the SDK throws on a second one.',
     source: sdkHelper,
     judge(events) {
       const types = typesOf(events);
@@ -36,7 +36,7 @@ const rules: readonly EventRule[] = [
   },
   {
     name: 'ends-with-message-stop',
-    rule: 'The last event of a stream is `message_stop`, and no other event is.',
+    rule: 'Only the last event of a stream is `message_stop`.',
     source: stream,
     judge(events) {
       const types = typesOf(events);
@@ -61,7 +61,7 @@ const rules: readonly EventRule[] = [
   },
   {
     name: 'has-message-delta',
-    rule: '`message_delta`, after all blocks, has the stop reason and `usage.output_tokens`: the SDK throws where there is no usage.',
+    rule: '`message_delta`, after all blocks, has the stop reason and `usage.output_tokens`: the SDK throws without usage.',
     source: sdkHelper,
     judge(events) {
       const types = typesOf(events);
@@ -77,7 +77,7 @@ const rules: readonly EventRule[] = [
 const rulesOnBlocks: readonly EventRule[] = [
   {
     name: 'blocks-are-in-order',
-    rule: 'Each content block starts, has its deltas and stops before the next; indexes count from 0.',
+    rule: 'Each content block starts, has its deltas, and stops before the next one; indexes start at 0.',
     source: stream,
     judge(events) {
       let [open, next]: [number | undefined, number] = [undefined, 0];
@@ -128,7 +128,7 @@ const rulesOnBlocks: readonly EventRule[] = [
 export const messagesStreams: readonly Rule[] = [
   {
     name: 'messages-stream-names-events',
-    rule: 'Each event has an `event:` line with the `type` of its data: the SDK leaves events without a name out.',
+    rule: 'Each event has an `event:` line with the `type` of its data: the SDK ignores events without a name.',
     source: sources.sdkStream.messages,
     async run(scene) {
       for (const { event, data, json } of await streamOf(scene, messages, hello)) {

@@ -12,7 +12,7 @@ const source = sources.models;
 export const models: readonly Rule[] = [
   {
     name: 'models-is-a-list',
-    rule: 'The answer has `object` `list` and a list `data` with something in it.',
+    rule: 'The answer has `object` `list` and a non-empty list `data`.',
     source,
     async run(scene) {
       const answer = await list(scene);
@@ -22,7 +22,7 @@ export const models: readonly Rule[] = [
   },
   {
     name: 'models-have-the-fields-of-a-model',
-    rule: 'Each model has `object` `model`, an `id` of its own, `created` in seconds and `owned_by`.',
+    rule: 'Each model has `object` `model`, a unique `id`, `created` in seconds and `owned_by`.',
     source,
     async run(scene) {
       for (const model of (await list(scene)).at('data').list) {
@@ -32,12 +32,12 @@ export const models: readonly Rule[] = [
       }
       const ids = await idsOf(scene);
       const twice = ids.filter((id, index) => ids.indexOf(id) !== index);
-      must(twice.length === 0, `each id should stand once; twice stand ${twice.join(', ')}`);
+      must(twice.length === 0, `each id should occur once; duplicates: ${twice.join(', ')}`);
     },
   },
   {
     name: 'models-takes-a-query',
-    rule: 'A path with `?limit=1000`, as agents send it, is taken.',
+    rule: 'A path with `?limit=1000`, as agents send it, is accepted.',
     source: sources.sdkClient.messages,
     async run({ gateway }) {
       mustHaveStatus(await gateway.ask('models', { path: '/v1/models?limit=1000' }), 200);
@@ -45,13 +45,13 @@ export const models: readonly Rule[] = [
   },
   {
     name: 'models-refuses-no-credentials',
-    rule: 'A request without credentials is refused with 401 or 403, with an error object.',
+    rule: 'A request without credentials is rejected with 401 or 403, with an error object.',
     source: sources.errors.chat,
     run: async ({ gateway }) => mustBeError('models', await gateway.ask('models', { as: 'none' }), [401, 403]),
   },
   {
     name: 'models-refuses-wrong-method',
-    rule: 'POST is refused with 405, or with 404.',
+    rule: 'POST is rejected with 405 or 404.',
     source: sources.methods,
     async run({ gateway }) {
       mustHaveStatus(await gateway.ask('models', { method: 'POST', body: {} }), 405, 404);
@@ -61,7 +61,7 @@ export const models: readonly Rule[] = [
     (endpoint): Rule => ({
       name: `models-lists-the-model-of-${endpoint}`,
       endpoints: ['models', endpoint],
-      rule: `The list has the model that ${endpoint} takes.`,
+      rule: `The list has the model that ${endpoint} accepts.`,
       source,
       async run(scene) {
         const model = scene.modelOf(endpoint);

@@ -33,7 +33,7 @@ export const operationsFailover = rulesOfEachFormat((format, endpoint): readonly
     : []),
   {
     name: `${endpoint}-says-when-all-accounts-are-limited`,
-    rule: 'When every account is limited, the answer is 429 with the error object of the format and the time to wait.',
+    rule: 'If every account is rate limited, the answer is 429 with the error object of the format and the time to wait.',
     source: tooManyRequests,
     needs: ['double'],
     alone: true,
@@ -54,7 +54,7 @@ export const operationsFailover = rulesOfEachFormat((format, endpoint): readonly
 function movesOn(format: Format, way: Way, when: string, fault: Fault): Rule {
   return {
     name: `${format.endpoint}-moves-on-${when}${when.includes('limited') && way === 'stream' ? '-in-a-stream' : ''}`,
-    rule: 'A request that one account does not take is answered by another, and the client sees one clean answer.',
+    rule: 'If one account rejects a request, another account answers it, and the client sees one complete answer.',
     source,
     needs: ['second-account'],
     alone: true,
@@ -77,7 +77,7 @@ function whenConnectionsEnd(format: Format): readonly Rule[] {
     {
       ...rule,
       name: 'chat-moves-on-when-the-connection-breaks',
-      rule: 'A request whose connection was new, and ends before any byte of the answer, is answered by another account.',
+      rule: 'If a new connection to the provider closes before any byte of the answer, another account answers the request.',
       source,
       async run(scene) {
         const [first, second] = await cutOn(scene, format, 'new');
@@ -87,7 +87,7 @@ function whenConnectionsEnd(format: Format): readonly Rule[] {
     {
       ...rule,
       name: 'chat-goes-on-when-a-reused-connection-ends',
-      rule: 'A request whose connection had served others, and ends before any byte of the answer, is sent once more, on a new one.',
+      rule: 'If a reused connection to the provider closes before any byte of the answer, the request is resent once on a new connection.',
       source: idleConnections,
       async run(scene) {
         const [first, second] = await cutOn(scene, format, 'reused');

@@ -19,7 +19,7 @@ const windowMs = 61_000;
 export const operationsLimits: readonly Rule[] = [
   {
     name: 'chat-limit-admits-exactly-the-limit',
-    rule: 'Of requests that come at once, a token with a limit has so many admitted, not one more or fewer.',
+    rule: "Of concurrent requests, exactly as many are admitted as the token's limit allows.",
     source: tooManyRequests,
     needs: ['limited-token'],
     timeoutMs: windowMs + 20_000,
@@ -38,7 +38,7 @@ export const operationsLimits: readonly Rule[] = [
   ...postEndpoints.map(
     (endpoint): Rule => ({
       name: `${endpoint}-limit-refuses-with-429`,
-      rule: 'A request over the limit is refused with 429, the error object of the format and `retry-after`.',
+      rule: 'A request over the limit is rejected with 429, the error object of the format and `retry-after`.',
       source: tooManyRequests,
       needs: ['limited-token'],
       async run(scene) {
@@ -50,7 +50,7 @@ export const operationsLimits: readonly Rule[] = [
   ),
   {
     name: 'chat-retry-after-is-honest',
-    rule: 'A request that comes when `retry-after` is over is admitted, and one that comes clearly earlier is not.',
+    rule: 'A request after `retry-after` is admitted, and one clearly before it is not.',
     source: retryAfter,
     needs: ['limited-token'],
     timeoutMs: 100_000,
@@ -58,14 +58,13 @@ export const operationsLimits: readonly Rule[] = [
       const refused = await untilRefused(scene, 'chat');
       const refusedAtMs = scene.clock.nowMs();
       const waitMs = waitOf(refused) * 1_000;
-      if (waitMs > 80_000) throw new NotApplicable(`retry-after is ${waitMs / 1_000} s, longer than is waited here`);
+      if (waitMs > 80_000) throw new NotApplicable(`retry-after is ${waitMs / 1_000} s, longer than this check waits`);
       const earlyMs = Math.max(0, waitMs - 1_500);
       await scene.clock.wait(earlyMs, scene.signal);
       const early = await askWell(scene, 'chat', 'limited-token');
       // The time was rounded up to a second. What a busy machine asked later than that says nothing of the gateway.
       const isEarly = scene.clock.nowMs() - refusedAtMs < waitMs - 1_000;
-      if (isEarly)
-        must(early.status === 429, `${waitMs - earlyMs} ms before its time a request has status ${early.status}`);
+      if (isEarly) must(early.status === 429, `a request ${waitMs - earlyMs} ms early has status ${early.status}`);
       await scene.clock.wait(waitMs - earlyMs, scene.signal);
       const late = await askWell(scene, 'chat', 'limited-token');
       must(late.status === 200, `after retry-after a request should be admitted; its status is ${late.status}`);
@@ -92,7 +91,7 @@ export async function untilRefused(scene: Scene, endpoint: PostEndpoint): Promis
     const answer = await askWell(scene, endpoint, 'limited-token');
     if (answer.status !== 200) return { ...answer, askedAtMs };
   }
-  throw new NotApplicable('the limit is not reached here, as its own check says');
+  throw new NotApplicable('the limit was not reached; its own check reports this');
 }
 
 /** Seconds; `retry-after` may also be a date. */

@@ -17,13 +17,13 @@ const hangUpMs = 5_000;
 
 /** Answers that come late, slowly, in part or not at all, and clients that leave. */
 export const operationsStreams = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
-  comesWhole(format, 'late-first-byte', 'An answer whose first byte comes after seconds', {
+  comesWhole(format, 'late-first-byte', 'An answer whose first byte arrives after seconds', {
     firstByteAfterMs: 4_000,
   }),
   comesWhole(format, 'slow-stream', 'A stream with half a second between events', { eventEveryMs: 500 }),
   {
     name: `${endpoint}-silent-stream-is-not-whole`,
-    rule: 'A stream whose provider has fallen silent does not end as a complete answer.',
+    rule: 'If the provider falls silent mid-stream, the stream does not end as a complete answer.',
     source: sources.stream[endpoint],
     needs: ['double'],
     async run(scene) {
@@ -36,7 +36,7 @@ export const operationsStreams = rulesOfEachFormat((format, endpoint): readonly 
   },
   {
     name: `${endpoint}-no-second-answer-in-a-stream`,
-    rule: 'Once a part of an answer was sent, no other answer follows in the same stream.',
+    rule: 'After part of an answer was sent, no other answer follows in the same stream.',
     source: sources.stream[endpoint],
     needs: ['double'],
     alone: true,
@@ -53,7 +53,7 @@ export const operationsStreams = rulesOfEachFormat((format, endpoint): readonly 
   },
   {
     name: `${endpoint}-hang-up-reaches-the-provider`,
-    rule: 'When a client leaves a stream, the gateway ends its request to the provider within seconds.',
+    rule: 'If a client disconnects mid-stream, the gateway cancels its request to the provider within seconds.',
     source: hangUps,
     needs: ['double'],
     async run(scene) {
@@ -65,7 +65,7 @@ export const operationsStreams = rulesOfEachFormat((format, endpoint): readonly 
   },
   {
     name: `${endpoint}-hang-up-before-the-answer`,
-    rule: 'When a client leaves before the answer begins, the gateway ends its request to the provider within seconds.',
+    rule: 'If a client disconnects before the answer begins, the gateway cancels its request to the provider within seconds.',
     source: hangUps,
     needs: ['double'],
     async run(scene) {
@@ -80,7 +80,7 @@ export const operationsStreams = rulesOfEachFormat((format, endpoint): readonly 
   },
   {
     name: `${endpoint}-cut-answer-is-an-error`,
-    rule: 'An answer that the provider breaks off is not passed on as a complete one.',
+    rule: 'An incomplete answer from the provider is not forwarded as a complete one.',
     source: sources.sdkErrors[endpoint],
     needs: ['double'],
     alone: true,
@@ -92,7 +92,7 @@ export const operationsStreams = rulesOfEachFormat((format, endpoint): readonly 
       const answer = await scene.gateway.stream(endpoint, { body });
       const { events, end } = await answer.all();
       const isWhole = answer.status === 200 && end === 'whole' && events.length === 0;
-      must(!isWhole, 'the status should be an error, or the connection be cut; it is a whole answer with 200');
+      must(!isWhole, 'the answer should be an error, or the connection should close; it is a complete answer with 200');
       must(!events.some((event) => isGoodEnd[endpoint](event)), 'the stream should not end as if it were complete');
     },
   },
@@ -108,7 +108,7 @@ const isGoodEnd: Readonly<Record<ReplyEndpoint, (event: ServerSentEvent) => bool
 function comesWhole(format: Format, name: string, what: string, script: Script): Rule {
   return {
     name: `${format.endpoint}-${name}`,
-    rule: `${what} reaches the client whole.`,
+    rule: `${what} reaches the client completely.`,
     source: sources.stream[format.endpoint],
     needs: ['double'],
     async run(scene) {

@@ -18,7 +18,7 @@ const parts = (...texts: readonly string[]) => texts.map((text) => ({ type: 'tex
 export const chatRequests: readonly Rule[] = [
   {
     name: 'chat-developer-text-reaches-the-provider',
-    rule: 'A message with the role `developer`, and content in parts, reaches the provider as a system text does.',
+    rule: 'A message with the role `developer`, and content in parts, reaches the provider as system text.',
     source: sources.request.chat,
     needs: ['double'],
     async run(scene) {
@@ -34,7 +34,7 @@ export const chatRequests: readonly Rule[] = [
   },
   {
     name: 'chat-tool-calls-without-content',
-    rule: 'Earlier tool calls are taken with `content` null, empty or not there, and results in parts, as SDKs send them.',
+    rule: 'Earlier tool calls are accepted with `content` null, empty or absent, and with results in parts, as SDKs send them.',
     source: sources.tools.chat,
     needs: ['double'],
     run: (scene) =>
@@ -50,7 +50,7 @@ export const chatRequests: readonly Rule[] = [
   },
   {
     name: 'chat-stop-reaches-the-provider',
-    rule: 'Stop sequences, as text or as a list, reach a provider whose format has them.',
+    rule: 'Stop sequences, as a string or a list, reach a provider whose format supports them.',
     source: sources.request.chat,
     needs: ['double'],
     run: (scene) =>
@@ -63,7 +63,7 @@ export const chatRequests: readonly Rule[] = [
   },
   {
     name: 'chat-takes-common-parameters',
-    rule: 'Parameters that SDKs and agents commonly send are taken.',
+    rule: 'Parameters that SDKs and agents commonly send are accepted.',
     source: sources.request.chat,
     run: (scene) =>
       ofEach(
@@ -110,7 +110,7 @@ export const messagesRequests: readonly Rule[] = [
   },
   {
     name: 'messages-thinking-goes-back-unchanged',
-    rule: 'Thinking blocks of earlier turns go back to the provider with their signatures, unchanged.',
+    rule: 'Thinking blocks of earlier turns are sent to the provider unchanged, with their signatures.',
     source: sources.reasoning.messages,
     needs: ['double'],
     async run(scene) {
@@ -122,7 +122,7 @@ export const messagesRequests: readonly Rule[] = [
   },
   {
     name: 'messages-betas-reach-the-provider',
-    rule: '`anthropic-beta` reaches the provider: it refuses the fields of a beta without it.',
+    rule: '`anthropic-beta` reaches the provider, which rejects the fields of a beta without it.',
     source: sources.betas,
     needs: ['double'],
     async run(scene) {
@@ -148,7 +148,7 @@ const reasoningItems = [
 export const responsesRequests: readonly Rule[] = [
   {
     name: 'responses-developer-text-reaches-the-provider',
-    rule: 'A message with the role `developer` reaches the provider as a system text does.',
+    rule: 'A message with the role `developer` reaches the provider as system text.',
     source: sources.request.responses,
     needs: ['double'],
     async run(scene) {
@@ -158,7 +158,7 @@ export const responsesRequests: readonly Rule[] = [
   },
   {
     name: 'responses-fields-reach-the-provider',
-    rule: '`reasoning.effort` and `prompt_cache_key` reach a provider of Responses.',
+    rule: '`reasoning.effort` and `prompt_cache_key` reach a Responses provider.',
     source: sources.reasoning.responses,
     needs: ['double'],
     async run(scene) {
@@ -170,7 +170,7 @@ export const responsesRequests: readonly Rule[] = [
   },
   {
     name: 'responses-encrypted-reasoning-goes-back',
-    rule: 'Encrypted reasoning goes back to a provider of Responses, before the item that it belongs to.',
+    rule: 'Encrypted reasoning is sent to a Responses provider, before the item that it belongs to.',
     source: sources.reasoning.responses,
     needs: ['double'],
     async run(scene) {
@@ -184,7 +184,7 @@ export const responsesRequests: readonly Rule[] = [
   },
   {
     name: 'responses-text-input',
-    rule: 'An `input` that is plain text is taken, or refused with 400.',
+    rule: 'An `input` that is plain text is accepted, or rejected with 400.',
     source: sources.request.responses,
     async run(scene) {
       const body = { model: scene.modelOf('responses'), input: 'Say hello.', store: false };

@@ -50,7 +50,7 @@ const rules: readonly EventRule[] = [
   },
   {
     name: 'ends-with-completed',
-    rule: 'The last event of a stream is `response.completed`, which comes once, with the status `completed`.',
+    rule: 'The last event of a stream is `response.completed`, which occurs once, with the status `completed`.',
     source: stream,
     judge(events) {
       const types = typesOf(events);
@@ -61,7 +61,7 @@ const rules: readonly EventRule[] = [
   },
   {
     name: 'has-one-response-id',
-    rule: 'All events that carry the response carry the same `id`: the SDK throws when it changes.',
+    rule: 'All events with the response have the same `id`: the SDK throws if it changes.',
     source: sdkHelper,
     judge(events) {
       const carried = events.map((event) => event.at('response')).filter((response) => response.isThere);
@@ -104,7 +104,7 @@ const rulesOnItems: readonly EventRule[] = [
   },
   {
     name: 'content-parts-are-in-order',
-    rule: 'Text comes within a content part, which is added before and done before its item is.',
+    rule: 'Text is inside a content part, which is added before it and done before its item.',
     source: accumulator,
     judge(events) {
       let isOpen = false;
@@ -118,20 +118,20 @@ const rulesOnItems: readonly EventRule[] = [
   },
   {
     name: 'text-deltas-add-up',
-    rule: 'The deltas of a text are what `response.output_text.done` and the finished item say.',
+    rule: 'The deltas of a text match `response.output_text.done` and the finished item.',
     source: stream,
     judge: (events) => mustAddUp(events, 'response.output_text', 'text', (item) => item.at('content', 0, 'text')),
   },
   {
     name: 'arguments-deltas-add-up',
-    rule: 'The deltas of arguments are what `response.function_call_arguments.done` and the finished item say.',
+    rule: 'The deltas of arguments match `response.function_call_arguments.done` and the finished item.',
     source: stream,
     judge: (events) =>
       mustAddUp(events, 'response.function_call_arguments', 'arguments', (item) => item.at('arguments')),
   },
   {
     name: 'completed-has-the-output',
-    rule: '`response.completed` has the items that were done: the SDK takes its final response from there.',
+    rule: '`response.completed` has all finished items: the SDK takes its final response from it.',
     source: sdkHelper,
     judge(events) {
       const done = ofType(events, 'response.output_item.done')
@@ -147,7 +147,7 @@ const rulesOnItems: readonly EventRule[] = [
 export const responsesStreams: readonly Rule[] = [
   {
     name: 'responses-stream-names-events',
-    rule: 'Where an event has an `event:` line, it is the `type` of its data.',
+    rule: 'If an event has an `event:` line, it is the `type` of its data.',
     source: stream,
     async run(scene) {
       for (const { event, data, json } of await streamOf(scene, responses, hello))

@@ -16,7 +16,7 @@ export const specificationAnswers: readonly Rule[] = [
   ...postEndpoints.map(
     (endpoint): Rule => ({
       name: `spec-${endpoint}-request-id`,
-      rule: 'Every answer has an `x-request-id` of its own, good or not.',
+      rule: 'Every answer, also an error, has a unique `x-request-id`.',
       source: 'openapi.yaml, info: Request ids',
       async run(scene) {
         const good = await askWell(scene, endpoint);
@@ -30,7 +30,7 @@ export const specificationAnswers: readonly Rule[] = [
     {
       name: 'spec-chat-names-who-answers',
       section: 'POST /v1/chat/completions',
-      says: '`x-gateway-provider` and `x-gateway-model` name who has answered.',
+      says: '`x-gateway-provider` and `x-gateway-model` name the provider and the model that answered.',
       async run(scene) {
         const whole = await askWell(scene, 'chat');
         const stream = await openStream(scene, chat, { text: 'Say hello.' });

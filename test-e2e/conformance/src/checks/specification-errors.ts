@@ -47,7 +47,7 @@ export const specificationErrors = specifies([
   ...refusals('chat', [
     { ...invalid('several-choices', '`n` above 1'), ask: (good) => ({ body: { ...good, n: 2 } }) },
     {
-      ...invalid('unknown-effort', 'A `reasoning_effort` that there is not'),
+      ...invalid('unknown-effort', 'An unknown `reasoning_effort`'),
       ask: (good) => ({ body: { ...good, reasoning_effort: 'conformance' } }),
     },
     {
@@ -78,7 +78,7 @@ function refusalsOfPosts(endpoint: PostEndpoint): readonly Refusal[] {
     { ...wrongMethod, ask: () => ({ method: 'GET' }) },
     {
       name: 'unknown-model',
-      what: 'A model that there is not',
+      what: 'An unknown model',
       status: 404,
       code: 'model_not_found',
       ask: (good) => ({ body: { ...good, model: unknownModel } }),
@@ -112,7 +112,7 @@ function refusals(endpoint: Endpoint, all: readonly Refusal[]): readonly Promise
   const isOfMessages = isMessages(endpoint);
   return all.map(({ name, what, status, code, ask }) => ({
     name: `spec-${endpoint}-${name}`,
-    rule: `${what} is refused with ${status} and \`${isOfMessages ? messagesErrorTypeOf(status) : code}\`.`,
+    rule: `${what} is rejected with ${status} and \`${isOfMessages ? messagesErrorTypeOf(status) : code}\`.`,
     section: 'Errors',
     says: isOfMessages
       ? 'The two shapes, and the Messages type for each status.'

@@ -56,7 +56,7 @@ const errorEvents: Readonly<Record<ReplyEndpoint, ErrorEvent>> = {
 export const streamFailures = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
   {
     name: `${endpoint}-stream-shows-the-providers-error`,
-    rule: 'A stream in which the provider reports an error has an error event or breaks off; it does not end as a complete answer.',
+    rule: 'If the provider reports an error mid-stream, the stream has an error event or closes; it does not end as a complete answer.',
     source: sources.sdkStream[endpoint],
     needs: ['double'],
     alone: true,
@@ -64,7 +64,7 @@ export const streamFailures = rulesOfEachFormat((format, endpoint): readonly Rul
   },
   {
     name: `${endpoint}-stream-shows-a-cut`,
-    rule: 'A stream whose provider hangs up has an error event or breaks off; it does not end as a complete answer.',
+    rule: 'If the provider disconnects mid-stream, the stream has an error event or closes; it does not end as a complete answer.',
     source: sources.sdkStream[endpoint],
     needs: ['double'],
     alone: true,
@@ -80,13 +80,14 @@ export const streamFailures = rulesOfEachFormat((format, endpoint): readonly Rul
       const fault: Fault = { kind: 'error-event-after', events: 12, message: 'Overloaded.' };
       const { events } = await failed(scene, format, fault);
       const error = events.find((event) => errorEvents[endpoint].is(event));
-      if (error === undefined) throw new NotApplicable('the gateway breaks the stream off, or refuses before it');
+      if (error === undefined)
+        throw new NotApplicable('the gateway closes the stream, or rejects the request before it');
       errorEvents[endpoint].judge(error);
     },
   },
   {
     name: `${endpoint}-stream-is-not-held-back`,
-    rule: 'What the provider has sent reaches the client while the provider is still at it.',
+    rule: 'The client receives each part of an answer while the provider is still sending.',
     source: sources.stream[endpoint],
     needs: ['double'],
     async run(scene) {
@@ -99,7 +100,7 @@ export const streamFailures = rulesOfEachFormat((format, endpoint): readonly Rul
   },
   {
     name: `${endpoint}-provider-refusal-is-an-error`,
-    rule: 'What the provider refuses is an error with the error object of the format, not a good answer.',
+    rule: 'If the provider rejects a request, the client gets an error with the error object of the format.',
     source: sources.sdkErrors[endpoint],
     needs: ['double'],
     async run(scene) {
@@ -118,7 +119,7 @@ async function mustShowFailure(scene: Scene, format: Format, fault: Fault): Prom
   must(!events.some(isGoodEnd), 'the stream should not end as a complete answer; it does');
   must(
     isRefused || end === 'cut' || events.some(is),
-    'the stream should have an error event or break off; it just ends',
+    'the stream should have an error event or close early; it ends normally',
   );
 }
 

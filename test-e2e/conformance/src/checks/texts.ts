@@ -18,20 +18,20 @@ const likeFraming =
 const cases: readonly TextCase[] = [
   {
     name: 'text-of-many-scripts',
-    what: 'Text of many scripts, and emoji whose parts come in pieces, arrives as the provider wrote it',
+    what: 'Text in many scripts, and emoji split across events, arrive unchanged',
     pieces: manyScripts.split('|'),
   },
   {
     name: 'text-that-looks-like-framing',
-    what: 'Text with quotes, backslashes, line ends and lines that look like events arrives as the provider wrote it',
+    what: 'Text with quotes, backslashes, line ends and lines that look like events arrives unchanged',
     pieces: likeFraming.split('|'),
   },
   {
     name: 'long-line',
-    what: 'A piece of 300,000 characters arrives whole',
+    what: 'A delta of 300,000 characters arrives completely',
     pieces: ['start ', 'abcdefghi€'.repeat(30_000), ' end'],
   },
-  { name: 'empty-text', what: 'An answer without text is complete, and has no text in it', pieces: [] },
+  { name: 'empty-text', what: 'An answer without text is complete and has no text', pieces: [] },
 ];
 
 /** What the provider wrote is what the client reads. */
@@ -41,11 +41,11 @@ export const texts = rulesOfEachFormat((format, endpoint) =>
     const parts: readonly Part[] = written === '' ? [] : [{ kind: 'text', text: written, pieces }];
     return {
       name: `${endpoint}-${name}`,
-      rule: `${what}, whole and streamed.`,
+      rule: `${what}, streamed or not.`,
       source: sources.stream[endpoint],
       ...onReplies(format, { parts }, ({ text, finish }) => {
         must(text === written, difference(text, written));
-        must(finish === 'stop', `the answer should end as one that is complete; it ends with ${finish}`);
+        must(finish === 'stop', `the answer should end as a complete one; it ends with ${finish}`);
       }),
     };
   }),

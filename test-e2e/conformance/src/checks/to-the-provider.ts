@@ -41,7 +41,7 @@ const schema = {
 const sendings: readonly Sending[] = [
   {
     name: 'system-text-reaches-the-provider',
-    rule: 'System text reaches the provider as such, not as words of the user.',
+    rule: 'System text reaches the provider as system text, not as user text.',
     source: sources.request,
     prompt: { system: 'You are a lighthouse keeper.' },
     judge({ system, user }) {
@@ -51,7 +51,7 @@ const sendings: readonly Sending[] = [
   },
   {
     name: 'earlier-turns-reach-the-provider',
-    rule: 'Earlier turns reach the provider in their order, each as said by who said it.',
+    rule: 'Earlier turns reach the provider in order, each with its role.',
     source: sources.request,
     prompt: { before: ['First question.', 'First answer.', 'Second question.', 'Second answer.'] },
     judge({ user, assistant }) {
@@ -73,7 +73,7 @@ const sendings: readonly Sending[] = [
   },
   {
     name: 'tool-results-reach-the-provider',
-    rule: 'Calls and results of tools reach the provider, each result with the id of its call.',
+    rule: 'Tool calls and results reach the provider, each result with the id of its call.',
     source: sources.tools,
     prompt: { tools: [weather], toolResults: results },
     judge({ toolCalls, toolResults }) {
@@ -97,14 +97,14 @@ const sendings: readonly Sending[] = [
   },
   {
     name: 'images-reach-the-provider',
-    rule: 'An image that is part of the request, and the address of another, reach the provider unchanged.',
+    rule: 'An inline image, and the URL of another one, reach the provider unchanged.',
     source: sources.images,
     prompt: { images },
     judge: (request) => mustBe('the images', request.images, images),
   },
   {
     name: 'schema-of-the-answer-reaches-the-provider',
-    rule: 'The JSON schema that the answer must follow reaches the provider.',
+    rule: 'The JSON schema of the answer reaches the provider.',
     source: sources.structured,
     prompt: {},
     more: {
@@ -152,7 +152,7 @@ export const toTheProvider = rulesOfEachFormat((format, endpoint): readonly Rule
   ),
   {
     name: `${endpoint}-takes-a-tool-choice`,
-    rule: 'A request that chooses how tools are used is taken: one of them, a certain one, none, one at a time.',
+    rule: 'Tool choices are accepted: any tool, a named tool, none, and one call at a time.',
     source: sources.tools[endpoint],
     // Some live models can not be made to call a tool.
     needs: ['double'],
@@ -176,7 +176,7 @@ export async function reachedInSameFormat(scene: Scene, format: Format, prompt: 
 }
 
 export function inFormat({ endpoint }: Format, request: ProviderRequest): ProviderRequest {
-  if (request.format !== endpoint) throw new NotApplicable('the provider is asked in another format');
+  if (request.format !== endpoint) throw new NotApplicable('the gateway uses another provider format');
   return request;
 }
 

@@ -27,12 +27,12 @@ const call = (id: string, name: string, input: object): Part & { readonly kind: 
 const cases: readonly { readonly name: string; readonly what: string; readonly parts: readonly Part[] }[] = [
   {
     name: 'tool-call',
-    what: 'A call of a tool has an id, and the name and the arguments that the model gave',
+    what: "A tool call has an id, and the model's name and arguments",
     parts: [{ kind: 'text', text: 'I look.' }, call('A', 'get_weather', { place: 'Utrecht' })],
   },
   {
     name: 'parallel-tool-calls',
-    what: 'Calls of tools in one answer stay apart, in their order, after reasoning and text',
+    what: 'Several tool calls in one answer stay separate and in order, after reasoning and text',
     parts: [
       { kind: 'reasoning', text: 'Two places, one time.' },
       { kind: 'text', text: 'I look three times.' },
@@ -43,12 +43,12 @@ const cases: readonly { readonly name: string; readonly what: string; readonly p
   },
   {
     name: 'tool-arguments-with-escapes',
-    what: 'Arguments with quotes, backslashes, line ends and emoji are the same JSON, also where pieces end in an escape',
+    what: 'Arguments with quotes, backslashes, line ends and emoji are the same JSON, even if deltas end within an escape',
     parts: [call('E', 'get_weather', { place: 'Den "Haag"\\\n\t🏖 é \u2028', 地名: '{"nested": "\\"json\\""}' })],
   },
   {
     name: 'tool-call-without-arguments',
-    what: 'The arguments of a call that has none are an empty JSON object',
+    what: 'A call without arguments has an empty JSON object as its arguments',
     parts: [call('F', 'get_time', {})],
   },
 ];
@@ -62,11 +62,11 @@ export const toolCalls = rulesOfEachFormat((format, endpoint) =>
       const isSame = JSON.stringify(read) === JSON.stringify(made);
       must(isSame, `the calls should be ${shown(made)}; they are ${shown(read)}`);
       const ids = new Set(toolCalls.map(({ id }) => id));
-      must(ids.size === made.length, `each call should have an id of its own; they are ${[...ids].join(', ')}`);
+      must(ids.size === made.length, `each call should have a unique id; they are ${[...ids].join(', ')}`);
     };
     return {
       name: `${endpoint}-${name}`,
-      rule: `${what}, whole and streamed.`,
+      rule: `${what}, streamed or not.`,
       source: sources.tools[endpoint],
       ...onReplies(format, { parts }, judge, { tools: [weather, clock] }),
     };

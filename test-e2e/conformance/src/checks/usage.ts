@@ -17,7 +17,7 @@ const given = { input: 1_234, cached: 1_024, output: 345, reasoning: 210 };
 /** The SDK has `output_tokens_details` as null where it is not known. */
 const mayLeaveOut: Readonly<Record<ReplyEndpoint, string>> = {
   chat: '',
-  messages: ' (these may be left out)',
+  messages: ' (optional)',
   responses: '',
 };
 
@@ -25,7 +25,7 @@ const mayLeaveOut: Readonly<Record<ReplyEndpoint, string>> = {
 export const usage = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
   {
     name: `${endpoint}-usage-is-the-providers`,
-    rule: 'Input and output are what the provider counted, with cached and reasoning tokens once, whole and streamed.',
+    rule: "Input and output match the provider's counts, and count cached and reasoning tokens once, streamed or not.",
     source: sources.answer[endpoint],
     needs: ['double'],
     run: (scene) =>
@@ -36,7 +36,7 @@ export const usage = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
   },
   {
     name: `${endpoint}-usage-has-details`,
-    rule: `Tokens that the provider read from its cache or spent on reasoning${mayLeaveOut[endpoint]} are named as such, whole and streamed.`,
+    rule: `Cached tokens and reasoning tokens${mayLeaveOut[endpoint]} are reported separately, streamed or not.`,
     source: sources.answer[endpoint],
     needs: ['double'],
     run: (scene) =>
@@ -49,7 +49,7 @@ export const usage = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
   },
   {
     name: `${endpoint}-usage-adds-up`,
-    rule: 'Details are parts of what they detail, and a total is the sum of input and output, whole and streamed.',
+    rule: 'Details do not exceed their count, and a total is the sum of input and output, streamed or not.',
     source: sources.answer[endpoint],
     run: (scene) => ofEach(bothWays, async (way) => mustAddUp(await usageOf(scene, format, way, hello.text))),
   },

@@ -39,7 +39,7 @@ describe('gateway-conformance', () => {
     const only = ['--endpoint', 'chat', '--level', 'operations', '--only', 'chat-late-first-byte'] as const;
     expect((await run(...only, '-o', 'json')).json()).toMatchObject({
       summary: [{ endpoint: 'chat', level: 'operations', skipped: 1 }],
-      checks: [{ outcome: 'skipped', why: 'the providers behind the gateway are not the double' }],
+      checks: [{ outcome: 'skipped', why: 'the provider behind the gateway is not the double' }],
     });
     expect((await run(...only, '-o', 'junit')).printed).toContain('<testcase classname="chat.operations"');
   });

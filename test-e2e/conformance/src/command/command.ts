@@ -8,15 +8,13 @@ import { listChecks, tryChecks } from './try-checks.ts';
 export function conformanceCommand(): Command {
   return new Command('gateway-conformance')
     .description(
-      'Checks any gateway against the rules of the formats that it claims, against rules of operation, and against the specification of this project. Exits with status 1 when a rule is broken. With --provider-port it plays the provider behind the gateway: set the base URL of its accounts to http://127.0.0.1:<port>/v1.',
+      'Checks any gateway against the rules of the formats that it supports, against operational rules, and against the specification of this project. Exits with status 1 if a rule is broken. With --provider-port it also simulates the provider behind the gateway: set the base URL of its accounts to http://127.0.0.1:<port>/v1.',
     )
     .exitOverride()
     .showHelpAfterError('(gateway-conformance --help shows all flags)')
     .option('--url <url>', 'address of the gateway, without /v1; required unless --list is given')
-    .addOption(new Option('--token <token>', 'token of a caller without limits').env('CONFORMANCE_TOKEN'))
-    .addOption(
-      new Option('--limited-token <token>', 'token of a caller with a low limit').env('CONFORMANCE_LIMITED_TOKEN'),
-    )
+    .addOption(new Option('--token <token>', 'token without limits').env('CONFORMANCE_TOKEN'))
+    .addOption(new Option('--limited-token <token>', 'token with a low limit').env('CONFORMANCE_LIMITED_TOKEN'))
     .option('--limited-rpm <requests>', 'requests per minute of that token', wholeNumber(1, 60))
     .option(
       '--model <endpoint=model>',
@@ -31,7 +29,7 @@ export function conformanceCommand(): Command {
       'header of every request. Repeatable',
       (text: string, headers: ConformanceFlags['header'] = {}) => ({ ...headers, ...pair(text) }),
     )
-    .option('--provider-port <port>', 'port on which the command plays the provider', wholeNumber(1, 65_535))
+    .option('--provider-port <port>', 'port of the simulated provider', wholeNumber(1, 65_535))
     .option('--second-account', 'the gateway has two accounts of that provider')
     .option('--list', 'print the checks and their rules, and run none')
     .addOption(

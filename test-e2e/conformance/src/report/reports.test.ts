@@ -66,7 +66,7 @@ it('the table shows what is broken with the exchange, why checks were skipped, a
       < data: {"a": "<&"}
 
 messages, operations
-  – 1 skipped, since the providers are not the double:
+  – 1 skipped because the providers are not the double:
     messages-fails-over
 
 endpoint     level          kept  broken  skipped

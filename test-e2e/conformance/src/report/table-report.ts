@@ -59,7 +59,7 @@ class Table {
     );
     return [...reasons].flatMap(([why, ofReason]) => {
       const names = ofReason.map(({ check }) => check.name).join(', ');
-      const [first = '', ...others] = this.#wrapped(`${ofReason.length} skipped, since ${plain(why)}: ${names}`, 4);
+      const [first = '', ...others] = this.#wrapped(`${ofReason.length} skipped because ${plain(why)}: ${names}`, 4);
       return [`  ${this.#color('–', 'yellow')} ${first}`, ...others.map((line) => `    ${line}`)];
     });
   }

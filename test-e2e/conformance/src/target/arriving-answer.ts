@@ -32,7 +32,7 @@ export class ArrivingAnswer implements Dispatcher.DispatchHandler {
     for await (const [piece] of this.#pieces) yield piece;
   }
 
-  hangUp(reason = new Error('the client has hung up')): void {
+  hangUp(reason = new Error('the client disconnected')): void {
     this.#leaving ??= reason;
     if (!this.#isOver) this.#controller?.abort(this.#leaving);
   }

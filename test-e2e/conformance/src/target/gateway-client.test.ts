@@ -52,7 +52,7 @@ describe('the client of a gateway', () => {
     expect(events.map(({ event, data }) => ({ event, data }))).toEqual([{ event: 'one', data: '{"n":1}' }]);
     expect(end).toBe('cut');
     const streamed = await client.stream('chat', { body: {} });
-    await expect(Array.fromAsync(streamed.events())).rejects.toThrow('the connection was closed within the stream');
+    await expect(Array.fromAsync(streamed.events())).rejects.toThrow('the connection closed during the stream');
     await expect(client.ask('chat', { body: {} })).rejects.toThrow('closed within an answer with status 200');
   });
 

@@ -55,7 +55,7 @@ export class GatewayClient implements AsyncDisposable {
     const answer = await this.#send(endpoint, ask);
     const { status, headers } = answer;
     const { text, end } = await answer.read();
-    if (end === 'cut') throw new Violation(`the connection was closed within an answer with status ${status}`);
+    if (end === 'cut') throw new Violation(`the connection closed during an answer with status ${status}`);
     return { status, headers, text, json: () => parsedJson(text, 'the answer') };
   }
 

@@ -34,7 +34,7 @@ export class StreamedAnswer {
   /** @throws Violation when the connection goes without the end of the body. */
   async *events(): AsyncIterable<ServerSentEvent> {
     yield* this.#eventsToTheEnd();
-    if (this.#end === 'cut') throw new Violation('the connection was closed within the stream');
+    if (this.#end === 'cut') throw new Violation('the connection closed during the stream');
   }
 
   /** All events, then how the answer ended. `cut`: the connection went without the end of the body. */
@@ -81,7 +81,7 @@ export class StreamedAnswer {
     } catch {
       this.#signal.throwIfAborted();
       this.#end = 'cut';
-      this.#recorder.came('\n[here the connection was closed]');
+      this.#recorder.came('\n[the connection closed here]');
     }
   }
 }
