@@ -15,7 +15,7 @@ export function chartFiles(): Files {
 const chart = {
   apiVersion: 'v2',
   name: 'model-gateway',
-  description: 'An HTTP gateway in front of hosted language models, each of its services scaled by itself.',
+  description: 'An HTTP gateway in front of hosted language models, with independently scaled services.',
   type: 'application',
   version: defaultValues.image.tag,
   appVersion: defaultValues.image.tag,

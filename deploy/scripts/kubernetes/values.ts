@@ -43,7 +43,7 @@ export const valuesSchema = z.strictObject({
   global: z.record(z.string(), z.unknown()).optional(),
   image: z
     .strictObject({
-      repository: text(/^[a-z0-9][a-z0-9._\-/:]*$/, 'model-gateway').describe('One image holds every service.'),
+      repository: text(/^[a-z0-9][a-z0-9._\-/:]*$/, 'model-gateway').describe('One image contains every service.'),
       tag: text(/^[\w][\w.-]{0,127}$/, version),
       pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
     })
@@ -51,54 +51,57 @@ export const valuesSchema = z.strictObject({
   imagePullSecrets: z
     .array(z.strictObject({ name: z.string() }))
     .default([])
-    .describe('Secrets with the password of the registry.'),
+    .describe('Secrets with the credentials of the image registry.'),
   transport: z
     .enum(['tls', 'mesh'])
     .default('tls')
     .describe(
-      '`tls`: the services use the certificates of <service>-tls. `mesh`: a mesh encrypts and proves who calls.',
+      '`tls`: services use the certificates in <service>-tls. `mesh`: a service mesh encrypts and authenticates calls.',
     ),
   maxStreamSeconds: z
     .int()
     .min(1)
     .max(86_400)
     .default(3_600)
-    .describe('No answer lasts longer. The grace periods of the edge and the adapters follow from it.'),
+    .describe('The longest answer. The grace periods of the edge and the adapters are derived from it.'),
   settings: settings
     .default({ LOG_LEVEL: 'info' })
-    .describe('Further settings of all services, by their names in docs/reference/configuration.md.'),
+    .describe('Other settings of all services, by their names in docs/reference/configuration.md.'),
   gatewayYaml: z
     .string()
     .default(gatewayYaml)
     .describe('gateway.yaml: pools, classes, and accounts that refer to variables.'),
   autoscaling: z
     .strictObject({
-      enabled: z.boolean().default(true).describe('Without it each service has its `replicas`.'),
-      streamsPerEdge: count(200, 'Open streams that one edge has on average.'),
-      cpu: quantity('600m').describe('What a replica uses on average. A process of Node uses one core.'),
+      enabled: z.boolean().default(true).describe('If disabled, each service has its `replicas`.'),
+      streamsPerEdge: count(200, 'Target number of open streams per edge.'),
+      cpu: quantity('600m').describe('Target CPU utilization of a replica. A Node.js process uses one core.'),
     })
     .prefault({}),
   certManager: z
     .strictObject({ enabled: z.boolean().default(true) })
     .prefault({})
     .describe(
-      'Makes the Secrets <service>-tls by cert-manager; else they must be there. Nothing with `transport: mesh`.',
+      'Creates the Secrets <service>-tls with cert-manager. If disabled, they must exist. Ignored with `transport: mesh`.',
     ),
   networkPolicies: z
     .strictObject({
-      clients: z.array(z.record(z.string(), z.unknown())).default([]).describe('Who reaches the public port. []: all.'),
+      clients: z
+        .array(z.record(z.string(), z.unknown()))
+        .default([])
+        .describe('Who may connect to the public port. []: everyone.'),
       prometheus: peers.default([prometheusPods]),
-      limiterClients: peers.default([limiterClientPods]).describe('Services of other teams that call the limiter.'),
+      limiterClients: peers.default([limiterClientPods]).describe('Services of other teams that may call the limiter.'),
       operators: peers
         .default([operatorPods])
-        .describe('Who reaches the admin service: your Ingress controller, for example.'),
+        .describe('Who may connect to the admin service: your Ingress controller, for example.'),
       postgres: ports
         .default(tcp(5432, 6432))
-        .describe('Ports of backends and providers, outside of the cluster or in it.'),
+        .describe('Ports of backends and providers, inside or outside the cluster.'),
       redis: ports.default(tcp(6379, 26_379)),
       nats: ports.default(tcp(4222)),
       providers: ports.default(tcp(443)),
-      collector: ports.default(tcp(4318)).describe('Where traces go (OTEL_EXPORTER_OTLP_ENDPOINT).'),
+      collector: ports.default(tcp(4318)).describe('The endpoint for traces (OTEL_EXPORTER_OTLP_ENDPOINT).'),
     })
     .prefault({}),
   ingress: z
@@ -130,7 +133,7 @@ export const valuesSchema = z.strictObject({
     })
     .prefault({})
     .describe(
-      'The console and the API of operators. Its host goes into ADMIN_ALLOWED_HOSTS of services.admin.settings, and the controller into networkPolicies.operators.',
+      'The console and the admin API. Add its host to ADMIN_ALLOWED_HOSTS in services.admin.settings, and the controller to networkPolicies.operators.',
     ),
   gatewayApi: z
     .strictObject({
@@ -152,8 +155,11 @@ export const valuesSchema = z.strictObject({
       edgeRouter: z
         .strictObject({
           ...sizes({ replicas: 3, maxReplicas: 20, heapMiB: 512, cpu: '500m' }),
-          bodyMemoryMiB: count(512, 'BODY_MEMORY_MAX_MIB: request bodies that one edge holds.', 64),
-          volumeClaim: z.record(z.string(), z.unknown()).default(volumeClaim).describe('Of the outbox.'),
+          bodyMemoryMiB: count(512, 'BODY_MEMORY_MAX_MIB: memory for request bodies per edge.', 64),
+          volumeClaim: z
+            .record(z.string(), z.unknown())
+            .default(volumeClaim)
+            .describe('The volume claim of the outbox.'),
         })
         .prefault({}),
       limiter: service({ replicas: 2, maxReplicas: 10, heapMiB: 256, cpu: '250m' }),
@@ -171,7 +177,7 @@ export const valuesSchema = z.strictObject({
         .prefault({}),
     })
     .prefault({})
-    .describe('Memory follows from `heapMiB`; a process of Node uses one core and a little more.'),
+    .describe('Memory is derived from `heapMiB`. A Node.js process uses a little more than one core.'),
 });
 
 /** values.schema.json: the draft that every Helm 3 reads. */
@@ -194,7 +200,7 @@ function service(usual: Sizes) {
 
 function sizes({ replicas, maxReplicas, heapMiB, cpu }: Sizes) {
   return {
-    replicas: count(replicas, 'At least; without autoscaling, exactly.'),
+    replicas: count(replicas, 'The minimum; without autoscaling, the exact number.'),
     maxReplicas: count(maxReplicas),
     heapMiB: count(heapMiB, undefined, 64),
     cpuRequest: quantity(cpu),
