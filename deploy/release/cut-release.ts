@@ -24,7 +24,7 @@ run('npm', 'install', '--package-lock-only', '--ignore-scripts', '--no-audit', '
 run('npm', 'run', 'tidy:lockfile');
 replace('docs/operate/kubernetes.md', current, version);
 run('npm', 'run', 'generate:kubernetes');
-process.stdout.write(`Every package is ${version} now. Go on with docs/operate/releases.md.\n`);
+process.stdout.write(`Every package is ${version} now. Continue with docs/operate/releases.md.\n`);
 
 function run(command: string, ...args: readonly string[]): void {
   execFileSync(command, args, { cwd: root, stdio: 'inherit' });

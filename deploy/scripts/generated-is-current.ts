@@ -82,7 +82,7 @@ function differencesBetween(kept: ReadonlyMap<string, string>, fresh: ReadonlyMa
   const paths = [...new Set([...kept.keys(), ...fresh.keys()])].toSorted();
   return paths.flatMap((path) => {
     if (!kept.has(path)) return [`${path} is missing`];
-    if (!fresh.has(path)) return [`${path} is not generated any more`];
+    if (!fresh.has(path)) return [`${path} is no longer generated`];
     return kept.get(path) === fresh.get(path) ? [] : [`${path} differs`];
   });
 }

@@ -52,7 +52,7 @@ async function observe(): Promise<void> {
   using stop = new StopSignal();
   await using stack = new AsyncDisposableStack();
   const ended = Promise.withResolvers<string>();
-  print('looking for Prometheus on this machine; without one it is fetched from Debian, once');
+  print('looking for Prometheus on this machine; if there is none, it is downloaded from Debian once');
   const url = await runPrometheus(
     {
       port: z.coerce.number().int().min(1).max(65_535).parse(values.port),
@@ -86,7 +86,7 @@ function readTarget(text: string) {
   const isKnown = knownJobs.some((known) => known === job);
   if (!isKnown || url === null || address === '') {
     throw new Error(
-      `--targets ${text} is not <service>=<address of its ADMIN_PORT>, such as gateway=http://127.0.0.1:9090. Services: ${knownJobs.join(', ')}.`,
+      `--targets ${text} must be <service>=<address of its ADMIN_PORT>, such as gateway=http://127.0.0.1:9090. Services: ${knownJobs.join(', ')}.`,
     );
   }
   // A default port is no part of `host`.
@@ -113,7 +113,7 @@ async function reportTargets(url: string, jobs: readonly ScrapeJob[], signal: Ab
     const { activeTargets } = targetsSchema.parse(await answer.json()).data;
     if (activeTargets.length < wanted || activeTargets.some(({ health }) => health === 'unknown')) continue;
     for (const { labels, health, lastError } of activeTargets) {
-      const remedy = lastError === '' ? '' : `: ${lastError}. Does it run? Its ADMIN_PORT is what --targets needs`;
+      const remedy = lastError === '' ? '' : `: ${lastError}. Is it running? --targets needs its ADMIN_PORT`;
       print(`${labels.job} at ${labels.instance} is ${health}${remedy}`);
     }
     return;
@@ -131,15 +131,15 @@ function welcome(url: string, pages: string): string {
   Prometheus              ${pages}/graph
   Alerts and objectives   ${pages}/alerts, ${pages}/rules
 
-  In a Grafana of your own: add ${url} as a data source of the kind Prometheus, then import the files of
-  deploy/observability/grafana (Dashboards › New › Import). By the command line:
+  In your own Grafana, add ${url} as a data source of the type Prometheus, then import the files of
+  deploy/observability/grafana (Dashboards › New › Import). From the command line:
 
     curl --user admin:admin http://localhost:3000/api/datasources --json '{"name":"Prometheus","type":"prometheus","access":"proxy","url":"${url}"}'
     for file in deploy/observability/grafana/*.json; do
       jq '{dashboard: ., overwrite: true}' "$file" | curl --user admin:admin http://localhost:3000/api/dashboards/db --json @-
     done
 
-  Ctrl-C stops it.
+  Press Ctrl-C to stop it.
 
 `;
 }

@@ -80,7 +80,7 @@ async function run(): Promise<boolean> {
     onCut: note('a stream was cut'),
   });
   const small = new SmallRequests({ ...client, perSecond: smallPerSecond, onFailure: note('a request failed') });
-  say(`${streamCount} streams of ${streamSeconds} s at a time, ${smallPerSecond} small requests a second`);
+  say(`${streamCount} concurrent streams of ${streamSeconds} s, ${smallPerSecond} small requests per second`);
   await sleep(Math.min(streamSeconds, 5) * 1_000);
 
   const order = serviceNames

@@ -90,7 +90,7 @@ function readSettings(env: Environment): Settings {
     tokenHashKey: isDatabaseShared
       ? reader.required(
           'TOKEN_HASH_KEY',
-          'Token hashes in the database of DATABASE_URL are made with it.',
+          'Tokens in the database of DATABASE_URL are hashed with it.',
           '$(openssl rand -base64 32)',
         )
       : reader.optional('TOKEN_HASH_KEY'),
@@ -131,7 +131,7 @@ async function start(
   signal: AbortSignal,
 ): Promise<string> {
   const providers = await chooseProviders(env, stack);
-  printProgress('starting Redis, NATS and Postgres, where no address of one is given');
+  printProgress('starting Redis, NATS and Postgres, unless their addresses are set');
   const { backends } = stack.use(await startBackends(env));
   signal.throwIfAborted();
   printProgress('starting the services');

@@ -29,7 +29,7 @@ export function welcomeText({ services, token, signInWith, simulatorUrl, certifi
     ...providerLines(simulatorUrl),
     ...(token === undefined ? [] : [`  Token                   ${token}`]),
     '',
-    serviceLine('  Each service', '/livez /readyz /metrics', 'gRPC', 'process'),
+    serviceLine('  Services', '/livez /readyz /metrics', 'gRPC', 'process'),
     ...Object.entries(services).map(([name, service]) => lineOf(name, service)),
     '',
     '  Try it:',
@@ -81,7 +81,7 @@ export function printLine(service: ServiceName, line: string): void {
 
 /** A service ended by itself. It is not started again, so that a person who tries the gateway out sees it missing. */
 export function printEnd(service: ServiceName, how: string): void {
-  print('start-services', `${service} ${how}. The others go on without it. Press Ctrl-C to stop them.`);
+  print('start-services', `${service} ${how}. The others continue without it. Press Ctrl-C to stop them.`);
 }
 
 export function printProgress(text: string): void {

@@ -43,10 +43,10 @@ export function badInputBehaviour(gateway: () => Topology): void {
 
     it.each([
       ['/v1/messages', 'gateway/rotating', 'The model class "gateway/rotating" has no Claude-style candidate.'],
-      ['/v1/messages', 'gpt-5.5', 'The model "gpt-5.5" is not one of the Messages pool.'],
+      ['/v1/messages', 'gpt-5.5', 'The model "gpt-5.5" does not belong to the Messages pool.'],
       ['/v1/messages', 'gateway/nowhere', 'The model "gateway/nowhere" does not exist.'],
       ['/v1/messages/count_tokens', 'gateway/rotating', expect.stringContaining('has no Claude-style candidate.')],
-      ['/v1/responses', 'claude-sonnet-5', 'The model "claude-sonnet-5" is not one of the Responses pool.'],
+      ['/v1/responses', 'claude-sonnet-5', 'The model "claude-sonnet-5" does not belong to the Responses pool.'],
       [
         '/v1/responses',
         'gateway/sterk',

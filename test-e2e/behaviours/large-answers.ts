@@ -68,7 +68,7 @@ export function largeAnswersBehaviour(gateway: () => Topology): void {
         expect(response.status).toBe(500);
         expect(response.headers.get('x-should-retry')).toBe('false');
         expect(JSON.parse(text)).toEqual({
-          error: { code: 'internal_error', message: expect.stringMatching(/larger .*"stream": true/) },
+          error: { code: 'internal_error', message: expect.stringMatching(/too large .*"stream": true/) },
         });
         expect(requestsTo(pool)).toHaveLength(before + 1);
         // The last mebibyte may be on its way when the gateway hangs up; of a response much more would follow.

@@ -59,7 +59,7 @@ describe('npm run start:services with accounts of its own', () => {
     const { exitCode, stderr } = await command.ended;
     expect(exitCode).toBe(0);
     expect(stderr).toContain('stopping after SIGINT');
-    expect(stderr).not.toContain('go on without it');
+    expect(stderr).not.toContain('continue without it');
     await expect.poll(() => mark.running()).toEqual([]);
     const stopped = stoppedServices(stderr);
     expect([...stopped].sort()).toEqual([...serviceNames].sort());

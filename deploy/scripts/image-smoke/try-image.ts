@@ -40,7 +40,7 @@ async function checkContents(): Promise<void> {
     echo "npm: $(command -v npm || echo none)"`;
   const { printed } = await runIn(['sh', '-euc', script]);
   for (const line of printed.trim().split('\n')) say(line);
-  expect(/^for development: 0$/m.test(printed), 'the image holds what is for development alone');
+  expect(/^for development: 0$/m.test(printed), 'the image contains development files');
   expect(/^npm: none$/m.test(printed), 'npm is in the image');
 }
 
@@ -53,8 +53,7 @@ async function checkReadOnly(): Promise<void> {
   say(printed.trim().replaceAll('\n', '; '));
   for (const place of ['/app', '/usr/local/bin', '/etc'])
     expect(printed.includes(`${place}: Read-only file system`), `${place} can be written to`);
-  for (const place of ['/data', '/tmp'])
-    expect(printed.includes(`${place}: writable`), `${place} can not be written to`);
+  for (const place of ['/data', '/tmp']) expect(printed.includes(`${place}: writable`), `${place} is not writable`);
 }
 
 /** The image as it is: no setting, no argument, on simulated providers. */

@@ -68,7 +68,7 @@ async function connectToOneOf(targets: readonly Target[]): Promise<Socket> {
     );
     if (isConnected) return socket;
   }
-  throw new Error('No edge takes a connection.');
+  throw new Error('No edge accepts connections.');
 }
 
 function tieTogether(client: Socket, upstream: Socket): void {

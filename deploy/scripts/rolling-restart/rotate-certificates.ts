@@ -14,16 +14,16 @@ export async function rotateCertificates(folder: string, onStep: (text: string) 
   const trusted = join(folder, 'ca.crt');
   await writeDevCertificates(next, authority);
 
-  onStep('certificates: the old authority and the new one are trusted');
+  onStep('certificates: both the old and the new authority are trusted');
   await replace(trusted, `${await readFile(trusted, 'utf8')}\n${authority.certificatePem}`);
   await sleep(rereadMs);
-  onStep('certificates: every process gets one of the new authority');
+  onStep('certificates: every process gets a certificate of the new authority');
   for (const name of holders) {
     await rename(join(next, `${name}.key`), join(folder, `${name}.key`));
     await rename(join(next, `${name}.crt`), join(folder, `${name}.crt`));
   }
   await sleep(rereadMs);
-  onStep('certificates: the old authority is not trusted any more');
+  onStep('certificates: the old authority is no longer trusted');
   await replace(trusted, authority.certificatePem);
   await sleep(rereadMs);
 }

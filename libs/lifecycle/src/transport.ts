@@ -28,7 +28,7 @@ export async function peerChannels({ logger, metrics, tls }: ServiceRuntime, sta
   const { openChannel } = await import('@gateway/rpc/grpc');
   return (service: string, url: string): Channel => {
     const onUnreachable = (address: string, { message }: Error) =>
-      logger.warn({ peer: service, address, reason: message }, 'a service cannot be reached');
+      logger.warn({ peer: service, address, reason: message }, 'a service is unreachable');
     return stack.use(openChannel(url, { service, tls, metrics, onUnreachable }));
   };
 }
@@ -56,7 +56,7 @@ export function refusalLog({ logger, metrics }: ServiceRuntime): OnRefused {
       : `${refusal.address?.replace(/:\d+$/, '')} ${refusal.problem}`;
     if (logged.has(key)) return;
     logged.set(key, true);
-    if (isCall) logger.warn({ ...refusal }, 'call refused: the call table does not allow it');
-    else logger.warn({ ...refusal }, 'connection refused');
+    if (isCall) logger.warn({ ...refusal }, 'call rejected: the call table does not allow it');
+    else logger.warn({ ...refusal }, 'TLS connection rejected');
   };
 }

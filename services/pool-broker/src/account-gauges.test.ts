@@ -170,7 +170,7 @@ describe('what metrics show of pools', () => {
     ]);
   });
 
-  it('is whether its provider has trouble', async () => {
+  it('is whether its provider fails', async () => {
     const { clock, lease, end, shown } = brokerOf();
     const failed = { result: AttemptResult.NETWORK_ERROR };
     for (let n = 0; n < 12; n++) {

@@ -40,7 +40,7 @@ describe('a run of checks', () => {
       kept: { kind: 'kept' },
       broken: { kind: 'broken', found: 'the status is not 400', exchanges: [{ answer: { status: 200 } }] },
       'not applicable': { kind: 'skipped', why: 'there are no tools' },
-      unreadable: { kind: 'broken', found: "what came can't be read: undefined is not iterable" },
+      unreadable: { kind: 'broken', found: 'the answer cannot be parsed: undefined is not iterable' },
     });
   });
 
@@ -48,7 +48,7 @@ describe('a run of checks', () => {
     const late = () => new Promise<void>((resolve) => setTimeout(resolve, 100));
     const checks = [check('endless', () => new Promise(() => {})), { ...check('long', late), timeoutMs: 10_000 }];
     expect(await outcomesOf(checks, { checkTimeoutMs: 50 })).toMatchObject({
-      endless: { kind: 'broken', found: 'it was not over after 0.05 s' },
+      endless: { kind: 'broken', found: 'it did not end within 0.05 s' },
       long: { kind: 'kept' },
     });
   });

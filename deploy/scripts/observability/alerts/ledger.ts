@@ -77,7 +77,7 @@ export const ledgerAlerts: readonly Alert[] = [
         ],
       },
       {
-        title: 'goes on for a week',
+        title: 'fires for a week',
         pace: '6h',
         series: {
           [`${outbox}_oldest_event_seconds{job="edge-router",instance="edge-router-3"}`]: '70',

@@ -77,7 +77,7 @@ export const limitAlerts: readonly Alert[] = [
       'In the last hour, {{ $value | humanize }} differences were corrected or settles were dropped. Until then, tokens per day were too generous or too strict.',
     cases: [
       {
-        title: 'fires when a counter was put right, and ends an hour later',
+        title: 'fires when a counter was corrected, and ends an hour later',
         series: {
           'gateway_limiter_day_corrections_total{instance="a"}': counter([0, 60], [1, 1], [0, 90]),
           'gateway_limiter_day_corrections_total{instance="b"}': gauge([7, 150]),
@@ -101,7 +101,7 @@ export const limitAlerts: readonly Alert[] = [
         ],
       },
       {
-        title: 'is silent about differences of long ago, and about a limiter that starts anew',
+        title: 'is silent about old differences, and about a restarted limiter',
         series: {
           'gateway_limiter_day_corrections_total{instance="a"}': gauge([3, 90], [0, 90]),
           'gateway_limiter_dropped_settles_total{instance="a"}': gauge([9, 90], [0, 90]),

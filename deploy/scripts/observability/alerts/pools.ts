@@ -164,7 +164,7 @@ export const poolAlerts: readonly Alert[] = [
     description: '{{ $value }} processes keep the previous configuration. A process that starts now fails to start.',
     cases: [
       {
-        title: 'fires while brokers refuse the file, and ends when it is mended',
+        title: 'fires while brokers refuse the file, and ends when it is fixed',
         series: {
           'gateway_configuration_last_reload_successful{instance="a"}': gauge([1, 5], [0, 10], [1, 10]),
           'gateway_configuration_last_reload_successful{instance="b"}': gauge([1, 6], [0, 9], [1, 10]),
@@ -183,7 +183,7 @@ export const poolAlerts: readonly Alert[] = [
         ],
       },
       {
-        title: 'is silent about a file that is mended within a minute',
+        title: 'is silent about a file that is fixed within a minute',
         series: { 'gateway_configuration_last_reload_successful{instance="a"}': gauge([1, 5], [0, 2], [1, 10]) },
         moments: ['5m', '6m', '7m', '8m'].map((at) => ({ at, firing: [] })),
       },

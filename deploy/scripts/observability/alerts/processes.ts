@@ -205,7 +205,7 @@ export const processAlerts: readonly Alert[] = [
         ],
       },
       {
-        title: 'fires five minutes before the end of a certificate that was seen only lately',
+        title: 'fires five minutes before the end of a certificate that was first seen recently',
         series: { [certificate('limiter')]: `${missing(50)} 3600x40` },
         moments: [
           { at: '55m', firing: [] },

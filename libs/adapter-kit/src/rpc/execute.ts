@@ -81,7 +81,7 @@ export async function readClientRequest(
     if (frame.body.length > 0) pieces.push(frame.body);
   }
   if (head?.lease === undefined) {
-    throw new GatewayError('invalid_request', 'The first frame must hold a head and a lease.');
+    throw new GatewayError('invalid_request', 'The first frame must contain a head and a lease.');
   }
   const { dialect, requestId, lease, members, forwardHeaders, affinityKey } = head;
   const { maxAnswerBytes, maxEventBytes } = config;

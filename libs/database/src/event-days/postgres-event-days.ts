@@ -73,7 +73,8 @@ export class PostgresEventDays implements EventDays {
         return { found };
       });
       if (done !== undefined) return done.found;
-      if (performance.now() > giveUpAtMs) throw new EventDaysBusyError('other work on the days of events goes on');
+      if (performance.now() > giveUpAtMs)
+        throw new EventDaysBusyError('another process is changing the days of events');
       await sleep(pollMs);
     }
   }

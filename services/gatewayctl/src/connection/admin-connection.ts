@@ -64,7 +64,7 @@ export function connectTo(env: Environment): Connect {
 }
 
 const adviceForSign =
-  'Set GATEWAY_ADMIN_URL to the address of its console, or use --offline to work on the database of this environment.';
+  'Set GATEWAY_ADMIN_URL to the address of its console, or use --offline to use the database of this environment.';
 
 /** @param issues the command makes texts of tokens. */
 async function connectToDatabase(env: Environment, issues: boolean): Promise<AdminConnection> {

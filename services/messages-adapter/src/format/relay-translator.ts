@@ -38,7 +38,7 @@ export const tokenCounter: TokenCounter = {
 
   readCount(body) {
     const count = readTokenCount(asObject(body)?.input_tokens);
-    if (count === undefined) throw new TypeError('The answer holds no count.');
+    if (count === undefined) throw new TypeError('The answer has no count.');
     return count;
   },
 };

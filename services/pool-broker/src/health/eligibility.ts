@@ -19,7 +19,7 @@ export interface Eligibility {
   /** Set when it may find out ahead of the end of the cooldown, which is why it is skipped. */
   readonly early?: EarlyProbe;
   /**
-   * True if the only obstacle is that the account lacks what the request asks for. If all accounts
+   * True if the only reason is that the account lacks what the request asks for. If all accounts
    * do, it may be asked all the same.
    */
   readonly lacksOnly?: boolean;

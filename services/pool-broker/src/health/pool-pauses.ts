@@ -48,7 +48,7 @@ function keptBy(availability: Availability): Kept | undefined {
   return { reason: cooldown.reason, untilMs: kind === 'cooling' ? cooldown.untilMs : undefined };
 }
 
-/** If no account takes requests, the obstacle of the account that is back first. */
+/** If no account takes requests, the reason of the account that recovers first. */
 function firstBack(serving: readonly AccountView[], nowMs: number): Kept | undefined {
   const kept = serving.map(({ health }) => keptBy(availabilityOf(health, { model: '' }, nowMs)));
   const known = kept.filter((each) => each !== undefined);

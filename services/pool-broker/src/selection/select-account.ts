@@ -106,7 +106,7 @@ export function askAllTheSame(selection: Selection, { attempts, random }: AskReq
 
 type AskRequest = Pick<SelectionRequest, 'attempts' | 'random'>;
 
-/** The obstacle that applies to every account of the pool. */
+/** The reason that applies to every account of the pool. */
 function poolSkipReason(
   candidate: CandidateView,
   pool: Availability,
@@ -317,7 +317,7 @@ function outcomeOf(examinations: readonly Examination[], nowMs: number) {
 }
 
 /**
- * What all accounts in service lack. Undefined when one of them has another obstacle, or none is in
+ * What all accounts in service lack. Undefined when one of them is unavailable for another reason, or none is in
  * service.
  */
 function lackOfAll(inService: readonly (SkipReason | undefined)[]): Lack | undefined {

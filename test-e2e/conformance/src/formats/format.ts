@@ -149,7 +149,7 @@ export async function openStream(
 
 /** @throws NotApplicable without a double; checks that script the provider say `needs: ['double']`. */
 export function doubleOf(scene: Scene): ProviderDouble {
-  if (scene.double === undefined) throw new NotApplicable('the provider can not be scripted');
+  if (scene.double === undefined) throw new NotApplicable('the provider cannot be scripted');
   return scene.double;
 }
 

@@ -53,7 +53,7 @@ describe('the client of a gateway', () => {
     expect(end).toBe('cut');
     const streamed = await client.stream('chat', { body: {} });
     await expect(Array.fromAsync(streamed.events())).rejects.toThrow('the connection closed during the stream');
-    await expect(client.ask('chat', { body: {} })).rejects.toThrow('closed within an answer with status 200');
+    await expect(client.ask('chat', { body: {} })).rejects.toThrow('closed during an answer with status 200');
   });
 
   it('hangs up when the loop over events is left, and when its signal is aborted', async () => {

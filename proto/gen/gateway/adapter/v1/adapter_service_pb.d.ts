@@ -154,7 +154,7 @@ export declare type ExecuteResponse = Message<"gateway.adapter.v1.ExecuteRespons
 
   /**
    * The request is being sent to the provider, which may bill its input from now on, whatever
-   * happens to the answer. In a frame of its own, with the estimated usage; repeated when the
+   * happens to the answer. In a separate frame, with the estimated usage; repeated when the
    * request is sent again.
    *
    * @generated from field: bool sent = 5;

@@ -53,7 +53,7 @@ export declare type Operator = Message<"gateway.admin.v1.Operator"> & {
   lastSeenAt?: Timestamp | undefined;
 
   /**
-   * Absent: the operator may sign in.
+   * Absent: the operator is active.
    *
    * @generated from field: google.protobuf.Timestamp disabled_at = 7;
    */
@@ -283,7 +283,7 @@ export enum Role {
 export declare const RoleSchema: GenEnum<Role>;
 
 /**
- * The operators who may sign in here. Requires the role ADMIN.
+ * The operators of the gateway. Requires the role ADMIN.
  *
  * @generated from service gateway.admin.v1.OperatorService
  */

@@ -89,7 +89,7 @@ export const Role = /*@__PURE__*/
   tsEnum(RoleSchema);
 
 /**
- * The operators who may sign in here. Requires the role ADMIN.
+ * The operators of the gateway. Requires the role ADMIN.
  *
  * @generated from service gateway.admin.v1.OperatorService
  */

@@ -1358,7 +1358,7 @@ export declare const PoolBrokerService: GenService<{
 }>;
 
 /**
- * Changes accounts, and shows the broker's configuration, for operators. A service of its own, so
+ * Changes accounts, and shows the broker's configuration, for operators. A separate service, so
  * that the network can restrict it.
  *
  * @generated from service gateway.pool.v1.PoolOperatorService
@@ -1429,7 +1429,7 @@ export declare const PoolOperatorService: GenService<{
 }>;
 
 /**
- * Secrets of accounts. A service of its own, so that the network can restrict it to the adapters.
+ * Secrets of accounts. A separate service, so that the network can restrict it to the adapters.
  *
  * @generated from service gateway.pool.v1.CredentialService
  */

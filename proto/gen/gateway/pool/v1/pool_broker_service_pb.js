@@ -354,7 +354,7 @@ export const PoolBrokerService = /*@__PURE__*/
   serviceDesc(file_gateway_pool_v1_pool_broker_service, 0);
 
 /**
- * Changes accounts, and shows the broker's configuration, for operators. A service of its own, so
+ * Changes accounts, and shows the broker's configuration, for operators. A separate service, so
  * that the network can restrict it.
  *
  * @generated from service gateway.pool.v1.PoolOperatorService
@@ -363,7 +363,7 @@ export const PoolOperatorService = /*@__PURE__*/
   serviceDesc(file_gateway_pool_v1_pool_broker_service, 1);
 
 /**
- * Secrets of accounts. A service of its own, so that the network can restrict it to the adapters.
+ * Secrets of accounts. A separate service, so that the network can restrict it to the adapters.
  *
  * @generated from service gateway.pool.v1.CredentialService
  */
