@@ -52,13 +52,14 @@ const mostWords = 35;
 function longLines(file: string, { line, lines, kind }: Piece): readonly Violation[] {
   if (kind !== 'text') return [];
   return lines.flatMap((text, index) => {
-    // A single word, such as a link, may be longer.
-    if (text.length <= longestLine || !breakable.test(text)) return [];
+    // A single word, a link or code may be longer.
+    if (text.length <= longestLine || !breakable.test(text.replaceAll(code, 'code'))) return [];
     return [{ file: `${file}:${line + index}`, problem: `has ${text.length} characters; at most ${longestLine}` }];
   });
 }
 
 const breakable = /^\s*\S+\s.*\s\S/;
+const code = /(`+)(?!`).*?(?<!`)\1(?!`)/g;
 
 function unclearWords(file: string, { line, lines, kind }: Piece): readonly Violation[] {
   const text = wordsOf(lines.join(' '));
@@ -81,7 +82,7 @@ function unclearWords(file: string, { line, lines, kind }: Piece): readonly Viol
 /** The text without markup: code counts as one word, and a link as its text. */
 export function wordsOf(text: string): string {
   return text
-    .replaceAll(/(`+)(?!`).*?(?<!`)\1(?!`)/g, 'code')
+    .replaceAll(code, 'code')
     .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replace(/^\s*(?:[-*]|\d+\.|#+|\|)\s+/, '')
     .replaceAll(/[*_]{2}/g, '')
