@@ -3,8 +3,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// Builds the console into ./dist, which the admin service serves, unless it is there as these sources make it. `npm ci` runs this
-// with whatever Node is installed, so it is plain JavaScript; a gateway without a console is still one, so nothing fails by it.
+// Builds the console into ./dist, which the admin service serves, unless ./dist is up to date.
+// `npm ci` runs this with any installed Node, so it is plain JavaScript. A gateway works without a
+// console, so a failed build is not an error.
 
 const folder = dirname(fileURLToPath(import.meta.url));
 const root = join(folder, '../../..');
@@ -31,7 +32,7 @@ async function buildUnlessCurrent() {
   }
 }
 
-/** Of the names and contents of all files in these places. */
+/** A digest of the names and contents of all files in these places. */
 function digestOf(/** @type {readonly string[]} */ places) {
   const hash = createHash('sha256');
   for (const path of places.flatMap(filesIn)) hash.update(`${path.slice(root.length)}\0`).update(readFileSync(path));

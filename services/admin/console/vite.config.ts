@@ -1,7 +1,10 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
-/** The console as files that the admin service serves: nothing inline, as its Content-Security-Policy asks. */
+/**
+ * The console as files that the admin service serves: nothing inline, as its
+ * Content-Security-Policy requires.
+ */
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react()],
@@ -10,9 +13,10 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    // One script of the libraries, which stays the same for long, and one of ours: in more of them less can be compressed.
+    // Two scripts: the libraries, which rarely change, and our own code. More scripts would
+    // compress less well.
     rolldownOptions: {
-      // On a slow machine it would say what took how long.
+      // On a slow machine it would print the timings of plugins.
       checks: { pluginTimings: false },
       output: { codeSplitting: { groups: [{ name: 'libraries', test: /node_modules|proto[\\/]gen/ }] } },
     },

@@ -16,14 +16,17 @@ import { roleNames } from './access/role-names.ts';
 import type { MetricsUrls } from './figures/replica-directory.ts';
 import { normalName } from './http/page-check.ts';
 
-/** What the admin service needs wherever it runs. */
+/** The settings of the admin service in any process. */
 export type AdminConfig = ReturnType<typeof readAdminConfig>;
 
 export function readAdminConfig(env: Environment) {
   return readSettings(env, adminSettings);
 }
 
-/** What it needs when it runs as a process of its own. @throws ConfigError that names every variable to set */
+/**
+ * The settings of the admin service in a process of its own. @throws ConfigError that names every
+ * variable to set
+ */
 export function readAdminProcessConfig(env: Environment) {
   return readSettings(env, (reader) => {
     const peer = (name: string, why: string, host: string) => reader.peerUrl(name, why, `http://${host}:50051`);
@@ -38,14 +41,14 @@ export function readAdminProcessConfig(env: Environment) {
         'usage-query': peer('USAGE_QUERY_URL', 'The service reads usage and requests.', 'usage-query'),
         'usage-ingest': peer('USAGE_INGEST_URL', 'The service repairs the ledger.', 'usage-ingest'),
       },
-      // METRICS_URLS (none): where the replicas of each service tell how they are.
+      // METRICS_URLS (none): the admin ports of each service's replicas, for their metrics.
       metricsUrls: readMetricsUrls(reader),
     };
   });
 }
 
 function adminSettings(reader: EnvReader) {
-  // ADMIN_PUBLIC_URL (none): where browsers find the console, when it is behind a proxy.
+  // ADMIN_PUBLIC_URL (none): the console's address for browsers, if it is behind a proxy.
   const publicUrl = readOrigin(reader, 'ADMIN_PUBLIC_URL');
   return {
     names: {
@@ -54,18 +57,20 @@ function adminSettings(reader: EnvReader) {
       allowedHosts: readAllowedHosts(reader),
       publicUrl,
     },
-    // ADMIN_TRUSTED_PROXIES (none): whose X-Forwarded-For and X-Forwarded-Proto are believed.
+    // ADMIN_TRUSTED_PROXIES (none): proxies whose X-Forwarded-For and X-Forwarded-Proto are
+    // trusted.
     trustedProxies: readProxies(reader),
-    // ADMIN_TOKEN (none): a token that the operator "admin" has, as long as there is no other operator.
+    // ADMIN_TOKEN (none): the token of the operator "admin", while there is no other operator.
     adminToken: readAdminToken(reader),
     allowsDevelopmentSecrets: readAllowsDevelopmentSecrets(reader),
-    // ADMIN_SESSION_IDLE_MINUTES (720): a session ends when it was not used for so long.
+    // ADMIN_SESSION_IDLE_MINUTES (720): a session ends after this time without use.
     sessionIdleMs: reader.integer('ADMIN_SESSION_IDLE_MINUTES', 720, { min: 5, max: 43_200 }) * 60_000,
-    // ADMIN_SESSION_MAX_HOURS (168): it ends, used or not.
+    // ADMIN_SESSION_MAX_HOURS (168): a session ends after this time, used or not.
     sessionMaxMs: reader.integer('ADMIN_SESSION_MAX_HOURS', 168, { min: 1, max: 720 }) * 3_600_000,
-    // OIDC_SESSION_HOURS (8): it ends sooner where a provider of OpenID Connect vouched for its operator, whose groups may be others by then.
+    // OIDC_SESSION_HOURS (8): sessions from an OpenID Connect provider end sooner, because the
+    // operator's groups may change.
     oidcSessionMs: reader.integer('OIDC_SESSION_HOURS', 8, { min: 1, max: 168 }) * 3_600_000,
-    // AUDIT_RETENTION_DAYS (400): rows of the audit log are removed after so long; 0 keeps all.
+    // AUDIT_RETENTION_DAYS (400): rows of the audit log are removed after this time; 0 keeps all.
     auditRetentionDays: reader.integer('AUDIT_RETENTION_DAYS', 400, { min: 0, max: 36_500 }),
     oidc: readOidc(reader, publicUrl),
   };
@@ -75,7 +80,7 @@ function readAdminToken(reader: EnvReader): Secret | undefined {
   const text = reader.optional('ADMIN_TOKEN');
   if (text === undefined) return undefined;
   if (parseTokenText(text)?.kind !== 'operator') {
-    // The value is a secret: it is not repeated.
+    // The value is a secret: the error does not repeat it.
     reader.problem(`ADMIN_TOKEN must be a complete token that begins with gw_a_. ${howToMakeToken}`);
   }
   checkNotOfDevelopment(reader, 'ADMIN_TOKEN', text, `${howToMakeToken}.`);
@@ -112,7 +117,7 @@ function readOidc(reader: EnvReader, publicUrl: string | undefined): OidcConfig 
   };
 }
 
-/** OIDC_ROLES: `group=role` with commas between them. */
+/** OIDC_ROLES: `group=role`, separated by commas. */
 function readRoles(reader: EnvReader): ReadonlyMap<string, StoredRole> {
   const example = 'platform-admins=admin,sre=operator,developers=viewer';
   const text = reader.required('OIDC_ROLES', 'The setting maps groups of the provider to roles.', example);
@@ -154,7 +159,10 @@ function readProxies(reader: EnvReader): readonly string[] {
   return proxies;
 }
 
-/** Reads ADMIN_ALLOWED_HOSTS: host names with commas between them, where `.example` stands for all names below it. */
+/**
+ * Reads ADMIN_ALLOWED_HOSTS: host names separated by commas. `.example` stands for all names below
+ * it.
+ */
 function readAllowedHosts(reader: EnvReader): readonly string[] {
   const names = entriesOf(reader.string('ADMIN_ALLOWED_HOSTS', '')).map(normalName).filter(Boolean);
   const wrong = names.filter((name) => !/^\.?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name));
@@ -166,7 +174,10 @@ function readAllowedHosts(reader: EnvReader): readonly string[] {
   return names;
 }
 
-/** Reads METRICS_URLS: `<service>=<url>` with commas between them. A name stands for every replica that it resolves to. */
+/**
+ * Reads METRICS_URLS: `<service>=<url>`, separated by commas. A name stands for every replica that
+ * it resolves to.
+ */
 export function readMetricsUrls(reader: EnvReader): MetricsUrls {
   const urls: [string, string][] = [];
   for (const entry of entriesOf(reader.string('METRICS_URLS', ''))) {
@@ -181,7 +192,7 @@ export function readMetricsUrls(reader: EnvReader): MetricsUrls {
   return urls;
 }
 
-/** What stands between the commas of a setting. */
+/** The items of a setting that are separated by commas. */
 function entriesOf(text: string): readonly string[] {
   return text
     .split(',')

@@ -11,13 +11,16 @@ import type { Logger } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import type { AuditTrail } from './access/audit-trail.ts';
 
-/** The services behind this one, and where the replicas of every service tell how they are. */
+/** Clients of the other services, and the admin ports of all replicas. */
 export interface AdminPeers extends Omit<ReturnType<typeof peersOf>, 'limiter'> {
   readonly limiter: Pick<Client<typeof LimiterService>, 'peek'>;
   readonly replicas: ReplicaDirectory;
 }
 
-/** @param clientOf a client of a service, which the process of that name serves. How it is reached is not known here. */
+/**
+ * @param clientOf creates a client of a service in the process of that name. The transport is not
+ * known here.
+ */
 export function peersOf(clientOf: <S extends DescService>(service: S, process: PeerName) => Client<S>) {
   return {
     identity: clientOf(IdentityService, 'identity'),
@@ -33,34 +36,39 @@ export function peersOf(clientOf: <S extends DescService>(service: S, process: P
 
 export type PeerName = 'identity' | 'pool-broker' | 'limiter' | 'usage-query' | 'usage-ingest';
 
-/** Every process of the gateway, with what it says of itself. */
+/** Every process of the gateway, as it describes itself. */
 export interface ReplicaDirectory {
-  /** Asks all replicas at once; one that does not answer in time is listed with its problem. */
+  /**
+   * Reads all replicas at once. A replica that does not answer in time is listed with its problem.
+   */
   read(signal: AbortSignal): Promise<readonly ReplicaReading[]>;
-  /** What they run with, those of this process excepted. */
+  /** The settings of all replicas except this process. */
   settings(signal: AbortSignal): Promise<readonly ReplicaSettings[]>;
 }
 
 export interface ReplicaSettings extends Pick<ReplicaReading, 'service' | 'address'> {
-  /** Undefined: it did not say. */
+  /** Undefined if the replica did not answer. */
   readonly settings: readonly SettingRead[] | undefined;
   readonly problem: string | undefined;
 }
 
 export interface ReplicaReading {
-  /** "edge-router"; "gateway" where all is one process. */
+  /** "edge-router"; "gateway" if all services are one process. */
   readonly service: string;
   /** "10.0.0.7:9090" */
   readonly address: string;
-  /** Its metrics in the text format of Prometheus. Undefined: it could not be asked. */
+  /** Its metrics in the text format of Prometheus. Undefined if it could not be read. */
   readonly metrics: string | undefined;
-  /** Why it takes no requests, or could not be asked. Undefined: it is ready. */
+  /** Why it is not ready, or could not be read. Undefined if it is ready. */
   readonly problem: string | undefined;
-  /** By this process's clock, when the metrics were asked for and there. Undefined: it is this process. */
+  /**
+   * When the metrics were requested and received, by this process's clock. Undefined for this
+   * process.
+   */
   readonly asked?: { readonly fromMs: number; readonly toMs: number };
 }
 
-/** What every handler works with. */
+/** The parts that every handler uses. */
 export interface AdminParts {
   readonly peers: AdminPeers;
   readonly database: GatewayDatabase;

@@ -19,7 +19,7 @@ export async function* pagesOf<P extends Page>(ask: (pageToken: string) => Promi
   } while (pageToken !== '');
 }
 
-/** Asks for each of them, sixteen at the same time. What the first that fails throws is thrown. */
+/** Calls `ask` for each item, sixteen at a time. Throws the first error. */
 export async function askForEach<T>(all: Iterable<T>, ask: (each: T) => Promise<void>): Promise<void> {
   const left = Iterator.from(all);
   const askNext = async () => {
@@ -28,7 +28,7 @@ export async function askForEach<T>(all: Iterable<T>, ask: (each: T) => Promise<
   await Promise.all(Array.from({ length: 16 }, askNext));
 }
 
-/** What is promised, or the signal's reason when it is aborted first. */
+/** Awaits a promise, or throws the signal's reason if it is aborted first. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();

@@ -23,7 +23,7 @@ import { systemService } from './rpc/system-service.ts';
 import { tokenService } from './rpc/token-service.ts';
 import { usageService } from './rpc/usage-service.ts';
 
-/** Every RPC of `gateway.admin.v1` that takes a session, or a token. */
+/** Every RPC of `gateway.admin.v1` that requires a session or a token. */
 export function adminRoutes(parts: AdminParts, operators: OperatorStore, figures: FigureReader) {
   return (router: ConnectRouter): void => {
     operationRoutes(parts, operators)(router);
@@ -31,14 +31,14 @@ export function adminRoutes(parts: AdminParts, operators: OperatorStore, figures
   };
 }
 
-/** Those of the service by which sessions begin. */
+/** The RPCs of the service that begins sessions. */
 export function sessionRoutes(access: SessionParts) {
   return (router: ConnectRouter): void => {
     router.service(SessionService, sessionService(access));
   };
 }
 
-/** Those that need no running gateway, but its database alone. */
+/** The services that need only the database, and no running gateway. */
 export function operationRoutes(parts: AdminParts, operators: OperatorStore) {
   return (router: ConnectRouter): void => {
     router.service(TokenService, tokenService(parts));

@@ -31,17 +31,19 @@ import { adminRoutes, sessionRoutes } from './routes.ts';
 import { boundedTexts } from './rpc/bounded-texts.ts';
 
 export interface AdminService extends Service {
-  /** Answers all that the admin port is asked for besides health and metrics. */
+  /** Answers all requests to the admin port besides health and metrics. */
   readonly adminApp: RequestListener;
 }
 
 export interface AdminSurroundings {
   readonly clock?: Clock;
-  /** Where the files of the console are. */
+  /** The folder of the console's files. */
   readonly consoleFolder?: string;
 }
 
-/** The operators' API and console, over any database that has its tables. The database stays the caller's. */
+/**
+ * The operators' API and console, on any database with its tables. The caller closes the database.
+ */
 export function createAdminService(
   config: AdminConfig,
   peers: AdminPeers,
@@ -115,7 +117,7 @@ export function createAdminService(
   };
 }
 
-/** Makes the operator that ADMIN_TOKEN is for, once, as soon as the database can be asked. */
+/** Creates the operator of ADMIN_TOKEN, once, as soon as the database answers. */
 function firstOperator({ adminToken }: AdminConfig, operators: OperatorStore): () => Promise<void> {
   let made: Promise<unknown> | undefined;
   return async () => {
@@ -128,7 +130,10 @@ function firstOperator({ adminToken }: AdminConfig, operators: OperatorStore): (
   };
 }
 
-/** The admin service as a process of its own, over the Postgres at DATABASE_URL and the other services. */
+/**
+ * The admin service as a process of its own, with the Postgres at DATABASE_URL and the other
+ * services.
+ */
 export async function createAdminFromEnvironment(env: Environment, runtime: ServiceRuntime): Promise<AdminService> {
   const config = readAdminProcessConfig(env);
   const { openPostgres } = await import('@gateway/database/postgres');

@@ -1,4 +1,4 @@
-// Plain JavaScript that any Node can run, as the sources ask for a new one.
+// Plain JavaScript that any Node can run, because the sources need a new one.
 
 const needed = 26;
 if (Number.parseInt(process.versions.node, 10) < needed) {

@@ -19,7 +19,10 @@ export function exitCodeOf(thrown: unknown): number {
   return thrown instanceof UsageError || invalidFieldsOf(thrown).length > 0 ? 2 : 1;
 }
 
-/** The text on the terminal when a command fails: what is wrong, and what to do. Empty: already printed. */
+/**
+ * The error message of a failed command on the terminal: the problem and the remedy. Empty if
+ * already printed.
+ */
 export function failureText(thrown: unknown, url: string): string {
   if (thrown instanceof CommanderError) return '';
   const fields = invalidFieldsOf(thrown).map(({ field, text }) => `${flagOf(field)}: ${text}`);
@@ -42,7 +45,8 @@ function callText({ code, rawMessage, cause }: ConnectError, url: string): strin
     case Code.Unimplemented:
       return `the server at ${url} is not the gateway's admin service. Set GATEWAY_ADMIN_URL to the address of the admin service.`;
     case Code.Unavailable:
-      // An error from the gateway itself has no cause: the gateway answers, and a service behind it does not.
+      // An error from the gateway itself has no cause: the gateway answers, and a service behind it
+      // does not.
       if (cause === undefined) return `${rawMessage} Run gatewayctl doctor to see what is unreachable.`;
       return `nothing answers at ${url} (${rawMessage}). Is the gateway running, and is GATEWAY_ADMIN_URL correct?`;
     case Code.DeadlineExceeded:

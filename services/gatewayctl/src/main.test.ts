@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** As npx starts it: by a link, with what Node there may be in the PATH. */
+/** Starts it as npx does: by a link, with any Node in the PATH. */
 async function run(...args: readonly string[]) {
   const link = join(folder, 'gatewayctl');
   await symlink(program, link);

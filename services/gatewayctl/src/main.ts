@@ -5,7 +5,7 @@ import { exitCodeOf, failureText } from './failures.ts';
 import { note } from './output/print.ts';
 import { buildProgram } from './program.ts';
 
-// A reader that has seen enough (`| head`) ends the command without an error.
+// A reader that closes its pipe (`| head`) ends the command without an error.
 process.stdout.on('error', (failure) => {
   if ('code' in failure && failure.code === 'EPIPE') process.exit(0);
 });

@@ -17,7 +17,7 @@ import { systemCommand } from './commands/system.ts';
 import { tokenCommand } from './commands/token.ts';
 import { usageCommand } from './commands/usage.ts';
 
-/** The whole command line. It throws what goes wrong: CommanderError when it was not given as it must be. */
+/** The whole command line. It throws all errors: CommanderError if the command line is invalid. */
 export function buildProgram({ env, connect }: CommandContext): Command {
   const program = new Command('gatewayctl')
     .description(
@@ -51,7 +51,7 @@ export function buildProgram({ env, connect }: CommandContext): Command {
   return program;
 }
 
-/** It throws its errors, and its help names the flags of the whole program too. */
+/** It throws its errors, and its help includes the global flags. */
 function prepare(command: Command): void {
   command.exitOverride().configureHelp({ showGlobalOptions: true });
   if (command.parent) command.showHelpAfterError(`(see ${fullName(command)} --help)`);

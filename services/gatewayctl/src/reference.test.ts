@@ -24,7 +24,7 @@ it('every command, argument and flag is described', () => {
   expect(texts.filter((text) => text === '')).toEqual([]);
 });
 
-/** Commands that do something, but for those that only programs call. */
+/** Commands that do something, except those for programs only. */
 function leavesOf(command: Command): readonly Command[] {
   const seen = command
     .createHelp()
@@ -59,7 +59,7 @@ function row(
   return `| \`${name}\` | ${`${prose(text)}${choices}${byDefault}`.replaceAll('|', '\\|')} |\n`;
 }
 
-/** What is no markup is not to be read as such. */
+/** Escapes text that would be read as markup. */
 function prose(text: string): string {
   return text.replaceAll('<', '\\<');
 }

@@ -27,12 +27,15 @@ import { systemService } from './made-up/system.ts';
 import { tokenService } from './made-up/tokens.ts';
 import { usageService } from './made-up/usage.ts';
 
-/** A gateway under traffic with the faults of a bad day, in the browser alone. One line and one file for each service. */
+/**
+ * A gateway under traffic with several faults, only in the browser. One line and one file for each
+ * service.
+ */
 export function madeUpGateway(): Transport {
   return createRouterTransport(services, { transport: { interceptors: [signedInOnly] } });
 }
 
-/** As the gateway does: nothing but signing in goes without a session. */
+/** As in the gateway: all calls but signing in need a session. */
 const signedInOnly: Interceptor = (next) => (request) => {
   if (request.service.typeName !== SessionService.typeName && !hasSession()) {
     throw new ConnectError('Sign in first.', Code.Unauthenticated);

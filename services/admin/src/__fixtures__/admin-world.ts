@@ -23,13 +23,16 @@ export interface Sent {
   readonly text: string;
 }
 
-/** A cookie and what goes with it. */
+/** A cookie and the headers that belong to it. */
 export interface BrowserSession {
   readonly cookie: string;
   readonly csrfToken: string;
 }
 
-/** The admin service on a port of its own, with an operator of each role, and with callers' tokens in place of identity. */
+/**
+ * The admin service on its own port, with one operator of each role. A fake identity service knows
+ * the callers' tokens.
+ */
 export async function anAdminWorld(env: Readonly<Record<string, string>> = {}, atPort = 0) {
   const { database, ...opened } = await openTestSqlite();
   const clock = new ManualClock(Date.parse('2026-11-23T10:00:00Z'));
@@ -37,7 +40,7 @@ export async function anAdminWorld(env: Readonly<Record<string, string>> = {}, a
   const runtime = { logger: createLogger('admin', 'silent'), metrics };
   const callers = new Map<string, MessageInitShape<typeof TokenSchema>>();
   const identity = directClient(serviceRoute(IdentityService, identityOf(callers)));
-  // The services that are tested here call no other peer.
+  // The services under test call no other peer.
   const peers = { identity } as unknown as AdminPeers;
   const service = createAdminService(readAdminConfig(env), peers, { database }, runtime, {
     clock,
@@ -77,7 +80,7 @@ export async function anAdminWorld(env: Readonly<Record<string, string>> = {}, a
       const operator = await operators.add(name, role, token);
       return { token, bearer: { authorization: `Bearer ${token}` }, operatorId: operator?.operator_id ?? '' };
     },
-    /** A caller's token that identity knows. */
+    /** A caller's token that the fake identity service knows. */
     caller(label: string) {
       const token = createTokenText('service');
       const message = { tokenId: label, label, kind: TokenKind.SERVICE, note: 'for operators' };
@@ -105,7 +108,7 @@ export async function anAdminWorld(env: Readonly<Record<string, string>> = {}, a
   };
 }
 
-/** As a browser sends what a page of the console asks for. */
+/** Headers that a browser sends for a request of a page of the console. */
 export function asBrowser({ cookie, csrfToken }: BrowserSession): OutgoingHttpHeaders {
   return { cookie, 'x-csrf-token': csrfToken, 'sec-fetch-site': 'same-origin' };
 }
@@ -139,7 +142,7 @@ async function sendTo(
   return { status: response.statusCode, headers: response.headers, text: await text(response) };
 }
 
-/** Connect's name of a failure; empty for an answer. */
+/** Connect's name of the error; empty for a successful answer. */
 function codeOf(body: string): { readonly code: string } {
   try {
     return { code: JSON.parse(body).code ?? '' };

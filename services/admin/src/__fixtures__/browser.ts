@@ -9,11 +9,17 @@ export interface Page {
   readonly url: URL;
 }
 
-/** Follows links and keeps cookies as a browser does: by host, whatever the port, and those of SameSite=Strict only for their own site. */
+/**
+ * Follows links and keeps cookies as a browser does. Cookies belong to a host, whatever the port.
+ * Those with SameSite=Strict are sent only to their own site.
+ */
 export class Browser {
   readonly #cookies = new Map<string, Map<string, { readonly value: string; readonly isStrict: boolean }>>();
 
-  /** The page at the end of all redirects; or where `until` says so, without opening that. */
+  /**
+   * The page at the end of all redirects. If `until` matches an address, stops there without
+   * opening it.
+   */
   async open(
     url: string,
     {
@@ -29,7 +35,7 @@ export class Browser {
       const { location } = page.headers;
       if (location === undefined) return page;
       const to = new URL(location, next);
-      // What another site began stays cross-site, however often it is sent on.
+      // A redirect chain that another site started stays cross-site.
       isSameSite &&= to.hostname === next.hostname;
       [next, body] = [to, undefined];
       if (until(next)) return { ...page, url: next };
@@ -38,7 +44,7 @@ export class Browser {
   }
 
   async #send(url: URL, body: string | undefined, isSameSite: boolean): Promise<Page> {
-    // fetch would not be believed to be a browser: it writes these headers itself.
+    // fetch does not pass for a browser: it writes these headers itself.
     const sent = request(url, {
       method: body === undefined ? 'GET' : 'POST',
       headers: {
@@ -59,7 +65,7 @@ export class Browser {
     return this.#of(new URL(url)).get(name)?.value;
   }
 
-  /** For what a page of the same site asks for. */
+  /** Headers of a request from a page of the same site. */
   header(url: string): string {
     return this.#cookiesFor(new URL(url), true);
   }

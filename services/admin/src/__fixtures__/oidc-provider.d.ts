@@ -1,4 +1,4 @@
-/** What the tests use of it: the package has no types of its own. */
+/** The part of the API that the tests use: the package has no types of its own. */
 declare module 'oidc-provider' {
   import type { RequestListener } from 'node:http';
 

@@ -13,7 +13,7 @@ import type { AdminParts, AdminPeers } from '../parts.ts';
 
 export const startMs = Date.parse('2026-11-23T10:00:00Z');
 
-/** A peer that answers what a test says. Any other call fails. */
+/** A peer that answers as the test says. Any other call fails. */
 export function peer<S extends DescService>(service: S, handlers: Partial<Handlers<S>>): PeerClient<S> {
   const unexpected = service.methods.map(({ localName }) => [
     localName,
@@ -22,7 +22,9 @@ export function peer<S extends DescService>(service: S, handlers: Partial<Handle
   return directClient({ service, handlers: { ...Object.fromEntries(unexpected), ...handlers } });
 }
 
-/** A service of the admin API as an operator calls it, in front of these peers, and what is in the audit log. */
+/**
+ * A service of the admin API as an operator calls it, in front of these peers, and its audit log.
+ */
 export async function rpcWorld<S extends DescService>(
   service: S,
   create: (parts: AdminParts) => ServiceImpl<S>,
@@ -56,7 +58,7 @@ export async function rpcWorld<S extends DescService>(
   };
 }
 
-/** What a call was refused for, by its fields. */
+/** The reasons of a refusal, by field. */
 export async function fieldsOf(call: Promise<unknown>): Promise<Readonly<Record<string, string>>> {
   const thrown = await call.then(
     () => expect.fail('it was not refused'),

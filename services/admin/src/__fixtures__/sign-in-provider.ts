@@ -6,13 +6,13 @@ import { onTestFinished } from 'vitest';
 
 export interface SignInProvider {
   readonly issuer: string;
-  /** The groups of who signs in with a name, from now on. */
+  /** The groups of each user, by name. Changes apply to later sign-ins. */
   readonly groups: Map<string, readonly string[] | string>;
-  /** How many discovery documents were asked for. */
+  /** The number of requests for the discovery document. */
   readonly discoveries: () => number;
-  /** How often it was asked what a code is good for. */
+  /** The number of requests to exchange a code. */
   readonly exchanges: () => number;
-  /** What it says of who signs in with a name, besides the subject and the groups. */
+  /** Further claims of each user, by name, besides the subject and the groups. */
   readonly claims: Map<string, Readonly<Record<string, unknown>>>;
   readonly server: Server;
 }
@@ -20,7 +20,7 @@ export interface SignInProvider {
 export const clientId = 'gateway';
 export const clientSecret = 'a secret that both know';
 
-/** A real provider of OpenID Connect on this machine. Any name signs in, with any password. */
+/** A real OpenID Connect provider on this machine. Any name signs in, with any password. */
 export async function aSignInProvider(
   redirectUri: string,
   changes: Readonly<Record<string, unknown>> = {},
@@ -31,7 +31,7 @@ export async function aSignInProvider(
     server.closeAllConnections();
     server.close();
   });
-  // Cookies know no ports: another name, so that those of the provider stay with it.
+  // Cookies ignore ports: another host name keeps the provider's cookies separate.
   const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
   const groups = new Map<string, readonly string[] | string>();
   const claims = new Map<string, Readonly<Record<string, unknown>>>();

@@ -18,19 +18,19 @@ export interface GateParts {
   readonly clock: Clock;
 }
 
-/** One who has signed in. Without a session the call brought a token of its own. */
+/** A signed-in caller. It has no session if the call brought a token. */
 export interface Signed {
   readonly caller: Caller;
   readonly session?: StoredSession | undefined;
 }
 
-/** What a call says of who makes it. */
+/** The credentials of a call. */
 export interface Credentials {
   readonly authorization: string | null | undefined;
   readonly cookie: string | null | undefined;
 }
 
-/** Lets through who may make a call. Nothing of its message has been read by then. */
+/** Authenticates and authorizes calls, before their message is read. */
 export class AccessGate {
   readonly #parts: GateParts;
 
@@ -38,7 +38,10 @@ export class AccessGate {
     this.#parts = parts;
   }
 
-  /** Who makes a call; undefined when it brings neither token nor session. @throws ConnectError when it brings one that is no good */
+  /**
+   * The caller, or undefined if the call brings neither a token nor a session. @throws ConnectError
+   * if its token or session is invalid
+   */
   async signed(from: Credentials, connection: Connection, signal: AbortSignal): Promise<Signed | undefined> {
     const { signIn, sessions, refusals } = this.#parts;
     if (from.authorization) {
@@ -57,13 +60,16 @@ export class AccessGate {
     });
   }
 
-  /** Whether one who has signed in may do something, which is named for the audit log. @throws ConnectError when not */
+  /**
+   * Checks that a signed-in caller has a permission. `what` names the action in the audit log.
+   * @throws ConnectError if the caller lacks it
+   */
   async allow({ caller }: Signed, permission: Permission | undefined, what: string): Promise<void> {
     if (permission !== undefined && mayCall(caller, permission)) return;
     await this.#refuse('role', caller, what, `Your role does not allow ${what}.`);
   }
 
-  /** For each RPC, before its message is read. Says to its handler who makes it. */
+  /** Runs for each RPC, before its message is read. Tells the handler who the caller is. */
   async check({ method, requestHeader, values, signal }: CheckedCall): Promise<void> {
     const permission = permissionOf(method);
     if (permission === 'open') return;
@@ -71,7 +77,7 @@ export class AccessGate {
     const signed = await this.signed(from, values.get(connectionKey), signal);
     if (signed === undefined) throw new ConnectError('Sign in first.', Code.Unauthenticated);
     const what = `${method.parent.name}.${method.name}`;
-    // Pages learn the csrf token from GetSession; those of other sites can't read its answer.
+    // Pages learn the CSRF token from GetSession; pages of other sites can't read its answer.
     const token = method === SessionService.method.getSession ? undefined : signed.session?.csrf_token;
     if (token !== undefined && !isSame(token, requestHeader.get('x-csrf-token') ?? '')) {
       const text = 'The call lacks the x-csrf-token of its session. Reload the page.';
@@ -81,7 +87,7 @@ export class AccessGate {
     values.set(callerKey, signed.caller).set(sessionKey, signed.session);
   }
 
-  /** Ends streams of those who may not have them any more: looks again every few seconds. */
+  /** Ends streams of callers who lose their permission: checks again every few seconds. */
   readonly endStreams: Interceptor = (next) => async (request) => {
     const response = await next(request);
     if (!response.stream) return response;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { anAdminWorld, asBrowser } from '../__fixtures__/admin-world.ts';
 
-/** What is served besides is let through by the same table: permissions.test.ts. */
+/** The same table covers the routes that are not RPCs: permissions.test.ts. */
 const forAdmins = [
   'OperatorService.ListOperators',
   'OperatorService.CreateOperator',
@@ -23,7 +23,7 @@ describe('a session', () => {
     expect(session.expiresAt).toBe('2026-11-30T10:00:00Z');
     expect(answer.text).not.toContain(token);
     const cookie = String(answer.headers['set-cookie']?.[0]).split(';')[0];
-    // The page that is loaded again has the cookie alone, and learns the rest.
+    // A reloaded page has only the cookie, and learns the rest.
     const again = await world.call('SessionService.GetSession', {}, { cookie });
     expect(JSON.parse(again.text).session).toEqual({
       ...session,
@@ -52,15 +52,15 @@ describe('a session', () => {
     const secure = /^__Host-gateway-session=.*; Path=\/; .*; Secure$/;
     expect(await cookieFor({ host: 'admin.example' })).toMatch(secure);
     expect(await cookieFor({ host: 'behind:9090', origin: ADMIN_PUBLIC_URL })).toMatch(secure);
-    // Over plain HTTP, beside the proxy, a browser would not keep that.
+    // A browser would not keep a Secure cookie over plain HTTP, beside the proxy.
     expect(await cookieFor({ host: 'localhost:9090', origin: 'http://localhost:9090' })).toMatch(/^gateway-session=/);
 
     const [cookie = ''] = (await cookieFor({ host: 'admin.example' })).split(';');
     const ask = (sent: string, headers: Readonly<Record<string, string>>) =>
       world.call('SessionService.GetSession', {}, { cookie: sent, ...headers });
-    // Also where the proxy changes the Host header, and the browser says no origin.
+    // Also if the proxy changes the Host header, and the browser sends no origin.
     expect((await ask(cookie, { host: 'behind:9090' })).status).toBe(200);
-    // A name that scripts and other hosts may set counts for nothing there.
+    // Over TLS a name that scripts and other hosts may set is ignored.
     expect((await ask(cookie.replace('__Host-', ''), { host: 'admin.example' })).status).toBe(401);
   });
 
@@ -206,7 +206,7 @@ describe('right tokens', () => {
       { actor: 'token team-x', action: 'session.begin', after: { times: 30, lastAt } },
       { actor: 'token team-x', action: 'session.refuse', subject: 'too many sign-ins', after: { times: 100 } },
     ]);
-    // It holds up none of the others.
+    // The limit affects no other holder.
     await world.signIn(other.token);
     world.clock.advanceMs(60_001);
     await world.signIn(token);
@@ -256,7 +256,7 @@ describe('wrong tokens', () => {
     const shown = await world.metrics.exposition();
     expect(shown).toContain('gateway_admin_sign_ins_total{method="token",result="throttled"} 90');
     expect(shown).toContain('gateway_admin_refusals_total{reason="sign_in"} 100');
-    // The right one has to wait too, as nobody can tell it from another guess.
+    // The correct token has to wait too: it can't be distinguished from another guess.
     expect((await world.call('SessionService.SignIn', { token })).code).toBe('resource_exhausted');
     world.clock.advanceMs(60_001);
     expect((await world.call('SessionService.SignIn', { token })).status).toBe(200);

@@ -7,12 +7,12 @@ export interface AuditRetention {
   readonly database: GatewayDatabase;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long rows are kept; 0: for ever. */
+  /** How long rows are kept; 0 keeps all. */
   readonly retentionDays: number;
   readonly signal: AbortSignal;
 }
 
-/** Removes rows of the audit log that are no longer kept, once an hour. Never throws. */
+/** Removes expired rows of the audit log once an hour. Never throws. */
 export async function tendAuditLog(parts: AuditRetention): Promise<void> {
   const { retentionDays, logger, signal } = parts;
   if (retentionDays === 0) return;
@@ -28,7 +28,10 @@ export async function tendAuditLog(parts: AuditRetention): Promise<void> {
   }
 }
 
-/** A few at a time: what is removed at once locks the table for others. Answers how many there were. */
+/**
+ * Deletes in small batches: a large deletion locks the table for others. Returns the number of
+ * removed rows.
+ */
 export async function removeOldAudit(parts: Omit<AuditRetention, 'logger'>): Promise<number> {
   const { database, clock, retentionDays, signal } = parts;
   const beforeMs = clock.nowMs() - retentionDays * dayMs;

@@ -5,29 +5,29 @@ import type { Logger } from '@gateway/telemetry';
 import type { Clock } from '@gateway/time';
 import { type Caller, callerOf } from './caller.ts';
 
-/** What is about to be changed. */
+/** The change that is about to happen. */
 export interface Change {
   /** "token.issue" */
   readonly action: string;
-  /** A token's id, "<pool>/<name>", an operator's name. Empty: known only after the change. */
+  /** A token's id, "<pool>/<name>" or an operator's name. Empty if only the change creates it. */
   readonly subject: string;
-  /** What it is like now. Never a secret. */
+  /** The state before the change. Never a secret. */
   readonly before?: object | undefined;
 }
 
-/** What came of a change. */
+/** The result of a change. */
 export interface Changed<T> {
   readonly answer: T;
   readonly subject?: string;
-  /** What it was like, where only the change itself could say. */
+  /** The state before the change, if only the change itself could read it. */
   readonly before?: object | undefined;
-  /** What it is like now. Never a secret. */
+  /** The state after the change. Never a secret. */
   readonly after?: object | undefined;
 }
 
 /**
- * Who changed what. A change is written down before it is begun, so that none is missing, and again when it is done; one whose
- * process ended meanwhile stays `started`.
+ * The audit log of changes. A change is recorded before it begins, so that none is missing, and
+ * again when it is done. If its process ends meanwhile, it stays `started`.
  */
 export class AuditTrail {
   readonly #database: GatewayDatabase;
@@ -40,7 +40,10 @@ export class AuditTrail {
     this.#logger = logger;
   }
 
-  /** Makes a change of the caller's. What `work` throws is thrown on; it has changed nothing then. */
+  /**
+   * Runs a change for the caller. Rethrows the error of `work`, which must have changed nothing
+   * then.
+   */
   async change<T>(
     context: Pick<HandlerContext, 'values'>,
     { action, subject, before }: Change,
@@ -62,7 +65,10 @@ export class AuditTrail {
     return changed.answer;
   }
 
-  /** What was done is done, and its answer may have the only copy of a token: a row that can't be written now stays `started`. */
+  /**
+   * The change is done, and its answer may have the only copy of a token. So if the row can't be
+   * written now, it stays `started`.
+   */
   async #end(
     auditId: string,
     outcome: 'done' | 'failed',
@@ -80,7 +86,7 @@ export class AuditTrail {
   }
 }
 
-/** A row of the audit log as the caller has it, with its id. */
+/** A new row of the audit log, with its id and the caller. */
 export async function noteInAudit(
   database: GatewayDatabase,
   { atMs, before, after, ...entry }: AuditNote,
@@ -100,15 +106,15 @@ export interface AuditNote extends Change {
   readonly after?: object;
 }
 
-/** Some are what a stranger sent. */
+/** Some texts come from unauthenticated callers. */
 const maxSubjectLength = 300;
 
-/** Counts of the contracts are bigints, which JSON does not know. */
+/** Counts in the contracts are bigints, which JSON does not have. */
 function toJson(details: object): string {
   return JSON.stringify(details, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value));
 }
 
-/** As the audit log names who makes calls. */
+/** The caller's name in the audit log. */
 export function nameOf(caller: Caller): string {
   return caller.kind === 'operator' ? caller.name : `token ${caller.token.label}`;
 }

@@ -1,14 +1,14 @@
 import type { Clock } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 
-/** How often something may happen within a minute, for each name and over all of them. */
+/** The most events within a minute, for each name and over all names. */
 export interface MinuteRateOptions {
   readonly clock: Clock;
   readonly mostOfName: number;
   readonly mostOverall: number;
 }
 
-/** Counts what happens, in minutes that begin with the first time. */
+/** Counts events in minutes that begin with the first event. */
 export class MinuteRate {
   readonly #options: MinuteRateOptions;
   readonly #ofName: LRUCache<string, number>;
@@ -22,7 +22,7 @@ export class MinuteRate {
     this.#overall = new LRUCache({ max: 1, ...window });
   }
 
-  /** Whether there is room for one more. If so it is counted. */
+  /** Whether one more event is allowed. If so, it is counted. */
   take(name: string): boolean {
     const { mostOfName, mostOverall } = this.#options;
     const [ofName, overall] = [this.#ofName.get(name) ?? 0, this.#overall.get('') ?? 0];

@@ -13,34 +13,37 @@ export interface OidcConfig {
   /** "openid profile email" */
   readonly scopes: string;
   readonly groupsClaim: string;
-  /** Which role a group gives. */
+  /** The role of each group. */
   readonly roles: ReadonlyMap<string, StoredRole>;
-  /** On the button of the sign-in page. */
+  /** The label of the button on the sign-in page. */
   readonly label: string;
-  /** Where browsers find the console: "https://admin.example". */
+  /** The console's address for browsers: "https://admin.example". */
   readonly publicUrl: string;
 }
 
-/** What the browser keeps until it comes back: without it nobody can end a sign-in that another one began. */
+/**
+ * State that the browser keeps until it comes back: without it, one browser could finish a sign-in
+ * that another one began.
+ */
 export interface PendingSignIn {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
-  /** The page that was asked for. */
+  /** The requested page. */
   readonly returnTo: string;
 }
 
-/** Whom the provider vouches for. */
+/** The user that the provider authenticated. */
 export interface Identity {
   readonly subject: string;
   readonly name: string;
-  /** The highest one that the groups give. Undefined: none of them gives one. */
+  /** The highest role of the user's groups. Undefined if no group has a role. */
   readonly role: StoredRole | undefined;
 }
 
 /**
- * The provider of OpenID Connect: authorization code with PKCE, nonce and state. It is asked for its addresses when someone first
- * signs in, and again after a failure: one that is away keeps nothing else from working.
+ * The OpenID Connect provider: authorization code with PKCE, nonce and state. Discovery runs at the
+ * first sign-in, and again after a failure, so that a provider that is away affects nothing else.
  */
 export class OidcProvider {
   readonly #config: OidcConfig;
@@ -50,7 +53,7 @@ export class OidcProvider {
     this.#config = config;
   }
 
-  /** Where the browser goes to sign in. */
+  /** The provider's address, where the browser signs in. */
   async begin(returnTo: string): Promise<{ readonly url: URL; readonly pending: PendingSignIn }> {
     const configuration = await this.#configuration();
     const pending = {
@@ -70,7 +73,10 @@ export class OidcProvider {
     return { url, pending };
   }
 
-  /** Who came back. @param path with the query that the provider sent. @throws when it is not the answer to `pending` */
+  /**
+   * The user who came back. @param path with the query that the provider sent. @throws if it is not
+   * the answer to `pending`
+   */
   async finish(path: string, { state, nonce, codeVerifier }: PendingSignIn): Promise<Identity> {
     const configuration = await this.#configuration();
     const tokens = await client.authorizationCodeGrant(configuration, new URL(path, this.#config.publicUrl), {
@@ -83,7 +89,10 @@ export class OidcProvider {
     return this.#identityOf(await this.#withGroups(configuration, tokens.access_token, claims));
   }
 
-  /** Some providers give groups in the ID token, others only when asked for them. */
+  /**
+   * Some providers put groups into the ID token; others return them only from the userinfo
+   * endpoint.
+   */
   async #withGroups(configuration: client.Configuration, accessToken: string, claims: client.IDToken) {
     if (claims[this.#config.groupsClaim] !== undefined) return claims;
     if (configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
@@ -94,7 +103,7 @@ export class OidcProvider {
     const { preferred_username, email, name } = names.parse(claims);
     const groups = groupList.parse(claims[this.#config.groupsClaim]);
     const roles = groups.map((group) => this.#config.roles.get(group));
-    // One that would look like another name is passed over: the provider's users may choose theirs.
+    // The provider's users may choose their names: names that look like another one are skipped.
     const given = [preferred_username, email, name, claims.sub].map((text) => beginningOf(text ?? '', maxNameLength));
     return {
       subject: claims.sub,
@@ -103,7 +112,7 @@ export class OidcProvider {
     };
   }
 
-  /** One question for all who wait for the answer. */
+  /** One request for all concurrent callers. */
   async #configuration(): Promise<client.Configuration> {
     this.#discovery ??= this.#discover();
     try {
@@ -117,7 +126,7 @@ export class OidcProvider {
   #discover(): Promise<client.Configuration> {
     const { issuer, clientId, clientSecret } = this.#config;
     const auth = clientSecret === undefined ? client.None() : withSecret(clientSecret.reveal());
-    // Without TLS on this machine only, as settings are checked: a provider beside the gateway.
+    // Without TLS on this machine only, as the settings require: a provider beside the gateway.
     const execute = issuer.startsWith('http:') ? [client.allowInsecureRequests] : [];
     return client.discovery(new URL(issuer), clientId, undefined, auth, { timeout: timeoutSeconds, execute });
   }
@@ -125,7 +134,7 @@ export class OidcProvider {
 
 export const callbackPath = '/oidc/callback';
 
-/** In the header, as every provider must take it unless it says otherwise. */
+/** In the header, which every provider must accept unless it says otherwise. */
 function withSecret(secret: string): client.ClientAuth {
   const basic = client.ClientSecretBasic(secret);
   const post = client.ClientSecretPost(secret);
@@ -139,12 +148,12 @@ function withSecret(secret: string): client.ClientAuth {
 const text = z.string().optional().catch(undefined);
 const names = z.object({ preferred_username: text, email: text, name: text });
 
-/** Most send a list, some one name. What is neither names no group. */
+/** Most providers send a list, some a single name. Any other value means no groups. */
 const groupList = z.union([z.array(z.string()), z.string().transform((group) => [group])]).catch([]);
 
-/** Of each call to the provider. */
+/** The timeout of each call to the provider. */
 const timeoutSeconds = 5;
 
 const maxNameLength = 100;
-/** Of an operator for whom the provider gives no name that can be shown. */
+/** The name of an operator if the provider gives no name that can be shown. */
 const unnamed = 'operator';

@@ -23,13 +23,16 @@ const columns = [
   'revision',
 ] as const;
 
-/** One who may sign in, without what they sign in with. */
+/** An operator, without credentials. */
 export type Operator = Pick<OperatorsTable, (typeof columns)[number]>;
 
-/** Why a change was not made. */
+/** The reason why a change was not made. */
 export type NotChanged = 'missing' | 'conflict' | 'last_admin' | 'by_groups';
 
-/** Those who may sign in. Whatever takes something from an operator ends the operator's sessions in the same transaction. */
+/**
+ * The operators. A change that takes a right from an operator ends the operator's sessions in the
+ * same transaction.
+ */
 export class OperatorStore {
   readonly #database: GatewayDatabase;
   readonly #clock: Clock;
@@ -47,7 +50,7 @@ export class OperatorStore {
     return await this.#select().where('operator_id', '=', operatorId).executeTakeFirst();
   }
 
-  /** The one who has this token and may sign in. */
+  /** The enabled operator with this token. */
   async withToken(tokenText: string): Promise<Operator | undefined> {
     return await this.#select()
       .where('token_hash', '=', hashOf(tokenText))
@@ -55,20 +58,20 @@ export class OperatorStore {
       .executeTakeFirst();
   }
 
-  /** A new operator with this token. Undefined: the name is taken. */
+  /** Adds an operator with this token. Undefined if the name is taken. */
   async add(name: string, role: StoredRole, tokenText: string): Promise<Operator | undefined> {
     return await this.#insert({ name, role, token_hash: hashOf(tokenText), oidc_subject: null });
   }
 
-  /** The one of that name, with this token, as long as there is nobody else at all. Undefined: there is. */
+  /** Adds the first operator, with this name and token. Undefined if there is any operator. */
   async addFirst(name: string, tokenText: string): Promise<Operator | undefined> {
     const any = await this.#database.selectFrom('operators').select('operator_id').limit(1).executeTakeFirst();
     return any === undefined ? await this.add(name, 'admin', tokenText) : undefined;
   }
 
-  /** The operator that a provider of OpenID Connect vouches for, made or brought up to date. */
+  /** The operator that an OpenID Connect provider authenticated, created or updated. */
   async fromProvider(subject: string, name: string, role: StoredRole): Promise<Operator> {
-    // Somebody else's name would be taken for that person in the audit log.
+    // A name that another operator has would identify that person in the audit log.
     const short = beginningOf(name, 60);
     const names = [name, `${short} (${beginningOf(subject, 30)})`, `${short} (${randomUUID()})`];
     for (const free of names.filter(isOperatorName)) {
@@ -83,14 +86,15 @@ export class OperatorStore {
     throw new Error('No name for an operator is free.');
   }
 
-  /** @param expectedRevision 0: whatever it is */
+  /** @param expectedRevision 0: any */
   async update(
     operatorId: string,
     { role, disabled }: { readonly role?: StoredRole | undefined; readonly disabled?: boolean | undefined },
     expectedRevision: number,
   ): Promise<Operator | NotChanged> {
     return await this.#transaction(async (transaction) => {
-      // Locks all, so that two admins can't take the last place from each other at once.
+      // Locks all rows, so that two admins can't remove each other as the last one at the same
+      // time.
       await transaction
         .updateTable('operators')
         .set(({ ref }) => ({ revision: ref('revision') }))
@@ -110,12 +114,12 @@ export class OperatorStore {
   }
 
   /**
-   * Another token in place of the old one, which works no more.
-   * @param expectedRevision 0: whatever it is
+   * Replaces the token; the old one is invalid from now on.
+   * @param expectedRevision 0: any
    */
   async rotate(operatorId: string, tokenText: string, expectedRevision: number): Promise<Operator | NotChanged> {
     return await this.#transaction(async (transaction) => {
-      // Locks it, so that of two who rotate it at once the second sees what the first did.
+      // Locks the row, so that concurrent rotations are detected.
       const known = await transaction
         .updateTable('operators')
         .set(({ ref }) => ({ revision: ref('revision') }))
@@ -129,7 +133,7 @@ export class OperatorStore {
     });
   }
 
-  /** Ends what runs of one whose provider gives no role any more. */
+  /** Ends the sessions of an operator whose provider no longer gives a role. */
   async endSessionsOf(subject: string): Promise<void> {
     await this.#database
       .deleteFrom('operator_sessions')
@@ -139,7 +143,7 @@ export class OperatorStore {
       .execute();
   }
 
-  /** Notes that the operator was here, once a minute at most. */
+  /** Records that the operator was active, at most once a minute. */
   async seen({ operator_id, last_seen_at_ms }: Operator): Promise<void> {
     const nowMs = this.#clock.nowMs();
     if (last_seen_at_ms !== null && nowMs - last_seen_at_ms < 60_000) return;
@@ -187,7 +191,7 @@ export class OperatorStore {
   }
 }
 
-/** Who ADMIN_TOKEN is for. */
+/** The name of the operator that ADMIN_TOKEN belongs to. */
 export const firstOperatorName = 'admin';
 
 function hashOf(tokenText: string): string {

@@ -9,8 +9,9 @@ import type { PendingSignIn } from './oidc-provider.ts';
 export const pendingSeconds = 600;
 
 /**
- * Sign-ins in progress at the OpenID Connect provider, as browsers keep them in a cookie. The cookie is authenticated, so that a
- * forged one does not make this service call the provider. All replicas have one key, and each takes a cookie once.
+ * Sign-ins in progress at the OpenID Connect provider, as browsers keep them in a cookie. The
+ * cookie is authenticated, so that a forged one does not make this service call the provider. All
+ * replicas share one key, and each replica accepts a cookie once.
  */
 export class PendingSignIns {
   readonly #database: GatewayDatabase;
@@ -30,7 +31,7 @@ export class PendingSignIns {
     return `${text}.${(await this.#tagOf(text)).toString('base64url')}`;
   }
 
-  /** Undefined for what was not made by this service, is too old, or was used already. */
+  /** Undefined if the cookie is not from this service, is too old, or was used already. */
   async fromCookie(value = ''): Promise<PendingSignIn | undefined> {
     const [text = '', given = ''] = value.split('.');
     const [tag, givenTag] = [await this.#tagOf(text), Buffer.from(given, 'base64url')];
@@ -50,7 +51,7 @@ export class PendingSignIns {
     return createHmac('sha256', key).update(text).digest();
   }
 
-  /** Made by the replica that needs it first. */
+  /** The first replica that needs the key creates it. */
   async #sharedKey(): Promise<Buffer> {
     const made = { purpose, secret: randomBytes(32).toString('base64url'), created_at_ms: this.#clock.nowMs() };
     await this.#database

@@ -12,8 +12,8 @@ import { UsageService } from '@gateway/proto/admin/v1/usage_service_pb.js';
 import type { Caller } from './caller.ts';
 
 /**
- * Who may make a call: `open` is for everybody, `signed in` for whoever has signed in, the holder of a caller's token too. A role is
- * for operators who have it or a higher one.
+ * The callers of a method. `open` is for everyone. `signed in` is for all signed-in callers,
+ * including holders of a caller's token. A role is for operators who have it or a higher one.
  */
 export type Permission = 'open' | 'signed in' | Role.VIEWER | Role.OPERATOR | Role.ADMIN;
 
@@ -77,14 +77,14 @@ const permissions: ReadonlyMap<DescMethod, Permission> = new Map([
   }),
 ]);
 
-/** What a call takes. Undefined: nobody may make it. */
+/** The permission that a call requires. If undefined, no caller may make it. */
 export function permissionOf(method: DescMethod): Permission | undefined {
   return permissions.get(method);
 }
 
 export function mayCall(caller: Caller, permission: Permission): boolean {
   if (permission === 'open' || permission === 'signed in') return true;
-  // A role has the number of its place in the order.
+  // Roles are numbered in their order.
   return caller.kind === 'operator' && caller.role >= permission;
 }
 

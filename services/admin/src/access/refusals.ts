@@ -4,20 +4,20 @@ import type { Clock } from '@gateway/time';
 import { SharedAuditRows } from './shared-audit-rows.ts';
 import { networkOf } from './sign-in-throttle.ts';
 
-/** Something that was refused. */
+/** A refused request. */
 export interface Refusal {
   readonly reason: 'host' | 'origin' | 'cross_site' | 'csrf' | 'role' | 'session' | 'sign_in';
-  /** Empty: who could not sign in. */
+  /** The caller. Empty if it could not sign in. */
   readonly actor: string;
   readonly address: string;
-  /** What was asked for: "TokenService.IssueToken", "Host evil.example". */
+  /** The request: "TokenService.IssueToken", "Host evil.example". */
   readonly subject: string;
 }
 
 /**
- * Counts, logs and audits what is refused. Whoever tries again and again would fill the audit log: refusals for the same reason, of the
- * same operator and address, share a row for ten minutes. It says how many there were, once there are 1, 10, 100 and so on. With more
- * than a hundred such rows, further addresses share theirs.
+ * Counts, logs and audits refusals. Repeated attempts would fill the audit log, so refusals for the
+ * same reason, of the same operator and address, share a row for ten minutes. The row is updated at
+ * 1, 10, 100 and so on. With more than a hundred such rows, further addresses share theirs.
  */
 export class Refusals {
   readonly #logger: Logger;
@@ -36,7 +36,7 @@ export class Refusals {
     this.#rows = new SharedAuditRows(parts.database, parts.clock);
   }
 
-  /** Never fails: what is refused is refused, also while the database is away. */
+  /** Never fails: a request stays refused if the database is away. */
   async note(refusal: Refusal): Promise<void> {
     this.#counter.inc({ reason: refusal.reason });
     try {

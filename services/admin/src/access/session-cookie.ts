@@ -1,9 +1,12 @@
 import type { Connection } from './caller.ts';
 
-/** Cookies of this service. Neither scripts nor other hosts can read or set one that came over TLS. */
+/** Cookies of this service. Over TLS, neither scripts nor other hosts can read or set them. */
 export type CookieName = 'session' | 'oidc';
 
-/** What a Set-Cookie header says. `sameSite: 'Lax'` also lets a link on another site bring it. */
+/**
+ * The text of a Set-Cookie header. With `sameSite: 'Lax'` browsers also send the cookie when they
+ * follow a link on another site.
+ */
 export function cookieText(
   name: CookieName,
   value: string,
@@ -14,14 +17,14 @@ export function cookieText(
   return `${fullName(name, isTls)}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=${sameSite}${secure}`;
 }
 
-/** What a browser is to forget. */
+/** The Set-Cookie text that removes a cookie. */
 export function noCookieText(name: CookieName, connection: Pick<Connection, 'isTls'>): string {
   return cookieText(name, '', connection, { maxAgeSeconds: 0 });
 }
 
 /**
- * The value of a cookie in a Cookie header. Browsers keep and send one with the long name over TLS alone, so that it counts also where
- * a proxy does not say that there was TLS; the short one counts only without.
+ * The value of a cookie in a Cookie header. Browsers keep and send the long name only over TLS, so
+ * it is valid even if a proxy does not report TLS. The short name is valid only without TLS.
  */
 export function readCookie(header: string | null | undefined, name: CookieName, { isTls }: Pick<Connection, 'isTls'>) {
   const pairs = (header ?? '').split(';').map((pair) => pair.trim());

@@ -5,25 +5,27 @@ import type { Clock } from '@gateway/time';
 /** A browser's session, of an operator or of the holder of a caller's token. */
 export type StoredSession = OperatorSessionsTable;
 
-/** Whose session it is. */
+/** The holder of a session. */
 export type SessionHolder =
   | { readonly operator_id: string; readonly token_id: null; readonly token_revision: null }
   | { readonly operator_id: null; readonly token_id: string; readonly token_revision: number };
 
 /** How long a session lasts. */
 export interface SessionRules {
-  /** Ends when it was not used for so long. */
+  /** A session ends after this time without use. */
   readonly sessionIdleMs: number;
-  /** Ends, used or not. */
+  /** A session ends after this time, used or not. */
   readonly sessionMaxMs: number;
-  /** One that the provider of OpenID Connect vouched for ends sooner: what its groups are is known at a sign-in alone. */
+  /**
+   * A session from the OpenID Connect provider ends sooner: its groups are only read at a sign-in.
+   */
   readonly oidcSessionMs: number;
 }
 
-/** How somebody signed in. */
+/** The method of a sign-in. */
 export type SignInMethod = 'token' | 'oidc';
 
-/** The sessions of browsers. What the cookie has is nowhere else: the database knows its hash. */
+/** The sessions of browsers. Only the cookie has the secret: the database has its hash. */
 export class SessionStore {
   readonly #database: GatewayDatabase;
   readonly #rules: SessionRules;
@@ -35,7 +37,7 @@ export class SessionStore {
     this.#clock = clock;
   }
 
-  /** Begins a session. `secret` is for the cookie alone. */
+  /** Begins a session. Only the cookie may contain `secret`. */
   async begin(
     holder: SessionHolder,
     method: SignInMethod,
@@ -57,7 +59,9 @@ export class SessionStore {
     return { secret, session };
   }
 
-  /** The session of a cookie, which is in use from now on. Undefined: it has ended, or never was. */
+  /**
+   * The session of a cookie, which counts as used now. Undefined if it has ended or never existed.
+   */
   async use(secret: string): Promise<StoredSession | undefined> {
     const nowMs = this.#clock.nowMs();
     const session = await this.#database
@@ -67,7 +71,7 @@ export class SessionStore {
       .where('expires_at_ms', '>', nowMs)
       .where('used_at_ms', '>', nowMs - this.#rules.sessionIdleMs)
       .executeTakeFirst();
-    // Not with every call: the database has other work.
+    // Not with every call: this limits writes to the database.
     if (session !== undefined && nowMs - session.used_at_ms >= 60_000) {
       await this.#database
         .updateTable('operator_sessions')
@@ -93,7 +97,7 @@ export class SessionStore {
     return Number(open);
   }
 
-  /** Ends the oldest ones of a holder who has too many. */
+  /** Ends the oldest sessions of a holder who has too many. */
   async #removeBeyond({ operator_id, token_id }: SessionHolder): Promise<void> {
     await this.#database
       .deleteFrom('operator_sessions')
@@ -105,7 +109,7 @@ export class SessionStore {
           .where('token_id', token_id === null ? 'is' : '=', token_id)
           .orderBy('created_at_ms', 'desc')
           .orderBy('session_hash')
-          // SQLite takes no offset without a limit.
+          // SQLite requires a limit for an offset.
           .limit(10_000)
           .offset(mostOfHolder),
       )
@@ -123,5 +127,5 @@ export class SessionStore {
   }
 }
 
-/** Sessions that one holder may have at a time. */
+/** The most simultaneous sessions of one holder. */
 export const mostOfHolder = 100;

@@ -9,8 +9,8 @@ interface SharedRow {
 }
 
 /**
- * Rows of the audit log for what happens again and again: for ten minutes from the first time on, what has the same key shares a row,
- * which says how often it happened.
+ * Rows of the audit log for repeated events. Events with the same key share a row for ten minutes
+ * from the first one. The row says how often the event happened.
  */
 export class SharedAuditRows {
   readonly #database: GatewayDatabase;
@@ -22,15 +22,15 @@ export class SharedAuditRows {
     this.#rows = new LRUCache({ max: 1_000, ttl: shareMs, noUpdateTTL: true, ttlResolution: 0, perf });
   }
 
-  /** How many rows may get shared now. */
+  /** The number of current rows that further events may share. */
   get size(): number {
     this.#rows.purgeStale();
     return this.#rows.size;
   }
 
   /**
-   * @param isDue whether a number of times is to be written down.
-   * @param detailsOf what the row says then.
+   * @param isDue whether the row is updated at this count.
+   * @param detailsOf the details of the row at this count.
    */
   async note(
     key: string,

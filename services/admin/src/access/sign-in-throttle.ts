@@ -3,9 +3,10 @@ import type { Clock } from '@gateway/time';
 import { LRUCache } from 'lru-cache';
 
 /**
- * Slows down who tries tokens: after ten wrong ones within a minute an address has to wait for the next. While more than a hundred
- * fail a minute over all addresses, each has one try. A token that was right here in the last hour is never held up, so that
- * somebody else behind the same proxy shuts out none who is at work.
+ * Slows down guessing of tokens. After ten wrong tokens within a minute an address has to wait.
+ * While more than a hundred fail a minute over all addresses, each address has one try. A token
+ * that was correct here in the last hour is never delayed, so that an attacker behind the same
+ * proxy does not lock out operators at work.
  */
 export class SignInThrottle {
   readonly #failures: LRUCache<string, number>;
@@ -14,7 +15,7 @@ export class SignInThrottle {
 
   constructor(clock: Clock) {
     const perf = { now: () => clock.nowMs() };
-    // The minute begins with the first failure: further ones do not make it longer.
+    // The minute begins with the first failure: further failures do not extend it.
     const window = { ttl: windowMs, noUpdateTTL: true, ttlResolution: 0, perf };
     this.#failures = new LRUCache({ max: 10_000, ...window });
     this.#overall = new LRUCache({ max: 1, ...window });
@@ -39,7 +40,7 @@ export class SignInThrottle {
   }
 }
 
-/** Who has one address of IPv6 has all of its /64. */
+/** The owner of one IPv6 address has its whole /64. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
   const [head = [], tail = []] = address.split('::').map((part) => part.split(':').filter(Boolean));

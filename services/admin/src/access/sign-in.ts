@@ -28,13 +28,13 @@ export interface SignInParts {
   readonly identity: Pick<Client<typeof IdentityService>, 'resolve' | 'list'>;
   readonly signIns: SignInCounter;
   readonly clock: Clock;
-  /** Makes the operator that ADMIN_TOKEN speaks of, where it has to be made. */
+  /** Creates the operator of ADMIN_TOKEN if needed. */
   readonly ensureFirst: () => Promise<void>;
-  /** The database may have an operator from when things were tried out, whose token everybody knows. */
+  /** Accepts public tokens: a database from a trial may have an operator with one. */
   readonly allowsDevelopmentSecrets: boolean;
 }
 
-/** Finds who makes a call: by a token, or by the session that began with one. */
+/** Authenticates callers, by a token or by a session that began with one. */
 export class SignIn {
   readonly #parts: SignInParts;
   readonly #throttle: SignInThrottle;
@@ -51,7 +51,10 @@ export class SignIn {
     this.#audited = new SharedAuditRows(database, clock);
   }
 
-  /** Who has this token. @throws ConnectError `unauthenticated`, or `resource_exhausted` after too many wrong ones */
+  /**
+   * The holder of this token. @throws ConnectError `unauthenticated`, or `resource_exhausted` after
+   * too many wrong ones
+   */
   async byToken(tokenText: string, { address }: Connection, signal: AbortSignal): Promise<Caller> {
     const { refusals, signIns } = this.#parts;
     const sha256 = tokenSha256(tokenText).toString('hex');
@@ -71,7 +74,10 @@ export class SignIn {
     return caller;
   }
 
-  /** Whom the provider of OpenID Connect vouches for: the groups there give the role. @throws ConnectError when they give none */
+  /**
+   * The operator that the OpenID Connect provider authenticated: the groups there give the role.
+   * @throws ConnectError if they give none
+   */
   async byProvider({ subject, name, role }: Identity, { address }: Connection): Promise<Caller> {
     const { operators, refusals, signIns } = this.#parts;
     const operator = role && (await operators.fromProvider(subject, name, role));
@@ -89,8 +95,8 @@ export class SignIn {
   }
 
   /**
-   * Begins a session of a browser. The cookie is the only place that has what it takes.
-   * @throws ConnectError `resource_exhausted` when the holder, or the address, begins too many.
+   * Begins a session of a browser. Only the cookie has the secret.
+   * @throws ConnectError `resource_exhausted` if the holder, or the address, begins too many.
    */
   async begin(caller: Caller, connection: Connection, method: SignInMethod) {
     const { sessions, signIns, clock } = this.#parts;
@@ -107,7 +113,7 @@ export class SignIn {
     return { cookie: cookieText('session', secret, connection, { maxAgeSeconds }), session };
   }
 
-  /** Whose session this is. Undefined: it has ended. */
+  /** The holder of this session. Undefined if it has ended. */
   async bySession(session: StoredSession, { address }: Connection, signal: AbortSignal): Promise<Caller | undefined> {
     const { operators } = this.#parts;
     if (session.operator_id !== null) {
@@ -131,7 +137,7 @@ export class SignIn {
   }
 
   async #holderOf(tokenText: string, address: string, signal: AbortSignal): Promise<Caller | undefined> {
-    // What can't be a token needs no lookup.
+    // A text that can't be a token needs no lookup.
     const parsed = parseTokenText(tokenText);
     if (parsed === undefined) return undefined;
     if (parsed.kind === 'operator') {
@@ -151,7 +157,10 @@ export class SignIn {
     return { kind: 'operator', operatorId, name, role: rolesByName[role], address };
   }
 
-  /** The token that the session began with, if nothing changed it since: another text for it takes the old one's sessions away. */
+  /**
+   * The token that the session began with, if it has not changed since. Rotating the token ends its
+   * sessions.
+   */
   async #tokenOf({ token_id, token_revision }: StoredSession, signal: AbortSignal): Promise<Token | undefined> {
     if (token_id === null) return undefined;
     const { tokens } = await this.#parts.identity.list({ tokenIds: [token_id] }, peerCall(signal));
@@ -162,7 +171,7 @@ export class SignIn {
   }
 }
 
-/** As sessions are stored. */
+/** The holder as sessions store it. */
 function holderOf(caller: Caller): SessionHolder {
   if (caller.kind === 'operator') return { operator_id: caller.operatorId, token_id: null, token_revision: null };
   const { tokenId: token_id, revision } = caller.token;
@@ -171,7 +180,7 @@ function holderOf(caller: Caller): SessionHolder {
 
 type Result = 'done' | 'refused' | 'throttled' | 'failed';
 
-/** Counts how those fared who wanted to sign in. */
+/** Counts sign-ins by their result. */
 export class SignInCounter {
   readonly #counter: Counter<'method' | 'result'>;
 

@@ -3,13 +3,13 @@ import { RequestEnding, type RequestLogged } from '@gateway/proto/usage/v1/reque
 import { UsageGrouping } from '@gateway/proto/usage/v1/usage_operator_service_pb.js';
 import type { UsagePage } from '../usage/usage-report.ts';
 
-/** What a cell of an export may be. */
+/** The value of a cell. */
 export type Cell = string | number | bigint;
 
-/** The columns of an export in their order, and what a row has in each. */
+/** The columns of an export in their order, each with the cell of a row. */
 export type Columns<T> = Readonly<Record<string, (row: T) => Cell>>;
 
-/** A row of usage, and what its costs are in. */
+/** A row of usage, and the currency of its costs. */
 export type PricedRow = UsagePage['rows'][number] & Pick<UsagePage, 'currency'>;
 
 export function usageColumns(grouping: UsageGrouping): Columns<PricedRow> {
@@ -76,7 +76,7 @@ export const requestColumns: Columns<ListedRequest> = {
   total_ms: ({ request }) => request.times?.ended ?? '',
 };
 
-/** Millionths as a number with a point: no program rounds it. */
+/** Millionths as a decimal number, without rounding. */
 function decimal(micros: bigint): string {
   const digits = String(micros < 0n ? -micros : micros).padStart(7, '0');
   return `${micros < 0n ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}`;

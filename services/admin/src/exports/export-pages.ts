@@ -30,7 +30,7 @@ export async function* usageRowPages(
   }
 }
 
-/** The requests that match, newest first, a page at a time. */
+/** The matching requests, newest first, a page at a time. */
 export async function* requestPages(
   { peers: { usageReport }, names }: ExportParts,
   { token, search: given }: RequestExport,

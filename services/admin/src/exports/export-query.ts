@@ -8,7 +8,7 @@ const text = z.string().max(512).default('');
 const localDay = z.string().refine(isLocalDay, 'Must be a day such as 2026-11-20.');
 const time = z.iso.datetime({ offset: true, error: 'Must be a time such as 2026-11-20T10:00:00Z.' });
 const format = z.enum(['csv', 'ndjson'], 'Must be csv or ndjson.').default('csv');
-/** A token by its id, or by its id, the beginning of that, or its label. */
+/** A token by its id, the beginning of its id, or its label. */
 const token = { token_id: text, token: text };
 
 const groupings = {
@@ -78,7 +78,7 @@ const requestQuery = z
 
 export type RequestExport = z.output<typeof requestQuery>;
 
-/** What the parameters of an address ask for. @throws ConnectError that says what is wrong with them */
+/** Parses the parameters of an address. @throws ConnectError with the problems */
 export function readUsageExport(parameters: unknown): UsageExport {
   return resultOf(usageQuery.safeParse(parameters));
 }
@@ -89,7 +89,7 @@ export function readRequestExport(parameters: unknown): RequestExport {
 
 function resultOf<T>(parsed: z.ZodSafeParseResult<T>): T {
   if (parsed.success) return parsed.data;
-  // One that is not known, too: an export without a filter that was meant would have more than was asked for.
+  // Unknown parameters are problems too: a misspelt filter would export more than was asked for.
   const problems = parsed.error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => [key, 'Unknown parameter.'] as const)

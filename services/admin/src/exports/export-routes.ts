@@ -10,7 +10,10 @@ import { requestPages, usageRowPages } from './export-pages.ts';
 import { readRequestExport, readUsageExport } from './export-query.ts';
 import { type ExportFormat, exportTexts, requestJson } from './export-texts.ts';
 
-/** Everything that a report or a search has, as a file, however many rows it has: GET /export/usage and GET /export/requests. For viewers. */
+/**
+ * Exports all rows of a report or a search as a file: GET /export/usage and GET /export/requests.
+ * For viewers.
+ */
 export function exportRoutes({ peers, logger }: Pick<AdminParts, 'peers' | 'logger'>): Router {
   const parts = { peers, names: new TokenNames(peers.identity) };
   const onBroken = (err: unknown) => logger.warn({ err }, 'an export was interrupted');
@@ -33,12 +36,12 @@ export function exportRoutes({ peers, logger }: Pick<AdminParts, 'peers' | 'logg
 }
 
 interface Export {
-  /** Of the file, without what follows the point. */
+  /** The name of the file, without its extension. */
   readonly name: string;
   readonly texts: AsyncGenerator<string>;
 }
 
-/** Answers with an export: as fast as the client takes it, and no further when the client has left. */
+/** Sends an export at the client's pace, and stops when the client has left. */
 function exported<Q extends { readonly format: ExportFormat }>(
   read: (parameters: unknown) => Q,
   onBroken: (fault: unknown) => void,
@@ -52,14 +55,14 @@ function exported<Q extends { readonly format: ExportFormat }>(
       const { name, texts } = open(query, left.signal);
       return { name, format: query.format, texts, first: await texts.next() };
     };
-    // What fails before the first rows is answered as a failure.
+    // A failure before the first rows is answered as an error.
     const begun = await begin().catch((thrown: unknown) => sendProblems(response, thrown));
     if (begun === undefined) return;
     const { name, format, texts, first } = begun;
     response.attachment(`${name}.${format}`).type(contentTypes[format]);
     if (request.method === 'HEAD') return void response.end();
     try {
-      // A failure from here on destroys the response, so that the client sees that it is not whole.
+      // A later failure destroys the response, so that the client sees that it is incomplete.
       await pipeline(Readable.from(joined(first, texts)), response);
     } catch (thrown) {
       if (!hasLeft(thrown)) onBroken(thrown);
@@ -74,7 +77,7 @@ async function* joined(first: IteratorResult<string>, rest: AsyncGenerator<strin
   yield* rest;
 }
 
-/** Says what is wrong with the fields of a request. @throws what was thrown for any other reason. */
+/** Answers with the problems of a request's fields. @throws any other error. */
 function sendProblems(response: Response, thrown: unknown): undefined {
   const details = thrown instanceof ConnectError ? thrown.findDetails(InvalidFieldsSchema) : [];
   if (details.length === 0) throw thrown;

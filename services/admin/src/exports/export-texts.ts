@@ -5,7 +5,10 @@ import type { Cell, Columns, ListedRequest } from './export-columns.ts';
 
 export type ExportFormat = 'csv' | 'ndjson';
 
-/** The texts of an export, one for each page of rows. Of CSV the first begins with the names of the columns. */
+/**
+ * The texts of an export, one for each page of rows. The first text of a CSV begins with the names
+ * of the columns.
+ */
 export async function* exportTexts<T>(
   pages: AsyncIterable<readonly T[]>,
   format: ExportFormat,
@@ -29,15 +32,16 @@ function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }
 
-/** Texts are quoted, whatever is in them, so that no spreadsheet parts them, and hold nothing that is not seen. */
+/** All texts are quoted, so that no spreadsheet splits them, and have only visible characters. */
 function csvCell(cell: Cell): string {
   if (cell === '') return '';
   return typeof cell === 'string' ? `"${withoutFormula(visibleText(cell)).replaceAll('"', '""')}"` : String(cell);
 }
 
 /**
- * What a spreadsheet would take for a formula begins with an apostrophe. Where lists are separated by semicolons, a line is parted
- * at those within texts too: each part is a cell of its own.
+ * Puts an apostrophe before a text that a spreadsheet would read as a formula. Where lists are
+ * separated by semicolons, a spreadsheet also splits texts at them, and each part is a cell of its
+ * own.
  * @see https://owasp.org/www-community/attacks/CSV_Injection
  */
 function withoutFormula(text: string): string {
@@ -49,7 +53,7 @@ export function requestJson({ request, tokenLabel }: ListedRequest): object {
   return { tokenLabel, ...(toJson(RequestLoggedSchema, request) as object) };
 }
 
-/** Counts are written with all their digits. */
+/** Counts keep all their digits. */
 function objectOf<T>(columns: Columns<T>, row: T): object {
   const entries = Object.entries(columns).map(([name, cellOf]) => {
     const cell = cellOf(row);

@@ -38,7 +38,7 @@ async function serve(services: FakeServices) {
   return { open, read: async (path: string) => text(await open(path)) };
 }
 
-/** So many pages of requests, and what was asked for. */
+/** This many pages of requests, and the searches that were asked. */
 function requestsOf(pages: number, rows = 1_000, fields: MessageInitShape<typeof RequestLoggedSchema> = {}) {
   const asked: ListRequestsRequest[] = [];
   const report: FakeServices['report'] = {

@@ -10,7 +10,7 @@ import type { FigureHistory } from './figure-history.ts';
 import { maxOf } from './prometheus-text.ts';
 import type { ReadReplica } from './replica.ts';
 
-/** What is known when somebody asks what needs a person. */
+/** The facts from which findings are derived. */
 export interface Situation {
   readonly nowMs: number;
   readonly replicas: readonly ReadReplica[];
@@ -20,14 +20,17 @@ export interface Situation {
   readonly pauses: readonly PoolPause[];
   /** Usage that could not be recorded and waits for a person. */
   readonly deadLetters: number;
-  /** When the certificate of a replica that lasts longest was to expire, as long as this process sees it; by address. */
+  /**
+   * The longest time to expiry that this process has seen of each replica's certificate, by
+   * address.
+   */
   readonly longestCertificateSeconds: ReadonlyMap<string, number>;
 }
 
 interface Finding {
   readonly urgent?: boolean;
   readonly text: string;
-  /** Where to see more of it. */
+  /** The page with more details. */
   readonly link?: string;
 }
 
@@ -119,7 +122,7 @@ function linkTo(pool: string): string {
   return `/pools/${encodeURIComponent(pool)}`;
 }
 
-/** One that is paused as a whole is said to be so already. */
+/** Accounts that are paused as a whole are reported already. */
 function poolsThatEnd({ accounts, forecasts, pauses, nowMs, history }: Situation): readonly Finding[] {
   const exhausted = history.counted('poolExhausted', minuteMs);
   const paused = new Set(pauses.filter(({ model }) => model === '').map(({ pool }) => pool));
@@ -152,7 +155,7 @@ function isSoon({ outlook, endsAt }: QuotaForecast, nowMs: number): boolean {
   );
 }
 
-/** When the first of the accounts comes back by itself. */
+/** When the first of the accounts recovers by itself. */
 function firstFree(accounts: readonly Account[], nowMs: number): string {
   const cooling = accounts.filter(({ state }) => state === AccountState.COOLING);
   const ends = cooling.flatMap(({ cooldowns }) =>
@@ -229,7 +232,10 @@ function refusedConfiguration({ replicas }: Situation): readonly Finding[] {
   return isRefused ? [{ text, link: '/configuration' }] : [];
 }
 
-/** A short-lived certificate is always about to expire. It is late when only a small share of its time is left. */
+/**
+ * A short-lived certificate is always about to expire. It is overdue if only a small share of its
+ * lifetime is left.
+ */
 function expiringCertificates({ replicas, nowMs, longestCertificateSeconds }: Situation): readonly Finding[] {
   const { certificateExpirySeconds, certificateRemainingShare } = alertThresholds;
   return replicas.flatMap(({ service, address, samples }): readonly Finding[] => {

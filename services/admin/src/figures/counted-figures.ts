@@ -1,16 +1,19 @@
 import type { Sample, Samples } from './prometheus-text.ts';
 
-/** How often something happened, by what it happened to. */
+/** The number of events, by their kind. */
 export type Counts = ReadonlyMap<string, number>;
 
-/** What is counted all over the gateway, from counters and histograms of its replicas. */
+/** Counts of the whole gateway, from counters and histograms of its replicas. */
 export type Totals = Readonly<Record<CountedFigure, Counts>>;
 
 export type CountedFigure = keyof typeof countedFigures;
 
 type Labels = Sample['labels'];
 
-/** The metrics of each figure, and what its samples count for. Undefined: a sample does not count. */
+/**
+ * The metrics of each figure, and the key under which a sample counts. Undefined: the sample does
+ * not count.
+ */
 const countedFigures = {
   requests: { metrics: ['http_server_request_duration_seconds_count'], keyOf: () => '' },
   errors: {
@@ -18,7 +21,7 @@ const countedFigures = {
     keyOf: ({ http_response_status_code: status }: Labels) => (Number(status) >= 500 ? '' : undefined),
   },
   refusals: { metrics: ['gateway_refusals_total'], keyOf: ({ code }: Labels) => code },
-  // Tokens of the cache are among those of the input.
+  // Cached tokens are included in the input.
   tokens: {
     metrics: ['gateway_tokens_total'],
     keyOf: ({ gen_ai_token_type: type, gen_ai_request_model: model }: Labels) =>
@@ -44,15 +47,18 @@ const figureNames = Object.keys(countedFigures) as readonly CountedFigure[];
 export const noTotals: Totals = byFigure(() => new Map());
 
 /**
- * Adds up what all replicas have counted since this process sees them. A replica that begins anew counts on here. What a replica had
- * counted when it was first seen is left out: nobody knows when that was.
+ * Adds up what all replicas have counted since this process first saw them, across their restarts.
+ * The first value of a replica is left out: its time is unknown.
  */
 export class Counting {
   /** The last values of each replica's series. */
   #seen = new Map<string, Map<string, number>>();
   #totals = noTotals;
 
-  /** @param replicas all that there are now, by their addresses. Undefined: it could not be asked, and will go on later. */
+  /**
+   * @param replicas all current replicas, by address. Undefined: the replica could not be read, and
+   * will continue later.
+   */
   add(replicas: ReadonlyMap<string, Samples | undefined>): Totals {
     const totals = byFigure((name) => new Map(this.#totals[name]));
     const seen = new Map<string, Map<string, number>>();
@@ -86,12 +92,12 @@ function countInto(
   return values;
 }
 
-/** A counter that is smaller than it was has begun anew, at 0. */
+/** A counter that is smaller than before was reset to 0. */
 function growth(before: number, now: number): number {
   return now < before ? now : now - before;
 }
 
-/** What was counted between two totals. */
+/** The counts between two totals. */
 export function countedBetween(before: Totals, after: Totals): Totals {
   return byFigure(
     (name) => new Map(after[name].entries().map(([key, count]) => [key, count - (before[name].get(key) ?? 0)])),
@@ -103,9 +109,9 @@ export function countOf(counts: Counts): number {
 }
 
 /**
- * The value below which a part of all observations lies, estimated within its bucket. Undefined: there are none.
+ * A quantile of all observations, estimated within its bucket. Undefined if there are none.
  *
- * @param buckets cumulative counts by upper bounds, "+Inf" among them
+ * @param buckets cumulative counts by upper bounds, including "+Inf"
  */
 export function quantileOf(buckets: Counts, part: number): number | undefined {
   const bounds = [...buckets]

@@ -9,7 +9,7 @@ beforeEach(() => {
   history = new FigureHistory();
 });
 
-/** @param requests since the begin of all */
+/** @param requests since the beginning */
 function add(afterSeconds: number, requests: number, more: Partial<typeof noTotals> = {}): void {
   const totals = { ...noTotals, requests: new Map([['', requests]]), ...more };
   history.add({ atMs: beginMs + afterSeconds * 1_000, totals, openStreams: 2 });

@@ -10,9 +10,9 @@ import {
   type Totals,
 } from './counted-figures.ts';
 
-/** One point stands for so long. */
+/** The duration of one point. */
 export const pointMs = 10_000;
-/** So long figures are kept. */
+/** How long figures are kept. */
 const keptMs = 15 * 60_000;
 
 interface Snapshot {
@@ -20,13 +20,16 @@ interface Snapshot {
   readonly totals: Totals;
 }
 
-/** What the gateway did in the last fifteen minutes. */
+/** The figures of the gateway in the last fifteen minutes. */
 export class FigureHistory {
-  /** Oldest first. The younger ones lie close together. */
+  /** Oldest first. Recent ones are closer together. */
   #snapshots: readonly Snapshot[] = [];
   #points: readonly OverviewPoint[] = [];
 
-  /** Oldest first. A point is known by its time, at which its ten seconds begin; the last one changes until they are over. */
+  /**
+   * Oldest first. A point is identified by its time, at which its ten seconds begin. The last one
+   * changes until they are over.
+   */
   get points(): readonly OverviewPoint[] {
     return this.#points;
   }
@@ -43,7 +46,7 @@ export class FigureHistory {
     this.#snapshots = spread.filter((each) => each.atMs > atMs - keptMs);
   }
 
-  /** What was counted lately. */
+  /** The counts of a recent period. */
   counted(figure: CountedFigure, lastMs: number): Counts {
     const last = this.#snapshots.at(-1);
     const first = this.#snapshots.find(({ atMs }) => last !== undefined && atMs >= last.atMs - lastMs);

@@ -12,7 +12,7 @@ import { FigureHistory } from './figure-history.ts';
 import { maxOf, sumOf } from './prometheus-text.ts';
 import { type ReadReplica, readReplica, toReplica } from './replica.ts';
 
-/** What the gateway did, and how its replicas are. */
+/** The figures of the gateway, and the state of its replicas. */
 export interface Figures {
   readonly atMs: number;
   readonly overview: Overview;
@@ -23,18 +23,21 @@ export interface FigureReaderOptions {
   readonly peers: Pick<AdminPeers, 'replicas' | 'broker' | 'usageLedger'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Between two readings: while somebody watches, and otherwise. */
+  /** The time between two readings: while an operator watches, and otherwise. */
   readonly intervalsMs?: { readonly watched: number; readonly otherwise: number };
 }
 
-/** So often those who do not watch can have them read. */
+/** The shortest time between readings on demand, for callers that do not watch. */
 const freshMs = 1_000;
-/** A reading that takes longer goes without those that did not answer. */
+/** A reading that takes longer leaves out the replicas that did not answer. */
 const readingTimeoutMs = 5_000;
 /** Dead letters are in the database: they are counted less often. */
 const deadLettersEveryMs = 60_000;
 
-/** Reads the figures of all replicas, once for all who watch; more slowly while nobody does, so that there is a past to show. */
+/**
+ * Reads the figures of all replicas, once for all viewers. It reads more slowly while there are no
+ * viewers, so that there is always a history.
+ */
 export class FigureReader {
   readonly #options: FigureReaderOptions;
   readonly #stop = new AbortController();
@@ -57,14 +60,14 @@ export class FigureReader {
     this.#loop ??= this.#readOnAndOn();
   }
 
-  /** The figures of now, or of a second ago. */
+  /** The current figures, at most one second old. */
   async read(signal: AbortSignal): Promise<Figures> {
     if (this.#latest !== undefined && this.#options.clock.nowMs() - this.#latest.atMs < freshMs) return this.#latest;
     this.#sleeping.abort();
     return orAborted(this.#next.promise, AbortSignal.any([signal, this.#stop.signal]));
   }
 
-  /** One reading after the other, until the signal. */
+  /** Reads again and again, until the signal. */
   async *watch(signal: AbortSignal): AsyncGenerator<Figures> {
     const either = AbortSignal.any([signal, this.#stop.signal]);
     this.#watchers += 1;
@@ -106,7 +109,7 @@ export class FigureReader {
     const next = this.#next;
     const [readings, pools] = await Promise.all([
       peers.replicas.read(signal),
-      // A broker that is away is seen among the replicas.
+      // The list of replicas shows a broker that is away.
       peers.broker.listAccounts({}, { signal, timeoutMs: readingTimeoutMs }).catch(() => undefined),
       this.#countDeadLetters(signal),
     ]);

@@ -1,16 +1,16 @@
-/** The samples of one replica by the names of their metrics. */
+/** The samples of one replica by metric name. */
 export type Samples = ReadonlyMap<string, readonly Sample[]>;
 
 export interface Sample {
-  /** Name and labels as they stand in the text: the same in each text of a replica. */
+  /** Name and labels as they appear in the text: the same in each text of a replica. */
   readonly series: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
 /**
- * Reads those metrics of a text that are asked for. All other lines are passed over, which is most of them. What is not understood is
- * left out: a figure that is missing is better than none at all.
+ * Reads the requested metrics of a text. It skips all other lines, which is most of them, and lines
+ * that it can't read: one missing figure is better than none at all.
  *
  * @see https://prometheus.io/docs/instrumenting/exposition_formats/
  */
@@ -29,13 +29,13 @@ export function parseMetrics(text: string, wanted: ReadonlySet<string>): Samples
   return samples;
 }
 
-/** The sum over all series of a metric. Undefined: there is none. */
+/** The sum over all series of a metric. Undefined if there are none. */
 export function sumOf(samples: Samples | undefined, name: string): number | undefined {
   const values = valuesOf(samples, name);
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
 
-/** The largest value of all series of a metric. Undefined: there is none. */
+/** The largest value of all series of a metric. Undefined if there are none. */
 export function maxOf(samples: Samples | undefined, name: string): number | undefined {
   const values = valuesOf(samples, name);
   return values.length === 0 ? undefined : Math.max(...values);

@@ -11,13 +11,19 @@ import { z } from 'zod';
 import type { ReplicaDirectory } from '../parts.ts';
 import { orAborted } from '../peer-calls.ts';
 
-/** A service and the address of its admin port: `edge-router` and `http://edge-router:9090`. A service may have several. */
+/**
+ * A service and the address of its admin port: `edge-router` and `http://edge-router:9090`. A
+ * service may have several.
+ */
 export type MetricsUrls = readonly (readonly [string, string])[];
 
-/** Asks every replica behind these addresses, as Prometheus does. With TLS it shows this process's certificate. */
+/**
+ * Reads every replica behind these addresses, as Prometheus does. With TLS it presents this
+ * process's certificate.
+ */
 export function networkReplicas(urls: MetricsUrls, tls: Tls | undefined): ReplicaDirectory & Disposable {
   const agents = [new http.Agent({ keepAlive: true }), new https.Agent({ keepAlive: true })] as const;
-  // What asks knows its own settings.
+  // This process knows its own settings.
   const others = urls.filter(([service]) => service !== 'admin');
   return {
     read: async (signal) => {
@@ -33,7 +39,7 @@ export function networkReplicas(urls: MetricsUrls, tls: Tls | undefined): Replic
     },
   };
 
-  /** All replicas at once; one that can not be asked has its problem alone. */
+  /** Reads all replicas at once. If one can't be read, only that one has a problem. */
   async function askAll<T extends object>(wanted: MetricsUrls, signal: AbortSignal, read: (ask: Ask) => Promise<T>) {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(readTimeoutMs)]);
     const askOne = async (service: string, url: URL, host: string) => {
@@ -97,7 +103,7 @@ const settingList = z.array(
   z.object({ name: z.string(), value: z.string(), origin: z.enum(['environment', 'file', 'default']) }),
 );
 
-/** Where all is one process: what it says of itself. */
+/** If the gateway is one process: that process. */
 export function ownReplica(own: {
   readonly service: string;
   readonly address: string;
@@ -113,7 +119,7 @@ export function ownReplica(own: {
   };
 }
 
-/** A replica that takes longer is listed as one that does not answer. */
+/** A replica that takes longer is listed as not answering. */
 const readTimeoutMs = 2_000;
 
 function problemOf(thrown: unknown): string {

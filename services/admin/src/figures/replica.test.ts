@@ -12,6 +12,6 @@ it.each([
   const reading = { service: 'limiter', address: '10.0.0.1:9090', problem: undefined };
   const { figures } = toReplica(readReplica({ ...reading, metrics, asked }, 100_100), undefined);
   expect(figures.clock_offset_seconds).toBeCloseTo(offset, 6);
-  // This process needs no comparison with itself.
+  // This process is not compared with itself.
   expect(toReplica(readReplica({ ...reading, metrics }, 100_100), undefined).figures).toEqual({});
 });

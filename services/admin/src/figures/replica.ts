@@ -5,20 +5,20 @@ import type { ReplicaReading } from '../parts.ts';
 import { countedMetrics } from './counted-figures.ts';
 import { maxOf, parseMetrics, type Samples, sumOf } from './prometheus-text.ts';
 
-/** One replica, as it was read at a moment. */
+/** One replica, at the time of a reading. */
 export interface ReadReplica {
   readonly service: string;
   readonly address: string;
-  /** Why it takes no requests, or could not be asked. Undefined: it is ready. */
+  /** Why it is not ready, or could not be read. Undefined if it is ready. */
   readonly problem: string | undefined;
-  /** Undefined: it could not be asked. */
+  /** Undefined if it could not be read. */
   readonly samples: Samples | undefined;
   readonly atMs: number;
   /** As in ReplicaReading. */
   readonly asked?: ReplicaReading['asked'];
 }
 
-/** What single replicas show of themselves, by the names that they have in a console. With workers: of the worst of them. */
+/** Figures of single replicas, by their names in a console. With workers, the worst of them. */
 const namedFigures: Readonly<Record<string, string>> = {
   outbox_waiting_events: 'gateway_edge_outbox_backlog_events',
   outbox_oldest_seconds: 'gateway_edge_outbox_oldest_event_seconds',
@@ -53,7 +53,10 @@ export function readReplica({ service, address, metrics, problem, asked }: Repli
   return { service, address, problem, samples, atMs, ...(asked && { asked }) };
 }
 
-/** @param before the same replica, read earlier: what it did since then. Undefined: since it began. */
+/**
+ * @param before the same replica, read earlier: the figures are since then. Undefined: since it
+ * started.
+ */
 export function toReplica(replica: ReadReplica, before: ReadReplica | undefined): Replica {
   const { service, address, problem, samples } = replica;
   const known = { service, address, ready: problem === undefined, problem: problem ?? '' };
@@ -78,8 +81,8 @@ function figuresOf(samples: Samples): Record<string, number> {
 }
 
 /**
- * By how many seconds its clock is ahead of this one, at least: it was read at some moment while its metrics were asked for. Negative:
- * behind.
+ * The least number of seconds by which its clock is ahead of this one. The reading happened at some
+ * moment while the metrics were asked for. Negative if it is behind.
  */
 function clockOffset(samples: Samples, asked: ReadReplica['asked']): Record<string, number> {
   const clockSeconds = maxOf(samples, clockMetric);
@@ -102,7 +105,7 @@ function cpuSecondsOf(samples: Samples | undefined): number {
   return sumOf(samples, 'process_cpu_seconds_total') ?? 0;
 }
 
-/** Workers may have begun later than their process. */
+/** Workers may be younger than their process. */
 function startOf(samples: Samples): number | undefined {
   const starts = (samples.get('process_start_time_seconds') ?? []).map(({ value }) => value * 1_000);
   return starts.length === 0 ? undefined : Math.min(...starts);

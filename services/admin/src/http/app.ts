@@ -11,24 +11,24 @@ import { type OwnNames, pageRefusal } from './page-check.ts';
 
 export interface AppParts {
   readonly names: OwnNames;
-  /** As Express takes them: "loopback", "10.0.0.0/8". */
+  /** In Express' notation: "loopback", "10.0.0.0/8". */
   readonly trustedProxies: readonly string[];
   readonly refusals: Refusals;
   readonly routes: (router: ConnectRouter) => void;
-  /** The services with calls that need no session: only short messages are read of them. */
+  /** The services with calls that need no session: they accept only short messages. */
   readonly openRoutes: (router: ConnectRouter) => void;
-  /** Lets calls through before their message is read. */
+  /** Checks calls before their message is read. */
   readonly check: (context: HandlerContext) => Promise<void>;
   readonly interceptors: Interceptor[];
-  /** What is answered besides RPCs and the console. */
+  /** Routes besides RPCs and the console. */
   readonly others: readonly RequestHandler[];
   readonly consoleFolder: string;
-  /** Aborted when streams are to end. */
+  /** Aborted when streams have to end. */
   readonly stopping: AbortSignal;
   readonly logger: Logger;
 }
 
-/** All that the admin port answers besides health and metrics. */
+/** All routes of the admin port besides health and metrics. */
 export function createApp(parts: AppParts): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -46,7 +46,8 @@ export function createApp(parts: AppParts): Express {
       interceptors: parts.interceptors,
       shutdownSignal: parts.stopping,
       readMaxBytes,
-      // What is compressed together with what a page chose says something of it by its length.
+      // A secret that is compressed together with a text that a page chose leaks through the
+      // length.
       acceptCompression: [],
       grpc: false,
       grpcWeb: false,
@@ -68,13 +69,16 @@ export function createApp(parts: AppParts): Express {
   return app;
 }
 
-/** A gateway.yaml is the longest message. */
+/** The longest message is a gateway.yaml. */
 const maxMessageBytes = 1024 * 1024;
 
-/** Of calls that strangers may make, as many as they like at a time: the longest message has a token. */
+/**
+ * For calls without authentication, of which there may be many at a time. The longest such message
+ * has a token.
+ */
 const maxOpenMessageBytes = 8 * 1024;
 
-/** Nothing of others runs in our pages, and our pages run in nobody else's. */
+/** Pages run no code of other sites, and other sites can't frame them. */
 const securityHeaders: RequestHandler = (_request, response, next) => {
   response.set({
     'content-security-policy':
@@ -84,7 +88,7 @@ const securityHeaders: RequestHandler = (_request, response, next) => {
     'referrer-policy': 'same-origin',
     'cross-origin-opener-policy': 'same-origin',
     'cross-origin-resource-policy': 'same-origin',
-    // Unless a file says that it may be kept.
+    // Unless a file says that it may be cached.
     'cache-control': 'no-store',
   });
   next();
@@ -109,7 +113,7 @@ function pagesOfOthers({ names, refusals }: AppParts): RequestHandler {
   };
 }
 
-/** A person opens a page. Exports come this way too, and are no pages. */
+/** Whether a person opens a page. Exports are opened in the same way, but are not pages. */
 function isVisit({ method, path, headers }: Request): boolean {
   const isPage = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
   return method === 'GET' && isPage && !path.startsWith('/export/');

@@ -1,24 +1,24 @@
 import type { Request } from 'express';
 import type { Connection } from '../access/caller.ts';
 
-/** Express' setting with the address of the console in browsers. */
+/** The Express setting with the console's address for browsers. */
 export const publicUrlSetting = 'public url';
 
-/** How a request came. Proxies are believed that ADMIN_TRUSTED_PROXIES names. */
+/** The connection of a request. Trusts the proxies of ADMIN_TRUSTED_PROXIES. */
 export function connectionOf(request: Request): Connection {
-  // Where IPv4 comes to a socket of IPv6.
+  // IPv4 addresses as an IPv6 socket reports them.
   return { address: (request.ip ?? '').replace(/^::ffff:(?=\d+\.)/, ''), isTls: isTls(request) };
 }
 
 /**
- * Whether the browser came over TLS: as the connection says, or since it asked for the address of the console, which begins with
- * https:, whatever is known of the proxy in between.
+ * Whether the browser uses TLS. The connection says so, or the request is for the console's public
+ * address and that begins with https:, even if the proxy in between is unknown.
  */
 function isTls({ secure, headers: { origin, host }, path, app }: Request): boolean {
   const setting: unknown = app.get(publicUrlSetting);
   const publicUrl = typeof setting === 'string' ? new URL(setting) : undefined;
   if (secure || publicUrl?.protocol !== 'https:') return secure;
-  // The provider of OpenID Connect knows no other address.
+  // The OpenID Connect provider has only the public address.
   if (path.startsWith('/oidc/')) return true;
   return origin === undefined ? host?.toLowerCase() === publicUrl.host : origin === publicUrl.origin;
 }

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import express, { type Response, Router } from 'express';
 import { sendPage } from './plain-page.ts';
 
-/** Where `npm run build:console` puts the console. */
+/** The output folder of `npm run build:console`. */
 export const builtConsole = fileURLToPath(new URL('../../console/dist', import.meta.url));
 
 /** The console: files that never change under their name, and one page for all of its paths. */
@@ -31,10 +31,10 @@ export function consoleFiles(folder: string): Router {
   return router;
 }
 
-/** Its name has a digest of what is in it. */
+/** Names of assets contain a digest of their content. */
 const forEver = 'public, max-age=31536000, immutable';
 
-/** Begins with a page's name; what comes after may have the name of a pool or an account. */
+/** Begins with a page's name; the rest may contain the name of a pool or an account. */
 const consolePath = /^\/(?!(?:assets|export|oidc)(?:\/|$))([a-z-]+(\/.*)?)?$/;
 
 const notBuilt =

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { localPath } from './local-path.ts';
 
-/** What parsers of URLs disagree about, put together in any order. */
+/** Texts that URL parsers disagree about, in any order. */
 const trick = fc.constantFrom(
   ...[
     '/',
@@ -53,7 +53,7 @@ describe('where a sign-in leads', () => {
         const location = localPath(asked);
         expect(location).toMatch(/^\/(?!\/|\\)/);
         expect(new URL(location, `${origin}/oidc/callback`).origin).toBe(origin);
-        // Nor when a proxy or a browser reads it once more.
+        // It is also stable when a proxy or a browser parses it again.
         expect(localPath(location)).toBe(location);
       }),
       { numRuns: 5_000 },

@@ -27,7 +27,7 @@ async function aWorld(changes: Readonly<Record<string, unknown>> = {}, env: Read
 
 type World = Pick<Awaited<ReturnType<typeof aWorld>>, 'publicUrl' | 'provider'>;
 
-/** What a person does who signs in: a name and a password, and yes to what the provider asks. */
+/** Signs in as a person does: enters a name and a password, and consents. */
 async function signIn(
   browser: Browser,
   { publicUrl, provider }: World,
@@ -151,7 +151,7 @@ it('a session ends after the hours of OIDC_SESSION_HOURS, so that groups which a
   }
   world.clock.advanceMs(60_000);
   expect((await ask()).status).toBe(401);
-  // The provider still knows who it is; the groups give no role any more.
+  // The provider still recognizes the user; the groups no longer give a role.
   expect((await signIn(browser, world, 'mona')).status).toBe(403);
 });
 
@@ -164,7 +164,7 @@ describe('the way back from the provider', () => {
     const link = answered.url.href;
     expect(link).toContain('code=');
     expect((await victim.open(link)).status).toBe(400);
-    // Nor with a sign-in of their own under way.
+    // The same with a sign-in of their own in progress.
     await victim.open(`${world.publicUrl}/oidc/sign-in`);
     expect((await victim.open(link)).status).toBe(400);
     expect(victim.cookie(world.publicUrl, 'gateway-session')).toBeUndefined();

@@ -15,7 +15,7 @@ import { sendPage } from './plain-page.ts';
 export interface OidcRoutesParts {
   readonly provider: OidcProvider;
   readonly pendingSignIns: PendingSignIns;
-  /** What may be asked of the provider, by the network of the browser. */
+  /** The most requests that lead to the provider, by the browser's network. */
   readonly rate: MinuteRate;
   readonly refusals: Refusals;
   readonly signIn: SignIn;
@@ -23,7 +23,10 @@ export interface OidcRoutesParts {
   readonly logger: Logger;
 }
 
-/** The way to the provider of OpenID Connect and back. What the browser is to remember meanwhile is in a cookie of its own. */
+/**
+ * The redirects to the OpenID Connect provider and back. The browser keeps the state of the sign-in
+ * in a cookie of its own.
+ */
 export function oidcRoutes(parts: OidcRoutesParts): Router {
   const { provider, pendingSignIns, signIn, signIns, logger } = parts;
   const router = Router();
@@ -33,7 +36,7 @@ export function oidcRoutes(parts: OidcRoutesParts): Router {
     try {
       const { url, pending } = await provider.begin(localPath(request.query.return_to));
       const value = await pendingSignIns.toCookie(pending);
-      // Lax: the provider's page, which is of another site, leads back here.
+      // Lax: the provider's page, which is of another site, redirects back here.
       const rules = { maxAgeSeconds: pendingSeconds, sameSite: 'Lax' } as const;
       response.append('set-cookie', cookieText('oidc', value, connectionOf(request), rules));
       response.redirect(303, url.href);
@@ -46,7 +49,7 @@ export function oidcRoutes(parts: OidcRoutesParts): Router {
 
   router.get(callbackPath, throttled, async (request, response) => {
     const connection = connectionOf(request);
-    // Good for one answer of the provider.
+    // The cookie is valid for one answer of the provider.
     response.append('set-cookie', noCookieText('oidc', connection));
     try {
       const pending = await pendingSignIns.fromCookie(readCookie(request.headers.cookie, 'oidc', connection));
@@ -72,7 +75,7 @@ export function oidcRoutes(parts: OidcRoutesParts): Router {
   return router;
 }
 
-/** Each of these may make this service ask the provider something. */
+/** Each of these requests may make this service call the provider. */
 function throttle({ rate, refusals, signIns }: OidcRoutesParts): RequestHandler {
   return async (request, response, next) => {
     const { address } = connectionOf(request);

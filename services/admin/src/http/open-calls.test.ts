@@ -42,7 +42,7 @@ describe('a call without a session', () => {
       sent.on('error', () => undefined).flushHeaders();
       const [{ statusCode }] = await once(sent, 'response');
       sent.destroy();
-      // A stream says so in its body, and has the status of one.
+      // A stream reports an error in its body, and has the status of a stream.
       expect(statusCode).toBe(method.methodKind === 'unary' ? 401 : 200);
     },
   );
@@ -66,12 +66,13 @@ describe('a call without a session', () => {
   });
 });
 
-/** In buffers that are still used. */
+/** The bytes of buffers that are still in use. */
 function heldBytes(): number {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
   collect();
-  // Buffers are freed beside the program and counted when that has ended: the next collection waits for it.
+  // Buffers are freed and counted outside the program's thread. The second collection waits for the
+  // first one.
   collect();
   return process.memoryUsage().arrayBuffers;
 }

@@ -1,29 +1,31 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 
-/** The names under which operators may come here. */
+/** The names under which operators may reach the admin port. */
 export interface OwnNames {
-  /** What the port listens on. */
+  /** The host on which the port listens. */
   readonly host: string;
-  /** Further ones, in lower case; `.example` stands for all names below it. */
+  /** Further names, in lower case; `.example` stands for all names below it. */
   readonly allowedHosts: readonly string[];
-  /** Where browsers find the console, when it is behind a proxy. */
+  /** The console's address for browsers, if it is behind a proxy. */
   readonly publicUrl?: string | undefined;
 }
 
 export interface PageRefusal {
   readonly reason: 'host' | 'origin' | 'cross_site';
-  /** What a person can do about it. */
+  /** How a person can fix it. */
   readonly text: string;
 }
 
 /**
- * Keeps web pages from calling the admin port through an operator's browser. A foreign page whose own name resolves to this machine
- * (DNS rebinding) is shown by the Host header; that takes a name, so that an IP address is always fine. One that calls the port under
- * its proper name is shown by Origin, and by Sec-Fetch-Site where a browser sends no Origin.
+ * Prevents web pages from calling the admin port through an operator's browser. The Host header
+ * shows a foreign page whose own name resolves to this machine (DNS rebinding). That attack needs a
+ * name, so an IP address is always accepted. Origin, or Sec-Fetch-Site if a browser sends no
+ * Origin, shows a foreign page that calls the port under its proper name.
  *
- * @param isVisit a person opens a page of the console, which has no secret of its own: links on other sites lead there.
- * @returns why the request is not taken; undefined when it may be taken.
+ * @param isVisit a person opens a page of the console, which has no secret of its own: links on
+ * other sites may lead there.
+ * @returns why the request is refused; undefined if it is accepted.
  */
 export function pageRefusal(
   { host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders,
@@ -42,7 +44,7 @@ export function pageRefusal(
   if (origin !== undefined && origin !== publicUrl && URL.parse(origin)?.host !== host?.toLowerCase()) {
     return { reason: 'origin', text: 'Pages of other origins may not call the admin port.' };
   }
-  // "none": a person's own doing, such as a bookmark. Absent: no browser.
+  // "none": the person acted, for example with a bookmark. Absent: not a browser.
   if (site === undefined || site === 'same-origin' || site === 'none') return undefined;
   return { reason: 'cross_site', text: 'Pages of other sites may not call the admin port.' };
 }
@@ -54,7 +56,7 @@ function nameIn(host = ''): string | undefined {
   return found === undefined ? undefined : normalName(found);
 }
 
-/** In lower case, without the final dot of a full name. */
+/** In lower case, without the final dot of a fully qualified name. */
 export function normalName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }

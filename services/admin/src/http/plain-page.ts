@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 
-/** A page without script and style, for what the console can't show. */
+/** A page without script and style, for messages that the console can't show. */
 export function sendPage(response: Response, status: number, title: string, text: string): void {
   const [shownTitle, shownText] = [title, text].map((each) => each.replace(/[<>&"]/g, (sign) => entities[sign] ?? ''));
   response

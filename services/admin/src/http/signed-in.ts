@@ -4,7 +4,10 @@ import type { AccessGate } from '../access/access-gate.ts';
 import type { Permission } from '../access/permissions.ts';
 import { connectionOf } from './connection.ts';
 
-/** Lets through who may read what is no RPC, such as an export. It changes nothing, so that a session needs no csrf token. */
+/**
+ * Authorizes requests that are not RPCs, such as exports. They change nothing, so that a session
+ * needs no CSRF token.
+ */
 export function signedIn(gate: AccessGate, permission: Permission): RequestHandler {
   return async (request, response, next) => {
     const { authorization, cookie } = request.headers;

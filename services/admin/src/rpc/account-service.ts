@@ -6,7 +6,9 @@ import type { AdminParts } from '../parts.ts';
 import { peerCall } from '../peer-calls.ts';
 import { changedMeanwhile, invalidFields, notFound } from './problems.ts';
 
-/** Provider accounts. The broker has the rules; nothing of a credential is kept, noted or answered here. */
+/**
+ * Provider accounts. The broker has the rules. Credentials are not kept, logged or returned here.
+ */
 export function accountService({ peers, audit }: AdminParts): ServiceImpl<typeof AccountService> {
   const { poolOperator } = peers;
   return {
@@ -60,7 +62,10 @@ const actions: Readonly<Partial<Record<AccountUse, string>>> = {
   [AccountUse.DISABLED]: 'account.disable',
 };
 
-/** The broker says what is wrong with a request a line for each field: "credential.oauth.token_url: must …". */
+/**
+ * The broker reports problems of a request as a line for each field: "credential.oauth.token_url:
+ * must …".
+ */
 async function refusedByField<T>(call: Promise<T>): Promise<T> {
   try {
     return await call;
@@ -76,7 +81,7 @@ async function refusedByField<T>(call: Promise<T>): Promise<T> {
   }
 }
 
-/** As the audit log has it: what operators want of it, not how it is. */
+/** The account in the audit log: its configuration, not its health. */
 function shown(account: Account | undefined): object | undefined {
   if (account === undefined) return undefined;
   const { use, stored, credentialKind, maxInFlight } = account;

@@ -7,7 +7,7 @@ import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import { invalidFields } from './problems.ts';
 
-/** What was changed, by whom. */
+/** The audit log. */
 export function auditService({ database }: { readonly database: GatewayDatabase }): ServiceImpl<typeof AuditService> {
   return {
     async listAudit({ search, since, until, pageSize, pageToken }) {
@@ -23,7 +23,7 @@ export function auditService({ database }: { readonly database: GatewayDatabase 
         .$if(before !== undefined, (query) => query.where((expressions) => comesAfter(expressions, before)))
         .orderBy('at_ms', 'desc')
         .orderBy('audit_id', 'desc')
-        // One more, to know whether there is another page.
+        // One more row shows whether there is another page.
         .limit(size + 1)
         .execute();
       const page = rows.slice(0, size);
@@ -44,7 +44,7 @@ function matches({ or }: Columns, search: string) {
   return or([contains('actor'), contains('action'), contains('subject')]);
 }
 
-/** In the order of pages, which is the newest first. */
+/** The order of pages: newest first. */
 function comesAfter({ or, and, eb, lit }: Columns, before: Place | undefined) {
   if (before === undefined) return lit(true);
   const [atMs, auditId] = before;
@@ -85,7 +85,7 @@ function toEntry(row: Selectable<AuditLogTable>): MessageInitShape<typeof AuditE
   };
 }
 
-/** Rows of older releases have what was set, and nothing around it. */
+/** Rows of older releases have only the new state, without `before` and `after`. */
 const details = z.union([
   z.strictObject({ before: z.unknown().optional(), after: z.unknown().optional() }),
   z.unknown().transform((after) => ({ before: undefined, after })),

@@ -3,7 +3,7 @@ import type { Interceptor } from '@connectrpc/connect';
 import { tooLongField, tooLongText } from '@gateway/rpc';
 import { invalidFields } from './problems.ts';
 
-/** Refuses calls whose texts are too long, before a handler reads them. */
+/** Refuses calls with too long texts, before a handler reads them. */
 export const boundedTexts: Interceptor = (next) => async (request) => {
   const { input } = request.method;
   if (!request.stream) {

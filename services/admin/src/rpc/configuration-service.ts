@@ -6,7 +6,10 @@ import type { AdminParts, ReplicaSettings } from '../parts.ts';
 import { peerCall } from '../peer-calls.ts';
 import { invalidFields } from './problems.ts';
 
-/** What the gateway runs with: the broker's `gateway.yaml`, the settings of this process, and those of the services that run apart. */
+/**
+ * The configuration of the gateway: the broker's `gateway.yaml`, the settings of this process, and
+ * those of services in other processes.
+ */
 export function configurationService({ peers, audit, logger }: AdminParts): ServiceImpl<typeof ConfigurationService> {
   const { service = 'admin' } = logger.bindings();
   return {
@@ -28,7 +31,7 @@ export function configurationService({ peers, audit, logger }: AdminParts): Serv
 
     async checkConfiguration({ text }, context) {
       if (text.trim() === '') throw invalidFields({ text: 'Enter the text of a gateway.yaml.' });
-      // It changes nothing, and is audited since it says what the running file has.
+      // It changes nothing, but is audited because its answer contains parts of the running file.
       return await audit.change(context, { action: 'configuration.check', subject: 'gateway.yaml' }, async () => {
         const checked = await peers.poolOperator.checkGatewayFile({ text }, peerCall(context.signal));
         const { problems, changes, newReferences } = checked;
@@ -41,7 +44,7 @@ export function configurationService({ peers, audit, logger }: AdminParts): Serv
   };
 }
 
-/** Once for all replicas of a service where they agree, else of each. */
+/** One row for all replicas of a service if they agree, otherwise one for each. */
 function settingsOf(service: string, replicas: readonly ReplicaSettings[]): MessageInitShape<typeof SettingSchema>[] {
   const all = replicas.flatMap(({ address, settings = [] }) => settings.map((setting) => ({ address, ...setting })));
   const byName = Map.groupBy(all, ({ name }) => name);

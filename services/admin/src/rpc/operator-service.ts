@@ -9,7 +9,7 @@ import { roleNameOf, rolesByName } from '../access/role-names.ts';
 import type { AdminParts } from '../parts.ts';
 import { changedMeanwhile, type FieldProblems, invalidFields, notFound } from './problems.ts';
 
-/** Those who may sign in here. */
+/** The operators of the admin service. */
 export function operatorService(
   { audit }: Pick<AdminParts, 'audit'>,
   operators: OperatorStore,
@@ -94,7 +94,7 @@ function toAudited({ role, disabled_at_ms }: Operator) {
   return { role, disabled: disabled_at_ms !== null };
 }
 
-/** The changed operator. @throws ConnectError that says why there is none */
+/** The changed operator. @throws ConnectError that says why the change was not made */
 function made(changed: Operator | NotChanged, name: string): Operator {
   switch (changed) {
     case 'missing':

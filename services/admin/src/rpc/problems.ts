@@ -1,22 +1,22 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { InvalidFieldsSchema } from '@gateway/proto/admin/v1/invalid_fields_pb.js';
 
-/** What is wrong with a request, by its fields: `{ label: 'Give it a name of 1 to 100 characters.' }`. */
+/** Problems of a request, by field: `{ label: 'Give it a name of 1 to 100 characters.' }`. */
 export type FieldProblems = Readonly<Record<string, string>>;
 
-/** Refuses a request for its fields. Nothing may have been done yet. */
+/** Refuses a request because of its fields. Nothing may have been changed before. */
 export function invalidFields(problems: FieldProblems): ConnectError {
   const fields = Object.entries(problems).map(([field, text]) => ({ field, text }));
   const text = fields.map((each) => `${each.field}: ${each.text}`).join(' ');
   return new ConnectError(text, Code.InvalidArgument, undefined, [{ desc: InvalidFieldsSchema, value: { fields } }]);
 }
 
-/** @throws ConnectError when there is a problem. */
+/** @throws ConnectError if there is a problem. */
 export function checkFields(problems: FieldProblems): void {
   if (Object.keys(problems).length > 0) throw invalidFields(problems);
 }
 
-/** Somebody else changed it since the caller looked. */
+/** Another operator changed it since the caller read it. */
 export function changedMeanwhile(what: string): ConnectError {
   return new ConnectError(
     `${what} was changed meanwhile. Review the current state before you change it.`,

@@ -37,7 +37,7 @@ function setUp(services: FakeServices = {}) {
       const found = logs.filter(
         ({ requestId = '', clientRequestId = '' }) => requestId.startsWith(begin) || clientRequestId.startsWith(begin),
       );
-      // A page at a time, of which one may be empty.
+      // One page at a time; a page may be empty.
       const [place, size] = [Number(request.pageToken), 2];
       const pages = [
         [],
@@ -141,7 +141,7 @@ describe('requests as they end', () => {
   });
 });
 
-/** Says what is wrong with this field alone. */
+/** Has a problem only for this field. */
 function isAbout(field: string) {
   return (thrown: { findDetails(schema: typeof InvalidFieldsSchema): { fields: { field: string }[] }[] }) => {
     const fields = thrown.findDetails(InvalidFieldsSchema).flatMap((each) => each.fields);

@@ -9,7 +9,7 @@ import { invalidFields, notFound } from './problems.ts';
 const usualPageSize = 50;
 const maxPageSize = 1_000;
 
-/** What became of requests, and why. */
+/** The request log, and explanations of it. */
 export function requestService({ peers }: AdminParts): ServiceImpl<typeof RequestService> {
   const { usageReport } = peers;
   const names = new TokenNames(peers.identity);
@@ -40,7 +40,10 @@ export function requestService({ peers }: AdminParts): ServiceImpl<typeof Reques
   };
 }
 
-/** The id of the one request that a text means: an id, a text with one in it, or what a single request's ids begin with. */
+/**
+ * The id of the one request that a text means. The text is an id, contains one, or is the unique
+ * beginning of one.
+ */
 async function meantRequest({ usageReport }: AdminPeers, text: string, { signal }: HandlerContext): Promise<string> {
   const whole = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/.exec(text.toLowerCase())?.[0];
   if (whole !== undefined) return whole;

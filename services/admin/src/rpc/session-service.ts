@@ -13,11 +13,11 @@ export interface SessionParts {
   readonly signIn: SignIn;
   readonly sessions: SessionStore;
   readonly operators: OperatorStore;
-  /** On the button that leads to the provider of OpenID Connect. Empty: there is none. */
+  /** The label of the button for the OpenID Connect provider. Empty if there is no provider. */
   readonly oidcLabel: string;
 }
 
-/** Who uses this address. */
+/** Sessions: sign-in, sign-out and the signed-in caller. */
 export function sessionService({
   signIn,
   sessions,
@@ -54,7 +54,7 @@ export function sessionService({
   ): Promise<MessageInitShape<typeof SessionSchema>> {
     const ends = session && { csrfToken: session.csrf_token, expiresAt: timestampFromMs(session.expires_at_ms) };
     if (caller.kind === 'token') {
-      // What operators wrote of it is not for its holder.
+      // The operators' note is not for the token's holder.
       return { holder: { case: 'token', value: { ...caller.token, note: '' } }, ...ends };
     }
     const operator = await operators.find(caller.operatorId);

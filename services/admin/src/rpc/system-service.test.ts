@@ -13,7 +13,10 @@ import { systemService } from './system-service.ts';
 
 const beginMs = Date.parse('2026-11-21T09:00:00Z');
 
-/** A gateway of one edge, which has had a hundred requests with each reading, ten seconds after the one before. */
+/**
+ * A gateway of one edge, which counts a hundred requests with each reading, ten seconds after the
+ * one before.
+ */
 function watchedGateway(intervalsMs = { watched: 5, otherwise: 5 }) {
   const clock = new ManualClock(beginMs);
   const world = { readings: 0, problem: undefined as string | undefined };
@@ -26,7 +29,7 @@ function watchedGateway(intervalsMs = { watched: 5, otherwise: 5 }) {
     replicas: { read },
     broker: { listAccounts: async () => create(ListAccountsResponseSchema) },
     usageLedger: { replayDeadLetters: async () => create(ReplayDeadLettersResponseSchema, { replayed: 1 }) },
-    // What else these services do is not asked for.
+    // The test calls no other methods of these services.
   } as unknown as FigureReaderOptions['peers'];
   const figures = new FigureReader({ peers, clock, logger: createLogger('admin', 'silent'), intervalsMs });
   figures.start();

@@ -2,7 +2,7 @@ import type { ServiceImpl } from '@connectrpc/connect';
 import type { Overview, OverviewPoint, SystemService } from '@gateway/proto/admin/v1/system_service_pb.js';
 import type { FigureReader } from '../figures/figure-reader.ts';
 
-/** How the gateway is doing. */
+/** The state of the gateway. */
 export function systemService(figures: FigureReader): ServiceImpl<typeof SystemService> {
   return {
     async getOverview(_request, { signal }) {
@@ -23,7 +23,7 @@ export function systemService(figures: FigureReader): ServiceImpl<typeof SystemS
   };
 }
 
-/** Those since the last one that was sent, which may have changed since. */
+/** The points since the last one that was sent, including that one: it may have changed. */
 function newPoints(points: readonly OverviewPoint[], last: OverviewPoint | undefined): OverviewPoint[] {
   const since = last?.at?.seconds ?? 0n;
   return points.filter(({ at }) => (at?.seconds ?? 0n) >= since);

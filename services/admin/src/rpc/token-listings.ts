@@ -9,7 +9,10 @@ import { askForEach, pagesOf, peerCall } from '../peer-calls.ts';
 
 type Listing = MessageInitShape<typeof TokenListingSchema>;
 
-/** Tokens with what their limits stand at and what they used lately. What can't be asked now is left out. */
+/**
+ * Tokens with the state of their limits and their recent usage. Values that can't be read now are
+ * left out.
+ */
 export async function tokenListings(
   { peers, clock, logger }: AdminParts,
   tokens: readonly Token[],
@@ -41,7 +44,7 @@ export async function tokenListings(
 
 const shownDays = 14;
 
-/** What the limits of a token stand at. The limiter knows nothing of one without limits. */
+/** The state of a token's limits. The limiter does not know tokens without limits. */
 export async function limitsOf(
   { limiter }: AdminPeers,
   { tokenId, limits }: Token,

@@ -47,7 +47,7 @@ describe('one token', () => {
     ['aab', 'aab2'],
     ['me', 'aab2'],
     ['b', 'bbb3'],
-    // Of two with that label one is still valid.
+    // Two tokens have that label; one is still valid.
     [' ci ', 'aaa1'],
   ])('is meant by %j', async (wanted, tokenId) => {
     const { client } = await worldOf([ci, me, oldCi]);
@@ -131,7 +131,7 @@ function token(fields: MessageInitShape<typeof TokenSchema>) {
   return create(TokenSchema, { kind: TokenKind.SERVICE, revision: 1n, ...fields });
 }
 
-/** Identity with these tokens, a limiter and a ledger. */
+/** An identity service with these tokens, a limiter and a ledger. */
 async function worldOf(tokens: readonly ReturnType<typeof token>[], { isAway = false } = {}) {
   const stored = new Map(tokens.map((each) => [each.tokenId, each]));
   const change = (tokenId: string, fields: object) => {
@@ -179,7 +179,7 @@ async function worldOf(tokens: readonly ReturnType<typeof token>[], { isAway = f
     reportUsage: ({ firstDay, lastDay, pageToken }) => {
       if (isAway) throw new Error('away');
       expect([firstDay, lastDay]).toEqual(['2026-11-10', '2026-11-23']);
-      // A day on each of two pages.
+      // Two pages with a day each.
       if (pageToken === '') {
         return {
           rows: [{ localDay: '2026-11-22', totals: { inputTokens: 4n, outputTokens: 3n } }],

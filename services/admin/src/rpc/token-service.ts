@@ -9,7 +9,10 @@ import { pagesOf, peerCall } from '../peer-calls.ts';
 import { changedMeanwhile, checkFields, type FieldProblems, invalidFields, notFound } from './problems.ts';
 import { tokenListings } from './token-listings.ts';
 
-/** The tokens of callers. What is wrong is said before anything is sent to identity, which holds everyone to the same rules. */
+/**
+ * The callers' tokens. Problems are reported before the request reaches identity, which applies the
+ * same rules to every caller.
+ */
 export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService> {
   const { peers, audit, clock } = parts;
   const { identity } = peers;
@@ -43,7 +46,8 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
       check(request, kindOf(kind), clock.nowMs());
       return await audit.change(context, { action: 'token.update', subject: request.tokenId }, async () => {
         for (;;) {
-          // Also where any revision will do: so that what is noted as "before" is what this change changed.
+          // Even if any revision will do: `before` in the audit log must be what this change
+          // replaced.
           const before = await current();
           const expectedRevision = request.expectedRevision || before.revision;
           const { token, conflict } = await identity.update({ ...change, expectedRevision }, peerCall(context.signal));
@@ -76,7 +80,10 @@ export function tokenService(parts: AdminParts): ServiceImpl<typeof TokenService
 
 const maxPageSize = 1_000;
 
-/** The one token that an id, the beginning of one, or a label means. A label of a valid token means that one. */
+/**
+ * The one token with this id, this beginning of an id, or this label. A label means the valid token
+ * that has it.
+ */
 async function meantToken(parts: AdminParts, wanted: string, context: HandlerContext): Promise<Token> {
   if (wanted === '') throw invalidFields({ token: 'Enter an id, the beginning of an id, or a label.' });
   const asked = { search: wanted, includeRevoked: true, pageSize: maxPageSize };
@@ -137,7 +144,7 @@ function kindOf(kind: TokenKind): GivenDetails['kind'] {
   return kind === TokenKind.PERSONAL ? 'personal' : undefined;
 }
 
-/** As the audit log has it. A token has no secret in it. */
+/** The token in the audit log. It contains no secret. */
 function shown(token: Token | undefined): JsonObject | undefined {
   return token && (toJson(TokenSchema, token) as JsonObject);
 }

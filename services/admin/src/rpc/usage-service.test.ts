@@ -63,7 +63,7 @@ async function setUp({ others, caller = operator, ...services }: World) {
   };
 }
 
-/** A report that has these rows of these periods, and what it was asked for. */
+/** A report with these rows for these periods, and the queries that it received. */
 function reportOf(rows: (request: ReportUsageRequest) => MessageInitShape<typeof UsageReportRowSchema>[]) {
   const asked: ReportUsageRequest[] = [];
   const report: FakeServices['report'] = {

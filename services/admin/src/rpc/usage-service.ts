@@ -13,7 +13,7 @@ import { invalidFields } from './problems.ts';
 const reconcileTimeoutMs = 1_800_000;
 const replayTimeoutMs = 60_000;
 
-/** Who used how much, and what that cost; and the care of the ledger. */
+/** Usage and its cost, and maintenance of the ledger. */
 export function usageService({ peers, audit, clock }: AdminParts): ServiceImpl<typeof UsageService> {
   const report = { peers, names: new TokenNames(peers.identity) };
   return {
@@ -27,7 +27,7 @@ export function usageService({ peers, audit, clock }: AdminParts): ServiceImpl<t
 
     async reconcileDay({ localDay, repair }, context) {
       if (!isLocalDay(localDay)) throw invalidFields({ localDay: 'Must be a day such as 2026-11-20.' });
-      // The limiter mends a counter with the comparison.
+      // The limiter corrects a counter when it compares it.
       return await audit.change(context, { action: 'usage.reconcile', subject: localDay }, async () => {
         const options = { timeoutMs: reconcileTimeoutMs, signal: context.signal };
         const ledger = await peers.usageLedger.reconcileDay({ localDay, repair }, options);

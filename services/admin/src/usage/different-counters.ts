@@ -10,8 +10,9 @@ type Peers = Pick<AdminPeers, 'identity' | 'limiterOperator'>;
 type Difference = MessageInitShape<typeof CounterDifferenceSchema>;
 
 /**
- * Has the limiter compare a day's counters of all tokens with the ledger, and gives those that were wrong. A counter is right afterwards.
- * The limiter counts today, and yesterday for some hours; of other days there is nothing to compare.
+ * Makes the limiter compare a day's counters of all tokens with the ledger, and returns those that
+ * were wrong. A counter is correct afterwards. The limiter has counters for today, and for
+ * yesterday during some hours. For other days there is nothing to compare.
  */
 export async function differentCounters(
   peers: Peers,
@@ -28,7 +29,7 @@ export async function differentCounters(
       if (difference !== undefined) differences.push(difference);
     });
   } catch (thrown) {
-    // The limiter forgets yesterday in the morning, and says so.
+    // In the morning the limiter removes yesterday's counters, and answers with this error.
     const isForgotten = thrown instanceof GatewayError && thrown.code === 'invalid_request' && localDay !== today;
     if (!isForgotten) throw thrown;
   }
@@ -44,7 +45,7 @@ async function differenceOf(
   const asked = { key: `token:${tokenId}`, localDay };
   const answer = await limiterOperator.reconcileDay(asked, peerCall(signal));
   const { usedTokensBefore: counterTokens, usedTokensAfter: ledgerTokens } = answer;
-  // A counter that was forgotten is loaded when it is needed: it was not wrong.
+  // A counter that was removed is loaded when it is needed: it was not wrong.
   if (counterTokens === undefined || counterTokens === ledgerTokens) return undefined;
   return { tokenId, counterTokens, ledgerTokens };
 }

@@ -75,7 +75,7 @@ describe('what models cost', () => {
   });
 });
 
-/** A fraction of whole numbers, which nothing rounds. */
+/** A fraction of whole numbers, without rounding. */
 class Rational {
   readonly #numerator: bigint;
   readonly #denominator: bigint;

@@ -2,7 +2,7 @@ import { matchesPattern } from '@gateway/presentation';
 import type { GatewayFile, ModelPrice } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 
-/** What one model used. Input includes cached tokens. */
+/** The usage of one model. Input includes cached tokens. */
 export interface ModelUse {
   readonly model: string;
   readonly totals?: UsageTotals | undefined;
@@ -14,12 +14,12 @@ export interface UseCost {
   readonly unpricedTokens: bigint;
 }
 
-/** Prices are of a million tokens. */
+/** Prices are per million tokens. */
 const tokensOfPrice = 1_000_000n;
 
-/** What models cost, as gateway.yaml has it. */
+/** The prices of models in gateway.yaml. */
 export class ModelPrices {
-  /** "EUR". Empty: there are no prices. */
+  /** "EUR". Empty if there are no prices. */
   readonly currency: string;
   readonly #prices: readonly ModelPrice[];
   readonly #known = new Map<string, ModelPrice | undefined>();
@@ -30,8 +30,8 @@ export class ModelPrices {
   }
 
   /**
-   * What uses cost together. All of it is summed up exactly, and then rounded once: to the nearest millionth of the currency, and
-   * half of one up. Undefined: there are no prices.
+   * The cost of several uses together. It is summed exactly, and then rounded once, to the nearest
+   * millionth of the currency; halves are rounded up. Undefined if there are no prices.
    */
   costOf(uses: readonly ModelUse[]): UseCost | undefined {
     if (this.#prices.length === 0) return undefined;
@@ -51,7 +51,7 @@ export class ModelPrices {
     return { micros: rounded(cost), unpricedTokens };
   }
 
-  /** The first one that fits. */
+  /** The first price that fits. */
   #priceOf(model: string): ModelPrice | undefined {
     return this.#known.getOrInsertComputed(model, () =>
       this.#prices.find((price) => matchesPattern(model, price.model)),
@@ -62,6 +62,6 @@ export class ModelPrices {
 function rounded(cost: bigint): bigint {
   const doubled = 2n * cost + tokensOfPrice;
   const quotient = doubled / (2n * tokensOfPrice);
-  // Division is towards zero; sums that are being mended may be negative.
+  // Division truncates towards zero; sums under repair may be negative.
   return doubled < 0n && doubled % (2n * tokensOfPrice) !== 0n ? quotient - 1n : quotient;
 }

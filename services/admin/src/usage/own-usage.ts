@@ -17,7 +17,10 @@ interface OwnUsageParts {
 
 const days = 30;
 
-/** What one token used and has left. @param known the token as it was when somebody signed in with it. */
+/**
+ * The usage of one token, and the rest of its limits. @param known the token at the time of the
+ * sign-in.
+ */
 export async function ownUsage(
   { peers, names, clock }: OwnUsageParts,
   known: Token,
@@ -25,7 +28,7 @@ export async function ownUsage(
 ): Promise<MessageInitShape<typeof GetMyUsageResponseSchema>> {
   const { tokenId } = known;
   const options = peerCall(signal);
-  // Its limits may be others by now.
+  // Its limits may have changed since.
   const { tokens } = await peers.identity.list({ tokenIds: [tokenId] }, options);
   const token = tokens[0] ?? known;
   const lastDay = localDayOf(clock.nowMs());
@@ -37,7 +40,7 @@ export async function ownUsage(
     limitsOf(peers, token, signal),
   ]);
   return {
-    // The note is for operators alone.
+    // The note is only for operators.
     token: { ...token, note: '' },
     limits,
     today,

@@ -13,7 +13,10 @@ export async function requestListings(names: TokenNames, requests: readonly Requ
   return requests.map((request) => ({ request, tokenLabel: labels.get(request.tokenId) ?? '' }));
 }
 
-/** A search with the ids of the tokens that a text means, where one is given. @throws ConnectError when it means none. */
+/**
+ * A search with the ids of the tokens that a text means, if there is one. @throws ConnectError if
+ * it means none.
+ */
 export async function searchWithToken(
   names: TokenNames,
   search: RequestSearch | undefined,

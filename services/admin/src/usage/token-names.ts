@@ -2,13 +2,13 @@ import { LRUCache } from 'lru-cache';
 import type { AdminPeers } from '../parts.ts';
 import { pagesOf, peerCall } from '../peer-calls.ts';
 
-/** A label may change; for so long the old one is shown. */
+/** A changed label may show its old value for this long. */
 const labelTtlMs = 30_000;
 const maxLabels = 10_000;
-/** Ids and tokens in one call to identity. */
+/** The most ids or tokens in one call to identity. */
 const tokensAtATime = 1_000;
 
-/** What tokens are called: labels for people, ids for everything else. */
+/** The names of tokens: labels for people, ids for everything else. */
 export class TokenNames {
   readonly #identity: AdminPeers['identity'];
   readonly #labels = new LRUCache<string, string>({ max: maxLabels, ttl: labelTtlMs });
@@ -37,7 +37,10 @@ export class TokenNames {
     return labels;
   }
 
-  /** The ids of the tokens that a text may mean: those with the id or the label, else those whose ids begin with it. */
+  /**
+   * The ids of the tokens that a text may mean: those with this id or label, otherwise those whose
+   * ids begin with it.
+   */
   async idsNamed(text: string, signal: AbortSignal): Promise<readonly string[]> {
     const asked = { includeRevoked: true, search: text, pageSize: tokensAtATime };
     const pages = pagesOf((pageToken) => this.#identity.list({ ...asked, pageToken }, peerCall(signal)));

@@ -20,13 +20,13 @@ export interface ReportQuery
     ReportUsageRequest,
     'firstDay' | 'lastDay' | 'grouping' | 'tokenId' | 'model' | 'accountId' | 'pageToken'
   > {
-  /** Also the same number of days before the first one. */
+  /** Also reports the same number of days before the first one. */
   readonly compare: boolean;
 }
 
 export type UsagePage = Awaited<ReturnType<typeof usagePage>>;
 
-/** A page of usage, and what it cost. @throws ConnectError for days that are none. */
+/** A page of usage with its cost. @throws ConnectError for invalid days. */
 export async function usagePage(parts: ReportParts, query: ReportQuery, signal: AbortSignal) {
   checkDays(query);
   const { peers, names } = parts;
@@ -53,7 +53,7 @@ export async function usagePage(parts: ReportParts, query: ReportQuery, signal: 
   return { rows, nextPageToken, currency: prices.currency };
 }
 
-/** What the rows of a page were in the period before, by the keys that they have now. */
+/** The rows of a page in the period before, by their current keys. */
 async function groupsBefore(
   { usageReport }: ReportParts['peers'],
   { firstDay, lastDay, grouping, tokenId, model, accountId }: ReportQuery,
@@ -62,7 +62,7 @@ async function groupsBefore(
 ): Promise<ReadonlyMap<string, readonly UsageReportRow[]>> {
   const length = Temporal.PlainDate.from(firstDay).until(lastDay).days + 1;
   const keyOf = keyBy(grouping);
-  // A page of days needs those days alone.
+  // A page of days needs only those days.
   const [first, last] = [uses[0]?.localDay || firstDay, uses.at(-1)?.localDay || lastDay];
   const period = { firstDay: addLocalDays(first, -length), lastDay: addLocalDays(last, -length) };
   const query = { ...period, grouping, tokenId, model, accountId, byModel: true };
@@ -98,10 +98,10 @@ function checkDays({ firstDay, lastDay }: ReportQuery): void {
 
 const maxDays = 3_660;
 
-/** What a row sums up: the fields of its key are set. */
+/** The key of a row: the fields that it is grouped by. */
 type UsageKey = Partial<Pick<UsageReportRow, 'localDay' | 'tokenId' | 'provider' | 'model' | 'accountId'>>;
 
-/** The fields of a key. Another grouping is refused by the service behind. */
+/** The fields of a key. The usage service refuses other groupings. */
 const keys: Readonly<Record<number, readonly (keyof UsageKey)[]>> = {
   [UsageGrouping.UNSPECIFIED]: ['localDay'],
   [UsageGrouping.DAY]: ['localDay'],

@@ -5,7 +5,7 @@ import { exitCodeOf, failureText } from '../failures.ts';
 import { buildProgram } from '../program.ts';
 import { RememberingTerminal } from './remembering-terminal.ts';
 
-/** gatewayctl before an admin API of the test's own. */
+/** gatewayctl in front of a fake admin API. */
 export class CommandLine {
   readonly terminal = new RememberingTerminal();
   readonly #routes: (router: ConnectRouter) => void;

@@ -1,6 +1,6 @@
 import { onTestFinished, vi } from 'vitest';
 
-/** Remembers what the rest of a test writes to standard output and standard error, in their place. */
+/** Captures what the rest of a test writes to standard output and standard error. */
 export class RememberingTerminal {
   printed = '';
   readonly notes: string[] = [];

@@ -148,7 +148,10 @@ interface AddFlags extends CredentialFlags {
   readonly models?: readonly string[];
 }
 
-/** Encrypts everything with the current key, and says how far it is: first, last, and now and then between them. */
+/**
+ * Encrypts all credentials with the current key, and reports progress: first, last, and at
+ * intervals between them.
+ */
 async function rotateAccountKeys(env: Environment): Promise<void> {
   const { readRequiredKeys } = await import('@gateway/pool-broker/config');
   const { Encryption } = await import('@gateway/pool-broker/credentials/encryption');

@@ -1,7 +1,7 @@
 import { Argument, Command, type Option } from 'commander';
 import { print } from '../output/print.ts';
 
-/** `gatewayctl completion <shell>`, and what the shells ask then. */
+/** `gatewayctl completion <shell>`, and the hidden command that the shells call. */
 export function completionCommands(): { readonly completion: Command; readonly complete: Command } {
   const completion = new Command('completion')
     .description('Prints a shell completion script. For bash: source <(gatewayctl completion bash)')
@@ -19,7 +19,7 @@ export function completionCommands(): { readonly completion: Command; readonly c
   return { completion, complete };
 }
 
-/** What may stand in place of the last word. */
+/** The candidates for the last word. */
 function candidatesFor(program: Command, words: readonly string[]): readonly string[] {
   const begun = words.at(-1) ?? '';
   const before = words.slice(0, -1);

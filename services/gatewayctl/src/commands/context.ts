@@ -2,13 +2,15 @@ import type { Environment } from '@gateway/config';
 import type { AdminConnection, Connect } from '../connection/admin-connection.ts';
 import { note } from '../output/print.ts';
 
-/** What every command works with. */
+/** The parts that every command uses. */
 export interface CommandContext {
   readonly env: Environment;
   readonly connect: Connect;
 }
 
-/** Says what was changed, and where: a gateway that works on another database does not know of it. */
+/**
+ * Reports what was changed, and where: a gateway that uses another database does not know of it.
+ */
 export function noteChange({ database }: AdminConnection, change: string): void {
   note(change);
   if (database !== undefined) note(`no gateway was called: written to ${database.description}`);

@@ -23,7 +23,7 @@ type Finding = {
   readonly about: string;
   readonly state: 'fine' | 'warning' | 'wrong';
   readonly text: string;
-  /** What to do. Empty: nothing, or the text says so. */
+  /** The remedy. Empty if there is none, or the text contains it. */
   readonly remedy: string;
 };
 
@@ -60,7 +60,7 @@ async function examine(env: Environment, admin: AdminConnection): Promise<readon
   return [...reached, signedIn, ...here, ...looked.flat()];
 }
 
-/** Whether it answers, and whether its clock goes as this one. */
+/** Whether the gateway answers, and whether its clock agrees with this one. */
 async function reach({ url, get }: RunningGateway): Promise<readonly Finding[]> {
   try {
     const beganAtMs = Date.now();
@@ -79,7 +79,7 @@ async function reach({ url, get }: RunningGateway): Promise<readonly Finding[]> 
   }
 }
 
-/** The header is in whole seconds. */
+/** The header has whole seconds. */
 function clockOf(date: string | undefined, hereMs: number): readonly Finding[] {
   const offMs = Math.abs(Date.parse(date ?? '') + 500 - hereMs);
   if (Number.isNaN(offMs)) return [];
@@ -110,7 +110,7 @@ async function systemOf(system: Client<typeof SystemService>): Promise<readonly 
     severity === Severity.CRITICAL ? wrong('gateway', text) : warning('gateway', text),
   );
   const services = new Set(replicas.map(({ service }) => service)).size;
-  // Those that are not ready are among what needs attention.
+  // The attention list already has replicas that are not ready.
   const areReady = replicas.every(({ ready }) => ready);
   const all = areReady
     ? [fine('replicas', `${countText(replicas.length, 'replica')} of ${countText(services, 'service')} ready`)]
@@ -119,7 +119,7 @@ async function systemOf(system: Client<typeof SystemService>): Promise<readonly 
   return [...all, ...looked, ...attention];
 }
 
-/** The admin service compares them with its own, less the time that asking took. */
+/** The admin service compares them with its own clock, minus the time of the request. */
 function clocksOf(replicas: readonly Replica[]): readonly Finding[] {
   const known = replicas.filter(({ figures }) => figures.clock_offset_seconds !== undefined);
   const off = known.filter(({ figures }) => Math.abs(figures.clock_offset_seconds ?? 0) >= 1);
@@ -132,7 +132,7 @@ function clocksOf(replicas: readonly Replica[]): readonly Finding[] {
   });
 }
 
-/** Of the services that keep files: edges, their outbox. */
+/** For services that keep files: the outbox of edges. */
 function disksOf(replicas: readonly Replica[]): readonly Finding[] {
   return replicas.flatMap(({ service, address, figures: { disk_free_bytes: free, disk_size_bytes: size } }) =>
     free === undefined || size === undefined ? [] : [diskFinding(`${service} at ${address}`, free, size)],
@@ -154,7 +154,7 @@ function versionsOf(replicas: readonly Replica[]): Finding {
   return fine('versions', `all replicas run ${own}, like this gatewayctl`);
 }
 
-/** Those that expire soon are among what needs attention. */
+/** The attention list already has certificates that expire soon. */
 function certificatesOf(replicas: readonly Replica[]): readonly Finding[] {
   const ends = replicas.flatMap(({ figures }) => figures.certificate_expires_at ?? []);
   const leftMs = Math.min(...ends) * 1_000 - Date.now();
@@ -164,7 +164,7 @@ function certificatesOf(replicas: readonly Replica[]): readonly Finding[] {
   ];
 }
 
-/** Pools in need are among what needs attention. */
+/** The attention list already has pools that run short. */
 async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Finding[]> {
   const { overview } = await pools.listPools({}, { timeoutMs });
   if (overview?.pools.every(({ accounts }) => accounts.length === 0)) {
@@ -174,7 +174,7 @@ async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Find
   return (overview?.pools ?? []).flatMap(({ pool, accounts, pauses }) => {
     const free = accounts.filter((account) => account.state === AccountState.AVAILABLE && !isFailing(account)).length;
     const paused = pauses.map((pause) => `${pool?.name} is ${pauseText(pause)}`);
-    // It ends by itself; gatewayctl pool status says how each account stands.
+    // A pause ends by itself; gatewayctl pool status shows the state of each account.
     if (paused.length > 0) return paused.map((text) => warning('pools', text, pauseRemedy));
     return free === 0
       ? []
@@ -185,7 +185,7 @@ async function poolsOf(pools: Client<typeof PoolService>): Promise<readonly Find
 const pauseRemedy =
   'The pause ends automatically. If it does not, check gatewayctl pool status and the status page of the provider.';
 
-/** Of the embedded gateway's folder, where it is on this machine. */
+/** For the folder of the embedded gateway, if it is on this machine. */
 async function diskOf(env: Environment): Promise<readonly Finding[]> {
   const folder = new EnvReader(env).string('GATEWAY_DATA', './data');
   const disk = await statfs(folder).catch(() => undefined);

@@ -4,7 +4,7 @@ import { addLocalDays, endOfLocalDayMs, isLocalDay, type LocalDay, localDayOf } 
 import { InvalidArgumentError } from 'commander';
 import { UsageError } from '../failures.ts';
 
-// How the texts of flags and arguments are read. What is wrong with one is said by its name.
+// Parsers of flags and arguments. Commander adds the name of the flag to each error.
 
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   const range = max === Number.MAX_SAFE_INTEGER ? `, ${min} or more` : ` from ${min} to ${max}`;
@@ -40,13 +40,13 @@ export function durationMs(text: string): number {
   throw new InvalidArgumentError('It must be a duration such as 90s, 15m, 12h, 30d or 2w.');
 }
 
-/** A moment in the past: so long ago, or a time. */
+/** A time in the past: a duration before now, or a time. */
 export function pastMoment(text: string): Timestamp {
   if (/^\d+[smhdw]$/.test(text)) return timestampFromMs(Date.now() - durationMs(text));
   return moment(text);
 }
 
-/** A moment to come: so long from now, the end of a day, or a time. */
+/** A time in the future: a duration from now, the end of a day, or a time. */
 export function comingMoment(text: string): Timestamp {
   if (/^\d+[smhdw]$/.test(text)) return timestampFromMs(Date.now() + durationMs(text));
   const at = isLocalDay(text) ? timestampFromMs(endOfLocalDayMs(text)) : moment(text);
@@ -65,7 +65,7 @@ export function accountId(text: string): string {
   throw new InvalidArgumentError('It must be pool/name, such as responses/team-b.');
 }
 
-/** "7d": so many local days, today included. */
+/** "7d": this many local days, including today. */
 export function daysBack(text: string): number {
   const days = /^(\d{1,4})d$/.exec(text)?.[1];
   if (days !== undefined && Number(days) > 0) return Number(days);
@@ -78,12 +78,12 @@ export function numberOrNone(min: number, max?: number): (text: string) => numbe
   return (text) => (text === 'none' ? text : toNumber(text));
 }
 
-/** The beginning of an id as a table shows it, too. */
+/** An id, or the beginning of one as tables show it. */
 export function idOrPrefix(text: string): string {
   return text.replace(/…$/, '');
 }
 
-/** The text of a file that a person names. @param path where it is read. @throws UsageError */
+/** The text of a file that the user names. @param path where it is read. @throws UsageError */
 export async function readNamedFile(name: string, path = name): Promise<string> {
   try {
     return await readFile(path, 'utf8');
@@ -93,23 +93,23 @@ export async function readNamedFile(name: string, path = name): Promise<string> 
   }
 }
 
-/** The flags that say which part of a list, newest first. */
+/** The flags that select a part of a list, newest first. */
 export interface RangeFlags {
   readonly since?: Timestamp;
   readonly until?: Timestamp;
-  /** So many at most. */
+  /** The most rows. */
   readonly last: number;
 }
 
-/** The flags that say of which days. */
+/** The flags that select days. */
 export interface PeriodFlags {
   readonly from?: LocalDay;
   readonly to?: LocalDay;
-  /** So many days, today included. */
+  /** This many days, including today. */
   readonly since?: number;
 }
 
-/** Without any flag: yesterday. @throws UsageError */
+/** The period of the flags; yesterday by default. @throws UsageError */
 export function periodOf({ from, to, since }: PeriodFlags, nowMs = Date.now()) {
   const today = localDayOf(nowMs);
   if (since !== undefined) {

@@ -74,7 +74,7 @@ interface ExplainFlags extends OutputFlags {
   readonly token?: string;
 }
 
-/** Which account would serve the next request for a model, and why not the others. */
+/** The account that would serve the next request for a model, and why the others would not. */
 function explanationText({ candidates }: ExplainModelResponse): string {
   const chosen = candidates.flatMap(({ accounts }) => accounts).find((account) => account.chosen)?.account;
   const texts = candidates.map(({ pool, model, accounts }, index) => {
@@ -98,7 +98,7 @@ const explanationColumns: Columns<AccountExplanation> = {
   },
 };
 
-/** How accounts stand, and how long pools will last. */
+/** The state of accounts, and how long pools will last. */
 function overviewText({ pools }: PoolOverview, nowMs: number): string {
   return pools.map((status) => poolText(status, nowMs)).join('\n') || 'No pools.\n';
 }
@@ -129,13 +129,15 @@ export function pauseText(pause: PoolPause): string {
   return `paused${end}: ${pauseReason(pause)}`;
 }
 
-/** Accounts in service that have reported no quota: there is more in the pool than the estimates know. */
+/**
+ * Accounts in service that have reported no quota: the pool has more than the estimates include.
+ */
 function silentAccounts(accounts: readonly Account[]): number {
   const outOfService = [AccountState.DISABLED, AccountState.DRAINING];
   return accounts.filter(({ state, windows }) => !outOfService.includes(state) && windows.length === 0).length;
 }
 
-/** What is left of the tightest quota of the whole account, 0 to 1. Undefined when none is known. */
+/** The rest of the tightest quota of the whole account, 0 to 1. Undefined if none is known. */
 function headroomOf({ windows }: Account): number | undefined {
   const left = windows.filter(({ models }) => models === '').map(({ usedFraction }) => Math.max(0, 1 - usedFraction));
   return left.length === 0 ? undefined : Math.min(...left);

@@ -2,7 +2,7 @@ import type { Environment } from '@gateway/config';
 import { Command } from 'commander';
 import { note } from '../output/print.ts';
 
-/** `gatewayctl start`, `migrate`: what runs here, and is not asked of a gateway. */
+/** `gatewayctl start`, `migrate`: commands that run in this process, without calling a gateway. */
 export function processCommands(env: Environment): readonly Command[] {
   const start = new Command('start')
     .description(

@@ -59,7 +59,7 @@ async function readToken(url: string): Promise<string> {
   return token;
 }
 
-/** Asks on the terminal without showing what is typed. */
+/** Asks on the terminal without echoing the input. */
 async function askFor(question: string): Promise<string> {
   process.stderr.write(question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });

@@ -34,7 +34,7 @@ export function snippetCommand({ connect }: CommandContext): Command {
     });
 }
 
-/** The gateway does not know what stands before it: its own port is where a newcomer reaches it. */
+/** The gateway does not know the proxies before it: a new user reaches it at its own port. */
 async function publicUrl({ clientOf, gateway }: AdminConnection): Promise<string> {
   const { settings } = await clientOf(ConfigurationService).getConfiguration({});
   const port = settings.find(({ name }) => name === 'PORT')?.value ?? '8080';

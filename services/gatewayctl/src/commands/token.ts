@@ -131,14 +131,14 @@ export function tokenCommand({ connect }: CommandContext): Command {
   return token;
 }
 
-/** The one token that an id, the beginning of one, or a label means. */
+/** The one token with this id, this beginning of an id, or this label. */
 async function findToken(admin: AdminConnection, named: string): Promise<TokenListing> {
   const { token } = await admin.clientOf(TokenService).getToken({ token: named });
   if (token === undefined) throw new Error(`no token ${named}. Run gatewayctl token list --all to see all tokens.`);
   return token;
 }
 
-/** The id of that token; without one that is named, of none. */
+/** The id of that token; undefined if no token is named. */
 export async function findTokenId(admin: AdminConnection, named: string | undefined): Promise<string> {
   return named === undefined ? '' : ((await findToken(admin, named)).token?.tokenId ?? '');
 }
@@ -162,7 +162,7 @@ interface SetFlags {
   readonly expires?: Timestamp | 'never';
 }
 
-/** Limits are replaced as a whole: one that is not named goes along as it is. */
+/** Limits are replaced as a whole: a limit without a flag is sent unchanged. */
 function changesOf({ label, rpm, tpd, note, expires }: SetFlags, limits: Limits | undefined) {
   const isLimited = rpm !== undefined || tpd !== undefined;
   return {
@@ -203,7 +203,7 @@ function tokensText({ token, limits }: TokenListing): string {
   return usedText(token?.limits?.tokensPerDay, limits?.tokens?.remaining);
 }
 
-/** "12 of 60": what is used of the limit; the limit alone when the limiter could not be asked. */
+/** "12 of 60": the used part of the limit; only the limit if the limiter could not be asked. */
 function usedText(limit: number | bigint | undefined, left: number | bigint | undefined): string {
   if (limit === undefined) return '–';
   return left === undefined ? `${limit}` : `${limit > left ? BigInt(limit) - BigInt(left) : 0} of ${limit}`;

@@ -80,7 +80,9 @@ function withFilters(command: Command): Command {
     .option('--account <pool/name>', 'only this account', accountId);
 }
 
-/** Has the ledger read its dead letters again, prints those that stay, and sums up in the last line. */
+/**
+ * Makes the ledger read its dead letters again, prints those that stay, and ends with a summary.
+ */
 async function replayDeadLetters(usage: Client<typeof UsageService>, dryRun: boolean): Promise<void> {
   const totals = { replayed: 0, duplicates: 0, stillDead: 0 };
   const nextPage = async (pageToken: string) => {

@@ -1,13 +1,13 @@
 import { type Environment, readSettings } from '@gateway/config';
 
-/** Where the admin service is. */
+/** The address of the admin service. */
 export interface AdminAddress {
   readonly url: string;
-  /** False: nobody named it, and it is where a gateway on this machine has it. */
+  /** False if the address is the default of a gateway on this machine. */
   readonly isNamed: boolean;
 }
 
-/** GATEWAY_ADMIN_URL, else ADMIN_PORT (9090) of this machine. @throws ConfigError */
+/** GATEWAY_ADMIN_URL, otherwise ADMIN_PORT (9090) of this machine. @throws ConfigError */
 export function readAdminAddress(env: Environment): AdminAddress {
   return readSettings(env, (reader) => {
     const named = reader.optionalUrl('GATEWAY_ADMIN_URL', 'http://127.0.0.1:9090');

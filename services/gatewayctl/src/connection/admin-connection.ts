@@ -13,10 +13,10 @@ import { type AdminAddress, readAdminAddress } from './admin-address.ts';
 import { findAdminToken } from './admin-token.ts';
 import { askAdminPort, signOfGateway } from './signs-of-gateway.ts';
 
-/** The admin API, wherever it runs. */
+/** The admin API, in a gateway or in this process. */
 export interface AdminConnection extends AsyncDisposable {
   clientOf<S extends DescService>(service: S): Client<S>;
-  /** What a command works on when no gateway runs; undefined for a running gateway. */
+  /** The database of a command without a running gateway; undefined for a running gateway. */
   readonly database: OfflineDatabase | undefined;
   /** Undefined without a running gateway. */
   readonly gateway: RunningGateway | undefined;
@@ -24,29 +24,30 @@ export interface AdminConnection extends AsyncDisposable {
 
 export interface RunningGateway {
   readonly url: string;
-  /** Asks for something that is no call: an export, the state of the process. */
+  /** Requests something that is not an RPC: an export, the state of the process. */
   get(path: string, signal?: AbortSignal): Promise<IncomingMessage>;
 }
 
-/** How a command gets to the admin API: once, when it needs it. */
+/** Connects a command to the admin API: once, when the command needs it. */
 export type Connect = (options?: ConnectOptions) => Promise<AdminConnection>;
 
 interface ConnectOptions {
-  /** The command asks a running gateway what only that knows. */
+  /** The command needs data of a running gateway. */
   readonly running?: true;
-  /** It makes texts of tokens, for which the gateway's own key is needed. */
+  /** The command creates tokens, which needs the gateway's own key. */
   readonly issues?: true;
-  /** A person wants the database itself, whatever runs. */
+  /** The user wants the database itself, even if a gateway runs. */
   readonly offline?: boolean | undefined;
 }
 
-/** Every call ends by then, unless it says otherwise: streams of what goes on have no end. */
+/** Every call ends by then, unless it is `endless`: streams that follow changes have no end. */
 const callTimeoutMs = 60_000;
 export const endless = { timeoutMs: 0 };
 
 /**
- * The running gateway; when none runs at the default address, the admin API in this process on its database. Not when one
- * runs on this machine all the same: what is written where that does not look would seem to be done.
+ * Connects to the running gateway. If none runs at the default address, the admin API runs in this
+ * process on its database. This is refused if there are signs of a gateway on this machine: a
+ * change in a database that the gateway does not use would have no effect.
  */
 export function connectTo(env: Environment): Connect {
   return async ({ running = false, issues = false, offline = false } = {}) => {
@@ -66,7 +67,7 @@ export function connectTo(env: Environment): Connect {
 const adviceForSign =
   'Set GATEWAY_ADMIN_URL to the address of its console, or use --offline to use the database of this environment.';
 
-/** @param issues the command makes texts of tokens. */
+/** @param issues the command creates tokens. */
 async function connectToDatabase(env: Environment, issues: boolean): Promise<AdminConnection> {
   const { openOfflineAdmin } = await import('@gateway/all-in-one/offline-admin');
   const offline = await openOfflineAdmin(env, { issues });
@@ -102,7 +103,7 @@ async function connectToGateway(env: Environment, { url }: AdminAddress): Promis
   };
 }
 
-/** @param token undefined: for the calls that need none. */
+/** @param token undefined for the calls that need none. */
 export function gatewayTransport(env: Environment, url: string, token: string | undefined): Transport {
   const signIn: Interceptor = (next) => (request) => {
     if (token !== undefined) request.header.set('authorization', `Bearer ${token}`);
@@ -117,7 +118,10 @@ export function gatewayTransport(env: Environment, url: string, token: string | 
   });
 }
 
-/** With TLS_CA_FILE and the rest of TLS the service itself is reached, by the name in its certificate; without, whoever has the host's. */
+/**
+ * With TLS_CA_FILE and the other TLS settings, the certificate must have the service's name;
+ * otherwise it must have the host's.
+ */
 function agentFor(env: Environment, url: string): Agent | undefined {
   const files = readSettings(env, readTlsFiles);
   if (files === undefined || !url.startsWith('https:')) return undefined;

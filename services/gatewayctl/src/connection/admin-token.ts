@@ -4,13 +4,16 @@ import { dirname, join } from 'node:path';
 import { type Environment, isLoopback, readSettings } from '@gateway/config';
 import { z } from 'zod';
 
-/** What a command signs in with, and where that came from. */
+/** The token for signing in, and its source. */
 interface AdminToken {
   readonly token: string;
   readonly origin: string;
 }
 
-/** GATEWAY_ADMIN_TOKEN, else what `gatewayctl login` stored, else what the embedded default wrote. @throws ConfigError */
+/**
+ * GATEWAY_ADMIN_TOKEN, otherwise the token of `gatewayctl login`, otherwise the file of the
+ * embedded gateway. @throws ConfigError
+ */
 export async function findAdminToken(env: Environment, url: string): Promise<AdminToken | undefined> {
   const { set, data } = readSettings(env, (reader) => ({
     set: reader.optional('GATEWAY_ADMIN_TOKEN'),
@@ -19,20 +22,23 @@ export async function findAdminToken(env: Environment, url: string): Promise<Adm
   if (set !== undefined) return { token: set, origin: 'GATEWAY_ADMIN_TOKEN' };
   const login = await storedLogin(env, url);
   if (login !== undefined) return { token: login, origin: 'gatewayctl login' };
-  // A gateway on another machine has another folder: the token of this one is not shown to it.
+  // A gateway on another machine has another folder: this machine's token is not sent to it.
   if (!isLoopback(new URL(url).hostname.replaceAll(/[[\]]/g, ''))) return undefined;
   const file = join(data, 'admin-token');
   const written = await readFile(file, 'utf8').catch(() => '');
   return written.trim() === '' ? undefined : { token: written.trim(), origin: file };
 }
 
-// Tokens of `gatewayctl login`, by the address that they are for: a file that only its owner reads.
+// Tokens of `gatewayctl login`, by address: a file that only its owner can read.
 
 export function loginsFile(env: Environment): string {
   return join(env.XDG_CONFIG_HOME || join(homeFolder(), '.config'), 'gatewayctl', 'logins.json');
 }
 
-/** A user of a number alone, as in containers, has none: nothing is found in "/", and nothing can be written there. */
+/**
+ * A user without a name, as in containers, has no home folder: nothing is read from "/" or written
+ * there.
+ */
 function homeFolder(): string {
   try {
     return homedir();
@@ -49,7 +55,7 @@ export async function storeLogin(env: Environment, url: string, token: string): 
   await writeLogins(env, { ...(await readLogins(env)), [url]: token });
 }
 
-/** @returns false when there was none. */
+/** @returns false if there was none. */
 export async function forgetLogin(env: Environment, url: string): Promise<boolean> {
   const { [url]: token, ...others } = await readLogins(env);
   if (token !== undefined) await writeLogins(env, others);

@@ -1,4 +1,4 @@
-/** Which part of a long answer is asked for. */
+/** The requested part of a long answer. */
 export interface Page {
   readonly pageSize: number;
   readonly pageToken: string;
@@ -18,7 +18,7 @@ export async function* pagesOf<P extends Part>(ask: (pageToken: string) => Promi
   } while (pageToken !== '');
 }
 
-/** Records of the first pages, until there are so many. */
+/** Records of the first pages, up to this number. */
 export async function* firstOf<P extends Part, T>(
   most: number,
   ask: (page: Page) => Promise<P>,

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { exitCodeOf, failureText, UsageError } from '../failures.ts';
 import { connectTo } from './admin-connection.ts';
 
-/** What may listen on a port. */
+/** Servers that may listen on a port. */
 const listeners = {
   nothing: undefined,
   gateway: () => createServer(asGateway),

@@ -4,12 +4,12 @@ import { DataFolder } from '@gateway/all-in-one/data-folder';
 import { type Environment, readSettings } from '@gateway/config';
 import type { AdminAddress } from './admin-address.ts';
 
-/** Long enough for a busy gateway: only a port that nothing listens on is proof that none is there. */
+/** Long enough for a busy gateway: only a port without a listener proves that there is none. */
 const timeoutMs = 3_000;
 
 type AdminPort = 'gateway' | 'nothing' | 'silent';
 
-/** What is behind the address at which a gateway of this machine has its admin service. */
+/** Asks the address at which a gateway on this machine has its admin service. */
 export async function askAdminPort({ url }: AdminAddress): Promise<AdminPort> {
   const answer = await ask(`${url}/livez`);
   if (answer === 'silent') return 'silent';
@@ -17,8 +17,8 @@ export async function askAdminPort({ url }: AdminAddress): Promise<AdminPort> {
 }
 
 /**
- * What tells that a gateway runs on this machine though its admin service was not found: a command that worked on a database now
- * might work on another one. Undefined: nothing does.
+ * A sign that a gateway runs on this machine although its admin service was not found: a command
+ * that used a database now might use the wrong one. Undefined if there is no sign.
  *
  * @throws ConfigError
  */
@@ -38,18 +38,21 @@ export async function signOfGateway(
   return `a gateway responds at ${publicUrl}, but its admin service does not respond at ${url}`;
 }
 
-/** As the gateway answers who has no token. @see spec "Errors" */
+/** Whether this is the gateway's answer without a token. @see spec "Errors" */
 function isRefusalOfGateway({ status, text }: Answer): boolean {
   return status === 401 && /^\{"error":\{"code":"unauthorized",/.test(text);
 }
 
 interface Answer {
   readonly status: number;
-  /** The beginning of it. */
+  /** The beginning of the body. */
   readonly text: string;
 }
 
-/** Nothing: the connection was refused. Silent: something took it, and did not answer as HTTP does. */
+/**
+ * "nothing": the connection was refused. "silent": the connection was accepted, but the answer is
+ * not HTTP.
+ */
 async function ask(url: string): Promise<Answer | 'nothing' | 'silent'> {
   const signal = AbortSignal.timeout(timeoutMs);
   try {

@@ -6,8 +6,8 @@ import { type Timestamp, TimestampSchema, timestampDate } from '@bufbuild/protob
 export type Plain = null | boolean | number | string | readonly Plain[] | { readonly [name: string]: Plain };
 
 /**
- * A message of the admin API for programs: its fields by their names in JSON, numbers as numbers, enums as words in lower case, times
- * in ISO 8601. Every field is there; what is not set is null.
+ * A message of the admin API for programs: its fields by their names in JSON, numbers as numbers,
+ * enums as words in lower case, times in ISO 8601. Every field is present; unset fields are null.
  */
 export function toPlain<T extends Message>(schema: GenMessage<T>, message: T): Plain {
   return plainMessage(reflect(schema, message));
@@ -30,7 +30,7 @@ function plainField(message: ReflectMessage, field: DescField): Plain {
       return Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
     }
     default:
-      // A field without presence is set unless it has its default, which is a value as any other.
+      // A field without presence is always set: its default is a normal value.
       return field.presence !== implicitPresence && !message.isSet(field)
         ? null
         : plainValue(field, message.get(field));

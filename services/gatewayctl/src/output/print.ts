@@ -8,7 +8,7 @@ import { type Columns, Table } from './table.ts';
 
 const outputFormats = ['table', 'json', 'yaml'] as const;
 
-/** The flag that every command with an answer has. */
+/** The flag of every command with output. */
 export interface OutputFlags {
   readonly output: (typeof outputFormats)[number];
 }
@@ -23,12 +23,12 @@ export function print(text: string): void {
   process.stdout.write(text);
 }
 
-/** Writes a line to standard error: progress, and what is not the result. */
+/** Writes a line to standard error: progress and notes. */
 export function note(line: string): void {
   process.stderr.write(`${visibleLines(line)}\n`);
 }
 
-/** Prints one message. @param textOf what a person reads of it. */
+/** Prints one message. @param textOf formats it for people. */
 export function printMessage<T extends Message>(
   { output }: OutputFlags,
   schema: GenMessage<T>,
@@ -39,7 +39,7 @@ export function printMessage<T extends Message>(
   print(output === 'table' ? textOf(withVisibleTexts(message)) : documentOf(output, toPlain(schema, message)));
 }
 
-/** A value as a document of its own. */
+/** Prints a value as a document of its own. */
 export function documentOf(output: 'json' | 'yaml', value: Plain): string {
   return output === 'json' ? `${jsonOf(value, 2)}\n` : yamlOf(value);
 }
@@ -58,7 +58,7 @@ export function listPrinter<T extends Message>({ output }: OutputFlags, schema: 
       else print(messages.map((message, index) => documentAt(printed + index, toPlain(schema, message))).join(''));
       printed += messages.length;
     },
-    /** @param whenNone what a person should know when there was nothing to print. */
+    /** @param whenNone the note if there are no rows. */
     end(whenNone: string): void {
       if (output === 'json') print(printed === 0 ? '[]\n' : '\n]\n');
       else if (printed > 0) return;
@@ -89,7 +89,7 @@ export function streamPrinter<T extends Message>({ output }: OutputFlags, schema
   };
 }
 
-/** Prints one state after the other: on a terminal each in the place of the one before. */
+/** Prints one state after the other: on a terminal each replaces the one before. */
 export async function printOverviews<T extends Message>(
   { output }: OutputFlags,
   schema: GenMessage<T>,
@@ -104,12 +104,15 @@ export async function printOverviews<T extends Message>(
   }
 }
 
-/** A value among others of a stream: a line of JSON, or a document of YAML. */
+/** A value of a stream: a line of JSON, or a document of YAML. */
 function streamedDocument(output: 'json' | 'yaml', value: Plain): string {
   return output === 'json' ? `${jsonOf(value)}\n` : `---\n${yamlOf(value)}`;
 }
 
-/** Programs get texts as they are: what a person would not see, or a terminal would obey, is written as an escape. */
+/**
+ * Programs get texts unchanged, with escapes for characters that are invisible or that control a
+ * terminal.
+ */
 function jsonOf(value: Plain, indent?: number): string {
   return visibleJson(JSON.stringify(value, undefined, indent));
 }

@@ -3,12 +3,12 @@ import { visibleText } from '@gateway/presentation';
 
 export type Color = 'red' | 'yellow' | 'green' | 'dim';
 
-/** What stands in a cell. Numbers are aligned to the right, and never cut. */
+/** The value of a cell. Numbers are aligned to the right, and never cut. */
 export type Cell = string | number | { readonly text: string; readonly color: Color | undefined };
 
 export interface Column<T> {
   readonly of: (record: T) => Cell;
-  /** The first columns to go when the terminal is narrow. */
+  /** Columns that are dropped first when the terminal is narrow. */
   readonly spare?: true;
 }
 
@@ -20,7 +20,10 @@ export function colored(text: string, color: Color | undefined): string {
   return color === undefined ? text : styleText(color, text, { stream: process.stdout });
 }
 
-/** Columns under their headings, of rows that come page after page: the first page decides how wide they are. */
+/**
+ * Columns under their headings, for rows that come page after page: the first page decides the
+ * widths.
+ */
 export class Table<T> {
   readonly #columns: readonly (readonly [string, Column<T>])[];
   #widths: readonly number[] | undefined;
@@ -32,7 +35,7 @@ export class Table<T> {
     ]);
   }
 
-  /** The lines of these records; before the first ones the headings. */
+  /** The lines of these records; the headings come before the first ones. */
   linesOf(records: readonly T[]): string {
     const rows = records.map((record) => this.#columns.map(([, { of }]) => of(record)));
     const isFirst = this.#widths === undefined;
@@ -45,7 +48,10 @@ export class Table<T> {
     return [...(isFirst ? [headings] : []), ...rows].map((row) => lineOf(row, widths)).join('');
   }
 
-  /** Widths that fit into a line: spare columns go, the last one first, and then the widest texts are cut. A column of width 0 is left out. */
+  /**
+   * Widths that fit into a line. Spare columns are dropped, the last one first; then the widest
+   * texts are cut. A column of width 0 is left out.
+   */
   #widthsFor(rows: readonly (readonly Cell[])[]): readonly number[] {
     const widths = this.#columns.map(([name], index) =>
       Math.max(...[name, ...rows.map((row) => row[index] ?? '')].map((cell) => [...textOf(cell)].length)),
@@ -65,7 +71,7 @@ export class Table<T> {
   }
 }
 
-/** A text of a narrower column is cut to so much at least. */
+/** The shortest length to which a text is cut. */
 const least = 10;
 const gap = 2;
 
@@ -96,7 +102,7 @@ function lineOf(row: readonly Cell[], widths: readonly number[]): string {
   return `${cells.join(' '.repeat(gap)).trimEnd()}\n`;
 }
 
-/** Labels and answers of other services may hold what a terminal would obey. */
+/** Labels and answers of other services may contain terminal control characters. */
 function textOf(cell: Cell): string {
   const text = typeof cell === 'object' ? cell.text : String(cell);
   return visibleText(stripVTControlCharacters(text));

@@ -1,8 +1,11 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 
-// Values as a person reads them.
+// Formats values for people.
 
-/** A duration: "3.2 ms", "120 ms", "2.1 s", "12 min", "5 h 20 min", "3 d 4 h"; the same as the console. */
+/**
+ * A duration: "3.2 ms", "120 ms", "2.1 s", "12 min", "5 h 20 min", "3 d 4 h"; the same as the
+ * console.
+ */
 export function durationText(ms: number): string {
   if (ms < 9.95) return `${ms.toFixed(1)} ms`;
   if (ms < 999.5) return `${Math.round(ms)} ms`;
@@ -43,7 +46,7 @@ export function bytesText(bytes: number): string {
   return `${size < 10 && power > 0 ? size.toFixed(1) : Math.round(size)} ${units[power]}`;
 }
 
-/** Millionths of a currency: "12.50 EUR". Small amounts keep what they have. */
+/** Millionths of a currency: "12.50 EUR". Small amounts keep their digits. */
 export function moneyText(micros: bigint, currency: string): string {
   const amount = Number(micros) / 1_000_000;
   return `${amount.toFixed(amount !== 0 && Math.abs(amount) < 0.1 ? 4 : 2)} ${currency}`;

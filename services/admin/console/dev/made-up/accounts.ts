@@ -4,7 +4,7 @@ import { AccountUse } from '@gateway/proto/pool/v1/account_pb.js';
 import { invalid } from './invalid.ts';
 import { uses } from './pools.ts';
 
-/** team-c is changed by somebody else as soon as one asks to disable it. */
+/** Another operator changes team-c when the viewer asks to disable it. */
 export const accountService: Partial<ServiceImpl<typeof AccountService>> = {
   setAccountState({ accountId, use, expectedUse }) {
     const now = uses.get(accountId) ?? AccountUse.ACTIVE;

@@ -32,7 +32,7 @@ export const operatorService: Partial<ServiceImpl<typeof OperatorService>> = {
   updateOperator({ operatorId, role, disabled, expectedRevision }) {
     const found = find(operatorId);
     if (found.name === 'jeroen' && expectedRevision === 0n + found.revision && found.role === Role.OPERATOR) {
-      // Somebody else was faster: once.
+      // Another operator is faster, once.
       Object.assign(found, { role: Role.VIEWER, revision: found.revision + 1n });
     }
     if (found.revision !== expectedRevision) {

@@ -137,7 +137,7 @@ function messages() {
   );
 }
 
-/** What operators made of accounts since the page was loaded. */
+/** The operators' changes of accounts since the page was loaded. */
 export const uses = new Map<string, AccountUse>();
 
 interface Details {

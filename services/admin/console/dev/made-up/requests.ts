@@ -32,7 +32,10 @@ const took = {
   skipped,
 };
 
-/** One of each kind, which repeat: whole, moved, refused by a limit, exhausted, broken, left, refused by its body, slow. */
+/**
+ * One of each kind, repeated: complete, failed over, refused by a limit, exhausted, broken off,
+ * aborted by the client, refused because of its body, slow.
+ */
 const kinds: readonly object[] = [
   {
     ...{ endpoint: '/v1/chat/completions', model: 'gateway/sterk', status: 200, ending: RequestEnding.COMPLETED },
@@ -186,7 +189,7 @@ function made(index: number): RequestListing {
   });
 }
 
-/** The newest first. Ids below zero are of before the page was loaded. */
+/** Newest first. Ids below zero are older than the page. */
 const past = Array.from({ length: 400 }, (_, index) => made(400 - index)).map((listing, index) => {
   if (listing.request?.receivedAt !== undefined)
     listing.request.receivedAt = timestampFromMs(started - 1_000 - index * 2_300);

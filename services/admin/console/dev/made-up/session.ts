@@ -5,7 +5,10 @@ import type { SessionService } from '@gateway/proto/admin/v1/session_service_pb.
 import { TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { operators } from './operators.ts';
 
-/** "gw_a_viewer", "gw_a_operator" and "gw_a_admin" sign in as those, "gw_s_ci" as the holder of a caller's token. */
+/**
+ * "gw_a_viewer", "gw_a_operator" and "gw_a_admin" sign in with these roles, "gw_s_ci" as the holder
+ * of a caller's token.
+ */
 export const sessionService: Partial<ServiceImpl<typeof SessionService>> = {
   getSignInOptions: () => ({ oidcLabel: 'Continue with Entra ID' }),
   signIn({ token }) {

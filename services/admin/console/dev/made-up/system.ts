@@ -54,7 +54,7 @@ function overview(count: number): MessageInitShape<typeof OverviewSchema> {
   };
 }
 
-/** Waves that depend on the time alone, with a bad half minute in them. */
+/** Waves that depend only on the time, with a bad half minute. */
 function point(atMs: number): MessageInitShape<typeof OverviewPointSchema> {
   const t = atMs / stepMs;
   const wave = Math.sin(t / 9) * 40 + Math.sin(t / 3.1) * 14 + noise(t) * 22;

@@ -34,7 +34,10 @@ const others = Array.from({ length: 70 }, (_, index) =>
 /** Newest first. */
 export const tokens: Token[] = [...named, ...others];
 
-/** "taken" is a label that is refused; those of `contested` are changed by somebody else as soon as one saves or rotates them. */
+/**
+ * "taken" is a label that is refused. Another operator changes the tokens of `contested` when the
+ * viewer saves or rotates them.
+ */
 export const tokenService: Partial<ServiceImpl<typeof TokenService>> = {
   listTokens({ search, includeEnded, pageSize, pageToken }) {
     const found = tokens.filter(

@@ -5,23 +5,26 @@ import { useNotify } from '../ui/notice.tsx';
 import { type Problem, problemOf } from './problem.ts';
 
 export interface ChangeOptions<O extends DescMessage> {
-  /** Services whose answers are asked for again afterwards. The method's own service always is. */
+  /** Services whose queries are fetched again afterwards. The method's own service always is. */
   readonly alsoRefresh?: readonly DescService[];
-  /** Says in a corner that it was done. */
+  /** Shows in a corner that the change succeeded. */
   readonly notice?: (answer: MessageShape<O>) => string;
   readonly onDone?: (answer: MessageShape<O>) => void;
 }
 
 export interface Change<I extends DescMessage> {
-  /** Makes the change. Never throws: what goes wrong is in `problem`. */
+  /** Makes the change. Never throws: an error is in `problem`. */
   readonly run: (input: MessageInitShape<I>) => void;
   readonly busy: boolean;
   readonly problem: Problem | undefined;
-  /** Forgets the problem, for another try. */
+  /** Clears the problem before a new attempt. */
   readonly reset: () => void;
 }
 
-/** A call that changes something. What the page shows is asked for again afterwards, also after a conflict. */
+/**
+ * A call that changes something. The page's queries are fetched again afterwards, also after a
+ * conflict.
+ */
 export function useChange<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   { alsoRefresh = [], notice, onDone }: ChangeOptions<O> = {},
@@ -29,7 +32,7 @@ export function useChange<I extends DescMessage, O extends DescMessage>(
   const queries = useQueryClient();
   const notify = useNotify();
   const mutation = useMutation(method, {
-    // What was sent and answered may be a secret: it is forgotten with what showed it.
+    // Input and answer may contain a secret: they are dropped when the component is unmounted.
     gcTime: 0,
     onSuccess: (answer) => {
       if (notice !== undefined) notify(notice(answer));

@@ -11,7 +11,7 @@ import { useEffect, useEffectEvent, useState, useSyncExternalStore } from 'react
 import { mayPass, type Problem, problemOf } from './problem.ts';
 import { noticeEndOfSession } from './session.tsx';
 
-/** How a stream of news stands. */
+/** The state of a stream. */
 export type Connection =
   | { readonly state: 'connecting' }
   | { readonly state: 'live' }
@@ -19,21 +19,24 @@ export type Connection =
   | { readonly state: 'refused'; readonly problem: Problem };
 
 export interface LiveOptions {
-  /** The connection counts as lost after so long without a message. 0: silence means nothing. */
+  /** The connection counts as lost after this time without a message. 0: no limit. */
   readonly silentAfterSeconds?: number;
-  /** Follows nothing meanwhile; what came stays. */
+  /** Follows nothing meanwhile; the data stays. */
   readonly paused?: boolean;
 }
 
 export interface Live<T> {
-  /** What came of all messages so far. Undefined before the first one. Stays while the connection is lost. */
+  /**
+   * The result of all messages so far. Undefined before the first one. Stays while the connection
+   * is lost.
+   */
   readonly data: T | undefined;
   readonly connection: Connection;
 }
 
 /**
- * Follows a stream, and connects again by itself when it breaks. `fold` makes of a message, and of what there was, what there is.
- * A hidden page follows nothing: browsers have few connections to one address.
+ * Follows a stream, and reconnects automatically. `fold` combines a message with the data before
+ * it. A hidden page follows no stream: browsers limit the connections to one address.
  */
 export function useLive<I extends DescMessage, O extends DescMessage, T>(
   method: DescMethodServerStreaming<I, O>,
@@ -64,11 +67,11 @@ export function useLive<I extends DescMessage, O extends DescMessage, T>(
 }
 
 interface Following<T> {
-  /** Its messages, until it is aborted. */
+  /** Yields the stream's messages, until it is aborted. */
   readonly open: (attempt: AbortController) => AsyncIterable<T>;
   readonly onMessage: (message: T) => void;
   readonly onConnection: (connection: Connection) => void;
-  /** It would be in vain to ask again. */
+  /** Called if a further attempt would fail too. */
   readonly onRefused: (error: unknown) => void;
 }
 
@@ -121,7 +124,7 @@ function follow<T>({ open, onMessage, onConnection, onRefused }: Following<T>): 
 
 const silence = new Error('Nothing has come for too long.');
 
-/** The messages of a stream, which is ended when it is silent for too long. */
+/** The messages of a stream, which ends when it is silent for too long. */
 async function* messagesOf<T>(
   stream: Promise<{ readonly message: AsyncIterable<T> }>,
   silentAfterSeconds: number,
@@ -150,7 +153,7 @@ async function* once<T>(message: T): AsyncGenerator<T> {
 
 const retries = new Set<() => void>();
 
-/** Tries lost connections again at once. */
+/** Retries lost connections at once. */
 export function reconnectNow(): void {
   for (const retry of retries) retry();
 }
@@ -171,7 +174,7 @@ function register(connection: Connection): () => void {
   };
 }
 
-/** The worst of all streams that the page follows. Undefined: it follows none. */
+/** The worst state of all streams that the page follows. Undefined if it follows none. */
 export function useConnection(): Connection | undefined {
   return useSyncExternalStore(onConnection, worstConnection);
 }

@@ -1,10 +1,13 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { InvalidFieldsSchema } from '@gateway/proto/admin/v1/invalid_fields_pb.js';
 
-/** Why a call did not do what was asked, for the person who asked. */
+/** Why a call failed, in words for the person who made it. */
 export interface Problem {
   readonly text: string;
-  /** What is wrong with the input, by the field of the request: `{ label: '…', 'limits.requestsPerMinute': '…' }`. */
+  /**
+   * Problems of the input, by the field of the request:
+   * `{ label: '…', 'limits.requestsPerMinute': '…' }`.
+   */
   readonly fields: Readonly<Record<string, string>>;
   readonly kind: 'input' | 'conflict' | 'not found' | 'signed out' | 'forbidden' | 'unreachable' | 'other';
 }
@@ -31,7 +34,7 @@ const kinds: Readonly<Partial<Record<Code, Problem['kind']>>> = {
   [Code.DeadlineExceeded]: 'unreachable',
 };
 
-/** Whether the same call may go well in a moment. */
+/** Whether the same call may succeed in a moment. */
 export function mayPass(thrown: unknown): boolean {
   return problemOf(thrown).kind === 'unreachable';
 }

@@ -7,14 +7,14 @@ import { Failure, Loading } from '../ui/state.tsx';
 import { problemOf } from './problem.ts';
 import { rememberCsrfToken } from './transport.ts';
 
-/** Who has signed in. */
+/** The signed-in operator or holder of a caller's token. */
 export interface Signed {
   readonly session: Session;
   /** An operator's name, or the label of a caller's token. */
   readonly name: string;
-  /** Unspecified for the holder of a caller's token, who sees its own usage alone. */
+  /** Unspecified for the holder of a caller's token, who sees only its own usage. */
   readonly role: Role;
-  /** Whether one of this role may do what that role may. */
+  /** Whether the signed-in role includes this role. */
   readonly may: (role: Role) => boolean;
   readonly signOut: () => void;
 }
@@ -28,12 +28,12 @@ export function useSigned(): Signed {
 }
 
 interface GateProps {
-  /** The sign-in page, for somebody whose session has ended or for anybody. */
+  /** The sign-in page. `ended`: the session has ended. */
   readonly signIn: (hasEnded: boolean) => ReactNode;
   readonly children: ReactNode;
 }
 
-/** Shows the console to who has signed in, and the sign-in page to everybody else. */
+/** Shows the console when signed in, and the sign-in page otherwise. */
 export function SessionGate({ signIn, children }: GateProps) {
   const queries = useQueryClient();
   const { data, error, refetch } = useQuery(
@@ -55,7 +55,7 @@ export function SessionGate({ signIn, children }: GateProps) {
   return <SignedContext value={signed}>{children}</SignedContext>;
 }
 
-/** A session that ended shows itself at whatever is asked next: then it is asked who has signed in. */
+/** When a call fails because the session has ended, fetches the session again. */
 export function noticeEndOfSession(queries: QueryClient, error: unknown): void {
   if (problemOf(error).kind !== 'signed out') return;
   void queries.invalidateQueries({ predicate: ({ queryKey, state }) => state.error === null && isSession(queryKey) });

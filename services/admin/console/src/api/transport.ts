@@ -2,19 +2,21 @@ import type { Interceptor, Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-web';
 import { withVisibleTexts } from '@gateway/presentation';
 
-/** Calls of the address that the console came from. The session is in a cookie that scripts cannot read. */
+/** Calls to the address of the console. The session is in a cookie that scripts cannot read. */
 export function gatewayTransport(): Transport {
   return createConnectTransport({ baseUrl: window.location.origin, interceptors: [withCsrfToken, asSeen] });
 }
 
 let csrfToken = '';
 
-/** Goes with every call from now on: pages of other sites do not know it. */
+/** Sent with every later call: pages of other sites do not know it. */
 export function rememberCsrfToken(session: { readonly csrfToken: string } | undefined): void {
   csrfToken = session?.csrfToken ?? '';
 }
 
-/** Labels, models and notes come from many hands: pages show them with nothing in them that is not seen. */
+/**
+ * Labels, models and notes come from many sources: pages show them without invisible characters.
+ */
 const asSeen: Interceptor = (next) => async (request) => {
   const response = await next(request);
   if (!response.stream) return { ...response, message: withVisibleTexts(response.message) };

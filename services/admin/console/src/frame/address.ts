@@ -10,8 +10,8 @@ export function addressOf(path: string, parameters: Parameters): string {
 }
 
 /**
- * The query of the address, and how to replace it. The hook of the same name in wouter decodes the query before it
- * parses it, which changes values that contain a percent sign.
+ * The query of the address, and a function that replaces it. The hook of the same name in wouter
+ * decodes the query before it parses it, which changes values that contain a percent sign.
  */
 export function useSearchParams(): readonly [URLSearchParams, (next: Parameters) => void] {
   const search = useSearch();

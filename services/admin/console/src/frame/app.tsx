@@ -17,7 +17,7 @@ import '../styles/table.css';
 import '../styles/chart.css';
 import '../styles/data.css';
 
-/** The whole console, on calls of the given transport. */
+/** The whole console, with the given transport. */
 export function startConsole(transport: Transport): void {
   applyTheme();
   const root = document.getElementById('console');

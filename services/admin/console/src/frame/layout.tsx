@@ -11,12 +11,12 @@ import { Page } from './page.tsx';
 import { pages } from './pages.ts';
 import { SearchBox } from './search-box.tsx';
 
-/** Navigation, search and state of the connection around the page. */
+/** Navigation, search and connection state around the page. */
 export function Layout() {
   const { role, may } = useSigned();
   const [pathname] = useLocation();
   const [menuOpen, setMenuOpen] = useState(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever has gone somewhere needs the menu no more.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new page closes the menu.
   useEffect(() => setMenuOpen(false), [pathname]);
   const mine = pages.filter((page) =>
     role === Role.UNSPECIFIED ? page.role === role : may(page.role) && page.role !== Role.UNSPECIFIED,
@@ -65,7 +65,7 @@ export function Layout() {
   );
 }
 
-/** Says whether what is shown is live. */
+/** Shows whether the data is live. */
 function ConnectionNote() {
   const connection = useConnection();
   const state = connection?.state;
@@ -88,7 +88,7 @@ function ConnectionNote() {
   );
 }
 
-/** Keeps the rest of the console when a page breaks. */
+/** Keeps the rest of the console usable when a page throws. */
 class ErrorFence extends Component<{ readonly children: ReactNode }, { readonly broken: boolean }> {
   override state = { broken: false };
 
@@ -109,7 +109,7 @@ class ErrorFence extends Component<{ readonly children: ReactNode }, { readonly 
   }
 }
 
-/** In place of a page that is not there, or not for who has signed in. */
+/** Shown if a page does not exist, or the signed-in role may not see it. */
 function Elsewhere() {
   const { role, may } = useSigned();
   const [pathname] = useLocation();

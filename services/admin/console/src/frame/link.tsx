@@ -18,7 +18,10 @@ export function Link({ onClick, ...rest }: LinkProps) {
   );
 }
 
-/** A link that is marked while its page is shown. `end`: only for this page, not for the pages below it. */
+/**
+ * A link that is marked while its page is shown. With `end` it is marked only on this page, not on
+ * the pages below it.
+ */
 export function NavLink({ end = false, ...rest }: LinkProps & { readonly end?: boolean }) {
   const [pathname] = useLocation();
   const here = pathname === rest.to || (!end && pathname.startsWith(`${rest.to}/`));

@@ -8,7 +8,7 @@ import { type Theme, useTheme } from './theme.ts';
 
 const groups = ['Watch', 'Manage', 'Gateway'] as const;
 
-/** The pages that one may see. */
+/** The pages that the signed-in role may see. */
 export function Navigation({ pages }: { readonly pages: readonly PageEntry[] }) {
   const listed = pages.filter((page) => page.label !== undefined);
   return (
@@ -35,7 +35,7 @@ export function Navigation({ pages }: { readonly pages: readonly PageEntry[] }) 
   );
 }
 
-/** Who has signed in, the way out, and the choice of the theme. */
+/** The signed-in name, signing out, and the choice of the theme. */
 export function WhoAmI() {
   const { name, role, signOut } = useSigned();
   const [theme, setTheme] = useTheme();

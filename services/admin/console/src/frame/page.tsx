@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useRef } from 'react';
 interface PageProps {
   /** The heading, and the title of the browser's tab. */
   readonly title: string;
-  /** One line on what the page shows. */
+  /** One line about the page. */
   readonly about?: ReactNode;
   /** Buttons beside the heading. */
   readonly actions?: ReactNode;
@@ -12,7 +12,7 @@ interface PageProps {
 
 let firstPage = true;
 
-/** A page with its heading. Who comes here by a link is put at the heading, as on a page that was loaded. */
+/** A page with its heading. After a link the heading gets the focus, as on a newly loaded page. */
 export function Page({ title, about, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -48,7 +48,7 @@ export function Panel({
   readonly title: string;
   /** Beside the heading: a figure, a button. */
   readonly aside?: ReactNode;
-  /** Takes the whole width of a grid of panels. */
+  /** Uses the whole width of a grid of panels. */
   readonly wide?: boolean;
   readonly children: ReactNode;
 }) {
@@ -63,7 +63,7 @@ export function Panel({
   );
 }
 
-/** What there is to know by a name, in a list of `facts`. */
+/** One named value, in a list of `facts`. */
 export function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (
     <>

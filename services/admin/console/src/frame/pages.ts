@@ -19,10 +19,10 @@ export interface PageEntry {
   /** "/tokens/:tokenId" */
   readonly path: string;
   readonly component: ComponentType;
-  /** In the navigation. Pages without one are reached from others. */
+  /** The label in the navigation. Pages without one are reached from others. */
   readonly label?: string;
   readonly group?: 'Watch' | 'Manage' | 'Gateway';
-  /** Who may see it. Unspecified: the holder of a caller's token, and nobody else. */
+  /** The role that may see it. Unspecified: only the holder of a caller's token. */
   readonly role: Role;
 }
 

@@ -7,12 +7,12 @@ import { Button } from '../ui/button.tsx';
 import { TextField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
 
-/** For operators, and for callers who want to see their own usage. */
+/** For operators, and for holders of a caller's token who want to see their own usage. */
 export function SignInPage({ hasEnded }: { readonly hasEnded: boolean }) {
   const [token, setToken] = useState('');
   const { data } = useQuery(SessionService.method.getSignInOptions, {});
   const queries = useQueryClient();
-  // What the console shows is asked for anew.
+  // All queries are fetched again.
   const begin = useMutation(SessionService.method.signIn, { onSuccess: () => queries.resetQueries() });
   const problem = begin.error === null ? undefined : problemOf(begin.error);
   useEffect(() => {

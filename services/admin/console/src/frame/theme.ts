@@ -4,7 +4,7 @@ export type Theme = 'system' | 'light' | 'dark';
 
 const key = 'gateway-console-theme';
 
-/** What was chosen here before; what the system wants, otherwise. */
+/** The theme that was chosen in this browser, otherwise the system's. */
 export function applyTheme(theme: Theme = storedTheme()): void {
   if (theme === 'system') delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;

@@ -2,7 +2,7 @@ import type { ComponentProps } from 'react';
 
 interface ButtonProps extends ComponentProps<'button'> {
   readonly kind?: 'primary' | 'plain' | 'danger' | 'quiet';
-  /** Waits for an answer: cannot be pressed again, and keeps the focus. */
+  /** While waiting for an answer, it cannot be pressed again, and keeps the focus. */
   readonly busy?: boolean;
 }
 

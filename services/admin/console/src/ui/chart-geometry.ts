@@ -1,9 +1,9 @@
-/** From where to where a series goes at each time; null where there is nothing. */
+/** The lower and upper end of a series at each time; null if there is no value. */
 export type Layer = readonly (readonly [number, number] | null)[];
 
 export type ChartKind = 'lines' | 'stacked' | 'bars';
 
-/** Series as they stand: on the ground, or on each other. */
+/** The series, each from zero or stacked on each other. */
 export function layersOf(
   series: readonly { readonly values: readonly (number | null)[] }[],
   stacked: boolean,
@@ -19,17 +19,17 @@ export function layersOf(
   );
 }
 
-/** Where things are in a chart, in pixels. */
+/** The geometry of a chart, in pixels. */
 export interface Plot {
   readonly times: readonly number[];
   readonly left: number;
   readonly right: number;
   readonly top: number;
   readonly bottom: number;
-  /** The middle of a time. */
+  /** The horizontal position of a time. */
   readonly x: (index: number) => number;
   readonly y: (value: number) => number;
-  /** How wide a bar is. */
+  /** The width of a bar. */
   readonly barWidth: number;
   readonly valueTicks: readonly { readonly y: number; readonly text: string }[];
 }
@@ -63,7 +63,7 @@ export function plotOf({ times, layers, width, height, kind, format }: PlotInput
   return { times, left, right, top, bottom, x, y, barWidth: round(Math.min(40, slot * 0.7)), valueTicks };
 }
 
-/** A round part of a power of ten: the smallest that is not less. */
+/** The smallest round step that is not less: 1, 2, 2.5, 5 or 10 times a power of ten. */
 function niceStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
   return ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= least * 0.999) ?? 10) * power;
@@ -71,7 +71,10 @@ function niceStep(least: number): number {
 
 const timeSteps = [60, 120, 300, 900, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86_400];
 
-/** Round moments, or where `formatTime` names times in its own way, some of them. As many as there is room for. */
+/**
+ * Ticks at round times. If `formatTime` formats times in its own way, ticks at some of the times.
+ * As many as there is room for.
+ */
 export function timeTicks(
   plot: Plot,
   formatTime: ((seconds: number) => string) | undefined,
@@ -102,7 +105,7 @@ function clockText(seconds: number): string {
   return clock.format(seconds * 1000);
 }
 
-/** The time that is nearest to a place. */
+/** The time nearest to a position. */
 export function indexAt({ times, x }: Plot, pixel: number): number {
   let nearest = 0;
   for (let index = 1; index < times.length; index += 1) {
@@ -111,14 +114,14 @@ export function indexAt({ times, x }: Plot, pixel: number): number {
   return nearest;
 }
 
-/** A line through the upper ends, with gaps where there is nothing. */
+/** A line through the upper ends, with gaps for missing values. */
 export function linePath({ x, y }: Plot, layer: Layer): string {
   return layer
     .map((span, index) => (span === null ? '' : `${layer[index - 1] ? 'L' : 'M'}${x(index)} ${y(span[1])}`))
     .join('');
 }
 
-/** What is between the lower and the upper ends: an area without gaps, or a bar for each time. */
+/** The shape between the lower and the upper ends: an area without gaps, or a bar for each time. */
 export function shapePath({ x, y, barWidth }: Plot, layer: Layer, kind: ChartKind): string {
   const known = layer.flatMap((span, index) =>
     span === null ? [] : [{ x: x(index), from: y(span[0]), to: y(span[1]) }],

@@ -14,9 +14,9 @@ import { formatMoment } from './time.tsx';
 
 export interface Series {
   readonly label: string;
-  /** One per time; null where there is nothing. */
+  /** One per time; null if there is no value. */
   readonly values: readonly (number | null)[];
-  /** By its name in tokens.css. Series of one chart have different ones. */
+  /** The name of a colour in tokens.css. Series of one chart have different colours. */
   readonly colour: `chart-${number}` | 'bad';
 }
 
@@ -26,10 +26,10 @@ interface ChartProps {
   readonly times: readonly number[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
-  /** Stacked areas and bars stand on each other, in the order of the series. */
+  /** Areas and bars are stacked in the order of the series. */
   readonly kind?: ChartKind;
   readonly height?: number;
-  /** What is said of a time. Moments in the operator's zone, unless given: days, for instance. */
+  /** Formats a time, for example as a day. By default it is a time in the operator's zone. */
   readonly formatTime?: (seconds: number) => string;
 }
 
@@ -53,7 +53,7 @@ export function Chart({ label, times, series, format, kind = 'lines', height = 1
   const timeText = formatTime ?? ((seconds: number) => formatMoment(seconds * 1000));
   const index = pointed === undefined ? undefined : Math.min(pointed, times.length - 1);
   const at = index ?? times.length - 1;
-  // The figure of a single series stands beside the chart already.
+  // The figure of a single series is beside the chart already.
   const legend = series.length > 1 || index !== undefined ? series : [];
   const onPointer = (event: PointerEvent) => setPointed(indexAt(plot, event.nativeEvent.offsetX));
   return (
@@ -105,7 +105,7 @@ interface DrawnProps {
   readonly alone: boolean;
 }
 
-/** A series: its line, and what is between it and what it stands on. */
+/** A series: its line, and the shape below it. */
 function Drawn({ plot, kind, layer, alone }: DrawnProps) {
   if (kind === 'bars') return <path className="chart-bar" d={shapePath(plot, layer, kind)} />;
   return (
@@ -152,7 +152,7 @@ type Described = Pick<ChartProps, 'label' | 'times' | 'series' | 'format'> & {
   readonly timeText: (seconds: number) => string;
 };
 
-/** The chart in a sentence, for those who do not see it. */
+/** The chart in one sentence, for screen readers. */
 function describe({ label, times, series, format, timeText }: Described): string {
   const [first, last] = [times[0], times.at(-1)];
   if (first === undefined || last === undefined) return `${label}: no data yet.`;

@@ -1,5 +1,5 @@
 interface ChoiceProps<T extends string> {
-  /** What is chosen. Read to those who do not see it. */
+  /** The label of the choice, for screen readers. */
   readonly label: string;
   readonly options: readonly { readonly value: T; readonly label: string }[];
   readonly value: T;
@@ -7,7 +7,7 @@ interface ChoiceProps<T extends string> {
   readonly className?: string;
 }
 
-/** One of a few, all of them in sight. The arrow keys go through them. */
+/** A choice of a few visible options. The arrow keys move through them. */
 export function Choice<T extends string>({ label, options, value, onValue, className = '' }: ChoiceProps<T>) {
   return (
     <fieldset className={`choice ${className}`}>

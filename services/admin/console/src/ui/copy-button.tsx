@@ -3,7 +3,7 @@ import { useNotify } from './notice.tsx';
 
 interface CopyButtonProps {
   readonly text: string;
-  /** What is copied: "request id". */
+  /** The kind of the text: "request id". */
   readonly what: string;
   readonly label?: string;
 }

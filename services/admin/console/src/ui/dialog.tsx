@@ -9,15 +9,18 @@ interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ReactNode;
-  /** False keeps Escape from closing it: what it shows is seen only once. */
+  /** If false, Escape does not close it: it shows something that is seen only once. */
   readonly closable?: boolean;
 }
 
-/** A modal dialog, open as long as it is rendered. The browser keeps the focus in it, and gives it back afterwards. */
+/**
+ * A modal dialog, open while it is rendered. The browser keeps the focus in it, and restores the
+ * focus afterwards.
+ */
 function Dialog({ title, onClose, closable = true, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  // Before it leaves the page: only then does the browser give the focus back.
+  // It must close before it leaves the page: only then does the browser restore the focus.
   useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
@@ -40,20 +43,20 @@ function Dialog({ title, onClose, closable = true, children }: DialogProps) {
 
 interface FormDialogProps {
   readonly title: string;
-  /** The input; or what will happen, and what it means for requests under way. */
+  /** The input; or the effect of the action, also on requests in progress. */
   readonly children: ReactNode;
-  /** The deed: "Disable account", never "OK". */
+  /** The action: "Disable account", never "OK". */
   readonly submitLabel: string;
   readonly danger?: boolean;
   readonly busy: boolean;
   readonly problem: Problem | undefined;
-  /** As FormProblem takes them. */
+  /** As in FormProblem. */
   readonly fields?: readonly string[];
   readonly onSubmit: () => void;
   readonly onClose: () => void;
 }
 
-/** Asks before something is done, and for what it takes. The caller closes it when it is done. */
+/** Confirms an action, or asks for its input. The caller closes it when the action is done. */
 export function FormDialog({
   title,
   children,
@@ -89,11 +92,14 @@ interface SecretOnceProps {
   /** "token" */
   readonly what: string;
   readonly onClose: () => void;
-  /** What it is good for, and who should have it. */
+  /** The use of the secret, and who should have it. */
   readonly children: ReactNode;
 }
 
-/** A secret that is shown only here: the dialog stays open until the person confirms that it is saved. */
+/**
+ * A secret that is shown only here: the dialog stays open until the person confirms that it is
+ * saved.
+ */
 export function SecretOnce({ title, secret, what, onClose, children }: SecretOnceProps) {
   const [kept, setKept] = useState(false);
   return (

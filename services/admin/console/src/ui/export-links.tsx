@@ -1,6 +1,6 @@
 export type ExportFormat = 'csv' | 'ndjson';
 
-/** The same rows as files, however many they are. */
+/** Links to exports of all rows. */
 export function ExportLinks({ to }: { readonly to: (format: ExportFormat) => string }) {
   return (
     <>

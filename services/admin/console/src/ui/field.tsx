@@ -3,13 +3,16 @@ import { type ComponentProps, type ReactNode, useId } from 'react';
 interface FieldProps {
   readonly label: string;
   readonly hint?: ReactNode;
-  /** What is wrong with the input and what would be right, from `problem.fields`. */
+  /** The problem of the input and the remedy, from `problem.fields`. */
   readonly problem?: string | undefined;
 }
 
 type Own<T extends 'input' | 'select' | 'textarea'> = FieldProps &
   Omit<ComponentProps<T>, 'value' | 'onChange'> & {
-    /** Left out in forms that read their fields when they are sent: those have a name and a defaultValue. */
+    /**
+     * Left out in forms that read their fields when they are submitted: these fields have a name
+     * and a defaultValue.
+     */
     readonly value?: string;
     readonly onValue?: (value: string) => void;
   };

@@ -3,12 +3,12 @@ import type { Problem } from '../api/problem.ts';
 import { ProblemNote } from './state.tsx';
 
 interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit'> {
-  /** Waits for an answer: is not sent again meanwhile. */
+  /** While waiting for an answer, it is not submitted again. */
   readonly busy?: boolean;
   readonly onSubmit: () => void;
 }
 
-/** Input that is sent as a whole, by its button or by Enter. */
+/** Input that is submitted as a whole, by its button or by Enter. */
 export function Form({ busy = false, onSubmit, ...rest }: FormProps) {
   return (
     <form
@@ -21,7 +21,10 @@ export function Form({ busy = false, onSubmit, ...rest }: FormProps) {
   );
 }
 
-/** What fields show and change of a draft, by its names. In the problems of a request a field may have another name. */
+/**
+ * The props of fields that show and change a draft, by its names. In the problems of a request a
+ * field may have another name.
+ */
 export function fieldsOf<D extends Readonly<Record<keyof D, string>>>(
   draft: D,
   onDraft: (draft: D) => void,
@@ -36,11 +39,13 @@ export function fieldsOf<D extends Readonly<Record<keyof D, string>>>(
 
 interface FormProblemProps {
   readonly problem: Problem | undefined;
-  /** Those whose problems are said at them. Left out: only the form as a whole has a problem to be said. */
+  /**
+   * Fields that show their own problems. If left out, only the problem of the whole form is shown.
+   */
   readonly fields?: readonly string[] | undefined;
 }
 
-/** Why a form was not taken, with what is wrong with fields that it does not show. */
+/** Why a form was refused, with the problems of fields that it does not show. */
 export function FormProblem({ problem, fields }: FormProblemProps) {
   if (problem === undefined) return null;
   const elsewhere = Object.entries(problem.fields).filter(([field]) => fields?.includes(field) === false);

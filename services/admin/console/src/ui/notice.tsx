@@ -2,7 +2,10 @@ import { createContext, type ReactNode, use, useCallback, useEffect, useState } 
 
 const NotifyContext = createContext<(text: string) => void>(() => {});
 
-/** Says in a corner, and to screen readers, that something was done. What went wrong is said where it went wrong. */
+/**
+ * Shows in a corner, and to screen readers, that an action succeeded. Errors are shown where they
+ * happen.
+ */
 export function useNotify(): (text: string) => void {
   return use(NotifyContext);
 }

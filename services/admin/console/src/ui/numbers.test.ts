@@ -10,7 +10,7 @@ import {
   formatSeconds,
 } from './numbers.ts';
 
-/** Spaces that do not break look like others here. */
+/** Non-breaking spaces look like normal ones here. */
 function plain(text: string): string {
   return text.replaceAll(/[\u00a0\u202f]/g, ' ');
 }

@@ -17,7 +17,7 @@ export function formatCompact(count: number | bigint): string {
   return compact.format(count).replace('K', 'k');
 }
 
-/** 0.25, 3.1, 482, 1.18k: as many digits as matter. */
+/** 0.25, 3.1, 482, 1.18k: only significant digits. */
 export function formatRate(perSecond: number): string {
   if (perSecond === 0) return '0';
   if (perSecond < 0.01) return '< 0.01';

@@ -11,7 +11,7 @@ export function Loading({ what }: { readonly what: string }) {
   );
 }
 
-/** Nothing is there. The children say what to do. */
+/** Shown if a list is empty. The children say what to do. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   return (
     <div className="state">
@@ -27,7 +27,7 @@ interface FailureProps {
   readonly retryLabel?: string;
 }
 
-/** In place of what could not be shown. */
+/** Shown if the data could not be loaded. */
 export function Failure({ problem, onRetry, retryLabel = 'Try again' }: FailureProps) {
   return (
     <div className="state bad" role="alert">
@@ -40,7 +40,7 @@ export function Failure({ problem, onRetry, retryLabel = 'Try again' }: FailureP
   );
 }
 
-/** Why a change was not made, where it was asked for. */
+/** Why a change failed, beside its control. */
 export function ProblemNote({ children }: { readonly children: ReactNode }) {
   return (
     <p className="problem-note" role="alert">
@@ -55,7 +55,7 @@ interface Asked<T> {
   readonly refetch: () => unknown;
 }
 
-/** What an answer looks like, or why there is none. An answer that is there stays when a later one fails. */
+/** Shows an answer, or why there is none. An answer stays when a later fetch fails. */
 export function Answer<T>({
   of: { data, error, refetch },
   what,
@@ -79,11 +79,11 @@ export function Answer<T>({
 interface NoAnswerProps {
   readonly of: Pick<Asked<unknown>, 'error' | 'refetch'>;
   readonly what: string;
-  /** Where there is nothing of that name. */
+  /** Shown if no object has that name. */
   readonly notFound?: ReactNode;
 }
 
-/** In place of an answer that is not there. */
+/** Shown while an answer is loaded. */
 export function NoAnswer({ of: { error, refetch }, what, notFound }: NoAnswerProps) {
   if (error === null) return <Loading what={what} />;
   const problem = problemOf(error);
@@ -91,7 +91,7 @@ export function NoAnswer({ of: { error, refetch }, what, notFound }: NoAnswerPro
   return <Failure problem={problem} onRetry={() => refetch()} />;
 }
 
-/** Says that what is shown is old, when it could not be asked for again. */
+/** Warns that the data is old, if it could not be fetched again. */
 export function OutOfDate({ error }: { readonly error: Error | null }) {
   return error === null ? null : <ProblemNote>The data shown is out of date. {problemOf(error).text}</ProblemNote>;
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** Good needs nothing, warn may need somebody soon, bad needs somebody now. */
+/** Good needs no action, warn may need action soon, bad needs action now. */
 export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'neutral';
 
 const shapes: Readonly<Record<Tone, ReactNode>> = {
@@ -11,7 +11,7 @@ const shapes: Readonly<Record<Tone, ReactNode>> = {
   neutral: <path d="M1.5 5h7" fill="none" stroke="currentColor" strokeWidth="1.8" />,
 };
 
-/** A state as a shape, a colour and a word: none of them alone. */
+/** A state as a shape, a colour and a word, so that none of them is needed alone. */
 export function Status({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }) {
   return (
     <span className="status" data-tone={tone}>
@@ -23,7 +23,7 @@ export function Status({ tone, children }: { readonly tone: Tone; readonly child
   );
 }
 
-/** How full something is. Turns to warn at 80 % and to bad at 100 %, unless a tone is given. */
+/** How full something is. It becomes warn at 80 % and bad at 100 %, unless a tone is given. */
 export function Bar({ share, label, tone }: { readonly share: number; readonly label: string; readonly tone?: Tone }) {
   const shown = Math.max(0, Math.min(1, share));
   const state = tone ?? (share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : 'info');

@@ -3,25 +3,31 @@ import { memo, type ReactNode } from 'react';
 export interface Column<T> {
   readonly label: string;
   readonly render: (row: T) => ReactNode;
-  /** Figures stand under each other. */
+  /** Figures are aligned to the right. */
   readonly align?: 'end';
-  /** What a row is called: its header, and the head of its card where the page is narrow. */
+  /**
+   * Whether this cell names the row: it is the row's header, and the head of its card on narrow
+   * screens.
+   */
   readonly names?: boolean;
-  /** A column of buttons, or of something else that needs no heading to be seen. */
+  /** Whether the heading is only for screen readers, for example of a column of buttons. */
   readonly labelHidden?: boolean;
 }
 
 interface TableProps<T> {
-  /** What the table shows. Read to those who do not see it. */
+  /** A description of the table, for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
-  /** In place of no rows. */
+  /** Shown if there are no rows. */
   readonly empty?: ReactNode;
 }
 
-/** A table; where it is narrow, each row is a card. The roles are spelled out because cards are no table to the browser. */
+/**
+ * A table; on narrow screens, each row is a card. The roles are explicit because browsers do not
+ * treat cards as a table.
+ */
 export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>) {
   if (rows.length === 0 && empty !== undefined) return empty;
   return (
@@ -52,7 +58,9 @@ export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>
   );
 }
 
-/** Drawn again only when its row or the columns are others: lists that grow by the second have hundreds. */
+/**
+ * Rendered again only if its row or the columns change: fast growing lists have hundreds of rows.
+ */
 const Row = memo(function Row<T>({ columns, row }: Pick<TableProps<T>, 'columns'> & { readonly row: T }) {
   return (
     // biome-ignore lint/a11y/noRedundantRoles: cards are no table to the browser.
@@ -84,7 +92,7 @@ interface Pages {
   readonly fetchNextPage: () => unknown;
 }
 
-/** Shows the next page below this one, for `useInfiniteQuery`. */
+/** Loads the next page below this one, for `useInfiniteQuery`. */
 export function More({ of: { hasNextPage, isFetchingNextPage, fetchNextPage } }: { readonly of: Pages }) {
   if (!hasNextPage) return null;
   return (
@@ -101,7 +109,7 @@ export function More({ of: { hasNextPage, isFetchingNextPage, fetchNextPage } }:
   );
 }
 
-/** How `useInfiniteQuery` asks for the pages of a list. */
+/** The page options of a list, for `useInfiniteQuery`. */
 export const byPages = {
   pageParamKey: 'pageToken',
   getNextPageParam: ({ nextPageToken }: { readonly nextPageToken: string }) => nextPageToken || undefined,

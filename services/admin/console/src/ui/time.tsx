@@ -2,7 +2,7 @@ import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { type ReactNode, useSyncExternalStore } from 'react';
 import { formatDuration } from './numbers.ts';
 
-/** Local days of limits and usage are days of this zone. */
+/** The time zone of the local days of limits and usage. */
 const dayZone = 'Europe/Amsterdam';
 
 type Moment = Timestamp | number;
@@ -26,7 +26,10 @@ const isoDay = new Intl.DateTimeFormat('en-CA', {
   day: '2-digit',
 });
 
-/** "14:03:22" today, "20 Nov, 14:03:22" this year, else with its year; in the operator's own zone. */
+/**
+ * "14:03:22" today, "20 Nov, 14:03:22" this year, otherwise with the year; in the operator's own
+ * zone.
+ */
 export function formatMoment(moment: Moment): string {
   const date = new Date(msOf(moment));
   const now = new Date();
@@ -45,18 +48,18 @@ export function localDayOf(moment: Moment): string {
   return isoDay.format(msOf(moment));
 }
 
-/** A moment in the operator's zone; the exact moment in UTC is its title. */
+/** A time in the operator's zone; its title is the exact time in UTC. */
 export function Time({ at, toMinute = false }: { readonly at: Moment | undefined; readonly toMinute?: boolean }) {
   if (at === undefined) return <span className="faint">–</span>;
   return <Exact at={at}>{toMinute ? formatMinute(at) : formatMoment(at)}</Exact>;
 }
 
-/** A moment that ends or begins a day of limits and usage: "21 Nov, 00:00 Amsterdam". */
+/** A time at which a day of limits and usage begins or ends: "21 Nov, 00:00 Amsterdam". */
 export function DayTime({ at }: { readonly at: Moment }) {
   return <Exact at={at}>{dayTime.format(msOf(at))} Amsterdam</Exact>;
 }
 
-/** "4 min ago". Goes on by itself. */
+/** "4 min ago". Updates automatically. */
 export function Ago({ at }: { readonly at: Moment | undefined }) {
   const nowMs = useNowMs();
   if (at === undefined) return <span className="faint">never</span>;
@@ -72,13 +75,13 @@ function Exact({ at, children }: { readonly at: Moment; readonly children: React
   );
 }
 
-/** "3 h 5 min", going down to "now". */
+/** "3 h 5 min", counting down to "now". */
 export function Countdown({ to }: { readonly to: Moment }) {
   const seconds = (msOf(to) - useNowMs()) / 1000;
   return <span className="countdown">{seconds < 0.5 ? 'now' : formatDuration(seconds)}</span>;
 }
 
-/** The time, again every second. One timer for all who ask. */
+/** The current time, updated every second. One timer for all users. */
 export function useNowMs(): number {
   return useSyncExternalStore(everySecond, () => nowMs);
 }

@@ -14,7 +14,9 @@ export interface FakeServices {
   readonly report?: Part<typeof UsageReportService>;
 }
 
-/** Peers that know these tokens and this gateway.yaml, and answer as they are set. A call that is not set fails. */
+/**
+ * Peers that know these tokens and this gateway.yaml, and answer as they are set. Other calls fail.
+ */
 export function fakePeers({ tokens = [], file = {}, report = {} }: FakeServices) {
   const listed: string[][] = [];
   const identity: Part<typeof IdentityService> = {
@@ -31,7 +33,7 @@ export function fakePeers({ tokens = [], file = {}, report = {} }: FakeServices)
     poolOperator: clientOf(PoolOperatorService, poolOperator),
     usageReport: clientOf(UsageReportService, report),
   };
-  // What a test does not tell is not called by what it tests.
+  // The code under test makes no other calls.
   return { peers: peers as unknown as AdminPeers, listed };
 }
 

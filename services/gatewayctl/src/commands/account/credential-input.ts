@@ -7,7 +7,7 @@ import { commaList, readNamedFile } from '../flags.ts';
 /** Standard input, which may be a terminal. */
 type SecretInput = Readable & { readonly isTTY?: boolean };
 
-/** The flags that say what an account authenticates with. */
+/** The flags of an account's credential. */
 export interface CredentialFlags {
   readonly kind: 'bearer' | 'api_key' | 'oauth';
   readonly secretFile?: string;
@@ -31,7 +31,7 @@ export function withCredential(command: Command): Command {
     .option('--scopes <names>', 'oauth: scopes to request, separated by commas', commaList);
 }
 
-/** @throws UsageError that says what is wrong, before anything is sent, and repeats no secret. */
+/** Reads the credential. @throws UsageError before anything is sent; its text repeats no secret */
 export async function readCredential(flags: CredentialFlags, input: SecretInput) {
   checkFlags(flags);
   const { kind, secretFile, clientSecretFile, tokenUrl = '', clientId = '', scopes = [] } = flags;
@@ -57,7 +57,7 @@ function checkFlags({ kind, tokenUrl, clientId, clientSecretFile, scopes }: Cred
   if (problems.length > 0) throw new UsageError(problems.join(' '));
 }
 
-/** A secret from a file or standard input, without the line end it may have. */
+/** A secret from a file or standard input, without its final line break. */
 export async function readSecret(path: string | undefined, input: SecretInput): Promise<string> {
   const secret = (await readText(path, input)).trim();
   if (/^[\x21-\x7e]+$/.test(secret)) return secret;

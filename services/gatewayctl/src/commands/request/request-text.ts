@@ -12,8 +12,8 @@ import { type Cell, type Color, type Columns, factSheet, Table } from '../../out
 import { durationText, enumWord, timeText } from '../../output/words.ts';
 
 /**
- * A request for a person: what it was, how it went from account to account, and why.
- * @param loggedAt when the ledger had it. Undefined: not known.
+ * A request for people: its facts, its way from account to account, and the reasons.
+ * @param loggedAt when the ledger stored it. Undefined if unknown.
  */
 export function requestText(request: RequestLogged, tokenLabel: string, loggedAt?: Timestamp): string {
   const { attempts, noAccount } = request;
@@ -27,7 +27,7 @@ export function requestText(request: RequestLogged, tokenLabel: string, loggedAt
   return [headText(request, tokenLabel, loggedAt), table, sentences.join('')].filter((part) => part !== '').join('\n');
 }
 
-/** What the ledger has of a request, which is less than the log had. */
+/** The ledger's record of a request, which has less than the log had. */
 export function ledgerText(request: UsageRecorded): string {
   const { requestId, admittedAt, tokenId, endpoint, provider, model, accountId, outcome, localDay } = request;
   return factSheet({
@@ -54,7 +54,7 @@ const endingColors: Partial<Record<RequestEnding, Color>> = {
   [RequestEnding.REFUSED]: 'yellow',
 };
 
-/** How long after its beginning something came; a dash when it did not. */
+/** How long after the beginning a step came; a dash if it did not. */
 export function afterText(ms: number | undefined, beginMs = 0): string {
   return ms === undefined ? '–' : durationText(ms - beginMs);
 }
@@ -126,7 +126,7 @@ function attemptWord({ result, cancelReason }: LoggedAttempt): string {
 
 function attemptSentence(attempt: LoggedAttempt): string {
   const { accountId, reason, asked, acquired, skipped } = attempt;
-  // An answer of the broker takes a millisecond or two.
+  // The broker's answer takes a millisecond or two.
   const waited = acquired - asked < 50 ? '' : `; the broker took ${durationText(acquired - asked)} to select it`;
   const result = attemptResultText(attempt, wording);
   return `Sent to ${accountId}${reason && ` (${reason})`}${waited}. ${result}${skippedSentence(skipped)}`;
@@ -136,5 +136,5 @@ function skippedSentence(skipped: readonly SkippedAccounts[]): string {
   return skipped.length === 0 ? '' : ` Skipped: ${skipped.map(skippedText).join('; ')}.`;
 }
 
-/** How sentences on requests say times here. */
+/** How sentences about requests format times here. */
 const wording: Wording = { moment: timeText, duration: durationText };

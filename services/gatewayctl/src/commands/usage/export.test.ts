@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** Runs `usage export` before a gateway that answers so. */
+/** Runs `usage export` against a gateway with this answer. */
 async function exportFrom(answer: RequestListener, ...args: readonly string[]) {
   await using stack = new AsyncDisposableStack();
   const asked: URL[] = [];

@@ -18,14 +18,16 @@ export interface ExportFlags extends PeriodFlags, FilterFlags {
 
 const progressEveryMs = 1_000;
 
-/** Writes all rows as they come, and tells how far it is. A file that is named is there as a whole, or not at all. */
+/**
+ * Writes all rows as they come, and reports progress. A named file is complete or does not exist.
+ */
 export async function exportUsage(
   admin: AdminConnection,
   { what, format, file, ...flags }: ExportFlags,
 ): Promise<void> {
   const { firstDay, lastDay } = periodOf(flags);
   const { token = '', model = '', account = '' } = flags;
-  // Rows of usage are the finest that there are.
+  // Rows of usage are exported by the finest grouping.
   const grouping = what === 'usage' ? 'all' : '';
   const query = { first_day: firstDay, last_day: lastDay, grouping, token, model, account_id: account, format };
   const given = Object.entries(query).filter(([, value]) => value !== '');
@@ -48,7 +50,7 @@ export async function exportUsage(
 
 const refusalSchema = z.object({ fields: z.array(z.object({ field: z.string(), text: z.string() })) });
 
-/** What is wrong with the parameters, as far as the gateway says. */
+/** The problems of the parameters, as far as the gateway reports them. */
 function refusalOf(status: number | undefined, said: string): string {
   if (status === 401 || status === 403) return 'permission denied. Run gatewayctl whoami to see your role.';
   const refused = refusalSchema.safeParse(parsed(said));
@@ -64,10 +66,13 @@ function parsed(json: string): unknown {
   }
 }
 
-/** Says how far the rows are that pass it: on a terminal in one line that changes; otherwise in a line now and then. */
+/**
+ * Reports the number of rows that pass through: on a terminal in one line that changes, otherwise
+ * in a line at intervals.
+ */
 function progressOf(format: ExportFlags['format']) {
   const inPlace = process.stderr.isTTY;
-  // A quoted line end of CSV would count as a row: labels have none.
+  // A quoted line break of CSV would count as a row: labels have none.
   let rows = format === 'csv' ? -1 : 0;
   let bytes = 0;
   let saidAtMs = performance.now();

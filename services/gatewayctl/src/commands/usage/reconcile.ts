@@ -16,11 +16,14 @@ import { daysOf, type PeriodFlags, periodOf } from '../flags.ts';
 /** Counting a day of many millions of events takes minutes. */
 const dayTimeoutMs = 1_800_000;
 
-/** Checks the ledger day by day, and the limiter against it. Prints what differs. @throws NotAsItShouldBe when differences remain. */
+/**
+ * Checks the ledger day by day, and the limiter against it. Prints the differences. @throws
+ * NotAsItShouldBe if differences remain.
+ */
 export async function reconcileUsage(
   admin: AdminConnection,
   { from, to, repair = false }: PeriodFlags & { readonly repair?: boolean },
-  // Long enough for a counter that something keeps making wrong to be wrong again.
+  // Long enough for a persistent fault to make a counter wrong again.
   againAfterMs = 2_000,
 ): Promise<void> {
   const lastDay = to ?? localDayOf(Date.now());
@@ -36,7 +39,7 @@ export async function reconcileUsage(
     found.counters += answer.counters.length;
     print(dayText(day, withVisibleTexts(answer)));
     if (answer.counters.length === 0) continue;
-    // What is wrong once can have been lost; what is wrong again is being made wrong.
+    // One difference may be a loss; a second one means that the fault persists.
     await sleep(againAfterMs);
     found.countersAgain += (await compare(day)).counters.length;
   }

@@ -20,7 +20,7 @@ export interface ReportFlags extends PeriodFlags, FilterFlags {
   readonly compare?: true;
 }
 
-/** What a row sums up, and the columns that name it. */
+/** The grouping of a row, and its key columns. */
 export const groupings = {
   day: { grouping: UsageGrouping.DAY, keys: { day: ({ usage }) => usage?.localDay ?? '' } },
   token: {
@@ -34,7 +34,7 @@ export const groupings = {
   account: { grouping: UsageGrouping.ACCOUNT, keys: { account: ({ usage }) => usage?.accountId || '(unknown)' } },
 } as const satisfies Record<string, { grouping: UsageGrouping; keys: Columns<UsageRow> }>;
 
-/** Prints sums page after page: one page at a time is in memory, however long the report. */
+/** Prints sums page after page: one page at a time is in memory, however long the report is. */
 export async function reportUsage(admin: AdminConnection, flags: ReportFlags & OutputFlags): Promise<void> {
   const { by, compare = false } = flags;
   const { grouping, keys } = groupings[by];
@@ -52,12 +52,12 @@ export async function reportUsage(admin: AdminConnection, flags: ReportFlags & O
     printer.add(rows);
     for (const row of rows) addTo(total, row);
   }
-  // Programs add up for themselves: a row of another kind would be in their way.
+  // Programs add up rows themselves: a total row would distort their sums.
   if (flags.output === 'table' && printer?.isEmpty() === false) printer.add([total]);
   printer?.end(`No usage from ${request.firstDay} to ${request.lastDay}.`);
 }
 
-/** A row of sums has its name in the first column, whatever that is. */
+/** The total row has its name in the first column of any grouping. */
 const totalRow = {
   tokenLabel: 'total',
   usage: { localDay: 'total', provider: 'total', accountId: 'total', totals: {} },
@@ -98,7 +98,7 @@ function tokensOf(totals: UsageRow['before']): number {
   return Number((totals?.inputTokens ?? 0n) + (totals?.outputTokens ?? 0n));
 }
 
-/** Of the tokens: "+20 %". */
+/** The change of tokens: "+20 %". */
 function changeText({ usage, before }: UsageRow): string {
   const tokensBefore = tokensOf(before);
   if (tokensBefore === 0) return 'new';

@@ -12,7 +12,7 @@ import { byPages, type Column, More, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { changesBetween } from './changes-between.ts';
 
-/** Who changed what, and what was refused to whom. What is looked for is in the address. */
+/** The audit log of changes and refusals. The filters are in the address. */
 export function AuditPage() {
   const [filters, setFilters] = useSearchParams();
   const given = (name: string) => filters.get(name) ?? '';
@@ -21,7 +21,7 @@ export function AuditPage() {
     { search: given('search'), since: momentOf(given('since')), until: momentOf(given('until')), pageToken: '' },
     {
       ...byPages,
-      // Further pages would move while they are read.
+      // Pages would shift if new rows came while they are read.
       refetchInterval: ({ state }) => (state.data?.pages.length === 1 ? 10_000 : false),
     },
   );
@@ -62,7 +62,7 @@ export function AuditPage() {
   );
 }
 
-/** What a field of a date and a time says, in the operator's zone. */
+/** The value of a date and time field, in the operator's zone. */
 function momentOf(text: string) {
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? undefined : timestampFromMs(ms);
@@ -86,7 +86,7 @@ function Actor({ entry: { actor, address } }: { readonly entry: AuditEntry }) {
   );
 }
 
-/** The page of what was changed, where there is one. */
+/** The page of the changed object, if there is one. */
 function Subject({ entry: { action, subject } }: { readonly entry: AuditEntry }) {
   if (action.startsWith('token.')) {
     return (
@@ -123,7 +123,7 @@ function WhatChanged({ entry: { outcome, before, after } }: { readonly entry: Au
   );
 }
 
-/** What changed, a line for each field. */
+/** The changes, a line for each field. */
 function ChangeList({ before, after }: { readonly before: string; readonly after: string }) {
   const changes = changesBetween(before, after);
   if (changes.length === 0) return <span className="faint">–</span>;

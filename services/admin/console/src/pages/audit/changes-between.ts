@@ -1,15 +1,16 @@
 export interface FieldChange {
   /** "limits.requestsPerMinute" */
   readonly field: string;
-  /** Undefined: it was not there. */
+  /** Undefined: it did not exist. */
   readonly was: string | undefined;
-  /** Undefined: it is there no more. */
+  /** Undefined: it no longer exists. */
   readonly is: string | undefined;
 }
 
 /**
- * The fields that differ between two JSON objects. One that is not there is written as ''. Where only one is there it is listed
- * whole: what was made, or what is gone. Counters of changes are left out.
+ * The fields that differ between two JSON objects. A missing value is written as ''. If only one of
+ * the objects exists, all of its fields are listed: it was created or removed. Revision counters
+ * are left out.
  */
 export function changesBetween(before: string, after: string): readonly FieldChange[] {
   const was = fieldsOf(before);

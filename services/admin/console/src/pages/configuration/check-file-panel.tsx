@@ -12,7 +12,9 @@ import { Form } from '../../ui/form.tsx';
 import { ProblemNote } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 
-/** Shows what is wrong with a gateway.yaml, or what it would change, before it is deployed. */
+/**
+ * Shows the problems of a gateway.yaml, or the changes that it would make, before it is deployed.
+ */
 export function CheckFilePanel({ runningText }: { readonly runningText: string }) {
   const [text, setText] = useState('');
   const check = useMutation(ConfigurationService.method.checkConfiguration);
@@ -28,7 +30,7 @@ export function CheckFilePanel({ runningText }: { readonly runningText: string }
   return (
     <Panel title="Check a file">
       <Form className="stack" busy={check.isPending} onSubmit={() => check.mutate({ text })}>
-        {/* biome-ignore lint/a11y/noStaticElementInteractions: dropping is a shortcut of the button beside it. */}
+        {/* biome-ignore lint/a11y/noStaticElementInteractions: a shortcut of the button. */}
         <div onDragOver={(event) => event.preventDefault()} onDrop={onDrop}>
           <TextAreaField
             label="Contents of a gateway.yaml"
@@ -98,7 +100,7 @@ function Verdict({ answer: { problems, changes, newReferences } }: { readonly an
   );
 }
 
-/** Each with its path and its remedy. */
+/** The problems, each with its path and its remedy. */
 export function ProblemList({ problems }: { readonly problems: readonly string[] }) {
   return (
     <ul className="problem-note block">

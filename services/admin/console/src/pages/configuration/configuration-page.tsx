@@ -13,7 +13,9 @@ import { Time } from '../../ui/time.tsx';
 import { CheckFilePanel, ProblemList } from './check-file-panel.tsx';
 import { SettingsPanel } from './settings-panel.tsx';
 
-/** The running configuration, read-only. Files are edited where they are, and checked here first. */
+/**
+ * The running configuration, read-only. Operators edit the file itself, and check it here first.
+ */
 export function ConfigurationPage() {
   const mayCheck = useSigned().may(Role.ADMIN);
   const configuration = useQuery(ConfigurationService.method.getConfiguration, {}, { refetchInterval: 15_000 });
@@ -62,7 +64,7 @@ function FilePanel({ file: { path, text, loadedAt, problems } }: { readonly file
       {problems.length > 0 && <ProblemList problems={problems} />}
       <details className="block">
         <summary>Show the file in use</summary>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard. */}
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls. */}
         <pre className="text-block" tabIndex={0}>
           {text}
         </pre>

@@ -6,13 +6,13 @@ import { Empty } from '../../ui/state.tsx';
 import { Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 
-/** Every setting of every service. Those that somebody made stand out from the defaults. */
+/** Every setting of every service. Settings that are not at their default are highlighted. */
 export function SettingsPanel({
   settings,
   silent,
 }: {
   readonly settings: readonly Setting[];
-  /** Replicas that did not say theirs, with the reason. */
+  /** Replicas that did not report their settings, with the reason. */
   readonly silent: readonly string[];
 }) {
   const [search, setSearch] = useState('');

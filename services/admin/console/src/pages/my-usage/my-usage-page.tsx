@@ -12,7 +12,7 @@ import { UsageChart } from '../usage/usage-chart.tsx';
 import { addDays } from '../usage/usage-period.ts';
 import '../usage/usage.css';
 
-/** What the holder of a token has used and has left. */
+/** The usage of the holder's token, and the rest of its limits. */
 export function MyUsagePage() {
   const usage = useQuery(UsageService.method.getMyUsage, {}, { refetchInterval: 10_000 });
   return (

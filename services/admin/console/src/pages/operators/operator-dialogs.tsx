@@ -145,7 +145,7 @@ function RoleField({ role, onRole, problem }: RoleFieldProps) {
   );
 }
 
-/** What another person changed: the operator as it is now. */
+/** The changes by another person: the current state of the operator. */
 function Conflict({ problem, operator }: { readonly problem: Problem | undefined; readonly operator: Operator }) {
   if (problem?.kind !== 'conflict') return null;
   const { name, role, disabledAt } = operator;

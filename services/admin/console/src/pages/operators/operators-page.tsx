@@ -14,14 +14,14 @@ import { CreateOperator, DisableOperator, EditOperator, RotateToken } from './op
 
 type Open = { readonly dialog: 'create' } | { readonly dialog: 'role' | 'use' | 'rotate'; readonly operatorId: string };
 
-/** Those who may sign in here. */
+/** The operators, who may sign in here. */
 export function OperatorsPage() {
   const operators = useQuery(OperatorService.method.listOperators, {});
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
   const own = useSigned().session.holder;
   const ownId = own.case === 'operator' ? own.value.operatorId : '';
-  // What is shown in a dialog is what the operator is now: after a conflict, what the other person made of it.
+  // A dialog shows the operator's current state: after a conflict, the other person's change.
   const chosen =
     open !== undefined && open.dialog !== 'create'
       ? operators.data?.operators.find(({ operatorId }) => operatorId === open.operatorId)

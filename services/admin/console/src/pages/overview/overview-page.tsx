@@ -10,7 +10,7 @@ import { TrafficPanels } from './traffic-panels.tsx';
 
 /** Whether the gateway is healthy, what needs attention, and which account runs out next. */
 export function OverviewPage() {
-  // It comes every two seconds: silence is a lost connection.
+  // A message comes every two seconds: silence is a lost connection.
   const { data, connection } = useLive(SystemService.method.watchOverview, {}, joinOverview, {
     silentAfterSeconds: 15,
   });

@@ -9,7 +9,7 @@ export interface OverviewState {
 
 const keptMs = 15 * 60_000;
 
-/** New points come after those that are there, changed ones in their place; what is older than fifteen minutes goes. */
+/** Appends new points, replaces changed ones, and drops points older than fifteen minutes. */
 export function joinOverview({ overview }: WatchOverviewResponse, before: OverviewState | undefined): OverviewState {
   const byTime = new Map((before?.points ?? []).map((point) => [msOf(point), point]));
   for (const point of overview?.points ?? []) byTime.set(msOf(point), point);
@@ -22,7 +22,7 @@ function msOf({ at }: OverviewPoint): number {
   return at === undefined ? 0 : timestampMs(at);
 }
 
-/** The names of a map's largest values at any time, the largest first; the rest is one more, "other". */
+/** The names with the largest peaks, the largest first. The rest is added up as "other". */
 export function largestOf(
   points: readonly OverviewPoint[],
   mapOf: (point: OverviewPoint) => Readonly<Record<string, number>>,

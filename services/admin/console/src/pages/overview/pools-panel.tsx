@@ -66,7 +66,7 @@ function AccountStates({ accounts }: { readonly accounts: readonly Account[] }) 
   );
 }
 
-/** A pause goes before what may come. */
+/** A pause is more urgent than a forecast. */
 function Outlook({ forecasts, pauses: [pause] }: Pick<PoolStatus, 'forecasts' | 'pauses'>) {
   if (pause === undefined) return <Forecasts forecasts={forecasts} />;
   return (

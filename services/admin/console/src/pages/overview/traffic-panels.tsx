@@ -7,7 +7,7 @@ import { Empty } from '../../ui/state.tsx';
 import { msOf } from '../../ui/time.tsx';
 import { largestOf } from './overview-points.ts';
 
-/** What goes through the edges: one panel for each of the signals that operators look at first. */
+/** The traffic of the edges: one panel for each of the signals that operators look at first. */
 export function TrafficPanels({ points }: { readonly points: readonly OverviewPoint[] }) {
   const last = points.at(-1);
   if (last === undefined)

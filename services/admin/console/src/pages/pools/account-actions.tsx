@@ -58,14 +58,14 @@ const verbs: Readonly<Record<AccountUse, string>> = {
 };
 
 interface AccountProps {
-  /** As it is now; it may change while the question is asked. */
+  /** The current state, which may change while the dialog is open. */
   readonly account: Account;
   readonly onClose: () => void;
 }
 
 interface ConfirmUseProps extends AccountProps {
   readonly use: AccountUse;
-  /** What the operator saw when asking for it. */
+  /** The state that the operator saw when opening the dialog. */
   readonly seen: AccountUse;
 }
 
@@ -113,7 +113,7 @@ const consequences: Readonly<Record<AccountUse, string>> = {
     'The gateway neither sends requests with this account nor reads its model list until you enable it.',
 };
 
-/** Another secret for an account of the database. */
+/** Replaces the secret of an account of the database. */
 function ReplaceCredential({ account: { id }, onClose }: AccountProps) {
   const [draft, setDraft] = useState(emptyCredential);
   const { run, busy, problem } = useChange(AccountService.method.replaceCredential, {

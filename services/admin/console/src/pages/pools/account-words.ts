@@ -38,12 +38,14 @@ export const useWords: Readonly<Record<AccountUse, string>> = {
   [AccountUse.DISABLED]: 'disabled',
 };
 
-/** Cooldowns that still run. */
+/** Cooldowns that have not ended. */
 export function runningCooldowns({ cooldowns }: Pick<Account, 'cooldowns'>, nowMs: number): readonly Cooldown[] {
   return cooldowns.filter(({ until }) => until === undefined || msOf(until) > nowMs);
 }
 
-/** Why an account cools, and for what: "claude-opus-*: rate limited by the provider". */
+/**
+ * Why an account cools down, and for which models: "claude-opus-*: rate limited by the provider".
+ */
 export function cooldownText({ model, feature, reason }: Cooldown): string {
   const scope = model || feature;
   return `${scope === '' ? '' : `${scope}: `}${reasonWords[reason]}`;
@@ -65,11 +67,11 @@ const reasonWords: Readonly<Record<AttemptResult, string>> = {
   [AttemptResult.FEATURE_UNAVAILABLE]: 'feature not available to this account',
 };
 
-/** What an operator can make of an account, by what it is used for now. */
+/** The changes of its use that an operator can make, from the current use. */
 export function changesOf({ use, state }: Pick<Account, 'use' | 'state'>): readonly AccountUse[] {
   if (use === AccountUse.DISABLED) return [AccountUse.ACTIVE];
   if (use === AccountUse.DRAINING) return [AccountUse.ACTIVE, AccountUse.DISABLED];
-  // Out of service by what its provider said: using it again forgets that.
+  // Its provider took it out of service: enabling it clears that.
   const again = state === AccountState.DISABLED ? [AccountUse.ACTIVE] : [];
   return [...again, AccountUse.DRAINING, AccountUse.DISABLED];
 }
@@ -104,7 +106,10 @@ export function forecastTone(forecast: Forecast, nowMs: number): Tone {
   return forecast.kind === 'lasts' ? 'good' : forecast.kind === 'unknown' ? 'neutral' : 'bad';
 }
 
-/** Accounts in service that have reported no quota: there is more in the pool than its forecast knows. */
+/**
+ * Accounts in service that have reported no quota: there is more in the pool than its forecast
+ * knows.
+ */
 export function silentAccounts({ accounts }: Pick<PoolStatus, 'accounts'>): number {
   const outOfService: readonly AccountState[] = [AccountState.DISABLED, AccountState.DRAINING];
   return accounts.filter(({ state, windows }) => !outOfService.includes(state) && windows.length === 0).length;

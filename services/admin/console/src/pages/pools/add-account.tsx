@@ -9,12 +9,12 @@ import { CredentialFields, credentialFieldNames, credentialOf, emptyCredential }
 
 interface AddAccountProps {
   readonly overview: PoolOverview;
-  /** The pool that is looked at. Empty: all. */
+  /** The pool of the page. Empty: all pools. */
   readonly pool: string;
   readonly onClose: () => void;
 }
 
-/** A new account in the database. */
+/** Adds an account to the database. */
 export function AddAccount({ overview: { pools }, pool, onClose }: AddAccountProps) {
   const names = pools.map((status) => status.pool?.name ?? '');
   const [draft, setDraft] = useState({ pool: pool || (names[0] ?? ''), name: '', models: '', maxConcurrency: '' });

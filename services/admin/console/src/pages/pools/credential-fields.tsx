@@ -4,7 +4,7 @@ import type { Problem } from '../../api/problem.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { fieldsOf } from '../../ui/form.tsx';
 
-/** What an account authenticates with, as it is typed. It is sent, and never shown again. */
+/** The typed credential of an account. It is sent, and never shown again. */
 export interface CredentialDraft {
   readonly kind: 'bearer' | 'apiKey' | 'oauth';
   readonly secret: string;
@@ -61,7 +61,7 @@ export function CredentialFields({ draft, onDraft, problem }: CredentialFieldsPr
       <SelectField
         label="Credential"
         {...field('kind', 'credential')}
-        // What was typed for one kind is none of the other's.
+        // Values of one kind of credential do not fit the other.
         onValue={(kind) => onDraft({ ...emptyCredential, kind: kind as CredentialDraft['kind'] })}
       >
         <option value="bearer">Bearer token (Authorization)</option>

@@ -15,7 +15,10 @@ import { standOf } from './account-words.ts';
 
 type Asked = Readonly<Record<'model' | 'session' | 'token', string>>;
 
-/** Which account would serve the next request for a model, and why not the others. The question is in the URL. */
+/**
+ * The account that would serve the next request for a model, and why the others would not. The
+ * model is in the URL.
+ */
 export function ExplainModel({ overview: { classes } }: { readonly overview: PoolOverview }) {
   const [params, setParams] = useSearchParams();
   const asked: Asked = {
@@ -27,7 +30,7 @@ export function ExplainModel({ overview: { classes } }: { readonly overview: Poo
   const list = useId();
   const panel = useRef<HTMLDivElement>(null);
   const comesToAsk = useEffectEvent(() => asked.model !== '');
-  // Who comes by a link that asks should see the answer.
+  // After a link with a model, the answer gets the focus.
   useEffect(() => {
     if (comesToAsk()) panel.current?.scrollIntoView();
   }, []);

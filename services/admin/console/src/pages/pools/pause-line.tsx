@@ -3,7 +3,10 @@ import type { PoolPause } from '@gateway/proto/pool/v1/pool_broker_service_pb.js
 import { Status } from '../../ui/status.tsx';
 import { Countdown, Time } from '../../ui/time.tsx';
 
-/** That a pool takes no requests, why, and until when: "Paused until 15:51:07 (in 4 s): the provider is overloaded." */
+/**
+ * Shows that a pool is paused, why, and until when: "Paused until 15:51:07 (in 4 s): the provider
+ * is overloaded."
+ */
 export function PauseLine({ pause }: { readonly pause: PoolPause }) {
   const { until, model } = pause;
   return (

@@ -31,7 +31,7 @@ import {
 } from './account-words.ts';
 import { PauseLine } from './pause-line.tsx';
 
-/** One pool: how long it lasts, and each of its accounts. */
+/** One pool: how long its quotas last, and each of its accounts. */
 export function PoolPanel({ status }: { readonly status: PoolStatus }) {
   const { pool, accounts, forecasts, pauses } = status;
   const { may } = useSigned();
@@ -157,7 +157,7 @@ const actions: Column<Account> = {
   render: (account) => <AccountActions account={account} />,
 };
 
-/** With the way to its requests. The one that the address names stands out. */
+/** An account with a link to its requests. The account of the address is highlighted. */
 function AccountName({ id, name }: { readonly id: string; readonly name: string }) {
   const [params] = useSearchParams();
   const link = <Link to={requestsLink({ account: id })}>{name}</Link>;

@@ -14,7 +14,10 @@ import { ExplainModel } from './explain-model.tsx';
 import { PoolPanel } from './pool-panel.tsx';
 import './pools.css';
 
-/** Every pool, or the one of the address: how its accounts stand, why, and how long they last. */
+/**
+ * Every pool, or the one of the address: the state of its accounts, the reason, and how long its
+ * quotas last.
+ */
 export function PoolsPage() {
   const { pool = '' } = useParams();
   const { may } = useSigned();
@@ -71,7 +74,7 @@ function Pools({ overview, only }: { readonly overview: PoolOverview; readonly o
   );
 }
 
-/** What the gateway's model names stand for. */
+/** The meaning of the gateway's model names. */
 function Classes({ overview: { classes, pools } }: { readonly overview: PoolOverview }) {
   const known = pools.map(({ pool }) => pool?.name);
   return (

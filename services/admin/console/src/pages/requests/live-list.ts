@@ -1,17 +1,20 @@
 import type { RequestListing, WatchRequestsResponse } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { msOf } from '../../ui/time.tsx';
 
-/** What ended since the page is open. */
+/** Requests that ended since the page was opened. */
 export interface LiveList {
   /** The one that ended last comes first. */
   readonly newest: readonly RequestListing[];
-  /** Those that matched and were not sent, because more ended than anyone could read. */
+  /** The number of matching requests that were not sent, because too many ended at once. */
   readonly leftOut: number;
 }
 
-/** More than that nobody reads; older ones are in the pages of the list. */
+/** More rows are not readable; older requests are in the pages of the list. */
 const mostShown = 60;
-/** Of those that come at once: a list that moves faster cannot be read, and costs the browser a core. */
+/**
+ * The most requests in one message: a list that moves faster cannot be read, and costs the browser
+ * a core.
+ */
 export const mostAtOnce = 12;
 
 export function listWith(
@@ -24,7 +27,7 @@ export function listWith(
   return { newest, leftOut: before.leftOut + leftOut + requests.length - read.length };
 }
 
-/** Live and listed requests as one list without doubles, those received last first. */
+/** Live and listed requests as one list without duplicates, latest first. */
 export function mergeNewest(
   live: readonly RequestListing[],
   listed: readonly RequestListing[],

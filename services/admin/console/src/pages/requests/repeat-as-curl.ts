@@ -1,6 +1,9 @@
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 
-/** A command that asks the same model at the same endpoint. What was said is not known here, and the token is the reader's own. */
+/**
+ * A command that sends a request to the same model at the same endpoint. The prompt is not known
+ * here, and the reader uses a token of their own.
+ */
 export function repeatAsCurl({ endpoint, model }: Pick<RequestLogged, 'endpoint' | 'model'>, address: string): string {
   const header = endpoint.startsWith('/v1/messages') ? 'x-api-key: $TOKEN' : 'authorization: Bearer $TOKEN';
   const body = JSON.stringify({ model: model || '…', ...bodies[endpoint] });
@@ -22,7 +25,7 @@ const bodies: Readonly<Record<string, object>> = {
   '/v1/responses': { input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: '…' }] }] },
 };
 
-/** For a POSIX shell: a client can name a model as it likes. */
+/** Quotes a text for a POSIX shell: clients choose the model's name. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

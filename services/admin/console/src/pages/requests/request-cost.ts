@@ -7,7 +7,9 @@ interface Used {
   readonly outputTokens: bigint;
 }
 
-/** What a use of a model cost, in millionths of the currency. Undefined: the model has no price. */
+/**
+ * The cost of a use of a model, in millionths of the currency. Undefined if the model has no price.
+ */
 export function costOf(
   { inputTokens, cachedTokens, outputTokens }: Used,
   model: string,

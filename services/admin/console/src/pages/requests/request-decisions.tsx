@@ -5,7 +5,10 @@ import { Link } from '../../frame/link.tsx';
 import { Status } from '../../ui/status.tsx';
 import { attemptText, attemptTone, attemptWord, wording } from './request-words.ts';
 
-/** Each account that was tried: why it was selected, why others were skipped, and how the attempt ended. */
+/**
+ * Each account that was tried: why it was selected, why others were skipped, and the result of the
+ * attempt.
+ */
 export function RequestDecisions({
   request: { attempts, noAccount, refusal, model },
 }: {

@@ -6,21 +6,21 @@ import { SelectField, TextField } from '../../ui/field.tsx';
 import { Form, fieldsOf } from '../../ui/form.tsx';
 import { endpoints, filterNames, kinds, type RequestFilters, requestsLink, statuses } from './request-search.ts';
 
-/** Shown when they are asked for. */
+/** Filters that are shown on demand. */
 const rare = ['endpoint', 'account', 'id', 'since', 'until'] as const;
 
 interface RequestFilterFormProps {
   readonly filters: RequestFilters;
-  /** What is wrong with them. */
+  /** The problem of the search. */
   readonly problem: Problem | undefined;
 }
 
-/** Filters above the list. Choices count at once, texts with Enter. */
+/** Filters above the list. Choices apply at once, texts with Enter. */
 export function RequestFilterForm({ filters, problem }: RequestFilterFormProps) {
   const [draft, setDraft] = useState(filters);
   const address = requestsLink(filters);
-  // Links and the way back change what is asked; what is typed meanwhile goes with it.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: filters are made anew each time, the address is not.
+  // Links and the back button change the filters; they replace typed texts.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: filters is a new object each time.
   useEffect(() => setDraft(filters), [address]);
   const some = filterNames.some((name) => filters[name] !== '');
   const text = fieldsOf(draft, setDraft, problem);
@@ -72,7 +72,7 @@ export function RequestFilterForm({ filters, problem }: RequestFilterFormProps) 
   );
 }
 
-/** "2026-11-22T14:03:00" in the operator's zone, as the browser's field wants it. */
+/** "2026-11-22T14:03:00" in the operator's zone, as the browser's field requires it. */
 function localText(iso: string): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return '';

@@ -116,7 +116,7 @@ const outcomes: Readonly<Record<LedgerOutcome, string>> = {
   [LedgerOutcome.GIVEN_UP]: 'Abandoned attempt: its tokens count, but not as a request',
 };
 
-/** What was used and what that costs: as the ledger has it, else as the log has it. */
+/** Usage and its cost: from the ledger, otherwise from the log. */
 function UsagePanel({
   request,
   recorded,

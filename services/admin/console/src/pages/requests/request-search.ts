@@ -8,7 +8,9 @@ import {
 import { addressOf } from '../../frame/address.ts';
 import type { ExportFormat } from '../../ui/export-links.tsx';
 
-/** What is looked for, as the address of the page has it: every filter can be sent to a colleague as a link. */
+/**
+ * The filters of the list, as they are in the page's address: each search can be shared as a link.
+ */
 export type RequestFilters = Readonly<Record<(typeof filterNames)[number], string>>;
 
 export const filterNames = [
@@ -33,19 +35,21 @@ export function filtersOf(params: URLSearchParams): RequestFilters {
   return Object.fromEntries(values) as RequestFilters;
 }
 
-/** The address of the list that shows these. */
+/** The address of the list with these filters. */
 export function requestsLink(filters: Partial<RequestFilters>): string {
   return addressOf('/requests', filters);
 }
 
-/** Where all that match are to be had as a file, however many they are. */
+/** The address of an export of all matching requests. */
 export function exportLink(filters: RequestFilters, format: ExportFormat): string {
   const { token, model, endpoint, kind, account, id, status, since, until } = filters;
   const named = { token, filter: kind, account_id: account, request_id: id, status: String(statusOf(status) || '') };
   return addressOf('/export/requests', { model, endpoint, ...named, since, until, format });
 }
 
-/** As the gateway takes it. The token goes beside it: what names it is looked up there. */
+/**
+ * The search for the gateway, without the token, which the gateway looks up by its own parameter.
+ */
 export function searchOf(filters: RequestFilters): RequestSearch {
   const { model, account, endpoint, status, kind, id, since, until } = filters;
   return create(RequestSearchSchema, {

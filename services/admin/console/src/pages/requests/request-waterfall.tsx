@@ -6,11 +6,11 @@ import { placeOf, type WaterfallBar, waterfallOf } from './waterfall.ts';
 
 interface WaterfallProps {
   readonly request: RequestLogged;
-  /** When the ledger had it. Undefined: not known. */
+  /** When the ledger stored it. Undefined if unknown. */
   readonly loggedAt: Timestamp | undefined;
 }
 
-/** A bar for each step, to scale. The figures beside them say the same. */
+/** A bar for each step, to scale, beside its figures. */
 export function RequestWaterfall({ request, loggedAt }: WaterfallProps) {
   const { totalMs, bars } = waterfallOf(request, loggedAt && msOf(loggedAt));
   if (bars.length === 0) return <p className="faint">The log has no timings for this request.</p>;

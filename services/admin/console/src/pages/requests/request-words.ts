@@ -10,7 +10,7 @@ import { formatSeconds } from '../../ui/numbers.ts';
 import type { Tone } from '../../ui/status.tsx';
 import { formatMoment } from '../../ui/time.tsx';
 
-/** How sentences on requests say times here. */
+/** How sentences about requests format times in the console. */
 export const wording: Wording = { moment: formatMoment, duration: durationText };
 
 /** How a request ended, in two words: "Rejected 429". */
@@ -27,10 +27,10 @@ const endings: Readonly<Record<RequestEnding, { readonly tone: Tone; readonly wo
   [RequestEnding.ABORTED]: { tone: 'neutral', word: 'Client disconnected' },
 };
 
-/** Why this account, and how it went. */
+/** Why this account was chosen, and the result. */
 export function attemptText(attempt: LoggedAttempt): string {
   const { reason, asked, acquired } = attempt;
-  // An answer of the broker takes a millisecond or two.
+  // The broker's answer takes a millisecond or two.
   const waited = acquired - asked < 50 ? '' : ` The broker took ${durationText(acquired - asked)} to select it.`;
   const why = reason === '' ? '' : `Chosen ${reason}.`;
   return `${why}${waited} ${attemptResultText(attempt, wording)}`.trim();

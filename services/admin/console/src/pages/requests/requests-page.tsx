@@ -19,14 +19,16 @@ import { exportLink, filtersOf, requestsLink, searchOf } from './request-search.
 import { durationText, endingOf } from './request-words.ts';
 import './requests.css';
 
-/** What became of requests: those that end now at the top, older ones by pages. What is looked for is in the address. */
+/**
+ * The request log: live requests at the top, older ones by pages. The filters are in the address.
+ */
 export function RequestsPage() {
   const [params] = useSearchParams();
   const [paused, setPaused] = useState(false);
   const filters = filtersOf(params);
   const search = searchOf(filters);
   const { token } = filters;
-  // Of the past alone: nothing that ends from now on can be in it.
+  // Only the past: requests that end from now on can't match.
   const isPast = filters.until !== '';
   const list = useInfiniteQuery(
     RequestService.method.listRequests,
@@ -39,7 +41,7 @@ export function RequestsPage() {
   });
   const { refetch } = list;
   const isLive = live.connection.state === 'live' && !paused && !isPast;
-  // What ended before the stream began to flow, or while it was lost, is in the list.
+  // Requests that ended before the stream began, or while it was lost, are in the list.
   useEffect(() => {
     if (isLive) void refetch();
   }, [isLive, refetch]);

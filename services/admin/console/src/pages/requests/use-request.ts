@@ -3,7 +3,10 @@ import { useQuery } from '@connectrpc/connect-query';
 import { RequestService } from '@gateway/proto/admin/v1/request_service_pb.js';
 import { mayPass } from '../../api/problem.ts';
 
-/** The request that a text means. One that has just ended is asked for again until the log has it, which may be after the ledger. */
+/**
+ * The request that a text means. If it has just ended, it is fetched again until the log has it,
+ * which may be after the ledger has it.
+ */
 export function useRequest(text: string) {
   return useQuery(
     RequestService.method.getRequest,
@@ -17,7 +20,10 @@ export function useRequest(text: string) {
   );
 }
 
-/** Whether the log may have it in a moment: requests are logged when they have ended, and their ids say when they began. */
+/**
+ * Whether the log may have it soon: requests are logged when they have ended, and their ids contain
+ * their start.
+ */
 export function isToCome(text: string, error: unknown, nowMs: number): boolean {
   return ConnectError.from(error).code === Code.NotFound && isRecent(text, nowMs);
 }
@@ -30,5 +36,5 @@ function isRecent(text: string, nowMs: number): boolean {
 }
 
 const againMs = 750;
-/** Clocks differ, and answers last. */
+/** Clocks differ, and answers take time. */
 const longestMs = 3_600_000;

@@ -2,7 +2,9 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { AttemptResult } from '@gateway/proto/pool/v1/account_pb.js';
 import type { RequestLogged } from '@gateway/proto/usage/v1/request_log_pb.js';
 
-/** What a request spent its time on, one bar below the other. Times are milliseconds since it was received. */
+/**
+ * The steps of a request, one bar below the other. Times are milliseconds since it was received.
+ */
 export interface Waterfall {
   readonly totalMs: number;
   readonly bars: readonly WaterfallBar[];
@@ -13,13 +15,13 @@ export interface WaterfallBar {
   readonly kind: 'admission' | 'body' | 'choice' | 'attempt' | 'failed attempt' | 'settle' | 'ingest';
   readonly fromMs: number;
   readonly toMs: number;
-  /** When the first content of the answer was there. */
+  /** When the first content of the answer arrived. */
   readonly firstByteMs?: number | undefined;
 }
 
 /**
- * From its admission to its end, as far as it came, and on to when the ledger had it.
- * @param loggedAtMs since 1970. Undefined: not known.
+ * From its admission to its end, as far as it came, and then until the ledger stored it.
+ * @param loggedAtMs since 1970. Undefined if unknown.
  */
 export function waterfallOf(request: RequestLogged, loggedAtMs?: number): Waterfall {
   const { times, attempts, noAccount, refusal, receivedAt } = request;
@@ -52,16 +54,18 @@ export function waterfallOf(request: RequestLogged, loggedAtMs?: number): Waterf
     bars.push({ label: 'Settle and finish', kind: 'settle', fromMs: worked, toMs: totalMs });
   }
   if (loggedAtMs === undefined || receivedAt === undefined || times?.ended === undefined) return { totalMs, bars };
-  // Two clocks: what was ingested before it ended was ingested at once.
+  // The times come from two clocks: an ingest that seems to precede the end happened at once.
   const toMs = Math.max(totalMs, loggedAtMs - timestampMs(receivedAt));
   bars.push({ label: 'Ingest', kind: 'ingest', fromMs: totalMs, toMs });
   return { totalMs: Math.min(toMs, totalMs * (1 + mostOfIngest)), bars };
 }
 
-/** Of the request's own time: an ingest that takes longer is not drawn to its end, or nothing else could be seen. */
+/**
+ * As a share of the request's own time: a longer ingest is cut, or its bar would hide all others.
+ */
 const mostOfIngest = 0.25;
 
-/** Where a bar stands on a scale of 0 to 100, never too thin to be seen. */
+/** The position of a bar on a scale of 0 to 100, never too thin to be seen. */
 export function placeOf({ fromMs, toMs }: Pick<WaterfallBar, 'fromMs' | 'toMs'>, totalMs: number) {
   if (totalMs <= 0) return { left: 0, width: 100 };
   const left = clamp((fromMs / totalMs) * 100, 0, 100 - thinnest);

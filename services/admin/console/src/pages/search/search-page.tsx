@@ -16,7 +16,7 @@ interface Hit {
   readonly name: string;
 }
 
-/** Whatever has an id, the beginning of one, or a label. A single hit is gone to at once. */
+/** Finds objects by an id, the beginning of one, or a label. Opens a single hit at once. */
 export function SearchPage() {
   const [parameters] = useSearchParams();
   const text = (parameters.get('q') ?? '').trim();
@@ -36,7 +36,7 @@ export function SearchPage() {
   ];
   const [only] = hits;
   const waiting = asked.some(({ isPending }) => isPending);
-  // No such id is an answer.
+  // An unknown id is an answer, not an error.
   const noHit = [Code.NotFound, Code.InvalidArgument];
   const failed = asked.find(({ error }) => error !== null && !noHit.includes(ConnectError.from(error).code));
   if (!waiting && hits.length === 1 && only !== undefined && failed === undefined)

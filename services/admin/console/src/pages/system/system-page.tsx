@@ -7,7 +7,7 @@ import { Status } from '../../ui/status.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 
-/** Every process of the gateway, and what it says of itself. */
+/** Every process of the gateway, with its own figures. */
 export function SystemPage() {
   const replicas = useQuery(SystemService.method.listReplicas, {}, { refetchInterval: 5_000 });
   return (
@@ -85,7 +85,7 @@ function State({ replica: { ready, problem } }: { readonly replica: Replica }) {
   );
 }
 
-/** Figures have the names of metrics: "outbox_waiting_events". */
+/** Names of figures are those of metrics: "outbox_waiting_events". */
 function Figures({ figures }: { readonly figures: Readonly<Record<string, number>> }) {
   const entries = Object.entries(figures).toSorted(([one], [other]) => one.localeCompare(other));
   if (entries.length === 0) return <span className="faint">–</span>;

@@ -9,7 +9,7 @@ import { TextField } from '../../ui/field.tsx';
 import { Answer } from '../../ui/state.tsx';
 import { usePublicAddress } from './public-address.ts';
 
-/** How each client is set up to use the gateway, with models that it has. */
+/** The settings of each client for the gateway, with models that it has. */
 export function ClientSetup() {
   const pools = useQuery(PoolService.method.listPools, {});
   return (

@@ -13,10 +13,10 @@ import { emptyToken, expiryOf, limitsOf, tokenFieldNames } from './token-draft.t
 import { TokenFields } from './token-fields.tsx';
 import './tokens.css';
 
-/** A new token, shown once, with how each client is set up to use it. */
+/** A new token, shown once, with the settings of each client. */
 export function IssueTokenPage() {
   const [draft, setDraft] = useState(emptyToken);
-  // Forgotten with the page.
+  // The page forgets the token when it is left.
   const [issued, setIssued] = useState<IssueTokenResponse>();
   const { run, busy, problem } = useChange(TokenService.method.issueToken, { onDone: setIssued });
   if (issued !== undefined) return <Issued {...issued} />;

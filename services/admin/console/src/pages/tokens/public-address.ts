@@ -5,8 +5,9 @@ import { useState } from 'react';
 const key = 'gateway-public-address';
 
 /**
- * Where clients reach the gateway, without a slash at its end, and how to say so. The gateway does not know what stands before it: until
- * somebody has said so in this browser, it is this machine's name with the gateway's own port.
+ * The gateway's address for clients, without a slash at its end, and a function that sets it. The
+ * gateway does not know the proxies before it. Until an operator sets the address in this browser,
+ * it is this machine's name with the gateway's own port.
  */
 export function usePublicAddress(): readonly [string, (address: string) => void] {
   const [said, setSaid] = useState(() => localStorage.getItem(key) ?? '');

@@ -9,7 +9,7 @@ import { differences, draftOf, tokenFieldNames, updateOf } from './token-draft.t
 import { TokenFields } from './token-fields.tsx';
 
 interface TokenProps {
-  /** As it is now: it may change while this is open. */
+  /** The current state, which may change while this is open. */
   readonly token: Token;
   readonly onClose: () => void;
 }
@@ -21,7 +21,8 @@ export function EditToken({ token, onClose }: TokenProps) {
     notice: ({ token: updated }) => `${updated?.label} was updated.`,
     onDone: onClose,
   });
-  // What somebody else did is shown as soon as it is known; then this one's changes go on top of it.
+  // Changes by another operator are shown as soon as they are known; this operator's changes are
+  // applied on top of them.
   const changed = token.revision === seen.revision ? [] : differences(seen, token);
   return (
     <FormDialog
@@ -48,7 +49,7 @@ export function EditToken({ token, onClose }: TokenProps) {
   );
 }
 
-/** A new text for a token, shown once. */
+/** Rotates a token. The new text is shown once. */
 export function RotateToken({ token, onClose }: TokenProps) {
   const { tokenId, label, revision } = token;
   const [seen] = useState(revision);

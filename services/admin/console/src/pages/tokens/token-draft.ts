@@ -6,7 +6,7 @@ import { type Limits, LimitsSchema } from '@gateway/proto/limiter/v1/limit_pb.js
 import { formatCount } from '../../ui/numbers.ts';
 import { formatMoment, msOf } from '../../ui/time.tsx';
 
-/** What is typed of a token. Empty limits are none; an empty expiry is never. */
+/** The typed fields of a token. Empty limits are none; an empty expiry is never. */
 export interface TokenDraft {
   readonly kind: 'service' | 'personal';
   readonly label: string;
@@ -47,7 +47,7 @@ export function draftOf({ kind, label, limits, note, expiresAt }: Token): TokenD
   };
 }
 
-/** Personal tokens have none. */
+/** Personal tokens have no limits. */
 export function limitsOf({ kind, requestsPerMinute, tokensPerDay }: TokenDraft): Limits {
   if (kind === 'personal') return create(LimitsSchema);
   return create(LimitsSchema, {
@@ -60,7 +60,10 @@ export function expiryOf({ expiresAt }: TokenDraft) {
   return expiresAt === '' ? undefined : timestampFromMs(new Date(expiresAt).getTime());
 }
 
-/** Only what was changed: what somebody else changed meanwhile stays. @param seen as the operator saw it when beginning. */
+/**
+ * Contains only changed fields, so that changes by others stay. @param seen the token as the
+ * operator saw it at the beginning.
+ */
 export function updateOf(seen: Token, draft: TokenDraft): MessageInitShape<typeof UpdateTokenRequestSchema> {
   const before = draftOf(seen);
   const limitsChanged =
@@ -75,7 +78,7 @@ export function updateOf(seen: Token, draft: TokenDraft): MessageInitShape<typeo
   };
 }
 
-/** What another person changed, one line for each field. */
+/** The changes by another person, one line for each field. */
 export function differences(seen: Token, now: Token): readonly string[] {
   const rows: readonly (readonly [string, (token: Token) => string])[] = [
     ['Label', ({ label }) => label],

@@ -7,7 +7,7 @@ interface TokenFieldsProps {
   readonly draft: TokenDraft;
   readonly onDraft: (draft: TokenDraft) => void;
   readonly problem: Problem | undefined;
-  /** The kind of a token stays what it was. */
+  /** The kind of a token can't be changed. */
   readonly isNew: boolean;
 }
 

@@ -7,13 +7,13 @@ import './tokens.css';
 
 interface TokenLimitsProps {
   readonly token: Token;
-  /** Undefined: the limiter could not be asked. */
+  /** Undefined if the limiter could not be asked. */
   readonly status: LimitStatus | undefined;
-  /** Says also when there is room again. */
+  /** Also shows when the limit has room again. */
   readonly detailed?: boolean;
 }
 
-/** What the limits of a token stand at: the minute's window and the day's budget. */
+/** The state of a token's limits: the minute's window and the day's budget. */
 export function TokenLimits({ token: { limits }, status, detailed = false }: TokenLimitsProps) {
   if (limits?.requestsPerMinute === undefined && limits?.tokensPerDay === undefined)
     return <span className="faint">Unlimited</span>;

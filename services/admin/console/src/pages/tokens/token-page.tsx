@@ -23,7 +23,7 @@ import { TokenLimits } from './token-limits.tsx';
 import { standOfToken } from './token-stand.ts';
 import './tokens.css';
 
-/** One token: what it is, what its limits stand at, what it used. */
+/** One token: its settings, the state of its limits, its usage. */
 export function TokenPage() {
   const { tokenId = '' } = useParams();
   const { data, error, refetch } = useQuery(
@@ -53,7 +53,7 @@ type Asked = 'edit' | 'rotate' | 'revoke';
 interface KnownProps {
   readonly listing: TokenListing;
   readonly token: Token;
-  /** Why it could not be brought up to date. */
+  /** Why the token could not be refreshed. */
   readonly error: Error | null;
 }
 

@@ -3,7 +3,7 @@ import type { Token } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import type { Tone } from '../../ui/status.tsx';
 import { msOf } from '../../ui/time.tsx';
 
-/** Whether a token works, and since or until when. */
+/** Whether a token is valid, and since or until when. */
 export function standOfToken(
   { revokedAt, expiresAt }: Pick<Token, 'revokedAt' | 'expiresAt'>,
   nowMs: number,

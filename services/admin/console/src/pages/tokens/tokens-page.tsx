@@ -20,7 +20,7 @@ import { TokenLimits } from './token-limits.tsx';
 import { standOfToken } from './token-stand.ts';
 import './tokens.css';
 
-/** Tokens with what their limits stand at. What is looked for is in the address. */
+/** Tokens with the state of their limits. The filters are in the address. */
 export function TokensPage() {
   const { may } = useSigned();
   const [params, setParams] = useSearchParams();

@@ -2,7 +2,7 @@ import type { Cost, UsageRow } from '@gateway/proto/admin/v1/usage_service_pb.js
 import type { UsageTotals } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { formatCompact, formatCount, formatMoney } from '../../ui/numbers.ts';
 
-/** What of usage is counted. */
+/** A measure of usage. */
 export type MeasureName = 'tokens' | 'requests' | 'money';
 
 export interface Measure {
@@ -13,7 +13,7 @@ export interface Measure {
   readonly short: (value: number) => string;
 }
 
-/** @param currency empty: the gateway has no prices, and money is none of them. */
+/** @param currency empty if the gateway has no prices: then there is no cost. */
 export function measuresOf(currency: string): Readonly<Partial<Record<MeasureName, Measure>>> {
   const counts = { format: formatCount, short: formatCompact };
   const money = (value: number) => formatMoney(value, currency);
@@ -26,12 +26,12 @@ export function measuresOf(currency: string): Readonly<Partial<Record<MeasureNam
   };
 }
 
-/** Input and output together: what the day budget counts. */
+/** Input and output together, as the day budget counts them. */
 export function tokensOf(totals: UsageTotals | undefined): number {
   return totals === undefined ? 0 : Number(totals.inputTokens + totals.outputTokens);
 }
 
-/** What the rows add up to, or what those of the period before did. */
+/** The sum of the rows, or of the same rows in the period before. */
 export function sumOf(rows: readonly UsageRow[], when: 'now' | 'before' = 'now') {
   const picked = rows.map(({ usage, cost, before, costBefore }) =>
     when === 'now' ? { totals: usage?.totals, cost } : { totals: before, cost: costBefore },
@@ -48,7 +48,7 @@ export function sumOf(rows: readonly UsageRow[], when: 'now' | 'before' = 'now')
   };
 }
 
-/** "+12 %", "−3 %"; "new" where there was nothing before. Empty: both are nothing. */
+/** "+12 %", "−3 %"; "new" if there was nothing before. Empty if both are zero. */
 export function changeText(now: number, before: number): string {
   if (before === 0) return now === 0 ? '' : 'new';
   const percent = Math.round((now / before - 1) * 100);

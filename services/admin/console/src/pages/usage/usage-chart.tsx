@@ -5,13 +5,13 @@ import { dayLabel, daysOf, noonOf, type Period } from './usage-period.ts';
 
 interface UsageChartProps {
   readonly period: Period;
-  /** By day. Days without usage have none. */
+  /** By day. Days without usage are missing. */
   readonly rows: readonly UsageRow[];
   readonly measure: Measure;
   readonly compare: boolean;
 }
 
-/** One bar a local day; lines where two periods are compared. */
+/** One bar for each local day; lines if two periods are compared. */
 export function UsageChart({ period, rows, measure, compare }: UsageChartProps) {
   const days = daysOf(period);
   const byDay = new Map(rows.map((row) => [row.usage?.localDay, row]));

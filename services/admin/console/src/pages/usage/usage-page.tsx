@@ -10,7 +10,7 @@ import { type GroupName, groups, questionOf, type UsageQuestion, usageLink } fro
 import { UsageReport } from './usage-report.tsx';
 import './usage.css';
 
-/** Who used how much, and what that costs. What is asked is in the address. */
+/** Usage and its cost. The query is in the address. */
 export function UsagePage() {
   const [params] = useSearchParams();
   const question = questionOf(params, localDayOf(Date.now()));
@@ -38,11 +38,11 @@ export function UsagePage() {
 
 interface ControlsProps {
   readonly question: UsageQuestion;
-  /** What is wrong with the days. */
+  /** The problem of the days. */
   readonly problem: string | undefined;
 }
 
-/** Which days, and what of them. */
+/** The choice of days and grouping. */
 function Controls({ question, problem }: ControlsProps) {
   const today = localDayOf(Date.now());
   const periods = periodsOf(today);

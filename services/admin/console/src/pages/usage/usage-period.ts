@@ -1,10 +1,10 @@
-/** Local days in a row, both included: "2026-11-01" to "2026-11-20". */
+/** Consecutive local days, both included: "2026-11-01" to "2026-11-20". */
 export interface Period {
   readonly firstDay: string;
   readonly lastDay: string;
 }
 
-/** Periods that are asked for most, by the name they have in the address. @param today the local day it is now. */
+/** Common periods, by their names in the address. @param today the current local day. */
 export function periodsOf(today: string): Readonly<Record<string, Period & { readonly label: string }>> {
   const month = today.slice(0, 7);
   const lastOfMonthBefore = addDays(`${month}-01`, -1);
@@ -20,17 +20,17 @@ export function periodsOf(today: string): Readonly<Record<string, Period & { rea
   };
 }
 
-/** What is wrong with it. Undefined: nothing. */
+/** The problem of a period. Undefined if it is valid. */
 export function periodProblem({ firstDay, lastDay }: Period): string | undefined {
   if (!isDay(firstDay) || !isDay(lastDay)) return 'Enter both days.';
   if (firstDay > lastDay) return 'The first day must not be after the last day.';
   return dayNumber(lastDay) - dayNumber(firstDay) > mostDays ? 'A report covers at most ten years.' : undefined;
 }
 
-/** The most that a report may have between its first and its last day. */
+/** The most days between the first and the last day of a report. */
 const mostDays = 3660;
 
-/** Every day of it. */
+/** Every day of the period. */
 export function daysOf({ firstDay, lastDay }: Period): readonly string[] {
   const first = dayNumber(firstDay);
   return Array.from({ length: Math.max(0, dayNumber(lastDay) - first + 1) }, (_, index) => dayOfNumber(first + index));

@@ -4,9 +4,9 @@ import type { ExportFormat } from '../../ui/export-links.tsx';
 import type { MeasureName } from './measures.ts';
 import { type Period, periodsOf } from './usage-period.ts';
 
-/** What is asked of usage, as the address of the page has it. */
+/** The query of a usage report, as it is in the page's address. */
 export interface UsageQuestion extends Period {
-  /** The name of the period; empty for days of one's own. */
+  /** The name of the period; empty for days that the operator chose. */
   readonly period: string;
   readonly by: GroupName;
   readonly measure: MeasureName;
@@ -27,7 +27,7 @@ export const groups = {
 
 const measures: readonly MeasureName[] = ['tokens', 'requests', 'money'];
 
-/** @param today the local day it is now. */
+/** @param today the current local day. */
 export function questionOf(params: URLSearchParams, today: string): UsageQuestion {
   const get = (name: string) => params.get(name) ?? '';
   const [by, measure] = [get('by'), get('measure')];
@@ -47,7 +47,7 @@ export function questionOf(params: URLSearchParams, today: string): UsageQuestio
   };
 }
 
-/** The address that asks it. What is as usual is left out. */
+/** The address of a query. Default values are left out. */
 export function usageLink({ period, firstDay, lastDay, by, measure, compare, ...only }: UsageQuestion): string {
   const { token, model, account } = only;
   return addressOf('/usage', {
@@ -59,7 +59,7 @@ export function usageLink({ period, firstDay, lastDay, by, measure, compare, ...
   });
 }
 
-/** Where the same rows are to be had as a file, however many they are. */
+/** The address of an export of all rows. */
 export function exportLink(
   { firstDay, lastDay, by, token, model, account }: UsageQuestion,
   format: ExportFormat,

@@ -14,12 +14,12 @@ import { exportLink, groups, type UsageQuestion, usageLink } from './usage-quest
 import { UsageRows } from './usage-rows.tsx';
 import { UsageTotals } from './usage-totals.tsx';
 
-/** The sums of a period, its days as a chart, and the rows that it was asked for. */
+/** The sums of a period, its days as a chart, and its rows. */
 export function UsageReport({ question }: { readonly question: UsageQuestion }) {
   const days = useReport(question, UsageGrouping.DAY);
   const rows = useReport(question, groups[question.by].grouping);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = days;
-  // Sums are of all days: there are few, and never more than some pages.
+  // Sums cover all days: these are never more than a few pages.
   useEffect(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);

@@ -14,11 +14,11 @@ interface UsageRowsProps {
   readonly currency: string;
 }
 
-/** Rows of a report, with the way to more of each. */
+/** Rows of a report, with links to details. */
 export function UsageRows({ question, rows, measure, currency }: UsageRowsProps) {
   const amountOf = ({ usage, cost }: UsageRow) => measure.of(usage?.totals, cost);
   const most = Math.max(1, ...rows.map(amountOf));
-  // Days keep their order; of the others the largest comes first, as far as they are loaded.
+  // Days keep their order. Other rows are sorted by size, as far as they are loaded.
   const ordered =
     question.by === 'day' ? rows.toReversed() : rows.toSorted((one, other) => amountOf(other) - amountOf(one));
   const columns: readonly Column<UsageRow>[] = [
@@ -87,7 +87,7 @@ function before(measure: Measure): Column<UsageRow> {
   };
 }
 
-/** What a row sums up, with the way to more of it. */
+/** The key of a row, with a link to details. */
 function Key({ row: { usage, tokenLabel }, question }: { readonly row: UsageRow; readonly question: UsageQuestion }) {
   if (usage === undefined) return null;
   const { localDay, tokenId, provider, model, accountId } = usage;

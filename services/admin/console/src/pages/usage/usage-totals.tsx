@@ -10,7 +10,7 @@ interface UsageTotalsProps {
   readonly currency: string;
 }
 
-/** What a period adds up to, beside the one before. */
+/** The sums of a period, beside those of the one before. */
 export function UsageTotals({ question: { compare }, rows, currency }: UsageTotalsProps) {
   const [now, before] = [sumOf(rows), sumOf(rows, 'before')];
   const figure = (

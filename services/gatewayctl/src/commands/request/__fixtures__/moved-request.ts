@@ -8,7 +8,7 @@ import { RequestEnding, type RequestLogged, RequestLoggedSchema } from '@gateway
 import type { UsageRecorded } from '@gateway/proto/usage/v1/usage_recorded_pb.js';
 import { CommandLine } from '../../../__fixtures__/command-line.ts';
 
-/** A gateway whose log has these requests, and what it was asked for. */
+/** A gateway whose log has these requests, and the searches that it received. */
 export function commandLineOver(logs: readonly RequestLogged[], recorded?: UsageRecorded) {
   const asked: ListRequestsRequest[] = [];
   const listings = logs.map((request) => ({ request, tokenLabel: 'ci' }));
@@ -36,10 +36,10 @@ export function commandLineOver(logs: readonly RequestLogged[], recorded?: Usage
 
 export const movedId = '01a1fc6b-b507-756f-be4c-3808a428abd2';
 
-/** The members of a log entry, and none of those that make it a message already. */
+/** The members of a log entry, without those of a message. */
 type TraceFields = Extract<MessageInitShape<typeof RequestLoggedSchema>, { readonly $typeName?: never }>;
 
-/** A request that went from a limited account to another, which served it. */
+/** A request that failed over from a limited account to another, which served it. */
 export function movedRequest(more: TraceFields = {}): RequestLogged {
   return create(RequestLoggedSchema, {
     requestId: movedId,
