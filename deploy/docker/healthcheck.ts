@@ -2,8 +2,8 @@ import { get as getPlain } from 'node:http';
 import { get as getOverTls } from 'node:https';
 import { isIP } from 'node:net';
 
-// The image's HEALTHCHECK: ends with 0 when the service in this container says that it can take requests, else with 1 and
-// the reason. It has the service's environment.
+// The image's HEALTHCHECK: exits with status 0 if the service in this container is ready, otherwise
+// with 1 and the reason. It has the service's environment.
 
 const { HOST = '127.0.0.1', ADMIN_HOST = HOST, ADMIN_PORT = '9090', TLS_CERT_FILE = '' } = process.env;
 
@@ -12,7 +12,8 @@ const url = new URL(`http://${isIP(host) === 6 ? `[${host}]` : host}:${ADMIN_POR
 const request =
   TLS_CERT_FILE === ''
     ? getPlain(url)
-    : // The way does not leave the container, and a certificate need not name its loopback address.
+    : // The connection does not leave the container, and the certificate may lack its loopback
+      // address.
       getOverTls({ host, port: ADMIN_PORT, path: url.pathname, rejectUnauthorized: false });
 request
   .setTimeout(4_000, () => request.destroy(new Error('no answer within 4 s')))

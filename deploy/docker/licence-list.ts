@@ -1,8 +1,9 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-// Prints the licence of every package that is installed under a folder, then the texts that come with them.
-// Ends with an error when a package names no licence, or is not in the list of parts (SBOM) in CycloneDX.
+// Prints the licence of every package that is installed under a folder, then the licence texts.
+// Exits with an error if a package names no licence, or is not in the list of parts (SBOM) in
+// CycloneDX.
 //
 //   node deploy/docker/licence-list.ts <sbom.cdx.json> <folder>
 
@@ -23,7 +24,7 @@ if (packages.length === 0) problems.push(`no package is installed under ${folder
 if (problems.length > 0) throw new Error(problems.join('\n'));
 process.stdout.write(document(packages));
 
-/** Each package once, by name. Workspaces of our own are links, and have the licence of the whole. */
+/** Each package once, by name. Our own workspaces are links, and have the licence of the whole. */
 function installedPackages(root: string): readonly Package[] {
   const files = ['.', 'proto', 'libs/*', 'services/*'].flatMap((place) =>
     globSync(`${place}/node_modules/**/package.json`, { cwd: root }),

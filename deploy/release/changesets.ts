@@ -1,17 +1,17 @@
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The sections of the changelog, in their order: those of Keep a Changelog. */
+/** The sections of the changelog in their order, as in Keep a Changelog. */
 export const changelogSections = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'] as const;
 
-/** What a file of `.changeset` says of changes that are not released. */
+/** A file of `.changeset`, which describes unreleased changes. */
 export interface Changeset {
   readonly file: string;
-  /** Lists of entries, by the section that they stand in. */
+  /** Lists of entries, by section. */
   readonly entries: ReadonlyMap<string, string>;
 }
 
-/** @throws Error that names the file and what is wrong with it. */
+/** @throws Error that names the file and its problem. */
 export async function readChangesets(root: string): Promise<readonly Changeset[]> {
   const files = await Array.fromAsync(glob('.changeset/*.md', { cwd: root }));
   return Promise.all(
@@ -19,7 +19,7 @@ export async function readChangesets(root: string): Promise<readonly Changeset[]
   );
 }
 
-/** @throws Error that names the file and what is wrong with it. */
+/** @throws Error that names the file and its problem. */
 export function parseChangeset(file: string, text: string): Changeset {
   const [, body = ''] = /^---\n(?:["'][^\n]+: (?:major|minor|patch)\n)+---\n(.*)$/s.exec(text) ?? [];
   const [before = '', ...sections] = `\n${body}`.split('\n### ');

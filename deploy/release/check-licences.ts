@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-// Prints the licence of every package that runs in production, by licence. Ends with 1 when one of them is not on the list below:
-// then somebody reads it, and adds it or removes the package.
+// Prints the licence of every package that runs in production, by licence. Exits with status 1 if
+// one of them is not on the list below. Then read that licence, and add it or remove the package.
 //
 //   npm run check:licences
 
-/** Those under which the gateway may be passed on with what it depends on. */
+/** Licences that allow distributing the gateway with its dependencies. */
 const allowed: ReadonlySet<string> = new Set([
   '0BSD',
   'Apache-2.0',
@@ -41,13 +41,13 @@ const unknown = [...byLicence.keys()].filter((licence) => !isAllowed(licence));
 if (components.length < 50) throw new Error('Too few packages: is node_modules complete? Run npm ci.');
 if (unknown.length > 0) process.exitCode = 1;
 
-/** Those of the command line, which depends on every service, and of the console. */
+/** The dependencies of the command line, which depends on every service, and of the console. */
 async function productionPackages(): Promise<readonly Component[]> {
   const lists = await Promise.all(['@gateway/gatewayctl', '@gateway/console'].map(packagesOf));
   return [...new Map(lists.flat().map((each) => [`${each.name}@${each.version}`, each])).values()];
 }
 
-/** What npm itself would put on a list of parts. */
+/** The packages that npm itself lists as parts. */
 async function packagesOf(workspace: string): Promise<readonly Component[]> {
   const parameters = ['sbom', '--omit', 'dev', '--sbom-format', 'cyclonedx', '--workspace', workspace];
   const { stdout } = await promisify(execFile)('npm', parameters, {
@@ -62,7 +62,7 @@ function licenceOf({ licenses = [] }: Component): string {
   return names.join(' AND ') || 'none';
 }
 
-/** One of several is enough; all of several have to be. */
+/** Of alternatives (OR) one must be allowed; of combinations (AND) all. */
 function isAllowed(licence: string): boolean {
   const isOne = (text: string) => allowed.has(text.replaceAll(/[()]/g, '').trim());
   return licence.split(' AND ').every((part) => part.split(' OR ').some(isOne));

@@ -6,8 +6,9 @@ import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 
-// Whether the last commit runs where nothing but production packages are installed, and what they weigh: clones it into an empty
-// folder, `npm ci --omit=dev`, `npm start`, the curl line that it prints, the console. Takes a minute, and the registry.
+// Checks that the last commit runs with only production packages, and how much they weigh. Clones
+// it into an empty folder, and tries `npm ci --omit=dev`, `npm start`, the curl line that it
+// prints, and the console. Takes a minute, and needs the registry.
 //
 //   npm run check:size
 
@@ -19,7 +20,7 @@ await using folder = await mkdtempDisposable(join(tmpdir(), 'gateway-install-'))
 const cwd = join(folder.path, 'model-gateway');
 await run('git', ['clone', '--quiet', '--depth', '1', `file://${repository}`, cwd]);
 
-// Not the Node of this repository, but the one that whoever clones it has.
+// Not this repository's Node, but the one that a new clone installs.
 const path = (process.env.PATH ?? '').split(delimiter).filter((each) => !each.includes('node_modules'));
 const env = { ...process.env, PATH: path.join(delimiter), PORT: '0', ADMIN_PORT: '0' };
 const { stderr } = await run('npm', ['ci', '--omit=dev'], { cwd, env, timeout: 600_000 });

@@ -3,8 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { changelogWith, readChangesets } from './changesets.ts';
 
-// Prepares a release in the working tree: the next version in every package and manifest, and the changesets as a section of the
-// changelog. Commits and publishes nothing; what follows is in docs/operate/releases.md.
+// Prepares a release in the working tree: the next version in every package and manifest, and the
+// changesets as a section of the changelog. Commits and publishes nothing; the next steps are in
+// docs/operate/releases.md.
 //
 //   node deploy/release/cut-release.ts
 
@@ -14,7 +15,8 @@ const changesets = await readChangesets(root);
 if (changesets.length === 0) {
   throw new Error('.changeset has nothing to release: say what changes, for users and operators (npm run changeset).');
 }
-// Sets the version of every package and of what they need of each other, and removes the changesets.
+// Sets the version of every package and of their dependencies on each other, and removes the
+// changesets.
 run(join(root, 'node_modules/.bin/changeset'), 'version');
 const version = versionIn('proto/package.json');
 replace('package.json', `"version": "${current}"`, `"version": "${version}"`);

@@ -9,16 +9,17 @@ import { promisify } from 'node:util';
 import { startSimulator } from '@gateway/simulator';
 import { freePorts, ManagedProcess, startPostgres } from '@gateway/testkit';
 
-// Keeps the databases of a release for tests of upgrades: runs this version on SQLite and on Postgres, uses it a little, and writes
-// both databases as SQL, with the token and the keys they were made with. Needs Postgres' pg_dump.
+// Keeps the databases of a release for tests of upgrades. Runs this version on SQLite and on
+// Postgres, uses it a little, and writes both databases as SQL, with the token and the keys they
+// were made with. Needs Postgres' pg_dump. It is a step of a release: docs/operate/releases.md.
 //
-//   node deploy/release/schema-fixture.ts <version>      as a step of a release: docs/operate/releases.md
+//   node deploy/release/schema-fixture.ts <version>
 
 const root = join(import.meta.dirname, '../..');
 const [version = ''] = process.argv.slice(2);
 if (!/^\d+\.\d+\.\d+$/.test(version)) throw new Error('Give the version: node deploy/release/schema-fixture.ts 0.2.0');
 
-/** Of no use but to read what is written here. */
+/** Keys that only decrypt these fixtures. */
 const keys = {
   TOKEN_HASH_KEY: Buffer.alloc(32, 'upgrade').toString('base64'),
   ACCOUNT_KEYS: `k1:${Buffer.alloc(32, 'upgrade').toString('base64')}`,
@@ -41,7 +42,7 @@ await writeFile(join(target, 'postgres.sql'), await postgresDump(postgres.url));
 await writeFile(join(target, 'keys.json'), `${JSON.stringify({ keys, tokens }, undefined, 2)}\n`);
 process.stdout.write(`The databases of ${version} are in ${target}.\n`);
 
-/** Does what leaves rows in every table. Gives the token that stays valid. */
+/** Leaves rows in every table. Returns the token that stays valid. */
 async function useGateway(name: string, database: Readonly<Record<string, string>>): Promise<string> {
   const [port, adminPort] = await freePorts(2);
   const { PATH, HOME } = process.env;
@@ -100,13 +101,13 @@ async function useGateway(name: string, database: Readonly<Record<string, string
     const usage = await fetch(`${baseUrl}/v1/usage`, { headers: { authorization } });
     ({ requests } = ((await usage.json()) as { readonly today: { readonly requests: number } }).today);
   }
-  // The log of requests is written a moment later.
+  // The request log is written a moment later.
   await sleep(3_000);
   await gateway.stop();
   return token;
 }
 
-/** Tables and indexes as they were made, and every row with the names of its columns. */
+/** Tables and indexes as they were created, and every row with the names of its columns. */
 function sqliteDump(file: string): string {
   using database = new DatabaseSync(file);
   const objects = database
@@ -130,7 +131,7 @@ function sqliteDump(file: string): string {
   return `${[...objects.map(({ sql }) => `${sql.trim()};`), ...rows].join('\n')}\n`;
 }
 
-/** What pg_dump says, without what only its own client understands. */
+/** The output of pg_dump, without commands that only its own client understands. */
 async function postgresDump(url: string): Promise<string> {
   const [program = 'pg_dump'] = globSync('/usr/lib/postgresql/*/bin/pg_dump').toSorted().reverse();
   const parameters = [

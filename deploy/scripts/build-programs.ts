@@ -2,18 +2,21 @@ import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
 
-// Makes few files of many: dist/<service>/main.mjs for each program, and dist/shared for what they have in common. The image has
-// them in place of sources and packages. A program that reads a few files starts in half the time that one of 1,500 modules
-// takes, and in less memory.
+// Bundles many files into few: dist/<service>/main.mjs for each program, and dist/shared for their
+// shared code. The image has them instead of sources and packages. A program of a few files starts
+// in half the time of one of 1,500 modules, and in less memory.
 //
 //   npm run build:programs [-- <folder>]
 
 const repository = join(import.meta.dirname, '../..');
 
-/** What the threads of this package are begun with and what the gateway calls share symbols: it stays as it is. */
+/**
+ * The threads of this package and the code that the gateway calls share symbols: the package stays
+ * whole.
+ */
 const wholePackage = { name: 'piscina', files: 'dist', main: 'dist/esm-wrapper.mjs' };
 
-/** Packages that read files of their own while they run, and which. */
+/** Packages that read files of their own at run time, with these files. */
 const filesOfPackages: Readonly<Record<string, string>> = {
   'grpc-health-check': 'proto',
   '@grpc/reflection': 'build/proto/grpc',
@@ -34,10 +37,11 @@ export async function buildPrograms(folder: string): Promise<void> {
     },
     external: [wholePackage.name],
     plugins: [filesOfSources(folder), packagesWithFiles(folder)],
-    // Where packages still have it, they ask for what the gateway does not use.
+    // Packages that still have it use it only for features that the gateway does not use.
     transform: { define: { __dirname: 'import.meta.dirname' } },
   });
-  // Each module is in a folder of the first level: from all of them, the same relative path leads to a file.
+  // Each module is in a folder of the first level: from all of them, the same relative path leads
+  // to a file.
   await bundle.write({
     dir: folder,
     entryFileNames: '[name].mjs',
@@ -48,7 +52,10 @@ export async function buildPrograms(folder: string): Promise<void> {
   copyOfPackage(folder, wholePackage.name, join(repository, 'node_modules', wholePackage.name), wholePackage.files);
 }
 
-/** What sources name by `new URL('./file', import.meta.url)` comes along: programs of threads and processes are built, all else is copied. */
+/**
+ * Includes the files that sources name by `new URL('./file', import.meta.url)`: programs of threads
+ * and processes are built, all others are copied.
+ */
 function filesOfSources(folder: string): Plugin {
   return {
     name: 'files-of-sources',
@@ -71,7 +78,7 @@ function filesOfSources(folder: string): Plugin {
   };
 }
 
-/** `__dirname` of packages that read their own files leads to a copy of those. */
+/** `__dirname` of packages that read their own files leads to a copy of these files. */
 function packagesWithFiles(folder: string): Plugin {
   return {
     name: 'packages-with-files',
@@ -88,11 +95,11 @@ function packagesWithFiles(folder: string): Plugin {
   };
 }
 
-/** Where in `folder` it is. */
+/** Its path relative to `folder`. */
 function copyOfPackage(folder: string, name: string, root: string, files: string): string {
   const copy = join('packages', name);
   const isRead = (path: string) => !/\.(d\.ts|map)$/.test(path);
-  // The manifest says which kind of modules its scripts are.
+  // The manifest says whether its scripts are ES modules or CommonJS.
   for (const each of ['package.json', files]) {
     cpSync(join(root, each), join(folder, copy, each), { recursive: true, filter: isRead });
   }

@@ -4,12 +4,13 @@ import { join, resolve } from 'node:path';
 import { serviceNames } from '@gateway/testkit';
 import { CertificateAuthority, type CertificateFiles } from '@gateway/testkit/certificates';
 
-// Certificates for trying TLS out on one machine: an authority, and one certificate for each service and Prometheus. The
-// authority's key is not kept: run this again for new ones. In production they come from a platform.
+// Certificates for trying TLS on one machine: an authority, and one certificate for each service
+// and Prometheus. The authority's key is not kept: run this again for new ones. In production a
+// platform provides them. The default folder is ./data/certificates.
 //
-//   node deploy/scripts/dev-certificates.ts [folder]      default: ./data/certificates
+//   node deploy/scripts/dev-certificates.ts [folder]
 
-/** Whose certificates there are. */
+/** The names that get certificates. */
 export const holders: readonly string[] = [...serviceNames, 'prometheus'];
 
 export const defaultCertificateFolder = resolve('data/certificates');
@@ -22,7 +23,7 @@ export async function writeDevCertificates(folder: string, given?: CertificateAu
   }
 }
 
-/** The files of one holder, with which a service is started. */
+/** The certificate files of one holder, with which a service starts. */
 export function certificateFiles(folder: string, holder: string): CertificateFiles {
   return {
     certFile: join(folder, `${holder}.crt`),
@@ -31,13 +32,13 @@ export function certificateFiles(folder: string, holder: string): CertificateFil
   };
 }
 
-/** Variables that make a process use them. */
+/** Environment variables that make a process use them. */
 export function tlsEnvironment(folder: string, holder: string) {
   const { certFile, keyFile, caFile } = certificateFiles(folder, holder);
   return { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, TLS_CA_FILE: caFile };
 }
 
-/** Writes new ones unless all are there, and valid for another day. */
+/** Writes new certificates unless all exist and are valid for another day. */
 export async function ensureDevCertificates(folder: string): Promise<void> {
   const dayMs = 24 * 3_600_000;
   const validUntil = holders.map(async (name) =>

@@ -4,15 +4,16 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
-// Fails when generated files are not what `npm run generate` would write: generates into temporary folders and compares.
+// Fails if generated files differ from the output of `npm run generate`: generates into temporary
+// folders and compares.
 
 /** Files that a program writes. */
 interface Generated {
-  /** Where they are kept. */
+  /** The folder that has them. */
   readonly folder: string;
-  /** Which of the folder's files they are. */
+  /** The files of that folder that the program writes. */
   readonly files: string;
-  /** Writes them; gives the folder that holds them then. */
+  /** Writes them; returns the folder with them. */
   readonly generateInto: (folder: string) => Promise<string>;
 }
 

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-// Prints each script of package.json with the sentence that describes it. It works before `npm ci`, with any Node that
-// npm runs on, so it is plain JavaScript.
+// Prints each script of package.json with its description. It works before `npm ci`, with any Node
+// that npm runs on, so it is plain JavaScript.
 
-/** @type {{ readonly scripts: Readonly<Record<string, string>>, readonly 'scripts-info': Readonly<Record<string, string>> }} */
+/**
+ * @type {{ readonly scripts: Readonly<Record<string, string>>, readonly 'scripts-info':
+ * Readonly<Record<string, string>> }}
+ */
 const { scripts, 'scripts-info': sentences } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 );

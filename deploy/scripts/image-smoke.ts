@@ -7,14 +7,16 @@ import { ImageBuilder } from './image-smoke/image-builder.ts';
 import { checkMachine } from './image-smoke/machine.ts';
 import { say } from './image-smoke/run-command.ts';
 
-// Builds the image on a Debian machine that has neither a registry nor a container engine, and tries out what came of it: the
-// base is made of Debian's packages and of the Node in node_modules, the rest by the Dockerfile, with buildah. Then the services
-// run from the image as a platform would run them: as its user, on a root that can't be written to. Leaves nothing behind.
+// Builds the image on a Debian machine that has neither a registry nor a container engine, and
+// tries it. The base is made of Debian's packages and of the Node in node_modules; buildah makes
+// the rest with the Dockerfile. Then the services run from the image as on a platform: as its user,
+// on a read-only root. Leaves nothing behind.
 //
 //   node deploy/scripts/image-smoke.ts [--install] [--mirror <url>]
 //
-// --install   get what is missing (mmdebstrap, buildah) with apt-get first; otherwise the script says what to install
-// --mirror    a Debian mirror, in place of mmdebstrap's own choice
+// - `--install` installs missing programs (mmdebstrap, buildah) with apt-get first. Without it the
+//   script names them.
+// - `--mirror` is a Debian mirror to use instead of mmdebstrap's own choice.
 
 const wholeRunMs = 20 * 60_000;
 const neededGib = 5;
@@ -47,7 +49,8 @@ async function buildAndTry(): Promise<void> {
   say(`base: Debian 12 with Node ${base.nodeVersion}, ${await builder.sizeOf(base.image)}`);
   const image = await builder.build(repository, base.image);
   say(`image: ${await builder.sizeOf(image)} with its base`);
-  // On a network of its own: default ports are free there, and nothing of it reaches the world. What it started ends with it.
+  // On a network of its own: default ports are free there, and it does not reach the outside. All
+  // of its processes end with it.
   await builder.run('unshare', [
     ...[
       '--net',

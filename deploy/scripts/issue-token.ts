@@ -9,8 +9,8 @@ export interface FirstToken {
 }
 
 /**
- * A token for trying the gateway out, from identity itself.
- * @param certificates where they are, when services speak TLS.
+ * A token for trying the gateway, issued by identity itself.
+ * @param certificates the folder with certificates, if services speak TLS.
  */
 export async function issueToken(
   identityUrl: string,

@@ -10,16 +10,17 @@ import { jobs as knownJobs } from './observability/alerts/processes.ts';
 import { runPrometheus } from './observability/run-prometheus.ts';
 import type { ScrapeJob } from './observability/scrape-configs.ts';
 
-// A Prometheus beside a gateway that runs on this machine, with the rules of deploy/observability: to see metrics and alerts, and
-// to show them in a Grafana of one's own. It ends with Ctrl-C.
+// Starts a Prometheus beside a gateway on this machine, with the rules of deploy/observability: to
+// see metrics and alerts, and to show them in your own Grafana. It ends with Ctrl-C. `--targets`
+// has addresses as start:services prints them; without it, it uses the gateway of `npm start`.
 //
-//   npm run observe                                                     the gateway of `npm start`
-//   npm run observe -- --targets edge-router=http://127.0.0.1:41001 --targets limiter=…    services, as start:services prints them
+//   npm run observe
+//   npm run observe -- --targets edge-router=http://127.0.0.1:41001 --targets limiter=…
 //
-// `--port` (9091) is Prometheus' own, `--data <folder>` keeps what it has seen, `--certificates <folder>` (./data/certificates) has
-// prometheus.crt for targets that begin with https://.
+// `--port` (9091) is Prometheus' own. `--data <folder>` keeps its data. `--certificates <folder>`
+// (./data/certificates) has prometheus.crt for targets that begin with https://.
 
-/** What Prometheus says of its targets. */
+/** The state of Prometheus' targets. */
 const targetsSchema = z.object({
   data: z.object({
     activeTargets: z.array(
@@ -69,7 +70,10 @@ async function observe(): Promise<void> {
   if (how !== undefined) throw new Error(`It ${how}.`);
 }
 
-/** `service=address`, several behind commas or in several flags. @throws Error that says what is wrong with one. */
+/**
+ * `service=address`, several separated by commas or in several flags. @throws Error that describes
+ * the invalid one.
+ */
 function readTargets(texts: readonly string[], certificates: string): readonly ScrapeJob[] {
   const targets = texts.flatMap((text) => text.split(',')).map((text) => readTarget(text));
   const byJob = Map.groupBy(targets, ({ job }) => job);
@@ -104,7 +108,7 @@ async function folderOf(given: string | undefined, stack: AsyncDisposableStack):
   return folder;
 }
 
-/** Says of each target whether it answers, once it was asked. */
+/** Reports whether each target answers, after its first scrape. */
 async function reportTargets(url: string, jobs: readonly ScrapeJob[], signal: AbortSignal): Promise<void> {
   const wanted = jobs.flatMap(({ targets }) => targets).length;
   for (let tries = 0; tries < 30 && !signal.aborted; tries++) {

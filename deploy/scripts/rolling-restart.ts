@@ -15,13 +15,17 @@ import { SmallRequests } from './rolling-restart/small-requests.ts';
 import { Streams, streamedModels } from './rolling-restart/streams.ts';
 import { askReadiness, type RunningServices, runServices } from './run-services.ts';
 
-// Replaces every process of a gateway, one after the other, while clients use it: all services on this machine, two of each and
-// three edges behind a load balancer, on simulated providers and on a Redis, a NATS and a Postgres of their own.
-// Ends with 0 when no stream was cut, no request failed, and what was recorded is what the providers served.
+// Replaces every process of a gateway, one after the other, while clients use it. All services run
+// on this machine, two of each and three edges behind a load balancer, on simulated providers and
+// on a Redis, a NATS and a Postgres of their own. Exits with status 0 if no stream was cut, no
+// request failed, and the recorded usage is what the providers served.
 //
-//   npm run rolling-restart -- [--streams 300] [--stream-seconds 15] [--edges 3] [--only <service>]... [--once] [--tls] [--logs]
+//   npm run rolling-restart -- [--streams 300] [--stream-seconds 15] [--edges 3]
+//     [--only <service>]... [--once] [--tls] [--logs]
 //
-// --only: replaces processes of these services alone. --once: replaces one process of each service. --tls: services speak TLS, and all certificates are replaced in the middle.
+// - `--only` replaces only processes of these services.
+// - `--once` replaces one process of each service.
+// - `--tls`: services speak TLS, and all certificates are replaced in the middle.
 
 const { values: flags } = parseArgs({
   options: {
@@ -44,7 +48,10 @@ const [streamCount, streamSeconds, edgeCount, smallPerSecond, drainDelaySeconds]
   flags['drain-delay-seconds'],
 ].map(Number) as [number, number, number, number, number];
 
-/** The pace of the providers: slow enough that hundreds of streams leave a machine of two cores time for the rest. */
+/**
+ * The pace of the providers: slow enough that hundreds of streams leave processor time on a machine
+ * of two cores.
+ */
 const eventDelayMs = Math.min(500, streamSeconds * 50);
 
 await using stack = new AsyncDisposableStack();
@@ -120,7 +127,7 @@ async function run(): Promise<boolean> {
   return streams.cut === 0 && small.failed === 0 && isExact && problems.length === 0;
 }
 
-/** Its answers take their time; others come at once. */
+/** Its answers are slow; all others come at once. */
 function slowly(model: string) {
   return { model, fault: { kind: 'delay', betweenEventsMs: eventDelayMs } } as const;
 }
@@ -161,7 +168,7 @@ async function startServices(simulator: Simulator): Promise<RunningServices> {
   );
 }
 
-/** What is not replaced need not be there twice. */
+/** Processes that are not replaced need no second replica. */
 function replicasOf(name: ServiceName): number {
   if (name === 'edge-router') return edgeCount;
   return isReplaced(name) ? 2 : 1;
@@ -171,7 +178,10 @@ function isReplaced(name: ServiceName): boolean {
   return flags.only?.includes(name) ?? true;
 }
 
-/** What the providers billed, and what `GET /v1/usage` says. The last events arrive within seconds. */
+/**
+ * The tokens that the providers billed, and those of `GET /v1/usage`. The last events arrive within
+ * seconds.
+ */
 async function compareBooks(simulator: Simulator, client: { readonly baseUrl: string; readonly token: string }) {
   const { total } = simulator.billed();
   const served = textOf(total);

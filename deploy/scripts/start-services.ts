@@ -24,14 +24,16 @@ import { issueToken } from './issue-token.ts';
 import { type RunningServices, runServices } from './run-services.ts';
 import { printEnd, printLine, printProgress, welcomeText } from './welcome.ts';
 
-// Every service in a process of its own on this machine, for trying the gateway out as it runs in production. Servers
-// whose address is not given (REDIS_URL, NATS_URL, DATABASE_URL) are started, empty, and end with this process.
+// Starts every service in a process of its own on this machine, for trying the gateway as it runs
+// in production. If the address of a server is not given (REDIS_URL, NATS_URL, DATABASE_URL), it is
+// started, empty, and ends with this process.
 //
-// `--tls`: services speak TLS with each other, with certificates of ./data/certificates (`--certificates <folder>`), which are made
-// when they are not there.
+// `--tls`: services speak TLS with each other, with certificates of ./data/certificates
+// (`--certificates <folder>`), which are created if needed.
 //
-// For tests and the bench: `--replicas limiter=2` starts a service several times, `--set edge-router.NAME=value` is a setting
-// of one service alone. Through an IPC channel a program learns what runs, and kills, pauses and restarts processes.
+// For tests and the bench: `--replicas limiter=2` starts a service several times,
+// `--set edge-router.NAME=value` is a setting of one service only. Through an IPC channel a program
+// gets the list of processes, and kills, pauses and restarts them.
 
 try {
   await runUntilStopped(process.env);
@@ -43,7 +45,8 @@ try {
 async function runUntilStopped(env: Environment): Promise<void> {
   await checkAll([() => readSettings(env), () => checkPorts(env, { PORT: 8080, ADMIN_PORT: 9090 })]);
   const settings = readSettings(env);
-  // When the program that opened a channel to this one is gone, this one ends. Nothing waits for the channel.
+  // Ends when the program that opened a channel to this one ends. The channel alone does not keep
+  // this process running.
   process.once('disconnect', () => process.exit(1));
   process.channel?.unref();
   using stop = new StopSignal();
@@ -59,19 +62,24 @@ async function runUntilStopped(env: Environment): Promise<void> {
 interface Settings {
   /** PORT (8080): the public HTTP port. */
   readonly port: number;
-  /** ADMIN_PORT (9090): where the console is, and gatewayctl finds the admin service. */
+  /** ADMIN_PORT (9090): the port of the console, and of the admin service for gatewayctl. */
   readonly adminPort: number;
-  /** DATABASE_URL is set: its tokens are the operator's business. */
+  /** DATABASE_URL is set: the operator manages its tokens. */
   readonly isDatabaseShared: boolean;
-  /** TOKEN_HASH_KEY: needed with DATABASE_URL; else a random one. */
+  /** TOKEN_HASH_KEY: required with DATABASE_URL; otherwise a random one. */
   readonly tokenHashKey: string | undefined;
-  /** ADMIN_TOKEN: what the first operator signs in with. Default: a random one; none with DATABASE_URL. */
+  /**
+   * ADMIN_TOKEN: the token of the first operator. Default: a random one; none with DATABASE_URL.
+   */
   readonly adminToken: string;
-  /** ADMIN_TOKEN is the operator's own: it need not be shown. */
+  /** ADMIN_TOKEN is the operator's own: it is not printed. */
   readonly isAdminTokenGiven: boolean;
-  /** GATEWAY_DATA: where the edge keeps its files. Default: ./data with DATABASE_URL, else a temporary folder. */
+  /**
+   * GATEWAY_DATA: the folder for the edge's files. Default: ./data with DATABASE_URL, otherwise a
+   * temporary folder.
+   */
   readonly dataFolder: string | undefined;
-  /** DRAIN_TIMEOUT_SECONDS (10): how long running requests may go on after Ctrl-C. */
+  /** DRAIN_TIMEOUT_SECONDS (10): how long running requests may continue after Ctrl-C. */
   readonly drainTimeoutSeconds: number;
   readonly certificates: string | undefined;
   readonly replicas: ReadonlyMap<string, number>;
@@ -123,7 +131,7 @@ function readFlags(): Pick<Settings, 'replicas' | 'envOf' | 'certificates'> {
   return { certificates, replicas: new Map(counts.map(([service = '', count]) => [service, Number(count)])), envOf };
 }
 
-/** Starts everything in the order in which it is needed; `stack` stops it. Gives the welcome. */
+/** Starts everything in the order of dependencies; `stack` stops it. Returns the welcome. */
 async function start(
   env: Environment,
   settings: Settings,
@@ -161,7 +169,10 @@ async function start(
   return welcomeText({ services: first, simulatorUrl: providers.simulatorUrl, token, signInWith, certificates });
 }
 
-/** Says to the program that started this one, if it opened a channel, what runs, and does what it says. */
+/**
+ * If the program that started this one opened a channel, sends it the list of processes, and
+ * executes its commands.
+ */
 function takeOrders(services: RunningServices): void {
   process.on('message', async ({ id, service, index, action }: ServiceOrder) => {
     const control = services[service][index]?.process;
@@ -189,11 +200,11 @@ interface Providers {
   readonly gatewayConfigFile: string | undefined;
   /** Variables that the file refers to. */
   readonly env: Readonly<Record<string, string>>;
-  /** Set when the providers are simulated. */
+  /** Set if the providers are simulated. */
   readonly simulatorUrl: string | undefined;
 }
 
-/** The configured accounts; without any, simulated ones, which `stack` stops. */
+/** The configured accounts; otherwise simulated ones, which `stack` stops. */
 async function chooseProviders(env: Environment, stack: AsyncDisposableStack): Promise<Providers> {
   const file = new EnvReader(env).optional('GATEWAY_CONFIG');
   const configured = file === undefined ? defaultGatewayConfig(env) : loadGatewayFile(file, env);

@@ -1,12 +1,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-// Takes out of package-lock.json what npm must not go by, to be run after `npm install <package>`:
+// Removes fields from package-lock.json that npm must not use. Run it after
+// `npm install <package>`:
 //
-// - `engines` of installed packages. npm compares them with the Node that runs npm, and warns of each that wants a newer one. Here
-//   packages run on the Node that package.json names in its dependencies, whatever Node npm runs on: the warnings would all be wrong.
-// - `hasInstallScript`. npm runs the scripts of a package only where the lockfile says that it has some, and none is needed here. So
-//   none runs with any npm: older ones do not know of `allowScripts`, and what comes by npm is not run before it is looked at.
+// - `engines` of installed packages. npm compares them with the Node that runs npm, and prints a
+//   warning for each package that needs a newer one. Here packages run on the Node that
+//   package.json names in its dependencies, whatever Node npm runs on: all of these warnings would
+//   be wrong.
+// - `hasInstallScript`. npm runs the scripts of a package only if the lockfile says that it has
+//   some, and none is needed here. So no npm runs any of them: older versions do not know
+//   `allowScripts`, and code from npm is not run before it is checked.
 //
 //   npm run tidy:lockfile
 

@@ -9,15 +9,15 @@ export interface Welcome {
   readonly services: Readonly<Record<ServiceName, RunningService>>;
   /** Absent on a shared database. */
   readonly token: string | undefined;
-  /** What the first operator signs in to the console with. Empty: there are operators. */
+  /** The token of the first operator for the console. Empty: there are operators. */
   readonly signInWith: string;
-  /** Where the certificates are, when services speak TLS. */
+  /** The folder of the certificates, if services speak TLS. */
   readonly certificates: string | undefined;
-  /** Set when no provider account is configured. */
+  /** Set if no provider account is configured. */
   readonly simulatorUrl: string | undefined;
 }
 
-/** What a person sees once the services run: where they are, and a line to paste. */
+/** The text when the services run: their addresses, and a line to paste. */
 export function welcomeText({ services, token, signInWith, simulatorUrl, certificates }: Welcome): string {
   const { publicUrl: baseUrl = '' } = services['edge-router'];
   // For tests and the bench it may be left out.
@@ -74,12 +74,15 @@ function serviceLine(name: string, operators: string, grpc: string, process: str
   return `${name.padEnd(25)} ${operators.padEnd(37)} ${grpc.padEnd(17)} ${process}`;
 }
 
-/** A line that a service logged, behind its name; on a terminal as a person reads it. */
+/** A log line of a service, with the service's name; on a terminal in a readable form. */
 export function printLine(service: ServiceName, line: string): void {
   print(service, process.stderr.isTTY ? readableLine(line) : line);
 }
 
-/** A service ended by itself. It is not started again, so that a person who tries the gateway out sees it missing. */
+/**
+ * A service ended by itself. It is not restarted, so that a person who tries the gateway sees it
+ * missing.
+ */
 export function printEnd(service: ServiceName, how: string): void {
   print('start-services', `${service} ${how}. The others continue without it. Press Ctrl-C to stop them.`);
 }

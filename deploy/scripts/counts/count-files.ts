@@ -11,15 +11,19 @@ import { parseArgs } from 'node:util';
 import { startSimulator } from '@gateway/simulator';
 import { Inspector } from './inspector.ts';
 
-// Prints the files of ours that one relayed `POST /v1/messages` executes in one process, by package, and fails when there
-// are more than budgets.json allows. `--list` names them. V8 counts: its call counts are reset before a request and read
-// after it. The simulated providers run in this process and are not counted.
+// Prints our files that one relayed `POST /v1/messages` executes in one process, by package, and
+// fails if there are more than budgets.json allows. `--list` names them. V8 counts: its call counts
+// are reset before a request and read after it. The simulated providers run in this process and are
+// not counted.
 
 const root = join(import.meta.dirname, '../../..');
 const warmRequests = 20;
-/** A file counts when each of these requests executes it. Timers that fire during one of them then do not count. */
+/**
+ * A file counts if each of these requests executes it. Timers that fire during one of them then do
+ * not count.
+ */
 const countedRequests = 3;
-/** For the usage of a request to reach the ledger. */
+/** Time for the usage of a request to reach the ledger. */
 const settleMs = 300;
 
 /** Libraries that a reader uses without opening them to follow a request. */
@@ -150,7 +154,10 @@ function row(name: string, files: number | string, functions: number | string): 
   return `${name.padEnd(48)}${String(files).padStart(6)}${String(functions).padStart(11)}`;
 }
 
-/** The all-in-one with its embedded storage and simulated providers, under the inspector; `stack` stops it. */
+/**
+ * The all-in-one with its embedded storage and simulated providers, under the inspector; `stack`
+ * stops it.
+ */
 async function startGateway(stack: AsyncDisposableStack): Promise<Gateway> {
   const simulator = stack.use(await startSimulator());
   const data = await mkdtemp(join(tmpdir(), 'count-files-'));

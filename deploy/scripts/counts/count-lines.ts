@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { budgetFor, isOverBudget, type LineBudgets, type PackageSize, sizesOfPackages } from './line-budgets.ts';
 
-// Prints the lines of source of each package beside its budget, and fails when one is over it.
+// Prints the lines of source of each package beside its budget, and fails if one is over it. With
+// `--update` it sets each budget to the package's lines and 3 % more.
 //
 //   npm run count:lines
-//   npm run count:lines -- --update    sets each budget to what the package holds, and 3 % more
+//   npm run count:lines -- --update
 
 const root = join(import.meta.dirname, '../../..');
 const tablePath = join(import.meta.dirname, 'budgets.json');

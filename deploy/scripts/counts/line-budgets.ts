@@ -1,10 +1,10 @@
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Lines of source that each package may hold, by its folder from the root of the repository. */
+/** The most lines of source of each package, by its folder from the root of the repository. */
 export type LineBudgets = Readonly<Record<string, number>>;
 
-/** What one package holds. */
+/** The lines of one package. */
 export interface PackageSize {
   readonly folder: string;
   readonly files: number;
@@ -14,9 +14,10 @@ export interface PackageSize {
 }
 
 /**
- * Counts the packages of the table and of `libs/` and `services/`. Tests, fixtures, test helpers and generated code do not count.
+ * Counts the packages of the table and of `libs/` and `services/`. Tests, fixtures, test helpers
+ * and generated code do not count.
  *
- * @throws Error when the table names a folder that has no source.
+ * @throws Error if the table names a folder that has no source.
  */
 export async function sizesOfPackages(root: string, budgets: LineBudgets): Promise<readonly PackageSize[]> {
   const tabled = Object.keys(budgets);
@@ -38,7 +39,7 @@ export function isOverBudget({ lines, budget }: PackageSize): boolean {
   return budget === undefined || lines > budget;
 }
 
-/** The budget of a package that has so many lines: 3 % more, in tens. */
+/** The budget of a package with this many lines: 3 % more, in tens. */
 export function budgetFor(lines: number): number {
   return Math.ceil((lines * 1.03) / 10) * 10;
 }

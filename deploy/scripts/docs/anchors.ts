@@ -1,4 +1,7 @@
-/** The anchor of a heading as GitHub makes it, so that a link works there and here. A heading that comes twice gets `-1`, `-2`. */
+/**
+ * The anchor of a heading as GitHub makes it, so that a link works both there and on the site. A
+ * repeated heading gets `-1`, `-2`.
+ */
 export function anchorOf(heading: string): string {
   return heading
     .trim()

@@ -5,19 +5,21 @@ import { anchorOf } from './anchors.ts';
 type Page = ReturnType<typeof fromMarkdown>;
 type Node = Page | Page['children'][number];
 
-/** A link or picture of a page that is named by a path, from the page, or by an anchor of the page itself. */
+/**
+ * A link or picture of a page, with a path relative to the page, or an anchor of the page itself.
+ */
 export interface PageLink {
   readonly page: string;
   readonly line: number;
-  /** As it is written. */
+  /** The link as it is written. */
   readonly url: string;
-  /** From the root of the repository. */
+  /** The file, from the root of the repository. */
   readonly path: string;
-  /** Undefined: the whole file. */
+  /** Undefined for the whole file. */
   readonly anchor: string | undefined;
 }
 
-/** The links of a page that lead into the repository. */
+/** The links of a page into the repository. */
 export function linksOf(page: string, text: string): readonly PageLink[] {
   return nodesOf(text).flatMap((node) => {
     if (node.type !== 'link' && node.type !== 'image' && node.type !== 'definition') return [];

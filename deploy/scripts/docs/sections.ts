@@ -35,14 +35,18 @@ const folders: readonly Folder[] = [
 ];
 
 /**
- * What there is to read, but for the first page. Front matter may give a page an `order`, and a shorter `title` than its heading. The index
- * of a folder comes first, pages without an order last, as their files are named. A section without pages is not there.
+ * All sections and pages, except the first page. Front matter may give a page an `order`, and a
+ * shorter `title` than its heading. The index of a folder comes first; pages without an order come
+ * last, sorted by file name. Sections without pages are left out.
  */
 export function readSections(docs: string): Promise<readonly Section[]> {
   return sectionsOf(docs, folders);
 }
 
-/** Beside the pages of a section all of it, beside the first page where each section starts. */
+/**
+ * Beside the pages of a section, the sidebar shows the whole section. Beside the first page it
+ * shows the start of each section.
+ */
 export function sidebarsOf(sections: readonly Section[]): DefaultTheme.SidebarMulti {
   const ofSections = sections.flatMap((section) =>
     foldersOf(section).map((folder) => [`/${folder}/`, groupsOf(section)]),

@@ -9,7 +9,7 @@ export interface BaseImage {
   readonly nodeVersion: string;
 }
 
-/** What stands for the official Node image: Debian 12, and Node and npm where that has them. */
+/** A replacement for the official Node image: Debian 12, with Node and npm in the same places. */
 export async function buildBase(
   builder: ImageBuilder,
   { mirror }: { readonly mirror: string | undefined },
@@ -37,7 +37,7 @@ export async function buildBase(
 /** Node's binary is linked with the first two. */
 const packages = ['libatomic1', 'libstdc++6', 'ca-certificates'];
 
-/** npm's `bin/npm-cli.js` is what `npm` links to. */
+/** `npm` links to npm's `bin/npm-cli.js`. */
 async function folderOfNpm(): Promise<string> {
   return dirname(dirname(await realpath((await pathOf('npm')) ?? 'npm')));
 }

@@ -4,7 +4,7 @@ import { chown, mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ImageConfig } from './image-builder.ts';
 
-/** Where an image's files are, what it says of how to run it, and where folders for volumes can be made. */
+/** The files of an image, its configuration, and a folder for volumes. */
 export interface Image {
   readonly root: string;
   readonly config: ImageConfig;
@@ -12,18 +12,19 @@ export interface Image {
 }
 
 export interface ContainerOptions {
-  /** In place of the image's own: entrypoint and command together. */
+  /** Replaces the image's own entrypoint and command. */
   readonly command?: readonly string[];
   /** Arguments of the image's entrypoint. */
   readonly parameters?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The folder that /data is; a new one unless given. */
+  /** The folder for /data; a new one by default. */
   readonly data?: string | undefined;
 }
 
 /**
- * A process as a platform would start it: the image's user, environment and command; processes and mounts of its own; a root that
- * is read-only, but for /tmp and the volume at /data; no capability, and no way to more rights.
+ * A process as a platform would start it: with the image's user, environment and command, and with
+ * processes and mounts of its own. The root is read-only, except /tmp and the volume at /data. The
+ * process has no capability and can't gain rights.
  */
 export class Container implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -56,18 +57,18 @@ export class Container implements AsyncDisposable {
       });
   }
 
-  /** All that it has printed. */
+  /** Its whole output. */
   get printed(): string {
     return this.#printed;
   }
 
-  /** What the kernel says of the process in it. */
+  /** The kernel's status of the process in it. */
   async status(): Promise<Readonly<Record<string, string>>> {
     const lines = (await readFile(`/proc/${await this.#pid()}/status`, 'utf8')).split('\n');
     return Object.fromEntries(lines.map((line) => line.split(/:\s*/, 2)));
   }
 
-  /** Its exit code. @throws when it runs for longer than that. */
+  /** Its exit code. @throws if it runs longer than that. */
   async ended(withinMs: number): Promise<number | null> {
     if (this.#child.exitCode === null) {
       const late = AbortSignal.timeout(withinMs);
@@ -84,14 +85,14 @@ export class Container implements AsyncDisposable {
     process.kill(await this.#pid(), 'SIGTERM');
   }
 
-  /** Killing `unshare` alone would not do: a process that changed its user outlives its parent. */
+  /** Killing only `unshare` is not enough: a process that changed its user outlives its parent. */
   async [Symbol.asyncDispose](): Promise<void> {
     const pid = await this.#pid().catch(() => 0);
     if (pid > 0) process.kill(pid, 'SIGKILL');
     await this.#closed;
   }
 
-  /** The one child of `unshare`: all the steps to the service are made by `exec`. */
+  /** The one child of `unshare`: every step to the service is an `exec`. */
   async #pid(): Promise<number> {
     const { pid } = this.#child;
     const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
@@ -99,7 +100,7 @@ export class Container implements AsyncDisposable {
   }
 }
 
-/** A folder that belongs to the image's user, as platforms make volumes. */
+/** A folder that belongs to the image's user, as platforms create volumes. */
 export async function newVolume({ folder, config }: Image): Promise<string> {
   const path = await mkdtemp(join(folder, 'volume-'));
   const [uid = 0, gid = uid] = config.User.split(':').map(Number);
@@ -107,7 +108,10 @@ export async function newVolume({ folder, config }: Image): Promise<string> {
   return path;
 }
 
-/** Parameters: root, data, user, group, working folder, then NAME=value and the command, as `env` takes them. */
+/**
+ * Parameters: root, data, user, group, working folder, then NAME=value and the command, as `env`
+ * expects them.
+ */
 const enterContainer = `
 root=$1 data=$2 uid=$3 gid=$4 folder=$5; shift 5
 mount --make-rprivate /

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommand, say } from './run-command.ts';
 
-/** What an image says of how it is to be run. */
+/** The configuration of an image. */
 export interface ImageConfig {
   readonly User: string;
   readonly WorkingDir: string;
@@ -14,7 +14,7 @@ export interface ImageConfig {
   readonly Healthcheck: { readonly Test: readonly string[] };
 }
 
-/** buildah with a store of its own in a temporary folder, which goes when this is disposed of. */
+/** buildah with a store of its own in a temporary folder, which is removed on disposal. */
 export class ImageBuilder implements AsyncDisposable {
   readonly folder: string;
   readonly signal: AbortSignal;
@@ -59,7 +59,7 @@ export class ImageBuilder implements AsyncDisposable {
     return JSON.parse(await this.buildah(['inspect', '--type', 'image', image])).Docker.config;
   }
 
-  /** The folder with an image's files. It goes with the store: vfs mounts nothing. */
+  /** The folder with an image's files. It is removed with the store: vfs mounts nothing. */
   async filesOf(image: string): Promise<string> {
     const container = (await this.buildah(['from', '--pull-never', image])).trim();
     return (await this.buildah(['mount', container])).trim();
@@ -70,12 +70,12 @@ export class ImageBuilder implements AsyncDisposable {
     return runCommand('buildah', [...store, '--storage-driver', 'vfs', ...parameters], {
       signal: this.signal,
       timeoutMs: 10 * 60_000,
-      // Caches of builds go to TMPDIR.
+      // Build caches are in TMPDIR.
       env: { ...process.env, TMPDIR: this.folder },
     });
   }
 
-  /** Runs another command and shows what it prints. */
+  /** Runs another command and shows its output. */
   async run(command: string, parameters: readonly string[]): Promise<void> {
     await runCommand(command, parameters, { signal: this.signal, timeoutMs: 5 * 60_000, show: true });
   }

@@ -2,7 +2,7 @@ import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { runCommand, say } from './run-command.ts';
 
-/** Programs that the script calls, and the Debian packages that they are in. */
+/** Programs that the script calls, and their Debian packages. */
 const needed: Readonly<Record<string, string>> = {
   mmdebstrap: 'mmdebstrap',
   buildah: 'buildah',
@@ -12,7 +12,7 @@ const needed: Readonly<Record<string, string>> = {
   ip: 'iproute2',
 };
 
-/** @throws an Error that says what to do when this machine can't do it. */
+/** @throws Error with the remedy if this machine can't do it. */
 export async function checkMachine({ install, signal }: { install: boolean; signal: AbortSignal }): Promise<void> {
   if (process.getuid?.() !== 0)
     throw new Error('root is needed, to make a root file system and to mount it. Run it with sudo.');
@@ -33,7 +33,7 @@ async function missingPackages(): Promise<readonly string[]> {
   return found.flat();
 }
 
-/** Where a program is, looked up as a shell would. */
+/** The path of a program, looked up as a shell would. */
 export async function pathOf(program: string): Promise<string | undefined> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     const path = join(folder, program);

@@ -4,11 +4,14 @@ export interface CommandOptions {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly env?: NodeJS.ProcessEnv;
-  /** What it prints is shown as it comes, and not kept. */
+  /** Its output is shown as it comes, and not kept. */
   readonly show?: boolean;
 }
 
-/** What a command printed on standard output. @throws an Error with its last lines unless it ended with 0 in time. */
+/**
+ * The standard output of a command. @throws Error with its last lines unless it exits with status 0
+ * in time.
+ */
 export async function runCommand(
   command: string,
   parameters: readonly string[],
@@ -27,7 +30,7 @@ export async function runCommand(
     all += text;
   });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // An abort is an error at once; what follows waits for the end.
+  // An abort is an error at once; the caller waits for the end.
   let failure: Error | undefined;
   child.on('error', (error) => {
     failure = error;
@@ -45,7 +48,7 @@ export async function runCommand(
 
 const startedMs = performance.now();
 
-/** A line for the person who watches, behind the seconds since the start. */
+/** A line for the user, with the seconds since the start. */
 export function say(text: string): void {
   const seconds = Math.round((performance.now() - startedMs) / 1_000);
   process.stdout.write(`${String(seconds).padStart(4)} s  ${text}\n`);

@@ -6,9 +6,10 @@ import { Container, type Image, newVolume } from './container.ts';
 import type { ImageConfig } from './image-builder.ts';
 import { runCommand, say } from './run-command.ts';
 
-// Runs services from the files of an image, and asks them what clients and platforms ask. It has a network of its own.
+// Runs services from the files of an image, and sends them the requests of clients and platforms.
+// It has a network of its own.
 //
-//   node try-image.ts <folder with the image's files> <its configuration as JSON> <folder for volumes>
+//   node try-image.ts <folder of the image's files> <its configuration as JSON> <folder for volumes>
 
 const [root = '', config = '{}', folder = ''] = process.argv.slice(2);
 const image: Image = { root, config: JSON.parse(config) as ImageConfig, folder };
@@ -29,7 +30,7 @@ function sayLabels({ User, Labels }: ImageConfig): void {
   expect(/^\d+:\d+$/.test(User), `the user is not a number: ${User}`);
 }
 
-/** What the image is made of, and how large that is. */
+/** The parts of the image, and their sizes. */
 async function checkContents(): Promise<void> {
   const script = `
     cd /usr/share/doc/model-gateway
@@ -67,7 +68,7 @@ async function tryAllInOne(): Promise<void> {
   say(`/livez: ${await textOf('http://127.0.0.1:9090/livez')}`);
   const [, token = ''] = /^ {2}Token +(\S+)/m.exec(gateway.printed) ?? [];
   await streamChat(token, 'Hello from the image');
-  // What is large is translated in threads, which are begun with files of their own.
+  // Large requests are translated in threads, which start from files of their own.
   await streamChat(token, 'Hello'.repeat(100_000));
   const { code, printed } = await runIn(['gatewayctl', 'token', 'create', '--label', 'smoke'], {}, data);
   expect(code === 0, `gatewayctl ended with ${code}: ${printed}`);
@@ -137,7 +138,7 @@ async function tryOneService(): Promise<void> {
   say('responses-adapter with ALLOW_PLAINTEXT=true: /livez: ok');
 }
 
-/** Waits until the image's own HEALTHCHECK passes. */
+/** Waits until the image's own HEALTHCHECK succeeds. */
 async function healthy(container: Container, env: Readonly<Record<string, string>> = {}): Promise<void> {
   const [, ...command] = image.config.Healthcheck.Test;
   await eventually(async () => {

@@ -83,7 +83,7 @@ describe('the Helm chart', () => {
     expect(job?.document.metadata).toMatchObject({
       annotations: { 'helm.sh/hook': 'pre-install,pre-upgrade', 'helm.sh/hook-delete-policy': 'before-hook-creation' },
     });
-    // What is not there yet when the hook runs for the first time.
+    // The objects that do not exist when the hook runs for the first time.
     expect(JSON.stringify(job?.document)).not.toMatch(/configMap/i);
   });
 });
@@ -141,7 +141,7 @@ const otherValues = {
   },
 };
 
-/** Helm's own annotations, and the namespace that an overlay puts in, are no difference. */
+/** Ignores Helm's own annotations, and the namespace that an overlay adds. */
 function byName(objects: readonly Rendered[]): Readonly<Record<string, unknown>> {
   const entries = objects.map(({ kind, name, document }) => {
     const { annotations, namespace: _, ...metadata } = Object(document.metadata);

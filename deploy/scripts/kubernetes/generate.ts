@@ -5,8 +5,9 @@ import { chartFiles } from './helm.ts';
 import { kustomizeFiles } from './kustomize.ts';
 import { defaultValues } from './values.ts';
 
-// Writes deploy/kubernetes: the manifests for Kustomize, from the descriptions in services.ts, and the values of the Helm
-// chart. The templates of the chart are written by hand. `--output <folder>` writes elsewhere.
+// Writes deploy/kubernetes: the manifests for Kustomize, from the descriptions in services.ts, and
+// the values of the Helm chart. The templates of the chart are written by hand. `--output <folder>`
+// writes to another folder.
 
 const { values } = parseArgs({ options: { output: { type: 'string' } } });
 const folder = resolve(values.output ?? join(import.meta.dirname, '../../kubernetes'));

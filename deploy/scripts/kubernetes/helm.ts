@@ -3,7 +3,7 @@ import type { Files } from './kustomize.ts';
 import { defaultValues, valuesJsonSchema } from './values.ts';
 import { documentText, withHeader, yamlOf } from './yaml-text.ts';
 
-/** What the Helm chart has besides its templates: its version, and the values that an operator chooses. */
+/** The Helm chart without its templates: its version, and the values that an operator chooses. */
 export function chartFiles(): Files {
   return new Map([
     ['chart/Chart.yaml', withHeader(yamlOf([chart]))],
@@ -22,7 +22,7 @@ const chart = {
   kubeVersion: '>=1.27.0-0',
 };
 
-/** What the schema says of a value. */
+/** The schema's description of a value. */
 function descriptionAt(names: readonly string[]): string | undefined {
   let at: Schema | undefined = valuesJsonSchema;
   for (const name of names) at = typeof at === 'object' ? at.properties?.[name] : undefined;

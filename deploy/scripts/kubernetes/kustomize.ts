@@ -10,9 +10,10 @@ import { withHeader, yamlOf } from './yaml-text.ts';
 /** Texts of files by their paths. */
 export type Files = ReadonlyMap<string, string>;
 
-// Kustomizations use the plainest of Kustomize: folders of resources and strategic merge patches.
+// Kustomizations use only basic features of Kustomize: folders of resources and strategic merge
+// patches.
 
-/** The bases to choose from, the two overlays, and examples. */
+/** The alternative bases, the two overlays, and examples. */
 export function kustomizeFiles(values: Values): Files {
   const core = coreManifests(values, { transport: 'tls', autoscaled: true });
   const objects: readonly (readonly [string, readonly object[]])[] = [
@@ -32,7 +33,10 @@ export function kustomizeFiles(values: Values): Files {
   return new Map(objects.map(([path, members]) => [path, withHeader(yamlOf(members))]));
 }
 
-/** The base for a cluster whose mesh encrypts. A patch has a file of its own: not every kubectl takes several from one. */
+/**
+ * The base for a cluster whose mesh encrypts. A patch has a file of its own: not every kubectl
+ * reads several from one file.
+ */
 function meshBase(values: Values) {
   const patches = [...meshPatches(values)].map(
     ([name, patch]) => [`${name}-without-certificates.yaml`, patch] as const,
@@ -63,7 +67,7 @@ function developmentOverlay(values: Values) {
   const changed = [
     { name: 'gateway-config', data: { 'gateway.yaml': simulatedProviders() } },
     { name: 'pool-broker-settings', data: simulatorSetting },
-    // Its secrets are known to everybody.
+    // Its secrets are public.
     { name: 'gateway-settings', data: { ALLOW_DEVELOPMENT_SECRETS: 'true' } },
   ].map(({ name, data }) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data }));
   const patches = changed.map(({ metadata: { name } }) => `${name}.yaml`);
@@ -101,7 +105,7 @@ function kustomization({ resources, patches, ...members }: Kustomization): objec
   };
 }
 
-/** The same gateway.yaml as that of docker-compose.yml. */
+/** The same gateway.yaml as in docker-compose.yml. */
 function simulatedProviders(): string {
   return readFileSync(join(import.meta.dirname, '../../docker/gateway.yaml'), 'utf8').replace(/^#.*\n/gm, '');
 }

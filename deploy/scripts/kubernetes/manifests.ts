@@ -18,7 +18,7 @@ export interface KubernetesObject {
 /** The objects of one file, by the file's name without ".yaml". */
 export type Manifests = ReadonlyMap<string, readonly KubernetesObject[]>;
 
-/** What always runs: a file for each service, with all that belongs to it, settings, and the migration. */
+/** The base: a file for each service, with all that belongs to it, settings, and the migration. */
 export function coreManifests(values: Values, choices: WorkloadChoices): Manifests {
   return new Map<string, readonly KubernetesObject[]>([
     ...services.map((service) => [service.name, objectsOf(service, values, choices)] as const),

@@ -4,7 +4,10 @@ import { workload } from './objects/workload.ts';
 import { type Service, services } from './services.ts';
 import type { Values } from './values.ts';
 
-/** What a mesh changes in the workload of each service, as a strategic merge patch: addresses, probes, and no certificates. */
+/**
+ * The changes of a mesh to the workload of each service, as a strategic merge patch: addresses,
+ * probes, and no certificates.
+ */
 export function meshPatches(values: Values): ReadonlyMap<string, object> {
   return new Map(services.map((service) => [service.name, meshPatch(service, values)]));
 }

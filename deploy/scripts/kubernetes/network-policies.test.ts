@@ -20,7 +20,7 @@ const policySchema = z.looseObject({
   }),
 });
 
-/** Pods that a policy is about, with what it lets in and out: `identity:50051 from edge-router`. */
+/** The pods of a policy, with their allowed traffic: `identity:50051 from edge-router`. */
 function connectionsOf(policies: readonly Rendered[], direction: 'ingress' | 'egress'): readonly string[] {
   return policies.flatMap(({ document }) => {
     const { spec } = policySchema.parse(document);
@@ -38,7 +38,7 @@ function connectionsOf(policies: readonly Rendered[], direction: 'ingress' | 'eg
   });
 }
 
-/** What the call table says, worked out from its methods alone. */
+/** The rules of the call table, derived only from its methods. */
 function connectionsOfTheCallTable(): readonly string[] {
   const served: readonly { readonly name: string; readonly serves: readonly { readonly typeName: string }[] }[] =
     services;
@@ -59,7 +59,7 @@ describe('the network policies', () => {
     'let in and out what the call table says, and nothing else: %s',
     async (overlay) => {
       const policies = (await renderFolder(overlay)).filter(({ kind }) => kind === 'NetworkPolicy');
-      // The admin service shows how every replica is, its own among them.
+      // The admin service shows the state of every replica, including its own.
       const readings = services.map(({ name }) => `${name}:${portNumbers.admin} from admin`);
       const expected = [...connectionsOfTheCallTable(), ...readings].toSorted();
       expect(expected.length).toBeGreaterThan(12);

@@ -46,7 +46,7 @@ function isKustomization({ text }: CodeBlock): boolean {
   return text.startsWith('# kustomization.yaml\n');
 }
 
-/** The fields that the page uses; with any other the test wants to know of it. */
+/** The fields that the page uses; any other field fails the test. */
 const kustomization = z.strictObject({
   namespace: z.string(),
   resources: z.array(z.string()),

@@ -54,7 +54,7 @@ interface Place {
 const maps =
   /^(labels|annotations|matchLabels|data|stringData|requests|limits|selector|nodeSelector|matchExpressions)$/;
 
-/** Every object in an object that is not a map of names that are free. */
+/** Every object inside an object, except maps with free names. */
 function placesForFields(value: Readonly<Record<string, unknown>>, path: string): readonly Place[] {
   const own: Place = { path, insert: (field) => ({ ...value, [field]: 'x' }) };
   const inner = Object.entries(value).flatMap(([name, member]) => {

@@ -16,30 +16,39 @@ export type PortName = keyof typeof portNumbers;
 export type ServiceName = (typeof services)[number]['name'];
 export type Backend = 'postgres' | 'redis' | 'nats';
 
-/** What there is to know of a service to run it in a cluster. */
+/** The facts that a cluster needs to run a service. */
 export interface Service {
   readonly name: string;
   /** Its place in the values. */
   readonly key: keyof Values['services'];
   readonly ports: readonly PortName[];
   readonly serves: readonly { readonly typeName: string }[];
-  /** Settings that say where its peers are. */
+  /** Settings with the addresses of its peers. */
   readonly peers: Readonly<Record<string, Peer>>;
   readonly backends: readonly Backend[];
-  /** Secrets of its own, besides the addresses of its backends: setting and Secret, whose key is the setting's name. */
+  /**
+   * Secrets of its own, besides the addresses of its backends: setting and Secret, whose key is the
+   * setting's name.
+   */
   readonly secrets: Readonly<Record<string, string>>;
-  /** Those that it also does without. */
+  /** Optional ones. */
   readonly optionalSecrets: Readonly<Record<string, string>>;
-  /** Whether it opens connections to the internet: to providers, to their token endpoints, or to one that operators sign in with. */
+  /**
+   * Whether it opens connections to the internet: to providers, to their token endpoints, or to an
+   * OpenID Connect provider.
+   */
   readonly reachesProviders: boolean;
-  /** Whether streams run through it: a drain waits for the longest, else for calls that take seconds. */
+  /**
+   * Whether it carries streams: then a drain waits for the longest stream, otherwise for short
+   * calls.
+   */
   readonly carriesStreams: boolean;
   /** Whether it keeps files, on a volume that outlives the pod. */
   readonly keepsData: boolean;
   /** Whether operators reach its admin port, and it reads the metrics of all others. */
   readonly isForOperators: boolean;
   readonly settings: (values: Values) => Readonly<Record<string, string>>;
-  /** What its processes need at most: a heap for each thread, and what is outside of heaps. */
+  /** The most memory of its processes: a heap for each thread, and memory outside of heaps. */
   readonly memoryMiB: (values: Values) => number;
 }
 
@@ -52,7 +61,7 @@ interface Peer {
 const nodeMiB = 192;
 /** Threads that translate large requests have heaps of their own. */
 const translationWorkers = 2;
-/** Answers that are put together, outside of the heap. */
+/** Answers that are assembled outside of the heap. */
 const adapterBuffersMiB = 256;
 /** Buffers of TLS and of compressed bodies, and the outbox's pages. */
 const edgeBuffersMiB = 320;

@@ -8,7 +8,7 @@ import { services } from './services.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** Read by Node itself, and by gatewayctl in the pod. */
+/** Variables that Node itself, or gatewayctl in the pod, reads. */
 const readByOthers = ['NODE_OPTIONS', 'GATEWAY_ADMIN_URL'];
 
 describe.each(['overlays/production', 'overlays/development'])('%s', (overlay) => {

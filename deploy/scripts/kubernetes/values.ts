@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-// What an operator may choose. The schema is also the Helm chart's values.schema.json, its defaults are values.yaml, and the
-// manifests for Kustomize are made with these defaults.
+// The values that an operator may choose. The schema is also the Helm chart's values.schema.json,
+// its defaults are values.yaml, and the manifests for Kustomize are made with these defaults.
 
-/** Of the whole, and so of its image. */
+/** The version of the gateway, and so of its image. */
 const { version }: { readonly version: string } = JSON.parse(
   readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'),
 );
@@ -39,7 +39,7 @@ const operatorPods = {
 const volumeClaim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Gi' } } };
 
 export const valuesSchema = z.strictObject({
-  /** What Helm gives to a chart that is part of another one. */
+  /** Values that Helm passes to a chart that is part of another one. */
   global: z.record(z.string(), z.unknown()).optional(),
   image: z
     .strictObject({
@@ -180,7 +180,7 @@ export const valuesSchema = z.strictObject({
     .describe('Memory is derived from `heapMiB`. A Node.js process uses a little more than one core.'),
 });
 
-/** values.schema.json: the draft that every Helm 3 reads. */
+/** values.schema.json, in the draft that every Helm 3 reads. */
 export const valuesJsonSchema = z.toJSONSchema(valuesSchema, { io: 'input', target: 'draft-7' });
 
 export type Values = z.output<typeof valuesSchema>;

@@ -5,14 +5,14 @@ export function yamlOf(objects: readonly object[]): string {
   return objects.map((object) => documentText(object)).join('---\n');
 }
 
-/** Puts what a file is before its text. */
+/** Puts a description before a file's text. */
 export function withHeader(text: string): string {
   return `# Written by \`npm run generate:kubernetes\` from deploy/scripts/kubernetes. Change it there.\n${text}`;
 }
 
-/** @param commentOf what is written before a member, by the names that lead to it. */
+/** @param commentOf the comment before a member, by its path of names. */
 export function documentText(object: object, commentOf?: (names: readonly string[]) => string | undefined): string {
-  // What appears twice is written twice: anchors are harder to read than what they spare.
+  // Repeated values are written twice: anchors are harder to read than what they save.
   const document = new Document(object, { aliasDuplicateObjects: false });
   visit(document, {
     Scalar(_, node) {
@@ -27,7 +27,7 @@ export function documentText(object: object, commentOf?: (names: readonly string
   return document.toString({ lineWidth: 0 });
 }
 
-/** Older readers of YAML take these words for true and false. */
+/** Older YAML readers treat these words as true and false. */
 function mustBeQuoted({ value }: Scalar): boolean {
   return typeof value === 'string' && /^(on|off|yes|no|y|n)$/i.test(value);
 }

@@ -3,9 +3,9 @@ import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { observabilityFiles } from './observability-files.ts';
 
-// Writes deploy/observability: rules of Prometheus with their tests, dashboards of Grafana, and configuration that goes with
-// them. Files that nothing writes any more are removed. `--output <folder>` writes elsewhere, `--runbooks <address>` says where
-// people read the runbooks.
+// Writes deploy/observability: rules of Prometheus with their tests, dashboards of Grafana, and
+// their configuration. Removes files that it no longer writes. `--output <folder>` writes to
+// another folder, `--runbooks <address>` is the address of the runbooks for readers.
 
 const { values } = parseArgs({ options: { output: { type: 'string' }, runbooks: { type: 'string' } } });
 const folder = resolve(values.output ?? join(import.meta.dirname, '../../observability'));

@@ -2,7 +2,7 @@ import { documentText } from '../kubernetes/yaml-text.ts';
 import { dashboards } from './dashboards/all-dashboards.ts';
 import { dashboardOf } from './dashboards/dashboard.ts';
 
-/** Dashboards to import, and what makes a Grafana in a container show them by itself. */
+/** Dashboards to import, and the files that make a Grafana in a container show them. */
 export function grafanaFiles(runbooks: string): ReadonlyMap<string, string> {
   return new Map([
     ...dashboards.map((each) => [`grafana/${each.file}`, json(dashboardOf(each, runbooks))] as const),
@@ -11,7 +11,7 @@ export function grafanaFiles(runbooks: string): ReadonlyMap<string, string> {
   ]);
 }
 
-/** Where the dashboards are mounted. */
+/** The path at which the dashboards are mounted. */
 const dashboardFolder = '/var/lib/grafana/dashboards';
 
 const datasources = {
@@ -42,7 +42,7 @@ const providers = {
   ],
 };
 
-/** Links of Grafana's newer menu of controls would hide them. */
+/** Grafana's newer menu of controls would hide links. */
 function json(dashboard: object): string {
   const text = JSON.stringify(
     dashboard,

@@ -7,17 +7,17 @@ import { recordings } from './recordings.ts';
 
 /** Labels that Prometheus adds: of the target, and of processes that are one target. */
 const labelsOfTargets = ['namespace', 'job', 'instance', 'worker'];
-/** What Prometheus makes itself. */
+/** Series that Prometheus makes itself. */
 const ownSeries = ['up', 'ALERTS'];
 
-/** Documented, and for those who look for it: no panel would be the better for it. */
+/** Documented for queries of one's own: a panel would not help. */
 const unseen = [
   'process_cpu_user_seconds_total',
   'process_cpu_system_seconds_total',
   'process_virtual_memory_bytes',
   'process_heap_bytes',
   'nodejs_version_info',
-  // gatewayctl doctor compares clocks: in a graph it is a straight line.
+  // gatewayctl doctor compares clocks: in a graph the offset is a straight line.
   'gateway_clock_timestamp_seconds',
   /^nodejs_eventloop_lag(_min|_mean|_stddev|_p50|_p90)?_seconds$/,
   /^nodejs_active_(resources|handles|requests)(_total)?$/,
@@ -69,7 +69,7 @@ describe('the names of metrics', () => {
 
   it('end as their type and unit demand', async () => {
     const wrong = (await documentedMetrics()).filter(({ name, type }) => {
-      // Gauges of prom-client that are called totals.
+      // Gauges of prom-client with names that end in "total".
       if (/^nodejs_active_\w+_total$/.test(name)) return false;
       return (type === 'counter') !== name.endsWith('_total');
     });

@@ -7,7 +7,10 @@ import { scrapeConfigFiles } from './scrape-configs.ts';
 
 const header = '# Written by `npm run generate:observability` from deploy/scripts/observability. Change it there.\n';
 
-/** What deploy/observability holds: the text of each file by its path. What is not here is written by hand. */
+/**
+ * The content of deploy/observability: the text of each file by its path. Other files there are
+ * written by hand.
+ */
 export function observabilityFiles(runbooks = 'docs/operate/runbooks'): ReadonlyMap<string, string> {
   const files = new Map([
     ...grafanaFiles(runbooks),
@@ -20,7 +23,10 @@ export function observabilityFiles(runbooks = 'docs/operate/runbooks'): Readonly
   return new Map([...files].map(([path, text]) => [path, path.endsWith('.json') ? text : header + text]));
 }
 
-/** For clusters with the operator of Prometheus, and a Grafana whose sidecar looks for ConfigMaps with this label. */
+/**
+ * For clusters with the Prometheus operator, and a Grafana whose sidecar looks for ConfigMaps with
+ * this label.
+ */
 const kustomization = {
   apiVersion: 'kustomize.config.k8s.io/v1beta1',
   kind: 'Kustomization',

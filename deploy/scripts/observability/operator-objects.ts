@@ -6,7 +6,7 @@ import { services } from './scrape-configs.ts';
 
 const secret = 'prometheus-tls';
 
-/** For clusters with the operator of Prometheus: what it scrapes, and the rules. By the names of their files. */
+/** For clusters with the Prometheus operator: scrape targets and rules, by file name. */
 export function operatorFiles(runbooks: string): ReadonlyMap<string, string> {
   return new Map([
     ['kubernetes/pod-monitors.yaml', yamlOf(services.map(podMonitor))],
@@ -15,7 +15,7 @@ export function operatorFiles(runbooks: string): ReadonlyMap<string, string> {
   ]);
 }
 
-/** One for each service: Prometheus checks that the certificate is that of the service. */
+/** One for each service: Prometheus checks that the certificate is the service's. */
 function podMonitor(service: string): IPodMonitor {
   return {
     apiVersion: 'monitoring.coreos.com/v1',

@@ -15,9 +15,10 @@ export interface Recording {
 const windows = ['5m', '30m', '1h', '2h', '6h', '1d', '3d', '30d'] as const;
 
 /**
- * For each objective the rate of all and of what was bad, and their ratio over each window. Long windows add up the recorded
- * rates: thirty days of every series would be read anew each minute. Aggregated by namespace, so that gateways of one cluster
- * are kept apart; where the label is missing there is one series.
+ * For each objective the rate of all events and of bad events, and their ratio over each window.
+ * Long windows add up the recorded rates: otherwise thirty days of every series would be read again
+ * each minute. The aggregation is by namespace, so that gateways of one cluster are separate;
+ * without the label there is one series.
  */
 export const recordings: readonly RuleGroup<Recording>[] = [
   {
@@ -27,7 +28,10 @@ export const recordings: readonly RuleGroup<Recording>[] = [
   },
 ];
 
-/** Nothing bad is a rate of 0, not nothing: else a window would have only its bad minutes. */
+/**
+ * If there are no bad events, the rate is 0, not missing: otherwise a window would have only its
+ * bad minutes.
+ */
 function rates({ all, bad, allExpr, badExpr }: Objective): readonly Recording[] {
   return [
     { record: `gateway:${all}:rate5m`, expr: allExpr },
@@ -35,7 +39,7 @@ function rates({ all, bad, allExpr, badExpr }: Objective): readonly Recording[] 
   ];
 }
 
-/** Without any requests it is not a number, which no alert takes for more than its threshold. */
+/** Without requests it is not a number, which exceeds no alert's threshold. */
 function ratio({ all, bad }: Objective, window: string): Recording {
   const record = `gateway:${bad}:ratio${window}`;
   if (window === '5m') return { record, expr: `gateway:${bad}:rate5m / gateway:${all}:rate5m` };

@@ -3,10 +3,10 @@ import type { Alert, AlertCase, Firing, Moment, Pace } from './alerts/alert.ts';
 import { alertGroups, allAlerts } from './alerts/all-alerts.ts';
 import { recordings } from './recordings.ts';
 
-/** Where runbooks are: a path in this repository, or the address of a folder of yours. */
+/** The place of runbooks: a path in this repository, or the address of a folder. */
 export type RunbookAddress = string;
 
-/** What Prometheus loads. */
+/** The file that Prometheus loads. */
 export function rulesFile(runbooks: RunbookAddress): string {
   return documentText({ groups: ruleGroups(runbooks) });
 }
@@ -19,7 +19,9 @@ export function ruleGroups(runbooks: RunbookAddress) {
   return [...recordings, ...ofAlerts];
 }
 
-/** What `promtool test rules` runs: each case of each alert. Prometheus has one pace in a file. */
+/**
+ * The file for `promtool test rules`: each case of each alert. Prometheus has one pace in a file.
+ */
 export function ruleTestFiles(
   runbooks: RunbookAddress,
   alerts: readonly Alert[] = allAlerts,
@@ -32,7 +34,8 @@ export function ruleTestFiles(
       documentText({
         rule_files: ['rules.yaml'],
         evaluation_interval: pace,
-        // Else it is by chance whether an alert sees what was recorded at the same moment.
+        // Otherwise it is random whether an alert sees a series that was recorded at the same
+        // moment.
         group_eval_order: ruleGroups(runbooks).map(({ name }) => name),
         tests: cases.map(({ alert, each }) => ruleTest(alert, each, runbooks)),
       }),
@@ -66,8 +69,8 @@ function ruleTest(alert: Alert, { title, pace, series, moments }: AlertCase, run
 }
 
 /**
- * promtool compares the alerts of a name whatever their severity: those of an alert's other severity must be expected too, so
- * alerts of one name must not fire at once in a case.
+ * promtool compares the alerts of a name whatever their severity. An alert's other severity must be
+ * expected too, so alerts of one name must not fire at once in a case.
  */
 function alertTest(alert: Alert, { at, firing }: Moment, runbooks: RunbookAddress) {
   return {

@@ -81,7 +81,7 @@ describe('the runbooks', () => {
     const named = await Promise.all(
       alertNames.map(async (name) => {
         const text = await readFile(join(repository, runbookOf(name, runbooks)), 'utf8');
-        // Those of Prometheus itself are left out.
+        // Series of Prometheus itself are left out.
         const panels = text.replaceAll(/Prometheus › Status › Targets/g, '').matchAll(/› ([A-Z][^,.;:()|›\n]*)/g);
         return [...panels].map(([, panel = '']) => panel.trim());
       }),

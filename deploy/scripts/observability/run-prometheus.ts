@@ -6,21 +6,24 @@ import { type ScrapeJob, scrapeConfig } from './scrape-configs.ts';
 
 export interface PrometheusOptions {
   readonly port: number;
-  /** Where it keeps its configuration and what it has seen. */
+  /** The folder of its configuration and its data. */
   readonly folder: string;
   readonly jobs: readonly ScrapeJob[];
   readonly intervalSeconds: number;
   readonly onUnexpectedEnd: (how: string) => void;
 }
 
-/** A Prometheus of this machine with the rules of deploy/observability. `stack` stops it. Gives its address. */
+/**
+ * A Prometheus on this machine with the rules of deploy/observability. `stack` stops it. Returns
+ * its address.
+ */
 export async function runPrometheus(options: PrometheusOptions, stack: AsyncDisposableStack): Promise<string> {
   const { folder: programs, libraryFolders } = await findPrograms(prometheusPrograms);
   const { port, folder, jobs, intervalSeconds, onUnexpectedEnd } = options;
   const configFile = join(folder, 'prometheus.yaml');
   await writeFile(configFile, scrapeConfig(jobs, rulesFile, intervalSeconds));
   const url = `http://127.0.0.1:${port}`;
-  // Debian's package looks for its pages where it would be installed.
+  // Debian's package looks for its web pages in its place of installation.
   const pages = join(programs, '../share/prometheus/web');
   const prometheus = stack.use(
     new ManagedProcess({

@@ -1,11 +1,13 @@
 import { documentText } from '../kubernetes/yaml-text.ts';
 import { jobs } from './alerts/processes.ts';
 
-/** A job of Prometheus, named as the service: alerts and dashboards know services by that name. */
+/**
+ * A job of Prometheus, named as the service: alerts and dashboards identify services by that name.
+ */
 export interface ScrapeJob {
   readonly job: string;
   readonly targets: readonly string[];
-  /** Files of Prometheus' own certificate, when services speak TLS. */
+  /** Files of Prometheus' own certificate, if services speak TLS. */
   readonly tls?: CertificateFiles;
 }
 
@@ -15,7 +17,7 @@ export interface CertificateFiles {
   readonly keyFile: string;
 }
 
-/** The services that run by themselves. */
+/** The services that can run by themselves. */
 export const services = jobs.filter((job) => job !== 'gateway');
 
 const adminPort = 9090;
@@ -54,7 +56,7 @@ function common(rulesFile: string, intervalSeconds = 15) {
   };
 }
 
-/** The name in the certificate is the service's, by whatever address it is reached. */
+/** The certificate has the service's name, whatever the address. */
 function tlsOf(job: string, { caFile, certFile, keyFile }: CertificateFiles) {
   return {
     scheme: 'https',
@@ -62,7 +64,10 @@ function tlsOf(job: string, { caFile, certFile, keyFile }: CertificateFiles) {
   };
 }
 
-/** Without the operator of Prometheus: pods are found by their labels, and known by their names, which outlive their addresses. */
+/**
+ * Without the Prometheus operator: pods are found by their labels, and identified by their names,
+ * which outlive their addresses.
+ */
 function podsOf(job: string) {
   return {
     job_name: job,

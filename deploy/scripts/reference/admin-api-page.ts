@@ -14,7 +14,7 @@ import { anchorOf } from '../docs/anchors.ts';
 import type { AdminContracts } from './admin-contracts.ts';
 import { code, fenced, pageHead, paragraphs, table } from './markdown.ts';
 
-/** docs/reference/admin-api.md: what the console and gatewayctl call, for programs of one's own. */
+/** docs/reference/admin-api.md: the API of the console and gatewayctl, for other programs. */
 export function adminApiPage({ services, types }: AdminContracts): string {
   return `${paragraphs(
     pageHead({ order: 40, title: 'Admin API', source: 'proto/gateway/admin/v1' }),
@@ -127,7 +127,7 @@ function shortName({ typeName }: DescMessage | DescEnum): string {
   return typeName.replace(/^gateway\.(admin\.v1\.)?/, '');
 }
 
-/** What is written above it, or on its line. */
+/** The comment above it, or on its line. */
 function commentOf(description: Exclude<AnyDesc, DescFile>): string {
   const { leading = '', trailing = '' } = getComments(description);
   return escaped(
@@ -139,7 +139,7 @@ function commentOf(description: Exclude<AnyDesc, DescFile>): string {
   );
 }
 
-/** What Markdown would take for markup: names such as `<pool>`. */
+/** Escapes text that Markdown would read as markup: names such as `<pool>`. */
 function escaped(text: string): string {
   return text
     .replaceAll('<', '\\<')

@@ -6,7 +6,10 @@ import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 
 export interface AdminContracts {
   readonly services: readonly DescService[];
-  /** What requests and answers are made of, and the details of errors, each once; not the requests and answers themselves. */
+  /**
+   * The messages inside requests and answers, and the details of errors, each once; not the
+   * requests and answers themselves.
+   */
   readonly types: readonly (DescMessage | DescEnum)[];
 }
 

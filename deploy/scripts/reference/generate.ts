@@ -6,8 +6,9 @@ import { readAdminContracts } from './admin-contracts.ts';
 import { httpApiPage } from './http-api-page.ts';
 import { readOpenApi } from './openapi.ts';
 
-// Writes the pages of docs/reference that say what other files say, in the words of readers: the HTTP API from docs/openapi.yaml, the
-// admin API from the comments in proto/gateway/admin/v1. `--output <folder>` writes elsewhere.
+// Writes the pages of docs/reference that repeat the content of other files in the readers' words:
+// the HTTP API from docs/openapi.yaml, the admin API from the comments in proto/gateway/admin/v1.
+// `--output <folder>` writes to another folder.
 
 const root = join(import.meta.dirname, '../../..');
 const { values } = parseArgs({ options: { output: { type: 'string' } } });

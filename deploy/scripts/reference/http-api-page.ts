@@ -4,7 +4,7 @@ import { code, fenced, pageHead, paragraphs, table } from './markdown.ts';
 import { type Content, nameOf, type OpenApi, type Operation, type Response, type Schema } from './openapi.ts';
 import { fieldsOf, typeOf } from './schema-fields.ts';
 
-/** docs/reference/http-api.md: what clients may send and what they get. */
+/** docs/reference/http-api.md: the requests and answers of the HTTP API. */
 export function httpApiPage(api: OpenApi): string {
   const operations = Object.entries(api.paths).flatMap(([path, { get, post }]) => [
     ...(get === undefined ? [] : [{ name: `GET ${path}`, operation: get }]),
@@ -63,7 +63,10 @@ function operationSection(name: string, operation: Operation, { components }: Op
   );
 }
 
-/** What a body is: "[ChatCompletion](#chatcompletion), or events of [ChatStreamEvent](#chatstreamevent)". */
+/**
+ * The type of a body: "[ChatCompletion](#chatcompletion), or events of
+ * [ChatStreamEvent](#chatstreamevent)".
+ */
 function bodyOf(content: Content): string {
   const bodies = Object.entries(content).map(([, { schema, 'x-event-schema': event }]) => {
     if (event !== undefined) return `events of ${typeOf(event as Schema)}`;
@@ -93,7 +96,7 @@ function examplesOf(content: Content): string {
   );
 }
 
-/** Each header of an operation's answers, with the statuses that it comes with. */
+/** Each header of an operation's answers, with the statuses that have it. */
 function headerRows(responses: readonly (readonly [string, Response])[]): readonly (readonly string[])[] {
   const names = [...new Set(responses.flatMap(([, { headers = {} }]) => Object.keys(headers)))];
   return names.map((name) => {
@@ -107,7 +110,7 @@ function headerRows(responses: readonly (readonly [string, Response])[]): readon
   });
 }
 
-/** All headers of answers by the names that they have there. */
+/** All headers of answers by name. */
 function headersOf({ components }: OpenApi) {
   const named = Object.values(components.responses).flatMap(({ headers = {} }) => Object.entries(headers));
   return [...new Map(named)].map(([name, { $ref }]) => [name, only(components.headers, $ref)] as const);

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-// The parts of an OpenAPI document that the page shows. That the document is right is held by test-e2e/structure/openapi.test.ts.
+// The parts of an OpenAPI document that the page shows. test-e2e/structure/openapi.test.ts checks
+// the document itself.
 
 const reference = z.object({ $ref: z.string() });
 
@@ -80,7 +81,7 @@ export function readOpenApi(path: string): OpenApi {
   return document.parse(parse(readFileSync(path, 'utf8'), { merge: true }));
 }
 
-/** The name that a reference ends with: "#/components/schemas/Error" is `Error`. */
+/** The name at the end of a reference: "#/components/schemas/Error" is `Error`. */
 export function nameOf($ref: string): string {
   return $ref.slice($ref.lastIndexOf('/') + 1);
 }

@@ -11,7 +11,10 @@ export interface Field {
   readonly description: string;
 }
 
-/** The fields of a schema. Those of variants are together: a path that several have is one field, of any of their types. */
+/**
+ * The fields of a schema, with those of all variants: a path that several variants have is one
+ * field, of any of their types.
+ */
 export function fieldsOf(schema: Schema): readonly Field[] {
   const byPath = Map.groupBy(fieldsIn(schema, ''), ({ path }) => path);
   return [...byPath.values()].map((same) => ({
@@ -48,7 +51,7 @@ function fieldsIn(schema: Schema, prefix: string): readonly Field[] {
     ];
   });
   const ofItems = items === undefined || prefix !== '' ? [] : fieldsIn(items, '[].');
-  // Variants of a schema that says its fields itself only narrow these down.
+  // Variants of a schema with fields of its own only narrow these down.
   const variants = own.length > 0 ? [] : [...anyOf, ...oneOf, ...allOf];
   return [
     ...own,

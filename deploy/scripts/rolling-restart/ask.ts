@@ -13,7 +13,10 @@ export interface Client {
   readonly agent: Agent;
 }
 
-/** The text of a whole answer. @throws why there is none, or its status when that is not 200. */
+/**
+ * The text of a complete answer. @throws the reason if there is none, or its status if that is not
+ * 200.
+ */
 export async function ask({ baseUrl, token, agent }: Client, { method, path, body }: Question): Promise<string> {
   const text = body === undefined ? '' : JSON.stringify(body);
   const sent = request(`${baseUrl}${path}`, {

@@ -2,15 +2,18 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What connections may be led to. */
+/** A server behind the balancer. */
 export interface Target {
   /** `http://host:port` */
   readonly url: string;
-  /** Rejects while it wants nothing new. */
+  /** Rejects while it accepts no new connections. */
   readonly checkReadiness: () => Promise<void>;
 }
 
-/** One address before all edges, as a load balancer is: a new connection goes to the next one that says it is ready. */
+/**
+ * One address in front of all edges, as a load balancer has: a new connection goes to the next
+ * ready edge.
+ */
 export interface Balancer extends AsyncDisposable {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
@@ -55,7 +58,7 @@ async function keepChecking(target: Target, ready: Set<Target>, signal: AbortSig
   }
 }
 
-/** Well below the edges' DRAIN_DELAY_SECONDS, in which this has to notice. */
+/** Well below the edges' DRAIN_DELAY_SECONDS, within which the balancer must notice. */
 const checkEveryMs = 200;
 
 async function connectToOneOf(targets: readonly Target[]): Promise<Socket> {

@@ -2,10 +2,10 @@ import dns, { type LookupAddress } from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-// On one machine, what the name server of a cluster does: a name stands for every replica of a service. It is loaded into the
-// services by `node --import`, and knows the names of REPLICA_ADDRESSES, as JSON.
+// Replaces a cluster's name server on one machine: a name stands for every replica of a service. It
+// is loaded into the services by `node --import`, and has the names of REPLICA_ADDRESSES, as JSON.
 
-/** Settings that make a process know these names. */
+/** Settings that make these names known to a process. */
 export function replicaNamesEnvironment(
   addresses: Readonly<Record<string, readonly string[]>>,
 ): Readonly<Record<string, string>> {

@@ -5,8 +5,9 @@ import { CertificateAuthority } from '@gateway/testkit/certificates';
 import { holders, writeDevCertificates } from '../dev-certificates.ts';
 
 /**
- * Replaces the authority and every certificate while processes use them, in the order that cuts nobody off: both authorities are
- * trusted, then certificates are those of the new one, then the old one is not trusted any more.
+ * Replaces the authority and every certificate while processes use them, in the order that breaks
+ * no connection. First both authorities are trusted, then certificates of the new one are used,
+ * then the old one is removed.
  */
 export async function rotateCertificates(folder: string, onStep: (text: string) => void): Promise<void> {
   const authority = await CertificateAuthority.create('model-gateway development CA, the next one');

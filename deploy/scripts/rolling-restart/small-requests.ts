@@ -7,7 +7,10 @@ export interface SmallRequestsOptions extends Omit<Client, 'agent'> {
   readonly onFailure: (problem: string) => void;
 }
 
-/** Requests that are answered at once, on every road through the gateway, at a steady pace over connections that stay open. */
+/**
+ * Requests that are answered at once, on every path through the gateway, at a steady pace over
+ * connections that stay open.
+ */
 export class SmallRequests {
   readonly #durationsMs: number[] = [];
   #failed = 0;
@@ -37,7 +40,10 @@ export class SmallRequests {
     await this.#ended;
   }
 
-  /** At its times, whatever becomes of the ones before: a slow answer does not hide what comes after it. */
+  /**
+   * Sends requests on schedule, whatever happened to the ones before: a slow answer must not hide
+   * the state after it.
+   */
   async #keepAsking(options: SmallRequestsOptions & Client): Promise<void> {
     const underWay = new Set<Promise<void>>();
     for (let n = 0; !this.#isStopping; n++) {

@@ -3,16 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, type Client, type Question } from './ask.ts';
 
 export interface StreamsOptions extends Omit<Client, 'agent'> {
-  /** How many are open at a time. */
+  /** The number of open streams. */
   readonly count: number;
-  /** How many words each says. */
+  /** The number of words in each stream. */
   readonly words: number;
-  /** How long one lasts; they do not begin all at once. */
+  /** The duration of a stream; their starts are spread out. */
   readonly seconds: number;
   readonly onCut: (problem: string) => void;
 }
 
-/** Streams on every endpoint, one after the other in so many places, until it is stopped. Then those that run end. */
+/**
+ * Streams on every endpoint, one after the other in this many places, until it is stopped. Then
+ * running streams end.
+ */
 export class Streams {
   #isStopping = false;
   #whole = 0;
@@ -58,13 +61,13 @@ export class Streams {
   }
 }
 
-/** Models that streams are of, and nothing else is. */
+/** Models that only streams use. */
 export const streamedModels = ['gpt-5.5', 'claude-opus-4-8', 'claude-sonnet-5'] as const;
 
 interface StreamKind {
   readonly path: string;
   readonly body: (text: string) => object;
-  /** Why an answer is not whole; undefined when it is. */
+  /** Why an answer is incomplete; undefined if it is complete. */
   readonly problemOf: (text: string, words: number) => string | undefined;
 }
 
@@ -98,7 +101,7 @@ const kinds: readonly [StreamKind, ...StreamKind[]] = [
   },
 ];
 
-/** A stream is whole when all words of its provider are there, and then its end. */
+/** A stream is complete if it has all words of its provider, and then its end. */
 function problemOf(text: string, words: number, delta: RegExp, end: string): string | undefined {
   const said = [...text.matchAll(delta)].map(([, piece = '']) => piece).join('');
   const count = said.split(/\s+/).filter(Boolean).length;

@@ -29,13 +29,13 @@ const functions: Readonly<Record<string, (...args: readonly unknown[]) => unknow
   upper: (text) => stringOf(text).toUpperCase(),
 };
 
-/** What is empty is false. */
+/** Empty values are false. */
 export function isTrue(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
   return isMap(value) ? Object.keys(value).length > 0 : Boolean(value);
 }
 
-/** A value between other text. */
+/** A value inside other text. */
 export function textOf(value: unknown): string {
   if (typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number') return String(value);
   throw new Error('a list or a map is no text: use toYaml');

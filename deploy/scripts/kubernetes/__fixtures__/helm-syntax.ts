@@ -1,4 +1,4 @@
-/** A part of a template of Helm. */
+/** A node of a Helm template. */
 export type Node =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'output'; readonly pipeline: Pipeline }
@@ -22,13 +22,13 @@ type Command = readonly Expression[];
 type Expression =
   | { readonly kind: 'literal'; readonly value: string | number | boolean }
   | { readonly kind: 'function'; readonly name: string }
-  /** `.Values.image.tag`, `$service.replicas`; without a variable it begins at the dot. */
+  /** `.Values.image.tag`, `$service.replicas`; without a variable it starts at the dot. */
   | { readonly kind: 'path'; readonly variable: string | undefined; readonly names: readonly string[] }
   | { readonly kind: 'pipeline'; readonly commands: Pipeline };
 
 export interface Template {
   readonly body: readonly Node[];
-  /** What stands between `define` and its `end`, by name. */
+  /** The content between `define` and its `end`, by name. */
   readonly definitions: ReadonlyMap<string, readonly Node[]>;
 }
 
@@ -36,7 +36,7 @@ export function isMap(value: unknown): value is Readonly<Record<string, unknown>
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** @throws Error for what this part of the language lacks. */
+/** @throws Error for syntax outside this part of the language. */
 export function parseTemplate(text: string): Template {
   const parser = new Parser(piecesOf(text));
   const body = parser.block([]).nodes;
@@ -48,7 +48,7 @@ interface Piece {
   readonly text: string;
 }
 
-/** Texts and actions by turns. A dash at a brace takes away the space beside it. */
+/** Alternating texts and actions. A dash at a brace removes the space beside it. */
 function piecesOf(text: string): Piece[] {
   const parts = text.split(/(\{\{-?(?:\s*\/\*[\s\S]*?\*\/\s*|[^{}]*?)-?\}\})/);
   return parts.map((part, index) => {
@@ -69,7 +69,7 @@ class Parser {
     this.#pieces = pieces;
   }
 
-  /** What stands before one of these words, or before the end of the file. */
+  /** The nodes before one of these words, or before the end of the file. */
   block(ends: readonly string[]): { readonly nodes: readonly Node[]; readonly end: string } {
     const nodes: Node[] = [];
     for (let piece = this.#pieces.shift(); piece !== undefined; piece = this.#pieces.shift()) {
@@ -114,7 +114,7 @@ function pipelineIn(text: string): Pipeline {
   return commands;
 }
 
-/** @param tokens those that were read are gone. */
+/** @param tokens consumed tokens are removed. */
 function commandsIn(tokens: string[]): Pipeline {
   const commands: Expression[][] = [[]];
   for (let token = tokens.shift(); token !== undefined && token !== ')'; token = tokens.shift()) {

@@ -1,16 +1,16 @@
 import { callFunction, isTrue, textOf } from './helm-functions.ts';
 import { isMap, type Node, parseTemplate, type Template } from './helm-syntax.ts';
 
-/** What a template is rendered with, as Helm calls it. */
+/** The data of a template, as Helm names it. */
 export type ChartValues = Readonly<Record<string, unknown>>;
 
 /**
- * Renders the templates of a chart as Helm does, in the part of its language that the chart uses. A value that is not
- * there is an error, where Helm renders nothing.
+ * Renders the templates of a chart as Helm does, in the part of its language that the chart uses. A
+ * missing value is an error, where Helm renders nothing.
  *
- * @param files by name. What one of them defines, all may include.
+ * @param files by name. A definition in one file can be included by all.
  * @param used gets the path of every value that is read: "services.limiter.heapMiB".
- * @returns what each file becomes.
+ * @returns the rendered text of each file.
  */
 export function renderChart(
   files: ReadonlyMap<string, string>,
@@ -25,7 +25,7 @@ export function renderChart(
   );
 }
 
-/** The same values; which of them are read is remembered. */
+/** The same values; reading one records its path. */
 function observed(value: object, path: string, used: Set<string>): object {
   return new Proxy(value, {
     get(target, name) {
@@ -81,7 +81,7 @@ class Rendering {
     }
   }
 
-  /** Each command gets what the one before it gives as its last argument. */
+  /** Each command gets the result of the one before it as its last argument. */
   #pipeline(commands: readonly (readonly Expression[])[], dot: unknown, variables: Variables): unknown {
     let piped: readonly unknown[] = [];
     for (const [head, ...rest] of commands) {
@@ -128,7 +128,7 @@ function memberOf(value: unknown, name: string): unknown {
   return member;
 }
 
-/** Helm goes through maps in the order of their keys. */
+/** Helm visits maps in the order of their keys. */
 function entriesOf(value: unknown): readonly (readonly [unknown, unknown])[] {
   if (Array.isArray(value)) return [...value.entries()];
   if (!isMap(value)) throw new Error('range goes over lists and maps');

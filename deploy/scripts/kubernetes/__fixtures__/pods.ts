@@ -56,7 +56,7 @@ const podSpec = z.looseObject({
 
 export type Container = z.output<typeof container>;
 
-/** The pods that an object makes. */
+/** The pods that an object creates. */
 export interface Pods {
   readonly owner: string;
   readonly kind: string;
@@ -77,7 +77,7 @@ export function podsIn(objects: readonly Rendered[]): readonly Pods[] {
   });
 }
 
-/** The labels that an object looks for pods by. */
+/** The labels by which an object selects pods. */
 export function selectorOf({ kind, name, document }: Rendered): Readonly<Record<string, string>> {
   const spec = z.looseObject({ spec: z.looseObject({}) }).parse(document).spec;
   const selector = kind === 'NetworkPolicy' ? spec.podSelector : spec.selector;

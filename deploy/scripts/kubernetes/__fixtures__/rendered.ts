@@ -7,7 +7,7 @@ import { findPrograms } from '@gateway/testkit';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { z } from 'zod';
 
-/** An object as it would be sent to a cluster: what it holds is looked at member by member. */
+/** An object as it would be sent to a cluster, with untyped members. */
 export interface Rendered {
   readonly apiVersion: string;
   readonly kind: string;
@@ -19,7 +19,7 @@ export interface Rendered {
 
 const root = join(import.meta.dirname, '../../../kubernetes');
 
-/** What `kubectl kustomize` makes of a folder of deploy/kubernetes. */
+/** The output of `kubectl kustomize` for a folder of deploy/kubernetes. */
 export async function renderFolder(folder: string): Promise<readonly Rendered[]> {
   const kubectl = await findKubectl();
   await using stack = new AsyncDisposableStack();
@@ -59,7 +59,10 @@ const shape = z.object({
 
 const execute = promisify(execFile);
 
-/** kubectl of this machine, else of Debian's package. Without either the tests fail: nothing else renders as it does. */
+/**
+ * kubectl of this machine, otherwise of Debian's package. Without either the tests fail: no other
+ * program renders in the same way.
+ */
 async function findKubectl(): Promise<string> {
   const wanted = { name: 'kubectl', programs: ['kubectl'], packages: ['kubernetes-client'] };
   const { folder } = await findPrograms(wanted).catch((thrown: unknown) => {

@@ -8,15 +8,19 @@ import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { ConfigMap, Pod, Secret, Service } from 'kubernetes-models/v1';
 
-/** Kinds with the compiled schemas of Kubernetes' own API description, and of the extensions that are used. */
+/**
+ * Kinds with the compiled schemas of Kubernetes' own API description, and of the extensions that
+ * are used.
+ */
 const models = [
   ...[Deployment, StatefulSet, HorizontalPodAutoscaler, Job, Ingress, NetworkPolicy, PodDisruptionBudget],
   ...[ConfigMap, Pod, Secret, Service, Certificate, Issuer, HTTPRoute, PodMonitor, PrometheusRule],
 ];
 
 /**
- * What is wrong with an object: what its schema says, and every field that its schema does not know. The schemas take any field;
- * but a field that no schema lists is never read by them, so what was not read while they looked is unknown.
+ * The problems of an object: violations of its schema, and every field that its schema does not
+ * know. The schemas allow any field, but never read a field that they do not list. So a field that
+ * was not read during validation is unknown.
  */
 export function schemaProblems(object: Readonly<Record<string, unknown>>): readonly string[] {
   const { apiVersion, kind } = object;
@@ -37,7 +41,7 @@ function errorsOf(validate: () => void): readonly string[] {
   }
 }
 
-/** The same value; what is read of it is noted by its path. */
+/** The same value; reading a part records its path. */
 function recording(value: object, path: string, read: Set<string>): object {
   return new Proxy(value, {
     get(target, name) {

@@ -3,10 +3,15 @@ import type { Service } from '../services.ts';
 import type { Values } from '../values.ts';
 import { metadataOf } from './labels.ts';
 
-/** What the edge reports as streams under way, and an adapter of the metrics API must offer per pod. */
+/**
+ * The edge's metric of streams in progress, which an adapter of the metrics API must offer per pod.
+ */
 const openStreams = 'gateway_open_streams';
 
-/** More replicas when there is more to do. Of several metrics the one that asks for most counts; one that is missing is left out. */
+/**
+ * Adds replicas under load. If there are several metrics, the one that demands most replicas
+ * counts; a missing metric is ignored.
+ */
 export function autoscaler(service: Service, values: Values): IHorizontalPodAutoscaler {
   const { replicas, maxReplicas } = values.services[service.key];
   const { cpu, streamsPerEdge } = values.autoscaling;
@@ -36,7 +41,8 @@ export function autoscaler(service: Service, values: Values): IHorizontalPodAuto
           : []),
         { type: 'Resource', resource: { name: 'cpu', target: { type: 'AverageValue', averageValue: cpu } } },
       ],
-      // A replica that is taken away drains for as long as its longest stream: not for a moment's quiet.
+      // A removed replica drains for as long as its longest stream: short quiet periods must not
+      // remove one.
       behavior: {
         scaleUp: { policies: [{ type: 'Percent', value: 100, periodSeconds: 30 }] },
         scaleDown: {

@@ -2,10 +2,13 @@ import type { ICertificate, IIssuer } from '@kubernetes-models/cert-manager/cert
 import { services } from '../services.ts';
 import { metadataOf } from './labels.ts';
 
-/** Everyone with a certificate: the services, and what collects metrics. */
+/** All holders of a certificate: the services, and the collector of metrics. */
 export const certificateOwners: readonly string[] = [...services.map(({ name }) => name), 'prometheus'];
 
-/** An authority of this namespace's own, and a certificate for each of its callers, renewed by cert-manager. */
+/**
+ * An authority for this namespace, and a certificate for each of its callers, renewed by
+ * cert-manager.
+ */
 export function certificates(): readonly (IIssuer | ICertificate)[] {
   const [selfSigned, authority] = ['gateway-self-signed', 'gateway-authority'];
   return [

@@ -19,7 +19,10 @@ type Objects = readonly (
   | ReturnType<typeof disruptionBudget>
 )[];
 
-/** What a development cluster has of its own: one server of each backend, and both providers, made up. */
+/**
+ * The additional objects of a development cluster: one server of each backend, and both simulated
+ * providers.
+ */
 export function developmentObjects(values: Values): Objects {
   return [
     ...backends.flatMap((backend) => backendObjects(backend, values)),
@@ -31,7 +34,7 @@ export function developmentObjects(values: Values): Objects {
 
 const simulatorPort = 8090;
 
-/** What the pool broker's gateway.yaml calls simulated providers by. */
+/** The names of simulated providers in the pool broker's gateway.yaml. */
 export const simulatorSetting = { SIMULATOR_URL: `http://simulator:${simulatorPort}` };
 
 /** A published usage event is on disk before it is acknowledged. */
@@ -48,7 +51,7 @@ interface BackendServer {
   readonly user: number;
   readonly port: number;
   readonly container: Pick<IContainer, 'args' | 'env' | 'readinessProbe'>;
-  /** Folders that it writes to. */
+  /** Folders that the server writes to. */
   readonly folders: readonly string[];
 }
 
@@ -62,7 +65,7 @@ const backends: readonly BackendServer[] = [
       env: [
         { name: 'POSTGRES_USER', value: 'gateway' },
         { name: 'POSTGRES_DB', value: 'gateway' },
-        // There is no password: the network policy says who reaches it.
+        // There is no password: the network policy decides which pods reach it.
         { name: 'POSTGRES_HOST_AUTH_METHOD', value: 'trust' },
         { name: 'PGDATA', value: '/data/pgdata' },
       ],
@@ -76,7 +79,7 @@ const backends: readonly BackendServer[] = [
     user: 999,
     port: 6379,
     container: {
-      // noeviction: an evicted counter would be a limit that is not kept.
+      // noeviction: evicting a counter would break a limit.
       args: [
         'redis-server',
         '--appendonly',
@@ -196,7 +199,7 @@ function simulator(values: Values): Objects {
     serviceOf('simulator', 'http', simulatorPort),
     disruptionBudget('simulator'),
     policy('simulator', [{ from: adapters.map(({ name }) => podsOf(name)), ports: [port] }], []),
-    // Beside the adapters' own policies, which let them out to providers only.
+    // In addition to the adapters' own policies, which allow traffic only to providers.
     ...adapters.map(({ name }) => ({
       ...policy(name, [], [nameLookups, { to: [podsOf('simulator')], ports: [port] }]),
       metadata: metadataOf(`${name}-to-simulator`, name),

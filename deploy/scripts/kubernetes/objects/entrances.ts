@@ -3,12 +3,15 @@ import type { IIngress } from 'kubernetes-models/networking.k8s.io/v1';
 import type { Values } from '../values.ts';
 import { metadataOf } from './labels.ts';
 
-/** Streams pass through as they come: nothing is held back, and no proxy ends what is silent for a while. */
+/**
+ * Streams pass through as they come: there is no buffering, and no proxy ends a silent connection
+ * too early.
+ */
 export function ingress(values: Values): IIngress {
   return ingressTo('edge-router', { name: 'gateway', port: { name: 'http' } }, values.ingress);
 }
 
-/** For operators alone: the network before it says who they are, and they sign in. */
+/** Only for operators: the network in front of it authenticates them, and they sign in. */
 export function adminIngress(values: Values): IIngress {
   return ingressTo('admin', { name: 'admin', port: { name: 'admin' } }, values.adminIngress);
 }
@@ -37,7 +40,10 @@ function ingressTo(
   };
 }
 
-/** A Gateway's own default ends requests after some seconds: 0s takes that away. The edge has limits of its own. */
+/**
+ * A Gateway's default timeout ends requests after some seconds: 0s disables it. The edge has limits
+ * of its own.
+ */
 export function httpRoute({ gatewayApi: { host, parentRefs } }: Values): IHTTPRoute {
   return {
     apiVersion: 'gateway.networking.k8s.io/v1',

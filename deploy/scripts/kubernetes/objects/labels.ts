@@ -1,4 +1,7 @@
-/** What the pods and objects of one service are known by. Selectors are made of the same: a namespace holds one gateway. */
+/**
+ * The labels of the pods and objects of one service. Selectors use the same labels: a namespace has
+ * one gateway.
+ */
 export function labelsOf(name: string): Record<string, string> {
   return { 'app.kubernetes.io/name': name, 'app.kubernetes.io/part-of': 'model-gateway' };
 }

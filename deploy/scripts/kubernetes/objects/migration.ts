@@ -13,8 +13,8 @@ import {
 } from './pod.ts';
 
 /**
- * Brings the tables up to date; services of the new version wait for it. It needs a Secret and nothing else of ours: Helm runs it
- * before there is anything else.
+ * Migrates the tables; services of the new version wait for it. It needs a Secret and none of our
+ * other objects: Helm runs it before any of them exists.
  */
 export function migrationJob(values: Values): IJob {
   return {
@@ -22,7 +22,7 @@ export function migrationJob(values: Values): IJob {
     kind: 'Job',
     metadata: metadataOf('migrate'),
     spec: {
-      // Postgres may be away for a while. A migration has no deadline: it takes as long as it takes.
+      // Postgres may be away for a while. A migration has no deadline.
       backoffLimit: 10,
       template: {
         metadata: { labels: labelsOf('migrate') },

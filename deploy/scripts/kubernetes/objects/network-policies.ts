@@ -10,7 +10,10 @@ import { type Backend, type PortName, portNumbers, type Service, type ServiceNam
 import type { Values } from '../values.ts';
 import { labelsOf, metadataOf } from './labels.ts';
 
-/** What may reach a service, and what it may reach: the call table, its backends, providers, and a collector of traces. */
+/**
+ * The allowed traffic of a service, in and out: the call table, its backends, providers, and a
+ * collector of traces.
+ */
 export function networkPolicy(service: Service, values: Values): INetworkPolicy {
   return policy(service.name, ingressOf(service, values), [
     nameLookups,
@@ -22,7 +25,7 @@ export function networkPolicy(service: Service, values: Values): INetworkPolicy 
   ]);
 }
 
-/** Of the pod that brings the tables up to date. */
+/** The policy of the pod that migrates the tables. */
 export function migrationPolicy(values: Values): INetworkPolicy {
   return policy('migrate', [], [nameLookups, toBackend('postgres', values)]);
 }
@@ -44,7 +47,7 @@ export function podsOf(name: string): INetworkPolicyPeer {
   return { podSelector: { matchLabels: labelsOf(name) } };
 }
 
-/** Names are looked up wherever the cluster does it: in pods, or on the node. */
+/** The cluster looks names up in pods, or on the node. */
 export const nameLookups: INetworkPolicyEgressRule = {
   ports: [
     { protocol: 'UDP', port: 53 },
@@ -65,10 +68,13 @@ function ingressOf(service: Service, { networkPolicies }: Values): INetworkPolic
   ];
 }
 
-/** Services that show how all others are. */
+/** Services that show the state of all others. */
 const metricsReaders = services.filter(({ isForOperators }) => isForOperators).map(({ name }) => name);
 
-/** Callers are known by the labels of their pods; those of other teams have another label, and any name. */
+/**
+ * Callers are identified by the labels of their pods. Pods of other teams have another label, and
+ * any name.
+ */
 function callersOf({ name }: Service) {
   return Object.keys(callTable).flatMap((caller) =>
     callsFrom(caller)
@@ -77,7 +83,7 @@ function callersOf({ name }: Service) {
   );
 }
 
-/** The peers that a caller has, by the call table. */
+/** The peers of a caller, by the call table. */
 function callsOf(caller: string): INetworkPolicyEgressRule[] {
   return callsFrom(caller).map(({ to, port }) => ({ to: [podsOf(to)], ports: [tcp(port)] }));
 }
@@ -105,7 +111,7 @@ function serves({ serves: served }: Service, { parent }: Method): boolean {
   return served.some(({ typeName }) => typeName === parent.typeName);
 }
 
-/** Account secrets have a port of their own, so that it can be fenced by itself. */
+/** Account secrets have a port of their own, so that a policy can protect it separately. */
 function portFor({ parent }: Method): PortName {
   return parent.typeName === CredentialService.typeName ? 'credentials' : 'grpc';
 }
@@ -115,7 +121,7 @@ function toBackend(backend: Backend, { networkPolicies }: Values): INetworkPolic
   return { ports: networkPolicies[backend] };
 }
 
-/** Anywhere but where clouds hand out the credentials of the machine. */
+/** Anywhere except the addresses at which clouds offer the machine's credentials. */
 function toProviders({ networkPolicies }: Values): INetworkPolicyEgressRule {
   return {
     to: [{ ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } }, { ipBlock: { cidr: '::/0' } }],

@@ -11,14 +11,17 @@ import { backendSecrets, type PortName, portNumbers, type Service, services } fr
 import type { Values } from '../values.ts';
 import { labelsOf } from './labels.ts';
 
-/** Who encrypts between services, and proves who calls: the services themselves, or a mesh. */
+/** Whether the services themselves or a mesh encrypt traffic and authenticate callers. */
 export type Transport = 'tls' | 'mesh';
 
-/** Endpoints are removed some seconds after the signal: until then a replica takes what still comes. */
+/**
+ * Endpoints are removed some seconds after the signal: until then a replica accepts requests that
+ * still come.
+ */
 const drainDelaySeconds = 10;
-/** How long calls that are no streams may take to end. */
+/** How long calls other than streams may take to end. */
 const shortDrainSeconds = 30;
-/** What a process has left to end after its drain. */
+/** The time that a process has after its drain. */
 const graceMarginSeconds = 30;
 
 /** The pods of a service. */
@@ -41,7 +44,10 @@ export function podTemplate(service: Service, values: Values, transport: Transpo
   };
 }
 
-/** What every pod has: a numeric user, no token of the cluster, no variables named after Services. */
+/**
+ * The settings of every pod: a numeric user, no token of the cluster, no variables named after
+ * Services.
+ */
 export function hardenedPod(values: Values, user = 1_000): Omit<IPodSpec, 'containers'> {
   return {
     automountServiceAccountToken: false,
@@ -58,7 +64,7 @@ export function hardenedPod(values: Values, user = 1_000): Omit<IPodSpec, 'conta
   };
 }
 
-/** What every container has: a read-only root and no capability. */
+/** The settings of every container: a read-only root and no capability. */
 export const hardenedContainer = {
   securityContext: {
     allowPrivilegeEscalation: false,
@@ -76,7 +82,7 @@ export function secretVariable(name: string, secret: string, optional = false): 
   return { name, valueFrom: { secretKeyRef: { name: secret, key: name, ...(optional && { optional }) } } };
 }
 
-/** Commands of gatewayctl: small, and over soon. */
+/** For commands of gatewayctl, which are small and short. */
 export const commandResources = {
   requests: { cpu: '50m', memory: '256Mi' },
   limits: { cpu: '1', memory: '256Mi' },
@@ -85,7 +91,9 @@ export const commandHeap = { name: 'NODE_OPTIONS', value: '--max-old-space-size=
 
 const certificatesFolder = '/etc/gateway/tls';
 
-/** A certificate of its own for each service, as cert-manager names the keys of a Secret. */
+/**
+ * A certificate of its own for each service, with cert-manager's names for the keys of a Secret.
+ */
 export const certificateSettings: readonly IEnvVar[] = [
   { name: 'TLS_CERT_FILE', value: `${certificatesFolder}/tls.crt` },
   { name: 'TLS_KEY_FILE', value: `${certificatesFolder}/tls.key` },
@@ -94,11 +102,13 @@ export const certificateSettings: readonly IEnvVar[] = [
 export const certificatesMount: IVolumeMount = { name: 'tls', mountPath: certificatesFolder, readOnly: true };
 
 export function certificatesOf(name: string): IVolume {
-  // Octal 440: the group of the pod reads the key, and no other user can.
+  // Octal 440: the pod's group can read the key, and no other user can.
   return { name: 'tls', secret: { secretName: `${name}-tls`, defaultMode: 0o440 } };
 }
 
-/** Certificates of the authorities that backends are checked against. None is needed for public ones. */
+/**
+ * Certificates of the authorities that backends are checked against. Public authorities need none.
+ */
 export const backendAuthorities: IVolume = {
   name: 'backend-authorities',
   secret: { secretName: 'gateway-backend-authorities', defaultMode: 0o440, optional: true },
@@ -127,7 +137,7 @@ function container(service: Service, values: Values, transport: Transport): ICon
     ports: service.ports.map((name) => ({ name, containerPort: portNumbers[name], protocol: 'TCP' })),
     envFrom: settingsOf(service),
     env: variablesOf(service, values, transport),
-    // Memory is not shared out twice: a pod that uses what it may is no candidate for eviction.
+    // The request equals the limit: a pod that uses its whole memory is not evicted.
     resources: { requests: { cpu: cpuRequest, memory }, limits: { cpu: cpuLimit, memory } },
     ...probes(transport),
     ...hardenedContainer,
@@ -135,7 +145,10 @@ function container(service: Service, values: Values, transport: Transport): ICon
   };
 }
 
-/** The settings that an operator adds; those below win over them, since the pod is made for them. */
+/**
+ * Settings that an operator adds. The settings below override them, since the pod is made for
+ * those.
+ */
 function settingsOf({ name }: Service): NonNullable<IContainer['envFrom']> {
   const secrets = name === 'pool-broker' ? [{ secretRef: { name: 'gateway-providers', optional: true } }] : [];
   return [
@@ -189,7 +202,10 @@ const portSettings: Readonly<Record<PortName, string>> = {
   admin: 'ADMIN_PORT',
 };
 
-/** Restarted only when it does not answer at all: one that waits for a database gets no better by a restart. */
+/**
+ * Restarts a process only if it does not answer at all: a restart does not help a process that
+ * waits for a database.
+ */
 function probes(transport: Transport): Pick<IContainer, 'startupProbe' | 'livenessProbe' | 'readinessProbe'> {
   const ask = (path: string): IProbe => ({
     httpGet: { path, port: 'admin', scheme: transport === 'tls' ? 'HTTPS' : 'HTTP' },
@@ -221,7 +237,7 @@ function volumesOf(service: Service, transport: Transport): IVolume[] {
   ];
 }
 
-/** New code works on new tables: a pod waits for the Job that brings them up to date. */
+/** New code needs new tables: a pod waits for the Job that migrates them. */
 function waitForMigration(values: Values): IContainer {
   return {
     name: 'wait-for-migration',

@@ -4,8 +4,8 @@ import { portNumbers, type Service } from '../services.ts';
 import { labelsOf, metadataOf } from './labels.ts';
 
 /**
- * The name under which callers find every ready replica: they keep a stream to each and look the name up again by themselves,
- * so it must not stand for one virtual address.
+ * The name under which callers find every ready replica. They keep a stream to each replica and
+ * look the name up again by themselves, so it must not stand for one virtual address.
  */
 export function headlessService(service: Service): IService {
   return {
@@ -23,7 +23,7 @@ export function headlessService(service: Service): IService {
   };
 }
 
-/** What clients reach, by way of an Ingress, a Gateway or a load balancer. */
+/** The Service that clients reach, through an Ingress, a Gateway or a load balancer. */
 export function publicService(service: Service): IService {
   return {
     apiVersion: 'v1',
@@ -37,7 +37,7 @@ export function publicService(service: Service): IService {
   };
 }
 
-/** Nodes are emptied one replica at a time. One that is not ready, and serves nothing, does not keep a node from it. */
+/** Nodes are drained one replica at a time. A replica that is not ready does not block draining. */
 export function disruptionBudget(service: string): IPodDisruptionBudget {
   return {
     apiVersion: 'policy/v1',

@@ -3,7 +3,10 @@ import { services } from '../services.ts';
 import type { Values } from '../values.ts';
 import { metadataOf } from './labels.ts';
 
-/** Settings that an operator adds, for all services and for each, and gateway.yaml. None of them is secret. */
+/**
+ * Settings that an operator adds, for all services and for each, and gateway.yaml. None of them is
+ * secret.
+ */
 export function settings(values: Values): readonly IConfigMap[] {
   return [
     configMap('gateway-settings', 'model-gateway', values.settings),

@@ -6,11 +6,14 @@ import { podTemplate, type Transport } from './pod.ts';
 
 export interface WorkloadChoices {
   readonly transport: Transport;
-  /** Without an autoscaler the workload has its number of replicas; with one, each apply would take it back. */
+  /**
+   * Without an autoscaler the workload has its number of replicas. With an autoscaler, each apply
+   * would reset it.
+   */
   readonly autoscaled: boolean;
 }
 
-/** What runs a service: a StatefulSet when it keeps files, else a Deployment. */
+/** The workload of a service: a StatefulSet if it keeps files, otherwise a Deployment. */
 export function workload(service: Service, values: Values, choices: WorkloadChoices): IStatefulSet | IDeployment {
   const spec = {
     ...(!choices.autoscaled && { replicas: values.services[service.key].replicas }),
@@ -36,7 +39,7 @@ export function workload(service: Service, values: Values, choices: WorkloadChoi
       serviceName: service.name,
       podManagementPolicy: 'Parallel',
       updateStrategy: { type: 'RollingUpdate' },
-      // A claim may hold usage that no ledger has confirmed: only a person deletes it.
+      // A claim may contain usage that no ledger has confirmed: only a person deletes it.
       persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
       volumeClaimTemplates: [
         {

@@ -19,7 +19,7 @@ export async function documentedMetrics(): Promise<readonly DocumentedMetric[]> 
   );
 }
 
-/** The series of a metric, with the labels that they have of their own. */
+/** The series of a metric, with their own labels. */
 export function seriesOf({ name, type, labels }: DocumentedMetric): readonly DocumentedMetric[] {
   if (type !== 'histogram') return [{ name, type, labels }];
   return [

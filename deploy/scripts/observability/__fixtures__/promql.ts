@@ -1,16 +1,16 @@
 import { parser } from '@prometheus-io/lezer-promql';
 
-/** A series that an expression asks for. */
+/** A series of an expression. */
 export interface Selector {
   readonly metric: string;
-  /** Labels that it is chosen by, or that what is around it is grouped by. */
+  /** The labels that select it, or that the aggregations around it group by. */
   readonly labels: readonly string[];
 }
 
-/** What an expression asks for. @throws Error at a place that is no PromQL. */
+/** The series of an expression. @throws Error where it is not PromQL. */
 export function selectorsIn(expr: string): readonly Selector[] {
   const found: Selector[] = [];
-  /** The labels of the aggregations that the place is in, the innermost last. */
+  /** The labels of the aggregations around the current position, the innermost last. */
   const around: string[][] = [];
   let current: { metric: string; labels: string[] } | undefined;
   parser.parse(expr).iterate({
@@ -32,7 +32,7 @@ export function selectorsIn(expr: string): readonly Selector[] {
   return found;
 }
 
-/** An expression of a dashboard as Grafana sends it when all is chosen. */
+/** An expression of a dashboard as Grafana sends it if all values are chosen. */
 export function withoutVariables(expr: string): string {
   return expr.replaceAll('$__rate_interval', '5m').replaceAll(/\$(namespace|job|instance|model|pool)\b/g, '.*');
 }

@@ -1,7 +1,7 @@
 import type { Alert, Severity } from './alert.ts';
 import { gauge, missing } from './series.ts';
 
-/** What a gateway keeps its state in: one alert each, whichever processes do not reach it. */
+/** One alert for each backend of the gateway, however many processes do not reach it. */
 export const backendAlerts: readonly Alert[] = [
   away({
     name: 'GatewayDatabaseAway',

@@ -217,7 +217,7 @@ function requestsWith(status: string, route = '/v1/chat/completions', namespace?
     .join(',')}}`;
 }
 
-/** @param bound how Prometheus writes the bound of five seconds. */
+/** @param bound Prometheus' notation for the bound of five seconds. */
 function streams(bound: string, ...paces: readonly Pace[]): Readonly<Record<string, string>> {
   const name = 'gen_ai_server_time_to_first_token_seconds';
   const within = counter(...paces.map(([good, , minutes]) => [good, minutes] as const));

@@ -3,7 +3,10 @@ import type { Alert } from './alert.ts';
 import { availabilityFast, availabilitySlow, firstTokenFast, firstTokenSlow } from './burn-rate-cases.ts';
 import { availability, firstToken, type Objective, recordingIntervalSeconds } from './objectives.ts';
 
-/** How fast the budget of 30 days is used up, over a long window that shows it matters and a short one that shows it goes on. */
+/**
+ * How fast the budget of 30 days is used up. The long window shows that it matters, the short one
+ * that it continues.
+ */
 interface Burn {
   readonly factor: number;
   readonly long: string;
@@ -19,7 +22,10 @@ const slow: readonly Burn[] = [
   { factor: 1, long: '3d', short: '6h' },
 ];
 
-/** One failure of two requests is half of all. A rate of counts is not exact: half a failure of room. */
+/**
+ * One failure of two requests is half of all. A rate of counts is not exact, so the bound is half a
+ * failure lower.
+ */
 const tooFewBad = alertThresholds.fewestFailures - 0.5;
 
 export const burnRateAlerts: readonly Alert[] = [
@@ -61,7 +67,7 @@ export const burnRateAlerts: readonly Alert[] = [
   },
 ];
 
-/** A recorded rate stands for the time until the next one. */
+/** A recorded rate is valid until the next one. */
 function burns({ bad, budget }: Objective, rates: readonly Burn[]): string {
   return rates
     .map(({ factor, long, short }) => {

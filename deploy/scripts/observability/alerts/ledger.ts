@@ -69,7 +69,7 @@ export const ledgerAlerts: readonly Alert[] = [
           [`${outbox}_oldest_event_seconds{job="edge-router",instance="edge-router-3"}`]: `0x9 0+60x10 ${missing(60)} 0x10`,
         },
         moments: [
-          // The last sample counts as the present for five minutes.
+          // Prometheus uses the last sample as the present value for five minutes.
           { at: '38m', firing: [] },
           { at: '41m', firing: [orphaned('edge-router-3', '10m 0s')] },
           { at: '79m', firing: [orphaned('edge-router-3', '10m 0s')] },

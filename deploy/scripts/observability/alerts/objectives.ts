@@ -1,6 +1,12 @@
-/** What users are promised, as the share of something that must not fail within 30 days. docs/operate/slo.md tells of each. */
+/**
+ * A promise to users: the share of events that must not fail within 30 days. docs/operate/slo.md
+ * describes each.
+ */
 export interface Objective {
-  /** The recorded series: `gateway:<all>:rate5m`, `gateway:<bad>:rate5m`, `gateway:<bad>:ratio1h` and so on. */
+  /**
+   * The recorded series: `gateway:<all>:rate5m`, `gateway:<bad>:rate5m`, `gateway:<bad>:ratio1h`
+   * and so on.
+   */
   readonly all: string;
   readonly bad: string;
   /** The share that may be bad. */
@@ -9,10 +15,10 @@ export interface Objective {
   readonly badExpr: string;
 }
 
-/** Between two evaluations of the rates that long windows add up. */
+/** The time between two evaluations of the rates that long windows add up. */
 export const recordingIntervalSeconds = 60;
 
-/** Only endpoints: what asks for other paths says nothing of the gateway. */
+/** Only endpoints: requests to other paths are not about the gateway. */
 const endpoints = 'http_route!="other"';
 
 export const availability: Objective = {

@@ -94,7 +94,7 @@ export const poolAlerts: readonly Alert[] = [
   {
     name: 'GatewayAccountDisabled',
     severity: 'ticket',
-    // What operators disabled themselves needs nobody.
+    // Accounts that operators disabled themselves need no attention.
     expr: 'max by (namespace, pool, account) (gateway_account_state{state="disabled",use!="disabled"}) == 1',
     for: '5m',
     summary: 'Account {{ $labels.pool }}/{{ $labels.account }} was taken out of service',

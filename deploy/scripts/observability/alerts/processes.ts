@@ -26,7 +26,7 @@ export const processAlerts: readonly Alert[] = [
     severity: 'page',
     expr: [
       `sum by (namespace, job) (${up}) == 0`,
-      // Of what has no targets any more there is no `up`.
+      // A job without targets has no `up`.
       `or (max by (namespace, job) (max_over_time(${up}[1d])) == 1 unless on (namespace, job) ${up})`,
     ].join(' '),
     for: '2m',
@@ -172,8 +172,8 @@ export const processAlerts: readonly Alert[] = [
   {
     name: 'GatewayCertificateExpires',
     severity: 'ticket',
-    // Certificates live for an hour or for a year: a renewal is late when a fifth of what was left once is left, and never
-    // earlier than a week before the end.
+    // Certificates are valid for an hour or for a year. A renewal is late if a fifth of the
+    // original time is left, and never earlier than a week before the end.
     expr: [
       `min by (namespace, job, instance) (${remaining} < ${certificateExpirySeconds}`,
       `and ${remaining} < ${certificateRemainingShare} * max_over_time((${remaining})[30d:1h]))`,

@@ -1,4 +1,7 @@
-/** A counter in promtool's notation, a sample a minute: so much more each minute, for so many minutes, then the next pace. */
+/**
+ * A counter in promtool's notation, a sample a minute: it grows by this much each minute, for this
+ * many minutes, then at the next pace.
+ */
 export function counter(...paces: readonly (readonly [perMinute: number, minutes: number])[]): string {
   let value = 0;
   return paces
@@ -10,12 +13,12 @@ export function counter(...paces: readonly (readonly [perMinute: number, minutes
     .join(' ');
 }
 
-/** A gauge in promtool's notation: a value for so many minutes, then the next one. */
+/** A gauge in promtool's notation: a value for this many minutes, then the next one. */
 export function gauge(...values: readonly (readonly [value: number, minutes: number])[]): string {
   return values.map(([value, minutes]) => `${value}x${minutes - 1}`).join(' ');
 }
 
-/** Minutes in which there is no sample, as of a target that is gone. */
+/** Minutes without samples, as from a missing target. */
 export function missing(minutes: number): string {
   return `_x${minutes}`;
 }

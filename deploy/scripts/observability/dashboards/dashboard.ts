@@ -30,7 +30,10 @@ export interface Variable {
   /** A metric that has the label. */
   readonly metric: string;
   readonly labelName: string;
-  /** "All" stands for the values that there are, not for anything: processes of others have jobs and metrics of Node too. */
+  /**
+   * "All" stands for the existing values, not for anything: other processes also have jobs and
+   * metrics of Node.
+   */
   readonly isClosed?: boolean;
 }
 
@@ -39,12 +42,12 @@ export interface Row {
   readonly panels: readonly PanelDescription[];
 }
 
-/** Matchers that every selector of a dashboard has, so that its variables choose what is shown. */
+/** Matchers of every selector of a dashboard, so that its variables apply. */
 export const chosen = 'namespace=~"$namespace",job=~"$job",instance=~"$instance"';
 
 const tag = 'model-gateway';
 
-/** The dashboard as Grafana imports it. @param runbooks the address of the folder of runbooks. */
+/** The dashboard for import into Grafana. @param runbooks the address of the folder of runbooks. */
 export function dashboardOf(description: DashboardDescription, runbooks: string): Dashboard {
   const builder = new DashboardBuilder(`Model gateway: ${description.title}`)
     .uid(description.uid)
@@ -91,7 +94,7 @@ const variablesOfAll: readonly Variable[] = [
   },
 ];
 
-/** "All" matches anything, also a label that is missing: outside of Kubernetes there is no namespace. */
+/** "All" matches anything, also a missing label: outside of Kubernetes there is no namespace. */
 function valuesOf({ name, label, metric, labelName, isClosed = false }: Variable): QueryVariableBuilder {
   const text = `label_values(${metric}, ${labelName})`;
   const variable = new QueryVariableBuilder(name)

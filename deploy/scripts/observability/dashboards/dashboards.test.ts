@@ -71,7 +71,7 @@ describe.each(dashboards.map(({ file }) => file))('%s', (file) => {
       targets.flatMap(({ expr }) => [...expr.matchAll(/\$(\w+)/g)].map(([, name]) => name)),
     );
     expect(used.filter((name) => name !== '__rate_interval' && !names.includes(name ?? ''))).toEqual([]);
-    // Each selector but recorded series, which have no job and instance any more, and alerts.
+    // All selectors except recorded series, which have no job and instance, and alerts.
     const free = panels
       .flatMap(({ targets }) => targets.flatMap(({ expr }) => selectorsIn(withoutVariables(expr))))
       .filter(({ metric }) => !metric.includes(':') && metric !== 'ALERTS')

@@ -1,11 +1,11 @@
 import { chosen } from './dashboard.ts';
 
-/** A counter's speed, summed over all that has the same labels. */
+/** The rate of a counter, summed over all series with the same labels. */
 export function rate(metric: string, by: readonly string[] = [], matchers = ''): string {
   return `sum${grouped(by)}(rate(${metric}{${all(matchers)}}[$__rate_interval]))`;
 }
 
-/** How much a counter grew within the range that is shown in one point. */
+/** The increase of a counter within the range of one point. */
 export function increase(metric: string, by: readonly string[] = [], matchers = ''): string {
   return `sum${grouped(by)}(increase(${metric}{${all(matchers)}}[$__rate_interval]))`;
 }
@@ -19,7 +19,7 @@ export function mean(histogram: string, by: readonly string[] = [], matchers = '
   return `${rate(`${histogram}_sum`, by, matchers)} / ${rate(`${histogram}_count`, by, matchers)}`;
 }
 
-/** A gauge over all that has the same labels: `max` where replicas report the same. */
+/** A gauge over all series with the same labels: `max` if replicas report the same. */
 export function gauge(how: 'sum' | 'max' | 'min', metric: string, by: readonly string[] = [], matchers = ''): string {
   return `${how}${grouped(by)}(${metric}{${all(matchers)}})`;
 }

@@ -4,7 +4,7 @@ import { gauge, increase, mean, quantile, rate } from './expressions.ts';
 const model = 'gen_ai_request_model';
 const provider = 'gen_ai_provider_name';
 const ofModel = `${model}=~"$model"`;
-/** Adapters also ask providers what models they offer. */
+/** Adapters also fetch model lists from providers. */
 const chats = `${ofModel},gen_ai_operation_name="chat"`;
 const firstToken = 'gen_ai_server_time_to_first_token_seconds';
 const firstChunk = 'gen_ai_client_operation_time_to_first_chunk_seconds';

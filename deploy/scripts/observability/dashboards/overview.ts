@@ -192,7 +192,7 @@ export const overview: DashboardDescription = {
   ],
 };
 
-/** The share that was good; red where the budget is used up. */
+/** The good share; red if the budget is used up. */
 function objective(
   title: string,
   description: string,

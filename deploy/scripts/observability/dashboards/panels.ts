@@ -33,20 +33,23 @@ import { PanelBuilder as StatPanel } from '@grafana/grafana-foundation-sdk/stat'
 import { PanelBuilder as TablePanel } from '@grafana/grafana-foundation-sdk/table';
 import { PanelBuilder as TimeseriesPanel } from '@grafana/grafana-foundation-sdk/timeseries';
 
-/** One diagram of a dashboard. */
+/** One panel of a dashboard. */
 export interface PanelDescription {
   readonly kind: 'lines' | 'stacked' | 'number' | 'bars' | 'table' | 'heatmap';
   readonly title: string;
-  /** What it shows, and what is good or bad in it. */
+  /** The content of the panel, and which values are good or bad. */
   readonly description: string;
   /** Grafana's id of a unit: `s`, `reqps`, `percentunit`. */
   readonly unit: string;
-  /** Of 24. */
+  /** Columns, of 24. */
   readonly width: number;
   readonly targets: readonly Target[];
-  /** From which value on it is a warning, and from which one bad; `below`: the other way round. */
+  /**
+   * The values from which it is a warning, and from which it is bad; `below`: in the other
+   * direction.
+   */
   readonly thresholds?: Thresholds;
-  /** Alerts that look at the same: their runbooks are linked. */
+  /** Alerts on the same series: their runbooks are linked. */
   readonly alerts?: readonly string[];
   readonly max?: number;
 }
@@ -64,7 +67,7 @@ export interface Thresholds {
   readonly bad: number;
 }
 
-/** The variable that says which Prometheus is asked: dashboards are imported as they are. */
+/** The variable for the Prometheus data source: dashboards are imported unchanged. */
 export const datasource = { type: 'prometheus', uid: `\${datasource}` };
 
 /** The variable with the address of the folder of runbooks. */
@@ -138,7 +141,7 @@ function lines({ unit, thresholds, max }: PanelDescription): TimeseriesPanel {
     .thresholdsStyle(new GraphThresholdsStyleConfigBuilder().mode(GraphThresholdsStyleMode.Dashed));
 }
 
-/** Green is good: below both values, or above both when the bad one is the smaller. */
+/** Green is good: below both values, or above both if the bad one is the smaller. */
 function steps(thresholds: Thresholds | undefined): ThresholdsConfigBuilder {
   const config = new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute);
   if (thresholds === undefined) return config.steps([{ value: null, color: 'blue' }]);
