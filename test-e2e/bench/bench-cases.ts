@@ -3,8 +3,8 @@ import { chatModelOf } from './systems/gateway-file.ts';
 import { type BenchFormat, modelOf, type Pace } from './wire/bench-models.ts';
 
 /**
- * What a case tells about: cost per request, cost per event, latency at a fixed rate, the same while others send large bodies,
- * memory of open streams.
+ * What a case measures: cost per request, cost per event, latency at a fixed rate, the same latency
+ * beside large bodies, memory of open streams.
  */
 export type CaseKind = 'request' | 'fast-stream' | 'paced-stream' | 'rate' | 'beside-large' | 'memory';
 
@@ -16,11 +16,14 @@ export interface BenchCase {
   readonly bodyBytes: number;
   readonly pace: Pace;
   readonly shape: LoadShape;
-  /** Large bodies that others send at the same time: one after the other on each connection, with a pause after each answer. */
+  /**
+   * Large bodies of other clients at the same time: one after the other on each connection, with a
+   * pause after each answer.
+   */
   readonly beside?: { readonly bodyBytes: number; readonly connections: number; readonly pauseMs: number };
-  /** Streams that others keep open at the same time. */
+  /** Streams that other clients keep open at the same time. */
   readonly openStreams?: LoadOrder['openStreams'];
-  /** Whether `--quick` has it. */
+  /** Whether `--quick` includes it. */
   readonly isQuick: boolean;
 }
 
@@ -47,15 +50,18 @@ const sizes = [
 ] as const;
 
 export const ratePerSecond = 500;
-/** Paced streams take four seconds: so many a second are four times as many at once. */
+/** A paced stream takes four seconds: at this rate, four times as many are open. */
 const pacedStreamsPerSecond = 25;
 
-/** Enough requests to tell a delay from, few enough that they cost nothing beside large bodies. */
+/** Enough requests to show a delay, few enough to cost nothing beside large bodies. */
 const besideLargePerSecond = 100;
-/** Without it large bodies would take whatever the one core has, and the case would tell of its scheduler. */
+/**
+ * Without the pause large bodies would use the whole core, and the case would measure its
+ * scheduler.
+ */
 const pauseOfLargeMs = 1_000;
 const mebibyte = kibibyte * kibibyte;
-/** As large as the endpoints take them. */
+/** The largest bodies that the endpoints accept. */
 const largeBodies = [
   { route: 'chat-to-messages', name: '16m', bodyBytes: 16 * mebibyte - kibibyte, connections: 4 },
   { route: 'messages', name: '16m', bodyBytes: 16 * mebibyte - kibibyte, connections: 4 },
@@ -138,16 +144,18 @@ export function credentialHeaders({ endpoint }: BenchCase, token: string): Reado
   return { authorization: `Bearer ${token}` };
 }
 
-/** Whether a stream is asked for. Relayed Responses are always streamed, whatever the request says. */
+/**
+ * Whether a stream is requested. Relayed Responses are always streamed, whatever the request says.
+ */
 export function isStreamed({ kind, endpoint }: BenchCase): boolean {
   return endpoint === 'responses' || kind === 'fast-stream' || kind === 'paced-stream' || kind === 'memory';
 }
 
-/** A body of the case's size: a conversation whose texts are prose with line breaks and quotes. */
+/** A body of the case's size: a conversation of prose with line breaks and quotes. */
 export function bodyOf(benchCase: BenchCase): string {
   const stream = isStreamed(benchCase);
   const bare = JSON.stringify(bodyWith(benchCase, '', stream));
-  // Line breaks and quotes take one byte more in JSON than in the text.
+  // In JSON, line breaks and quotes take one byte more than in the text.
   const escaped = JSON.stringify(prose.repeat(2)).length - 2;
   const length = Math.floor(((benchCase.bodyBytes - bare.length) * prose.length * 2) / escaped);
   const text = prose.repeat(Math.ceil(length / prose.length)).slice(0, Math.max(1, length));

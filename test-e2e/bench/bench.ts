@@ -19,7 +19,10 @@ import { type CaseSamples, type Results, rowsOf } from './report/results.ts';
 import { type Scene, startScene } from './scene.ts';
 import type { System, SystemName } from './systems/system.ts';
 
-/** Starts everything, measures or profiles, and stops everything. Undefined after profiling: its text is written. */
+/**
+ * Starts everything, measures or profiles, and stops everything. Undefined after profiling, which
+ * writes its own text.
+ */
 export async function runBench(options: BenchOptions, interrupted: AbortSignal): Promise<Results | undefined> {
   const startedAt = new Date().toISOString();
   await using scene = await startScene(options, interrupted);
@@ -63,7 +66,9 @@ function chosenCases({ quick, cases }: BenchOptions): readonly BenchCase[] {
   );
 }
 
-/** Rounds in which every system has its turn; another one begins each time, so that none is always first. */
+/**
+ * Rounds in which every system has its turn. The order rotates, so that no system is always first.
+ */
 async function measureCase(
   { systems, generator }: Scene,
   benchCase: BenchCase,
@@ -92,7 +97,7 @@ async function measureCase(
   return { benchCase, samples, problems };
 }
 
-/** Lets a system come to the speed that it has in a case. */
+/** Runs a system until the compiler has optimised it for a case. */
 async function settle(
   system: System,
   benchCase: BenchCase,
@@ -109,7 +114,7 @@ async function settle(
   }, mostSettlingTurns);
 }
 
-/** In the others there is too little to do for the compiler to come to it. */
+/** Other cases have too little work for the compiler to optimise it. */
 const settlingKinds: readonly CaseKind[] = ['request', 'fast-stream', 'paced-stream'];
 
 async function measureService(
@@ -187,7 +192,7 @@ async function measureStartOf(
   return await unlessInterrupted(interrupted, measuring);
 }
 
-/** What is no case of every system, and takes long. */
+/** Measurements that are not a case of every system, and take long. */
 function isChosenBeside(name: string, { cases, quick }: BenchOptions): boolean {
   return cases.length === 0 ? !quick : cases.some((text) => name.includes(text));
 }
@@ -211,7 +216,7 @@ async function profileAll(
   await writeFile(join(outputFolder, 'profiles.txt'), texts.join('\n'));
 }
 
-/** The value, unless the bench is to stop: then whoever makes the value is stopped too. */
+/** The value. If the bench stops, its producer is stopped too. */
 async function unlessInterrupted<T>(interrupted: AbortSignal, value: Promise<T>): Promise<T> {
   interrupted.throwIfAborted();
   const stop = Promise.withResolvers<never>();

@@ -12,9 +12,11 @@ import { OwnProcess } from './processes/own-process.ts';
 import { startAllInOne } from './systems/all-in-one.ts';
 
 /*
- * What a page of the console costs that is open while the gateway serves 500 requests a second: the processor time of the page's own
- * process, and what the gateway spends more than in the turn before it, without a page.
- * npm run bench -- console [--rounds 5] [--seconds 10] [--pages overview,requests,pools]
+ * What an open page of the console costs while the gateway serves 500 requests a second. Measures
+ * the processor time of the page's own process, and what the gateway spends more than in the turn
+ * before, without a page.
+ *
+ *   npm run bench -- console [--rounds 5] [--seconds 10] [--pages overview,requests,pools]
  */
 const { values } = parseArgs({
   args: process.argv.slice(3),
@@ -25,9 +27,9 @@ const { values } = parseArgs({
   },
 });
 const [rounds, measureMs] = [Number(values.rounds), Number(values.seconds) * 1_000];
-/** A page has its figures by then, and is drawn. */
+/** By then a page has its figures and is drawn. */
 const warmUpMs = 4_000;
-/** Of one core. */
+/** A share of one core. */
 const mostShare = 0.05;
 
 /** Paths by the names of pages. */
@@ -54,7 +56,7 @@ const load = benchCases.find(({ name }) => name === 'chat-to-messages-rate');
 if (load === undefined) throw new Error('there is no case chat-to-messages-rate');
 const target = targetOf(gateway, load);
 
-// The gateway comes to its speed.
+// Time for the gateway to reach its full speed.
 await generator.run({ target, shape: load.shape, watched: [], warmUpMs: 0, measureMs: 40_000 });
 
 const shares = new Map(chosen.map(([name]) => [name, { page: [] as number[], gateway: [] as number[], stood: 0 }]));
@@ -95,7 +97,7 @@ async function turn() {
   return { page: shareOf(Object.values(others)), gateway: shareOf([own]) };
 }
 
-/** The processes that draw pages: that of the page, and one that waits for another page and does nothing. */
+/** The processes that draw pages: the page's own, and a spare one that does nothing. */
 async function renderersOf(browser: Browser): Promise<readonly WatchedProcess[]> {
   const session = await browser.newBrowserCDPSession();
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');
@@ -105,7 +107,7 @@ async function renderersOf(browser: Browser): Promise<readonly WatchedProcess[]>
     .map(({ id }) => ({ name: `renderer ${id}`, pid: id, part: 'backend' }));
 }
 
-/** Opens a page and, once it has its figures, counts how often what it shows changes. */
+/** Opens a page. Once it has its figures, counts the changes of its content. */
 async function open(path: string): Promise<void> {
   await page.goto(path);
   await page.locator('.connection[data-state=live]').waitFor();

@@ -24,8 +24,11 @@ import { sql } from 'kysely';
 import { Client } from 'pg';
 
 /*
- * What the ledger costs, on a Postgres of its own that commits to disk: size, ingest, queries, removal of a day.
- * npm run bench -- ledger [--requests-per-day 100000] [--days 30] [--tokens 500] [--models 4] [--ingest 200000]
+ * What the ledger costs, on a Postgres of its own that commits to disk: size, ingest, queries,
+ * removal of a day.
+ *
+ *   npm run bench -- ledger [--requests-per-day 100000] [--days 30] [--tokens 500]
+ *     [--models 4] [--ingest 200000]
  */
 const { values } = parseArgs({
   args: process.argv.slice(3),
@@ -60,7 +63,10 @@ await measureQueries();
 await measureReconciliation();
 await measureRemoval();
 
-/** As ingest would have, by the database itself. Request ids are UUIDs of version 7: they begin with the time of the request. */
+/**
+ * Fills the tables as ingest would, by SQL. Request ids are UUIDs of version 7: they begin with the
+ * time of the request.
+ */
 async function fillLedger(): Promise<void> {
   await eventDaysOf(database).open(days);
   const stepMs = sql.lit(Math.floor(86_400_000 / (requestsPerDay ?? 1)));
@@ -81,7 +87,7 @@ async function fillLedger(): Promise<void> {
       from usage_events where local_day = ${day} group by 1, 2, 3, 4`.execute(database);
     process.stderr.write(`filled ${day}\n`);
   }
-  // Not in a transaction, as everything else is.
+  // Unlike the other statements, not in a transaction.
   const direct = new Client({ connectionString: server.url });
   await direct.connect();
   await direct.query('vacuum analyze usage_events, usage_daily');
@@ -120,7 +126,7 @@ async function measureIngest(how: string, count: number, batch: number, writers:
   );
 }
 
-/** Sums of today are changed all day: changes in place need no work on the indexes. */
+/** Today's sums change all day: in-place updates need no work on the indexes. */
 async function measureUpdates(): Promise<void> {
   const { updates, inPlace } = await numbers<'updates' | 'inPlace'>(sql`
     select n_tup_upd as updates, n_tup_hot_upd as "inPlace" from pg_stat_user_tables where relname = 'usage_daily'`);
@@ -166,7 +172,7 @@ async function measureRemoval(): Promise<void> {
   }
 }
 
-/** The median of several calls, after one to warm up. */
+/** The median of several calls, after a warm-up call. */
 async function measure(name: string, times: number, call: () => Promise<unknown>): Promise<void> {
   const durations: number[] = [];
   for (let n = 0; n <= times; n++) {
@@ -232,7 +238,10 @@ async function walBytes(): Promise<number> {
     .bytes;
 }
 
-/** Processor time of Postgres and its children, those that have ended included, from the accounting of Linux; else not a number. */
+/**
+ * Processor time of Postgres and its children, including ended ones, from the accounting of Linux;
+ * on other systems not a number.
+ */
 function postgresMicros(): number {
   if (process.platform !== 'linux' || server.pid === undefined) return Number.NaN;
   const stats = readdirSync('/proc')

@@ -4,12 +4,12 @@ import { runBench } from './bench.ts';
 import { readOptions, usage } from './options.ts';
 import { tableOf } from './report/table.ts';
 
-// What the gateway costs, beside nginx as the floor: see docs/develop/performance.md.
+// What the gateway costs, beside nginx as the lower bound: see docs/develop/performance.md.
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    // The second one does not wait for anything: what runs is ended by others when this process is gone.
+    // The second signal exits at once: other processes end when this one is gone.
     if (interrupted.signal.aborted) process.exit(130);
     process.stderr.write('bench: stopping what was started\n');
     interrupted.abort(new Error('interrupted'));

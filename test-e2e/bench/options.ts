@@ -3,22 +3,25 @@ import { type SystemName, systemNames } from './systems/system.ts';
 
 export interface BenchOptions {
   readonly quick: boolean;
-  /** Worker processes of the all-in-one, as its own setting has it. */
+  /** Worker processes of the all-in-one, as in its own setting. */
   readonly workers: string;
-  /** Texts of which a case's name has one; empty: all cases. */
+  /** Texts, of which a case's name must contain one; empty: all cases. */
   readonly cases: readonly string[];
   readonly systems: readonly SystemName[];
   readonly rounds: number;
   readonly measureMs: number;
   readonly warmUpMs: number;
-  /** How long a system is driven at a time before the first round of a case: code runs at its speed only after thousands of requests. */
+  /**
+   * How long a system runs at a time before the first round of a case: code reaches its speed only
+   * after thousands of requests.
+   */
   readonly settleMs: number;
-  /** It is driven so often at most, each time for so long. */
+  /** The most runs of this length. */
   readonly mostSettlingTurns: number;
   readonly outputFolder: string;
   /** Profiles the gateway under every case instead of comparing it. */
   readonly profile: boolean;
-  /** Said of the figures wherever they are shown: "busy machine". */
+  /** A remark beside the figures, wherever they are shown: "busy machine". */
   readonly remark: string | undefined;
 }
 
@@ -37,7 +40,7 @@ npm run bench -- console measures pages of the console that are open while reque
 BENCH_PORTKEY=<folder> names a folder with @portkey-ai/gateway, to be measured as well.
 `;
 
-/** @throws Error that says what is wrong with the arguments. */
+/** @throws Error that describes the invalid arguments. */
 export function readOptions(args: readonly string[]): BenchOptions | 'help' {
   const { values } = parseArgs({
     args: [...args],

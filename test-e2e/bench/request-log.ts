@@ -23,8 +23,10 @@ import { createUsageQueryService } from '@gateway/usage-query/service';
 import { sql } from 'kysely';
 
 /*
- * How fast the request log is written and searched, on Postgres and on SQLite, both committing to disk.
- * npm run bench -- request-log [--requests 1000000] [--engines postgres,sqlite]
+ * How fast the request log is written and searched, on Postgres and on SQLite, both committing to
+ * disk.
+ *
+ *   npm run bench -- request-log [--requests 1000000] [--engines postgres,sqlite]
  */
 const { values } = parseArgs({
   args: process.argv.slice(3),
@@ -34,14 +36,17 @@ const { values } = parseArgs({
   },
 });
 const requestCount = Number(values.requests);
-/** Over six days, so that several partitions have some. */
+/** Over six days, so that several partitions have entries. */
 const spanMs = 6 * 86_400_000;
 const firstMs = Date.now() - spanMs;
 const runtime = { logger: createLogger('bench', 'warn'), metrics: new Metrics() };
 
 type Search = MessageInitShape<typeof RequestSearchSchema>;
 
-/** What operators look for: what is everywhere, what is rare, what is nowhere, and what is nowhere together. */
+/**
+ * Searches of operators: for frequent, rare and missing values, and for a combination that does not
+ * occur.
+ */
 const searches: readonly (readonly [string, Search])[] = [
   ['everything', {}],
   ['a token with a 200th of the requests', { tokenIds: [tokenOf(7)] }],
@@ -105,7 +110,7 @@ async function pagesOf(report: Client<typeof UsageReportService>, search: Search
   return seen;
 }
 
-/** By the way of every request, in batches as they come from the stream. */
+/** Through the usual path, in batches as they come from the stream. */
 async function fill(engine: string, database: GatewayDatabase): Promise<void> {
   const config = { batchEvents: 500, retentionDays: 0, logRetentionDays: 7 };
   await using service = createUsageIngestService(config, { database }, runtime);
@@ -118,7 +123,7 @@ async function fill(engine: string, database: GatewayDatabase): Promise<void> {
   };
   await Promise.all(Array.from({ length: 4 }, write));
   const pace = requestCount / ((performance.now() - startedMs) / 1_000);
-  // As Postgres does by itself, a minute later.
+  // As Postgres does automatically, a minute later.
   if (engine === 'postgres') await sql`analyze request_log`.execute(database);
   print(`${engine}: written, batches of 500, four at a time`, `${pace.toFixed(0)} entries/s`);
 }

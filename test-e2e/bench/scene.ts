@@ -27,7 +27,8 @@ export interface Scene extends AsyncDisposable {
 /** Starts providers and generator on one core, and the systems on the other. */
 export async function startScene(options: BenchOptions, interrupted: AbortSignal): Promise<Scene> {
   await using stack = new AsyncDisposableStack();
-  // V8's sampler is a thread beside the one that it looks at: on one core they would wait for each other.
+  // V8's sampler is a thread beside the thread that it profiles: on one core they would wait for
+  // each other.
   const cores = options.profile ? undefined : findCores();
   const notes = cores === undefined ? ['fewer than two cores, or no taskset: nothing is pinned'] : [];
   moveTo(cores?.load);

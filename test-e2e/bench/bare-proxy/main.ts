@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent, type Dispatcher } from 'undici';
 
-// One hop of Node with nothing done on it: its HTTP server, a small body read whole, undici's dispatch, the answer passed on piece by
-// piece. What a gateway written in JavaScript can't get below. Arguments: its port, the provider's.
+// One hop of Node that does nothing: its HTTP server, a small body read whole, undici's dispatch,
+// the answer forwarded piece by piece. It is the lower bound for a gateway in JavaScript.
+// Arguments: its port, the provider's port.
 
 const [port, providerPort] = process.argv.slice(2).map(Number);
 const origin = `http://127.0.0.1:${providerPort}`;

@@ -1,8 +1,9 @@
 import { createHook } from 'node:async_hooks';
 import { EventEmitter } from 'node:events';
 
-// Loaded into a gateway before its own code (`--import`): counts work that is not a function of JavaScript, and so is in no coverage of
-// V8. `measureCounts` reads the counts through the debugger.
+// Loaded into a gateway before its own code (`--import`). Counts work that is not a function of
+// JavaScript, and so is not in V8's coverage. `measureCounts` reads the counts through the
+// debugger.
 
 const counts = new Map<string, number>();
 
@@ -17,7 +18,7 @@ createHook({
   },
 }).enable();
 
-/** Counts calls of a method, which does what it did. */
+/** Counts calls of a method without changing it. */
 function countCalls(holder: object, method: string, name: string): void {
   const original: unknown = Reflect.get(holder, method);
   if (typeof original !== 'function') throw new Error(`There is no method ${method} to count.`);
@@ -33,7 +34,7 @@ countCalls(EventTarget.prototype, 'addEventListener', 'signalListeners');
 countCalls(JSON, 'parse', 'jsonParses');
 
 Reflect.set(globalThis, 'workCounts', {
-  /** The counts since they were taken last. */
+  /** The counts since the last call. */
   take(): Readonly<Record<string, number>> {
     const taken = Object.fromEntries(counts);
     counts.clear();

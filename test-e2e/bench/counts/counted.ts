@@ -1,4 +1,4 @@
-/** What is counted of a request. */
+/** The kinds of work that are counted for a request. */
 export const countNames = [
   'promises',
   'generatorSteps',

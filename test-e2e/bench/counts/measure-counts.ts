@@ -6,19 +6,22 @@ import { Session } from '../profile/inspector.ts';
 import { type AllInOneSystem, startAllInOne } from '../systems/all-in-one.ts';
 import { type Count, countNames } from './counted.ts';
 
-/** How much work one request is, in one process whose requests come one after the other. */
+/** The work of one request, in one process with one request at a time. */
 export interface CountsRow {
   readonly case: string;
   readonly counts: Readonly<Record<Count, number>>;
 }
 
 const caseNames = ['messages-1k', 'chat-to-messages-1k'] as const;
-/** Before it is counted, what is made once has been made. */
+/** Requests before the measurement, so that one-time work is done. */
 const warmUpRequests = 100;
 const rounds = 5;
 const requestsPerRound = 60;
 
-/** Counts what a gateway does for each small request: a regression shows here on any machine, however busy. */
+/**
+ * Counts the work of a gateway for each small request: a regression shows here on any machine, even
+ * a busy one.
+ */
 export async function measureCounts(providerPort: number): Promise<readonly CountsRow[]> {
   const program = pathToFileURL(join(import.meta.dirname, 'count-work.ts'));
   const env = { NODE_OPTIONS: `--import ${program}` };
@@ -45,7 +48,7 @@ async function countCase(system: AllInOneSystem, session: Session, name: string)
     await ask(system, benchCase, requestsPerRound);
     taken.push(await takeAll(session));
   }
-  // The least of all rounds: what a gateway does from time to time is no part of a request.
+  // The least of all rounds: periodic work of a gateway is no part of a request.
   const leastOf = (count: Count) => Math.min(...taken.map((round) => round[count] ?? 0)) / requestsPerRound;
   const counts = countNames.map((count) => [count, leastOf(count)] as const);
   // Every count has its name in the list.
@@ -65,7 +68,7 @@ async function ask(system: AllInOneSystem, benchCase: BenchCase, requests: numbe
   }
 }
 
-/** What was counted since this was called last. */
+/** The counts since the last call. */
 async function takeAll(session: Session): Promise<Readonly<Record<string, number>>> {
   const evaluation = { expression: 'workCounts.take()', returnByValue: true };
   // The shapes are V8's, part of the debugger's protocol.

@@ -1,8 +1,8 @@
 import type { Count } from './counted.ts';
 
 /**
- * What a small request may count at most: a tenth more than it does. Who adds work to every request raises a number here, and says
- * what it is worth.
+ * The highest counts of a small request: a tenth more than it has. If you add work to every
+ * request, raise a number here, and say what the work is worth.
  */
 const most: Readonly<Record<string, Readonly<Record<Count, number>>>> = {
   'messages-1k': {
@@ -14,7 +14,7 @@ const most: Readonly<Record<string, Readonly<Record<Count, number>>>> = {
     messagesMade: 28.7,
     messagesEncoded: 2.3,
     jsonParses: 5.5,
-    // One more where the ledger takes longer than 5 ms.
+    // One more if the ledger takes longer than 5 ms.
     outboxWrites: 3,
     histogramObservations: 9,
   },
@@ -27,7 +27,7 @@ const most: Readonly<Record<string, Readonly<Record<Count, number>>>> = {
     messagesMade: 28.7,
     messagesEncoded: 2.3,
     jsonParses: 17.6,
-    // One more where the ledger takes longer than 5 ms.
+    // One more if the ledger takes longer than 5 ms.
     outboxWrites: 3,
     histogramObservations: 9,
   },

@@ -3,7 +3,7 @@ import { HttpReader } from '../wire/http-reader.ts';
 
 /** One answered or failed request. */
 export interface Exchange {
-  /** Undefined when it was answered with a status that is accepted, to the end. */
+  /** Undefined if it was answered to the end, with an accepted status. */
   readonly failure: string | undefined;
   readonly latencyMs: number;
   readonly firstByteMs: number;

@@ -3,7 +3,7 @@ import { ClientConnection, type Exchange, requestBytes } from './client-connecti
 import type { LoadOrder, LoadReport, OtherLoad } from './load-order.ts';
 import { Tally } from './tally.ts';
 
-/** Carries out an order and leaves no connection behind. */
+/** Executes an order and leaves no connection behind. */
 export async function generateLoad(order: LoadOrder): Promise<LoadReport> {
   const load = new Load(order);
   const { openStreams } = order;
@@ -28,13 +28,13 @@ async function runBeside(beside: OtherLoad, order: LoadOrder, load: Load): Promi
   }
 }
 
-/** A report in which failures of what was sent beside are seen as well. */
+/** A report that also contains failures of the load beside it. */
 function withFailuresOf(other: LoadReport, report: LoadReport): LoadReport {
   const firstFailure = report.firstFailure ?? (other.firstFailure && `of what was sent beside: ${other.firstFailure}`);
   return { ...report, failed: report.failed + other.failed, firstFailure };
 }
 
-/** More connections than this at once mean that the system does not keep up: further requests fail. */
+/** More simultaneous connections mean that the system does not keep up: further requests fail. */
 const mostConnections = 2_000;
 const openedAtOnce = 50;
 
@@ -67,7 +67,10 @@ class Load {
     }
   }
 
-  /** Sends one request after the other on so many connections, of which the next begins `apartMs` later. */
+  /**
+   * Sends one request after the other on this many connections. Each connection begins `apartMs`
+   * after the one before.
+   */
   begin(connections: number, pauseMs = 0, apartMs = 0): void {
     for (let index = 0; index < connections; index++) {
       if (apartMs === 0) this.#sendAgain(this.#connect(), pauseMs);
@@ -75,7 +78,7 @@ class Load {
     }
   }
 
-  /** Opens so many streams; resolves when all have begun. */
+  /** Opens this many streams; resolves when all have begun. */
   async open(streams: number): Promise<void> {
     for (let opened = 0; opened < streams; opened += openedAtOnce) {
       const count = Math.min(openedAtOnce, streams - opened);
@@ -110,7 +113,7 @@ class Load {
     for (const connection of this.#connections) connection.destroy();
   }
 
-  /** What there is to tell so far. */
+  /** The results so far. */
   report(): LoadReport {
     return this.#tally.end();
   }
@@ -129,7 +132,7 @@ class Load {
       if (connection.isUsable && pauseMs === 0) return this.#sendAgain(connection, 0);
       if (!connection.isUsable) this.#connections.delete(connection);
       const next = () => (connection.isUsable ? connection : this.#connect());
-      // A system that refuses connections is not asked again and again without a pause.
+      // Pauses before the next request to a system that refuses connections.
       setTimeout(() => !this.#isStopped && this.#sendAgain(next(), pauseMs), Math.max(10, pauseMs));
     });
   }

@@ -16,11 +16,11 @@ export class LoadGenerator implements AsyncDisposable {
     this.#process = started;
   }
 
-  /** @throws Error when the generator itself fails; requests that fail are in the report. */
+  /** @throws Error if the generator itself fails; failed requests are in the report. */
   async run(order: LoadOrder): Promise<LoadReport> {
     const answer = this.#process.message();
     this.#process.child.send(order);
-    // The generator speaks in these two ways only.
+    // The generator sends only these two kinds of messages.
     const { report, problem } = (await answer) as { readonly report?: LoadReport; readonly problem?: string };
     if (report === undefined) throw new Error(`The load generator failed: ${problem}`);
     return report;

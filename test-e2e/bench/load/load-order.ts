@@ -1,19 +1,20 @@
 import type { WatchedProcess } from '../measure/processor-time.ts';
 
-/** Where requests go, and what they are. */
+/** The address and the content of requests. */
 export interface LoadTarget {
   readonly port: number;
   readonly path: string;
-  /** Requests take turns among these: one set of headers per token. */
+  /** Requests use these in turns: one set of headers per token. */
   readonly headers: readonly Readonly<Record<string, string>>[];
   readonly body: string;
-  /** Statuses that are no failure: "200" alone by default. */
+  /** Accepted statuses: only "200" by default. */
   readonly accepted?: readonly string[];
 }
 
 /**
- * `closed`: so many connections, each sends its next request when the last one is answered. `open`: so many requests a second
- * on a fixed schedule, whatever is answered. `hold`: so many streams are opened and kept.
+ * `closed`: this many connections, each sends its next request when the last one is answered.
+ * `open`: this many requests a second on a fixed schedule, whatever is answered. `hold`: this many
+ * streams are opened and kept.
  */
 export type LoadShape =
   | { readonly kind: 'closed'; readonly connections: number }
@@ -25,32 +26,41 @@ export interface LoadOrder {
   readonly shape: LoadShape;
   /** Streams that are opened before, and kept. */
   readonly openStreams?: { readonly target: LoadTarget; readonly count: number } | undefined;
-  /** What others send at the same time. Only its failures are reported. */
+  /** The simultaneous load of other clients. Only its failures are reported. */
   readonly beside?: OtherLoad | undefined;
-  /** Whose processor time and memory are read where the measured time begins and ends. */
+  /**
+   * Processes whose processor time and memory are read at the beginning and the end of the measured
+   * time.
+   */
   readonly watched: readonly WatchedProcess[];
   readonly warmUpMs: number;
   readonly measureMs: number;
 }
 
-/** What others send: one request after the other on so many connections, with a pause after each answer. */
+/**
+ * The load of other clients: one request after the other on this many connections, with a pause
+ * after each answer.
+ */
 export interface OtherLoad {
   readonly target: LoadTarget;
   readonly connections: number;
   readonly pauseMs: number;
-  /** All begin at once, and stay together; otherwise they are spread over the pause. */
+  /** Whether all begin at once and stay together; otherwise they are spread over the pause. */
   readonly areTogether?: boolean;
 }
 
 export interface LoadReport {
-  /** Requests that were answered with a status that is accepted, to the end, within the measured time; of `hold`, streams that began. */
+  /**
+   * Requests that were answered to the end with an accepted status, within the measured time; for
+   * `hold`, streams that began.
+   */
   readonly answered: number;
   readonly failed: number;
-  /** What the first failure was. */
+  /** The first failure. */
   readonly firstFailure: string | undefined;
   readonly elapsedMs: number;
   readonly bodyBytes: number;
-  /** From the moment a request is written to the end of its answer. */
+  /** From the writing of a request to the end of its answer. */
   readonly latencyMs: Quantiles;
   /** To the first byte of the answer's body. */
   readonly firstByteMs: Quantiles;

@@ -1,7 +1,8 @@
 import { generateLoad } from './generate-load.ts';
 import type { LoadOrder } from './load-order.ts';
 
-// The generator, a process of its own: it takes orders from its parent, one at a time, and answers each with a report.
+// The generator, a process of its own: it takes orders from its parent, one at a time, and answers
+// each with a report.
 
 process.on('message', (order: LoadOrder) => {
   generateLoad(order).then(

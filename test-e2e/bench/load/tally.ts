@@ -9,10 +9,10 @@ import { quantile } from '../measure/spread.ts';
 import type { Exchange } from './client-connection.ts';
 import type { LoadReport, Quantiles } from './load-order.ts';
 
-/** Most samples of latency that are kept of one measurement. */
+/** The most samples of latency in one measurement. */
 const mostSamples = 500_000;
 
-/** What happens between the beginning and the end of the measured time. */
+/** Events between the beginning and the end of the measured time. */
 export class Tally {
   readonly #watched: readonly WatchedProcess[];
   readonly #latencies: number[] = [];
@@ -38,7 +38,7 @@ export class Tally {
     this.#isOpen = true;
   }
 
-  /** Counts an answer; failures count whenever they come, so that none goes unseen. */
+  /** Counts an answer. Failures count at any time, so that none is missed. */
   add({ failure, latencyMs, firstByteMs, bodyBytes }: Exchange): void {
     if (failure !== undefined) {
       this.#failed += 1;

@@ -10,13 +10,15 @@ import type { GrowthOptions } from './growth.ts';
 import { runCase, targetOf } from './run-case.ts';
 import { type Spread, spreadOf } from './spread.ts';
 
-/** How long a quiet token waits for its first token while somebody else asks for more than there is. */
+/**
+ * How long a quiet token waits for its first token while another token asks for more than there is.
+ */
 export interface FairnessRow {
   readonly system: 'all-in-one' | 'services';
   readonly beside: 'a greedy token' | 'a greedy token in bursts' | 'made-up tokens in bursts';
   readonly p50: Comparison;
   readonly p99: Comparison;
-  /** The part of the quiet token's requests that was refused beside the others. */
+  /** The share of the quiet token's requests that was refused beside the others. */
   readonly refused: number;
   readonly failed: number;
   readonly firstFailure: string | undefined;
@@ -29,25 +31,31 @@ export interface Comparison {
   readonly times: Spread | undefined;
 }
 
-/** Beside others a quiet token's first token may take so many times as long. */
+/** A quiet token's first token may take this many times as long beside others. */
 export const mostTimesAlone = 1.2;
 
 export interface FairnessOptions extends GrowthOptions, Pick<BenchOptions, 'systems'> {}
 
-/** Places of an account: both of the pool have twice as many, and ten times as many clients ask for them. */
+/**
+ * The slots of an account. The pool's two accounts have twice as many, and ten times as many
+ * clients compete for them.
+ */
 const maxConcurrency = 20;
 const greedyClients = 10 * 2 * maxConcurrency;
-/** As `retry-after` has it. */
+/** As in `retry-after`. */
 const pauseMs = 1_000;
-/** Few enough to wait for nothing but others. */
+/** Few enough that only other clients make them wait. */
 const quietPerSecond = 25;
 /** Enough for the slowest hundredth to be several requests. */
 const leastMeasuredMs = 12_000;
 const madeUpClients = 300;
-/** More than are sent until the first may be looked up again. */
+/** More tokens than are sent until the first one may be looked up again. */
 const madeUpTokens = 10_000;
 
-/** Starts a gateway of each kind, whose pools have few places, and lets a quiet token be alone and beside others by turns. */
+/**
+ * Starts a gateway of each kind, whose pools have few slots, and runs a quiet token alone and
+ * beside others in turns.
+ */
 export async function measureFairness(
   providerPort: number,
   generator: LoadGenerator,
@@ -113,7 +121,7 @@ function othersOf(system: System): Readonly<Record<FairnessRow['beside'], Beside
     target: { ...targetOf(system, quiet), headers: [quietToken] },
     shape: quiet.shape,
     watched: system.processes,
-    // Until the places are taken, and some that are refused have come again.
+    // Until all slots are taken, and some refused clients have come again.
     warmUpMs: 2 * pauseMs,
     measureMs: leastMeasuredMs,
   };
@@ -136,7 +144,7 @@ function othersOf(system: System): Readonly<Record<FairnessRow['beside'], Beside
 
 const relayed = { endpoint: 'messages', format: 'messages', bodyBytes: 1_024, isQuick: false } as const;
 
-/** A stream that is over at once, so that it has a place for a moment only. */
+/** A stream that ends at once, so that it has a slot only briefly. */
 const quiet: BenchCase = {
   ...relayed,
   name: 'fairness, quiet',
@@ -145,5 +153,5 @@ const quiet: BenchCase = {
   shape: { kind: 'open', perSecond: quietPerSecond },
 };
 
-/** Streams that have their places for seconds. */
+/** Streams that keep their slots for seconds. */
 const greedy: BenchCase = { ...quiet, name: 'fairness, greedy', pace: 'paced' };

@@ -6,7 +6,7 @@ import type { GrowthOptions } from './growth.ts';
 import { targetOf } from './run-case.ts';
 import { type Spread, spreadOf } from './spread.ts';
 
-/** How long requests take that come as soon as a gateway says that it is ready. */
+/** The latency of requests that come as soon as a gateway is ready. */
 export interface StartRow {
   readonly system: 'all-in-one';
   readonly perSecond: number;
@@ -17,7 +17,7 @@ export interface StartRow {
 }
 
 const measuredSeconds = 4;
-/** What was sent in the last second has time to be answered. */
+/** Time for answers to requests of the last second. */
 const afterwardsMs = 1_000;
 
 /** Starts a gateway for each round. */

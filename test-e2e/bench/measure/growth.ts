@@ -5,17 +5,17 @@ import { modelOf } from '../wire/bench-models.ts';
 import { runCase, targetOf } from './run-case.ts';
 import { type Spread, spreadOf } from './spread.ts';
 
-/** What a small relayed request costs one process when there is much of something. */
+/** The cost of a small relayed request in one process with many tokens, accounts or streams. */
 export interface GrowthRow {
   readonly what: 'tokens' | 'accounts' | 'open streams';
   readonly count: number;
   readonly micros: Spread | undefined;
   readonly perSecond: Spread | undefined;
-  /** Times what the smallest count of the same costs. */
+  /** As a multiple of the cost at the smallest count. */
   readonly timesSmallest: number | undefined;
 }
 
-/** A gateway may be so many times as dear with much of something as with little. */
+/** The most that a request may cost at a large count, as a multiple of the smallest count. */
 export const mostGrowth = 1.5;
 
 const sizes: Readonly<Record<GrowthRow['what'], readonly number[]>> = {

@@ -10,15 +10,19 @@ import type { ServicesSystem } from '../systems/services.ts';
 import type { ServiceFigures } from './limiter-checks.ts';
 import { microsecondsBetween, readProcessorTimes } from './processor-time.ts';
 
-/** Events of one edge come in messages of a few. */
+/** An edge sends its events in messages of a few. */
 const eventsPerMessage = 20;
-/** So many that storing them takes longer than messages that reached the frozen process need to come again. */
+/**
+ * Enough events that storing them takes longer than the redelivery of messages that reached the
+ * frozen process.
+ */
 const eventCount = 120_000;
 const longestMs = 60_000;
 
 /**
- * How fast usage-ingest brings a backlog into Postgres: it is frozen while the events are published, and timed from its
- * thawing until every message is acknowledged, which comes after the commit.
+ * How fast usage-ingest writes a backlog into Postgres. It is frozen while the events are
+ * published. The time runs from its thawing until every message is acknowledged, which comes after
+ * the commit.
  */
 export async function measureIngest(services: ServicesSystem): Promise<ServiceFigures> {
   const connection = await connect({ servers: services.natsUrl });

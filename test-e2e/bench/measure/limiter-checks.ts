@@ -13,7 +13,7 @@ import { microsecondsBetween, readProcessorTimes } from './processor-time.ts';
 import { untilSettled } from './until-settled.ts';
 
 export interface ServiceFigures {
-  /** Checks or events a second, with everything on the system's core. */
+  /** Checks or events a second, with all processes on the system's core. */
   readonly perSecond: number;
   /** Microseconds each, by process name. */
   readonly microsEach: Readonly<Record<string, number>>;
@@ -24,7 +24,7 @@ const batchesInFlight = 16;
 const keys = Array.from({ length: 1_000 }, (_, index) => `bench:${index}`);
 const limits = { requestsPerMinute: 10_000_000, tokensPerDay: '1000000000000' };
 
-/** Exact checks over one AdmitStream, as many as the limiter and its Redis take. */
+/** Exact checks over one AdmitStream, as many as the limiter and its Redis can decide. */
 export async function measureLimiter(services: ServicesSystem, measureMs: number): Promise<ServiceFigures> {
   const client = openClient(services.limiterAddress);
   const stream = client.stream();
@@ -52,7 +52,8 @@ export async function measureLimiter(services: ServicesSystem, measureMs: number
     await Promise.race([sleep(measureMs), failure.promise]);
     const checks = decided - before.decided;
     if (refused > 0) throw new Error(`The limiter refused ${refused} checks of limits that none can reach.`);
-    // Decided by the limiter alone, without Redis: neither exact among replicas nor what is to be measured.
+    // Decisions of the limiter alone, without Redis, are not exact among replicas, and not the
+    // subject here.
     const alone = degraded - before.degraded;
     if (alone > 0) throw new Error(`The limiter decided ${alone} of ${checks} checks without Redis.`);
     const micros = microsecondsBetween(before.times, readProcessorTimes(watched));
@@ -99,7 +100,7 @@ function openClient(address: string): CheckClient {
   const definition = loadSync('gateway/limiter/v1/limiter_service.proto', options);
   const Client = makeGenericClientConstructor(definition[name] as ServiceDefinition, name);
   const client = new Client(address, credentials.createInsecure());
-  // The generated methods are known at run time only; `this` is the client.
+  // The generated methods are known only at run time; `this` is the client.
   const admitStream = Reflect.get(client, 'admitStream') as CheckClient['stream'];
   return { stream: () => admitStream.call(client), close: () => client.close() };
 }

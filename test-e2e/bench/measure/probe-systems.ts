@@ -2,14 +2,14 @@ import { type BenchCase, bodyOf, isStreamed } from '../bench-cases.ts';
 import type { System } from '../systems/system.ts';
 import { targetOf } from './run-case.ts';
 
-/** Texts with which a stream of either format, or of chat completions, ends. */
+/** Texts at the end of a stream in either format, or in chat completions. */
 const endings = ['data: [DONE]', 'message_stop', 'response.completed'];
 
 /**
- * Asks a system once, before anything is measured, whether it answers a case as a gateway should: the generator looks only at
- * status and framing.
+ * Checks once, before the measurement, that a system answers a case as a gateway should: the
+ * generator checks only status and framing.
  *
- * @returns what is wrong; undefined when nothing is
+ * @returns the problem; undefined if there is none
  */
 export async function problemWith(system: System, benchCase: BenchCase): Promise<string | undefined> {
   const target = targetOf(system, benchCase);

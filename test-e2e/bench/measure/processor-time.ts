@@ -12,14 +12,18 @@ export interface WatchedProcess {
 export type ProcessorTimes = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /**
- * What the operating system has accounted to processes and their children so far. Reads the scheduler's nanoseconds;
- * `/proc/<pid>/stat` counts in hundredths of a second, too coarse for short rounds.
+ * The time that the operating system has accounted to processes and their children so far. Reads
+ * the scheduler's nanoseconds: `/proc/<pid>/stat` counts in hundredths of a second, too coarse for
+ * short rounds.
  */
 export function readProcessorTimes(watched: readonly WatchedProcess[]): ProcessorTimes {
   return new Map(watched.map(({ name, pid }) => [name, threadTimes(pid)]));
 }
 
-/** Microseconds per process between two readings. Threads that ended in between count up to the first. */
+/**
+ * Microseconds per process between two readings. Threads that ended in between count up to the
+ * first reading.
+ */
 export function microsecondsBetween(before: ProcessorTimes, after: ProcessorTimes): Readonly<Record<string, number>> {
   return Object.fromEntries(
     [...after].map(([name, threads]) => {
@@ -30,7 +34,10 @@ export function microsecondsBetween(before: ProcessorTimes, after: ProcessorTime
   );
 }
 
-/** Kilobytes of memory in use, by process name, children included; shared pages count for the part that is the process's. */
+/**
+ * Kilobytes of memory in use, by process name, including children. Shared pages count by the share
+ * of the process.
+ */
 export function readMemoryKilobytes(watched: readonly WatchedProcess[]): Readonly<Record<string, number>> {
   return Object.fromEntries(
     watched.map(({ name, pid }) => [
@@ -68,7 +75,7 @@ function proportionalKilobytes(pid: number): number {
   return Number(/^Pss: +(\d+)/m.exec(readIfThere(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0);
 }
 
-/** Nothing when the process has ended since. */
+/** Empty if the process has ended since. */
 function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -4,11 +4,14 @@ import type { LoadOrder, LoadReport, LoadTarget } from '../load/load-order.ts';
 import type { System } from '../systems/system.ts';
 import { eventsOfStream } from '../wire/bench-models.ts';
 
-/** What one round of a case says of one system. Figures that a case does not have are undefined. */
+/**
+ * The results of one round of a case for one system. Figures that a case does not have are
+ * undefined.
+ */
 export interface Sample {
   /** Of all gateway processes: per request, or per event of a stream. */
   readonly gatewayMicros: number | undefined;
-  /** The same of Redis, NATS and Postgres. */
+  /** The same for Redis, NATS and Postgres. */
   readonly backendMicros: number | undefined;
   readonly perSecond: number | undefined;
   readonly p50Ms: number | undefined;
@@ -27,8 +30,8 @@ export interface RoundTimes {
 }
 
 /**
- * Paced streams last four seconds: only then are as many open as will be. Before memory is read, what earlier cases left behind
- * must have been given back.
+ * Paced streams last four seconds: only then is the number of open streams stable. Before memory is
+ * read, memory of earlier cases must have been released.
  */
 const longWarmUps: Partial<Readonly<Record<BenchCase['kind'], number>>> = {
   'paced-stream': 4_500,
@@ -60,7 +63,8 @@ function besideOf(system: System, benchCase: BenchCase): LoadOrder['beside'] {
   if (benchCase.beside === undefined) return undefined;
   const { bodyBytes, connections, pauseMs } = benchCase.beside;
   const target = targetOf(system, { ...benchCase, bodyBytes });
-  // One request is as large as all of its kind: copies with other tokens would only fill the generator's memory.
+  // Large requests are all the same: copies with other tokens would only fill the generator's
+  // memory.
   return { target: { ...target, headers: target.headers.slice(0, 1) }, connections, pauseMs, areTogether: true };
 }
 
@@ -80,7 +84,7 @@ function loadSample(system: System, { kind }: BenchCase, report: LoadReport): Sa
   const units = report.answered * (isStream ? eventsOfStream : 1);
   const microsByProcess = divided(report.processorMicros, units);
   return {
-    // What large bodies cost is no cost of the small requests beside them.
+    // The cost of large bodies is no cost of the small requests beside them.
     ...(kind === 'beside-large' ? noCost : costOf(system, microsByProcess)),
     perSecond: (units / report.elapsedMs) * 1_000,
     p50Ms: isAtRate ? report.latencyMs.p50 : undefined,

@@ -5,7 +5,7 @@ export interface Spread {
   readonly most: number;
 }
 
-/** Undefined when there is nothing to tell. */
+/** Undefined if there are no values. */
 export function spreadOf(values: readonly number[]): Spread | undefined {
   const sorted = values.filter(Number.isFinite).toSorted((a, b) => a - b);
   if (sorted.length === 0) return undefined;
@@ -15,7 +15,7 @@ export function spreadOf(values: readonly number[]): Spread | undefined {
   return { median, least: sorted[0] ?? median, most: sorted.at(-1) ?? median };
 }
 
-/** The value below which a share of the sorted values lies. */
+/** The quantile of sorted values. */
 export function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

@@ -11,16 +11,19 @@ import { runCase, type Sample } from './run-case.ts';
 import { type Spread, spreadOf } from './spread.ts';
 import { untilSettled } from './until-settled.ts';
 
-/** What traces add to a relayed request in one process. */
+/** The additional cost of traces for a relayed request in one process. */
 export interface TracingRow {
   readonly case: string;
   readonly what: 'no endpoint' | 'ratio 0' | 'ratio 1';
   readonly micros: Spread | undefined;
-  /** The part of a request's cost that comes on top, by the least of all turns: what else the machine does only ever adds. */
+  /**
+   * The added share of a request's cost, from the least of all turns: other load of the machine can
+   * only add to it.
+   */
   readonly added: number;
-  /** The same by pairs of the same turn. */
+  /** The same from pairs of the same turn. */
   readonly addedInTurns: Spread | undefined;
-  /** What the product is held to. */
+  /** The bar. */
   readonly most: number;
   readonly note: string;
 }
@@ -32,13 +35,14 @@ const caseNames = ['messages-1k', 'messages-stream'] as const;
 
 const modes: readonly Mode[] = ['no endpoint', 'ratio 0', 'ratio 1'];
 
-/** Of the cost of a request without an endpoint. */
+/** As a share of the cost of a request without an endpoint. */
 const mostAdded: Readonly<Record<Mode, number>> = { 'no endpoint': 0.01, 'ratio 0': 0.03, 'ratio 1': 0.12 };
 
 /**
- * Gateways that differ in their traces alone take turns in short rounds: differences of a few percent are less than what figures
- * drift by in a minute. There is no gateway without the calls of OpenTelemetry's API, so what those cost without an endpoint is
- * measured by themselves, and taken as often as a request has spans.
+ * Gateways that differ only in their traces take turns in short rounds: figures drift by more
+ * within a minute than the few percent of difference. No gateway is without the calls of
+ * OpenTelemetry's API. So the cost of these calls without an endpoint is measured separately, and
+ * multiplied by the spans of a request.
  */
 export async function measureTracing(
   providerPort: number,
@@ -89,12 +93,17 @@ function microsOf({ gatewayMicros = Number.NaN }: Sample): number {
   return gatewayMicros;
 }
 
-/** Processor time of a request, or of an event of a stream, in microseconds: of each turn, by mode. */
+/**
+ * Processor time of a request, or of an event of a stream, in microseconds: for each turn, by mode.
+ */
 type Samples = ReadonlyMap<Mode, readonly number[]>;
 
 type Spans = Awaited<ReturnType<typeof spansOf>> & { readonly call: number };
 
-/** What spans cost that nobody wants is shown of the smallest request alone: of larger ones it is less. */
+/**
+ * The cost of unused spans is shown only for the smallest request: for larger ones the share is
+ * smaller.
+ */
 function rowsOf(name: string, samples: Samples, spans: Spans): readonly TracingRow[] {
   const base = samples.get('no endpoint') ?? [];
   const leastBase = Math.min(...base);
@@ -120,7 +129,7 @@ const noteOf: Readonly<Record<Mode, (spans: Spans) => string>> = {
   'ratio 1': ({ droppedShare }) => `${(droppedShare * 100).toFixed(1)} % of the spans were dropped`,
 };
 
-/** Rounds are few and long elsewhere. */
+/** Other measurements have few and long rounds. */
 const turnsInRound = 4;
 
 function settingsOf(mode: Mode, url: string): Readonly<Record<string, string>> {
@@ -129,13 +138,13 @@ function settingsOf(mode: Mode, url: string): Readonly<Record<string, string>> {
     OTEL_EXPORTER_OTLP_ENDPOINT: url,
     OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
     OTEL_TRACES_SAMPLER_ARG: mode === 'ratio 0' ? '0' : '1',
-    // A span that is dropped costs less than one that is sent.
+    // A dropped span costs less than one that is sent.
     OTEL_BSP_MAX_QUEUE_SIZE: '65536',
     OTEL_BSP_SCHEDULE_DELAY: '200',
   };
 }
 
-/** Takes spans and looks at nothing. It runs on the core of the load. */
+/** Accepts spans without reading them. It runs on the core of the load. */
 async function startCollector() {
   const server = createServer((request, response) => {
     request.resume().once('end', () => response.end());
@@ -162,7 +171,7 @@ async function spansOf(system: AllInOneSystem | undefined) {
   return { perRequest: all / requests, droppedShare: dropped / all };
 }
 
-/** Processor time of a span that nobody wants, as the gateway makes them. */
+/** Processor time of a span that is not exported, as the gateway makes them. */
 async function noOpMicros(): Promise<number> {
   const settings = { kind: SpanKind.CLIENT, attributes: { 'gateway.pool': 'p', 'gateway.account': 'a' } };
   const work = () => Promise.resolve();

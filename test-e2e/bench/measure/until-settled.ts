@@ -1,8 +1,10 @@
 /**
- * Has a system compile what a case needs: drives it until its cost has twice in a row fallen no further. What is measured first must
- * not pay for the compiler, and several processes on one core take a minute or two, with turns in between that are no cheaper.
+ * Makes a system compile the code of a case: runs it until its cost has twice in a row fallen no
+ * further. The first measurement must not include the compiler. Several processes on one core take
+ * a minute or two, with turns in between that are no cheaper.
  *
- * @param turnCost drives the system for a turn and says what that cost, in whatever unit; undefined when it is not known
+ * @param turnCost runs the system for a turn and returns its cost, in any unit; undefined if
+ * unknown
  */
 export async function untilSettled(turnCost: () => Promise<number | undefined>, mostTurns: number): Promise<void> {
   let leastCost = Number.POSITIVE_INFINITY;
@@ -15,5 +17,5 @@ export async function untilSettled(turnCost: () => Promise<number | undefined>, 
   }
 }
 
-/** A cost above this part of the least before is no gain: noise moves it as much. */
+/** A cost above this share of the lowest one is no gain: noise is as large. */
 const settledShare = 0.95;

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Which core runs what; undefined where there is only one, or no `taskset`. */
+/** The cores of the processes; undefined if there is only one, or no `taskset`. */
 export interface Cores {
-  /** The system under test and everything that belongs to it. */
+  /** The system under test with all of its processes. */
   readonly system: number;
   /** The generator, the providers and the bench itself. */
   readonly load: number;
@@ -21,7 +21,7 @@ export function findCores(): Cores | undefined {
   }
 }
 
-/** Moves this process, and what it starts from now on, to a core. */
+/** Moves this process, and processes that it starts later, to a core. */
 export function moveTo(core: number | undefined): void {
   if (core === undefined) return;
   execFileSync('taskset', ['-a', '-c', '-p', String(core), String(process.pid)], { stdio: 'ignore' });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 export interface OwnProcessOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Whether messages can be sent to and fro. */
+  /** Whether it has a channel for messages. */
   readonly ipc?: boolean;
   readonly stopSignal?: NodeJS.Signals;
 }
@@ -25,7 +25,7 @@ export class OwnProcess implements AsyncDisposable {
       cwd: options.cwd,
       env: options.env ?? process.env,
       stdio: ['ignore', 'pipe', 'pipe', ...(options.ipc === true ? (['ipc'] as const) : [])],
-      // Ctrl-C in a terminal is for the bench, which stops the others in their order.
+      // Only the bench handles Ctrl-C in a terminal, and stops the others in order.
       detached: true,
     });
     await once(child, 'spawn');
@@ -51,12 +51,12 @@ export class OwnProcess implements AsyncDisposable {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
-  /** The end of what it printed. */
+  /** The end of its output. */
   get output(): string {
     return this.#output;
   }
 
-  /** The next message it sends. */
+  /** Its next message. */
   async message(): Promise<unknown> {
     const ended = new AbortController();
     const onExit = () => ended.abort(new Error(`A process of the bench ended:\n${this.output}`));
@@ -83,7 +83,10 @@ export class OwnProcess implements AsyncDisposable {
   }
 }
 
-/** A shell that kills the process when the bench has ended without stopping it: it sees that by the end of its own input. */
+/**
+ * A shell that kills the process if the bench ends without stopping it: it notices by the end of
+ * its own input.
+ */
 function reaperOf(pid: number): ChildProcess {
   const script = `read -r word; [ "$word" = done ] || kill -KILL -- -${pid}`;
   const shell = spawn('sh', ['-c', script], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });

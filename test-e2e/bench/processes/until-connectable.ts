@@ -3,7 +3,10 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OwnProcess } from './own-process.ts';
 
-/** Resolves when a process accepts connections. @throws Error with its last words when it ended or took too long. */
+/**
+ * Resolves when a process accepts connections. @throws Error with its last lines if it ended or
+ * took too long.
+ */
 export async function untilConnectable(name: string, port: number, started: OwnProcess): Promise<void> {
   for (const giveUpAtMs = performance.now() + 20_000; performance.now() < giveUpAtMs; await sleep(50)) {
     if (started.hasEnded) break;

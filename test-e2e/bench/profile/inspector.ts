@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A node of V8's profile: a function on a certain path of calls. */
+/** A node of V8's profile: a function in a call stack. */
 export interface ProfileNode {
   readonly id: number;
   readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
 }
 
-/** V8's CPU profile: which node each sample hit. */
+/** V8's CPU profile with the node of each sample. */
 export interface CpuProfile {
   readonly nodes: readonly ProfileNode[];
   readonly samples: readonly number[];

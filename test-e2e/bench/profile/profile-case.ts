@@ -10,7 +10,10 @@ import { selfTimes, sharesByOwner } from './self-time.ts';
 const profiledMs = 6_000;
 const listed = 40;
 
-/** Profiles every gateway process of a system under a case; gives the text of what was found and keeps the profiles. */
+/**
+ * Profiles every gateway process of a system under a case. Returns the results as text and keeps
+ * the profiles.
+ */
 export async function profileCase(
   generator: LoadGenerator,
   system: System,
@@ -31,7 +34,7 @@ export async function profileCase(
     const file = `${benchCase.name}-${system.name}-${name}.cpuprofile`;
     await writeFile(join(folder, file), JSON.stringify(profile));
     const micros = microsByProcess[name] ?? 0;
-    // A process that has next to nothing to do tells nothing.
+    // The profile of an almost idle process says nothing.
     if (micros >= 1) texts.push(textOf(`${benchCase.name}, ${system.name}, ${name}`, micros, profile));
   }
   return texts.join('\n');

@@ -10,8 +10,9 @@ export interface SelfTime {
 }
 
 /**
- * The functions that a profile's busy time was spent in, most first. Waiting for work is not busy. Samples are counted, not the
- * time between them: after a pause of the sampler that would all go to whatever ran next.
+ * The functions with the most busy time, in descending order. Waiting for work is not busy. Samples
+ * count, not the time between them: after a pause of the sampler that time would all be attributed
+ * to the next function.
  */
 export function selfTimes(profile: CpuProfile): readonly SelfTime[] {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
@@ -27,7 +28,7 @@ export function selfTimes(profile: CpuProfile): readonly SelfTime[] {
     .toSorted((a, b) => b.share - a.share);
 }
 
-/** The share of each owner, most first. */
+/** The share of each owner, in descending order. */
 export function sharesByOwner(times: readonly SelfTime[]): readonly (readonly [owner: string, share: number])[] {
   const shares = new Map<string, number>();
   for (const { owner, share } of times) shares.set(owner, (shares.get(owner) ?? 0) + share);

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import type { FixedAnswer } from './fixed-answers.ts';
 
 /**
- * Writes streams without a pause, but one event of each in one turn of the event loop: a provider's events come one by one, and
- * what is written at once would be read at once.
+ * Writes streams without a pause, but one event of each stream in one turn of the event loop. A
+ * provider's events come one by one, and events that are written together would be read together.
  */
 export class FastStreams {
   readonly #streams = new Set<FastStream>();

@@ -1,6 +1,6 @@
 import { type BenchFormat, eventsOfStream, modelOf, type Pace, paces, providerFormats } from '../wire/bench-models.ts';
 
-/** Which of the three shapes an answer has; a proxy that translates nothing passes chat completions on as they are. */
+/** The format of an answer. A proxy that translates nothing forwards chat completions unchanged. */
 export type AnswerShape = BenchFormat | 'chat';
 
 /** The bytes of an answer, made once. */
@@ -13,12 +13,12 @@ export interface FixedAnswer {
   readonly streamEnd: Buffer;
 }
 
-/** The answers of a pace in every shape. */
+/** The answers of a pace in every format. */
 export function fixedAnswers(pace: Pace): Readonly<Record<AnswerShape, FixedAnswer>> {
   return { responses: responsesAnswer(pace), messages: messagesAnswer(pace), chat: chatAnswer(pace) };
 }
 
-/** The list of models, in a form that serves both providers. */
+/** The list of models, in a form for both providers. */
 export function modelList(): Buffer {
   const ids = providerFormats.flatMap((format) => paces.map((pace) => modelOf(format, pace)));
   const data = ids.map((id) => ({
@@ -36,7 +36,7 @@ export function modelList(): Buffer {
 /** 640 characters: with its envelope an answer of a little more than 1 KB. */
 const shortText = 'The quick brown fox jumps over a lazy dog, twice a day. '.repeat(12).slice(0, 640);
 
-/** Deltas are what real ones are: a few characters. */
+/** Real deltas have a few characters. */
 function deltasOf(pace: Pace, otherEvents: number): readonly string[] {
   if (pace === 'short') return Array.from({ length: 8 }, (_, index) => shortText.slice(index * 80, index * 80 + 80));
   return Array.from({ length: eventsOfStream - otherEvents }, (_, index) => ` word${index % 10}`);

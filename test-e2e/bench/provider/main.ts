@@ -5,8 +5,8 @@ import { FastStreams } from './fast-streams.ts';
 import { type AnswerShape, fixedAnswers, modelList } from './fixed-answers.ts';
 import { PacedStreams } from './paced-streams.ts';
 
-// Both providers, answering with bytes that were made before. The simulator checks every request and counts its tokens, as a
-// provider would: it would be the bottleneck here.
+// Both providers, with answers of fixed bytes. The simulator checks every request and counts its
+// tokens, as a provider would: it would be the bottleneck here.
 
 const answers: Readonly<Record<Pace, ReturnType<typeof fixedAnswers>>> = {
   short: fixedAnswers('short'),

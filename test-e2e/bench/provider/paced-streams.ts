@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import type { FixedAnswer } from './fixed-answers.ts';
 
 /**
- * Writes the events of many streams at one pace. Streams keep the phase in which they began, spread over the pause, so that
- * their events do not come in bursts; one timer serves them all.
+ * Writes the events of many streams at one pace. Streams keep the phase in which they began, spread
+ * over the pause, so that their events do not come in bursts. One timer serves all of them.
  */
 export class PacedStreams {
   readonly #slots: readonly Set<PacedStream>[];
@@ -18,7 +18,10 @@ export class PacedStreams {
     this.#msPerSlot = msBetweenEvents / this.#slots.length;
   }
 
-  /** Begins with the head and the first event, an endless stream with its first texts, and goes on until the last one, or until the client leaves. */
+  /**
+   * Begins with the head and the first event, or the first texts of an endless stream. Continues
+   * until the last event, or until the client leaves.
+   */
   begin(socket: Socket, answer: FixedAnswer, options: { readonly endless: boolean }): void {
     const slot = this.#slots[this.#nextSlot] ?? new Set();
     const next = options.endless ? eventsAtOnce : 1;
@@ -51,7 +54,7 @@ export class PacedStreams {
     const { socket, answer } = stream;
     if (socket.destroyed) return this.#end(slot, stream);
     const last = answer.events.length - 1;
-    // A stream without an end repeats an event from its middle.
+    // An endless stream repeats an event from its middle.
     if (stream.endless && stream.next === last - 10) stream.next -= 1;
     const event = answer.events[stream.next] ?? answer.streamEnd;
     const isLast = stream.next === last;
@@ -65,7 +68,10 @@ export class PacedStreams {
   }
 }
 
-/** More than stand before the first text in either format: a gateway may wait for that before it answers. */
+/**
+ * More events than precede the first text in either format: a gateway may wait for the text before
+ * it answers.
+ */
 const eventsAtOnce = 8;
 
 interface PacedStream {

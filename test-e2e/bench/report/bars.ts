@@ -1,7 +1,7 @@
 import type { BenchCase } from '../bench-cases.ts';
 import type { Row } from './results.ts';
 
-/** What the product is held to: a figure, the most that it may be, and whether it is met. */
+/** A bar: a figure, its highest allowed value, and whether it is met. */
 export interface Bar {
   readonly of: keyof typeof units;
   readonly most: number;
@@ -9,7 +9,7 @@ export interface Bar {
   readonly isMet: boolean;
 }
 
-/** What stands behind the figure of a bar. */
+/** The unit after the figure of a bar. */
 export const units = {
   timesBareNode: '× bare-node',
   timesPortkey: '× portkey',
@@ -17,7 +17,7 @@ export const units = {
   kilobytesPerStream: 'KB/stream',
 } as const;
 
-/** What the product is held to in a case. Empty where nothing is promised, or nothing was measured. */
+/** The bars of a case. Empty if there are none, or nothing was measured. */
 export function barsOf(benchCase: BenchCase, row: Omit<Row, 'bars'>): readonly Bar[] {
   return promisesOf(benchCase, row.system).flatMap(([of, most]) => {
     const figure = row[of]?.median;

@@ -18,7 +18,7 @@ export interface CaseSamples {
   readonly problems: ReadonlyMap<SystemName, string>;
 }
 
-/** What a case says of one system, over all rounds. */
+/** The results of a case for one system, over all rounds. */
 export interface Row {
   readonly case: string;
   readonly kind: BenchCase['kind'];
@@ -26,14 +26,14 @@ export interface Row {
   readonly rounds: number;
   readonly gatewayMicros: Spread | undefined;
   readonly backendMicros: Spread | undefined;
-  /** Times nginx's cost, of the same round. */
+  /** As a multiple of nginx's cost, of the same round. */
   readonly timesNginx: Spread | undefined;
-  /** Times the cost of a hop of Node that does nothing, of the same round. */
+  /** As a multiple of the cost of the bare hop of Node, of the same round. */
   readonly timesBareNode: Spread | undefined;
-  /** Times the peer's cost, of the same round. */
+  /** As a multiple of the peer's cost, of the same round. */
   readonly timesPortkey: Spread | undefined;
   readonly perSecond: Spread | undefined;
-  /** Beyond what the generator and the providers take by themselves, of the same round. */
+  /** In addition to the direct latency between generator and providers, of the same round. */
   readonly addedP50Ms: Spread | undefined;
   readonly addedP99Ms: Spread | undefined;
   readonly addedFirstByteMs: Spread | undefined;
@@ -51,7 +51,7 @@ export interface Results {
   readonly node: string;
   readonly isPinned: boolean;
   readonly options: Readonly<Record<string, unknown>>;
-  /** What could not be measured, and why. */
+  /** Measurements that were not possible, and why. */
   readonly notes: readonly string[];
   readonly rows: readonly Row[];
   readonly limiter: ServiceFigures | undefined;

@@ -8,7 +8,7 @@ import type { TracingRow } from '../measure/tracing-cost.ts';
 import { type Bar, units } from './bars.ts';
 import type { Results, Row } from './results.ts';
 
-/** The figures as text: medians of the rounds, with their extremes where the product is judged by them. */
+/** The figures as text: medians of the rounds, with their extremes for figures that have a bar. */
 export function tableOf(results: Results): string {
   const cells = [headings, ...results.rows.map(cellsOf)];
   const widths = headings.map((_, column) => Math.max(...cells.map((line) => (line[column] ?? '').length)));

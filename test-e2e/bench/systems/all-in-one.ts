@@ -25,7 +25,10 @@ export interface AllInOneSystem extends System {
   readonly adminToken: string;
 }
 
-/** `gatewayctl start` as a newcomer has it, on its embedded storage: one process, unless there are to be workers. */
+/**
+ * `gatewayctl start` with its defaults and embedded storage: one process, unless workers are
+ * requested.
+ */
 export async function startAllInOne(
   providerPort: number,
   { inspect, workers, tokens: tokenCount = 16, env = {}, ...poolSize }: AllInOneOptions,

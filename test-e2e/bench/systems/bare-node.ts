@@ -4,7 +4,7 @@ import { OwnProcess } from '../processes/own-process.ts';
 import { untilConnectable } from '../processes/until-connectable.ts';
 import { anyTokens, type System } from './system.ts';
 
-/** One hop of Node that looks at nothing: what a gateway in JavaScript can't get below. */
+/** One hop of Node that inspects nothing: the lower bound for a gateway in JavaScript. */
 export async function startBareNode(providerPort: number): Promise<System> {
   const port = await freePort();
   const program = join(import.meta.dirname, '../bare-proxy/main.ts');

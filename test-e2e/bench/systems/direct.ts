@@ -1,6 +1,6 @@
 import { anyTokens, type System } from './system.ts';
 
-/** Nothing in between: what the generator and the providers take by themselves. */
+/** No system in between: the cost of the generator and the providers themselves. */
 export function direct(providerPort: number): System {
   return {
     name: 'direct',

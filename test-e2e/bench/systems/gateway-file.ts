@@ -14,7 +14,7 @@ export interface PoolSize {
   readonly maxConcurrency?: number;
 }
 
-/** Writes the gateway.yaml of the bench and gives its path. */
+/** Writes the gateway.yaml of the bench and returns its path. */
 export async function writeGatewayFile(
   folder: string,
   providerPort: number,
@@ -45,7 +45,7 @@ export async function writeGatewayFile(
   return path;
 }
 
-/** Ends as the provider's model does, so that the pace is known even where nobody translates. */
+/** Ends like the provider's model, so that the pace is known even if no system translates. */
 function classOf(format: BenchFormat, pace: Pace): string {
   return `${format}-bench-${pace}`;
 }

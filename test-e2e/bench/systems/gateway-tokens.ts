@@ -1,7 +1,10 @@
 import type { Operator } from '../../client/operator.ts';
 import { issueToken } from '../../client/tokens.ts';
 
-/** Service tokens that share the load, as the clients of a busy gateway would. Both limits hold for them, though no run can reach them. */
+/**
+ * Service tokens that share the load, as the clients of a busy gateway would. Both limits apply to
+ * them, but no run can reach these.
+ */
 export async function issueTokens(operator: Operator, count = 16): Promise<readonly string[]> {
   const limits = { requestsPerMinute: 10_000_000, tokensPerDay: 1_000_000_000_000 };
   const issued: string[] = [];

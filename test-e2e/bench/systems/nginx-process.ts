@@ -7,7 +7,7 @@ import { untilConnectable } from '../processes/until-connectable.ts';
 import { findNginx } from './nginx-program.ts';
 
 export interface NginxOptions {
-  /** What stands in the block `http`, for the port on which it listens. */
+  /** The content of the block `http`, for the port on which it listens. */
   readonly http: (port: number) => string;
   /** SIGQUIT lets connections end, SIGTERM does not. */
   readonly stopSignal: 'SIGQUIT' | 'SIGTERM';
@@ -19,7 +19,7 @@ export interface NginxProcess extends AsyncDisposable {
   readonly port: number;
 }
 
-/** @throws Error when nginx can't be had. */
+/** @throws Error if nginx is not available. */
 export async function startNginxProcess({ http, stopSignal }: NginxOptions): Promise<NginxProcess> {
   await using stack = new AsyncDisposableStack();
   const program = await findNginx();

@@ -7,9 +7,10 @@ import { promisify } from 'node:util';
 const execute = promisify(execFile);
 
 /**
- * The nginx of this machine; else that of Debian's package, verified by apt and unpacked into the cache, not installed.
+ * The nginx of this machine, otherwise that of Debian's package: verified by apt and unpacked into
+ * the cache, not installed.
  *
- * @throws Error when neither can be had.
+ * @throws Error if neither is available.
  */
 export async function findNginx(): Promise<string> {
   const onPath = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'].map((folder) => join(folder, 'nginx'));
@@ -25,7 +26,9 @@ function cacheFolder(): string {
   return join(caches, 'model-gateway', 'bench');
 }
 
-/** Unpacks beside the goal and renames, so that a run that is cut short leaves no half of it. */
+/**
+ * Unpacks beside the target and renames, so that an interrupted run leaves no incomplete folder.
+ */
 async function fetchInto(folder: string): Promise<void> {
   await mkdir(cacheFolder(), { recursive: true });
   const work = await mkdtemp(join(tmpdir(), 'bench-nginx-'));

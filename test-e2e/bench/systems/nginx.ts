@@ -1,7 +1,7 @@
 import { startNginxProcess } from './nginx-process.ts';
 import { anyTokens, type System } from './system.ts';
 
-/** A bare reverse proxy that looks at nothing: the least that one hop can cost. */
+/** A bare reverse proxy that inspects nothing: the lowest cost of one hop. */
 export async function startNginx(providerPort: number): Promise<System> {
   const nginx = await startNginxProcess({ http: (port) => proxyTo(providerPort, port), stopSignal: 'SIGQUIT' });
   return {
@@ -16,7 +16,7 @@ export async function startNginx(providerPort: number): Promise<System> {
   };
 }
 
-/** Kept-alive connections to the provider, every piece of an answer passed on as it comes. */
+/** Kept-alive connections to the provider; every piece of an answer is forwarded as it comes. */
 function proxyTo(providerPort: number, port: number): string {
   return `  keepalive_requests 100000000;
   upstream provider { server 127.0.0.1:${providerPort}; keepalive 2048; keepalive_requests 100000000; }

@@ -6,15 +6,15 @@ import { untilConnectable } from '../processes/until-connectable.ts';
 import { anyTokens, type System } from './system.ts';
 
 /**
- * The peer, `@portkey-ai/gateway`, as it starts by itself: no authentication, no limits, no usage.
+ * The peer, `@portkey-ai/gateway`, with its defaults: no authentication, no limits, no usage.
  *
- * @param folder - where it was installed: its package folder, or one with it in `node_modules`
+ * @param folder - its installation: its package folder, or one with it in `node_modules`
  */
 export async function startPortkey(folder: string, providerPort: number): Promise<System> {
   const program = await findProgram(folder);
   const port = await freePort();
   const started = await OwnProcess.start(process.execPath, [program, '--headless', `--port=${port}`], {
-    // It refuses hosts of private networks unless they are named.
+    // It refuses hosts of private networks unless they are listed.
     env: { PATH: process.env.PATH, NODE_ENV: 'production', TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost' },
   });
   try {
@@ -29,7 +29,7 @@ export async function startPortkey(folder: string, providerPort: number): Promis
     processes: [{ name: 'portkey', pid: started.pid, part: 'gateway' }],
     tokens: anyTokens,
     inspectorPorts: new Map(),
-    // It translates chat completions to Messages only; Responses it passes on.
+    // It translates chat completions only to Messages, and forwards Responses.
     serves: ({ endpoint, format }) => endpoint !== 'chat' || format === 'messages',
     headersFor: ({ format }) => ({
       'x-portkey-provider': format === 'messages' ? 'anthropic' : 'openai',

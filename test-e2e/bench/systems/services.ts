@@ -18,13 +18,13 @@ import { type PoolSize, writeGatewayFile } from './gateway-file.ts';
 import { issueTokens } from './gateway-tokens.ts';
 import type { System } from './system.ts';
 
-/** Every service a process, on Redis, NATS and Postgres of their own. */
+/** Every service in a process, on Redis, NATS and Postgres of their own. */
 export interface ServicesSystem extends System {
   /** `host:port` of the limiter's gRPC. */
   readonly limiterAddress: string;
   readonly natsUrl: string;
   readonly postgresUrl: string;
-  /** Freezes usage-ingest, so that events wait for it, and lets it go on. */
+  /** Freezes usage-ingest, so that events wait for it, and thaws it. */
   readonly pauseIngest: () => Promise<void>;
   readonly resumeIngest: () => Promise<void>;
 }

@@ -5,15 +5,15 @@ export const systemNames = ['direct', 'nginx', 'bare-node', 'portkey', 'all-in-o
 
 export type SystemName = (typeof systemNames)[number];
 
-/** Something that stands between the generator and the providers, on the system's core. */
+/** A system between the generator and the providers, on the system's core. */
 export interface System extends AsyncDisposable {
   readonly name: SystemName;
   readonly port: number;
-  /** What is counted as its cost. */
+  /** The processes that count as its cost. */
   readonly processes: readonly WatchedProcess[];
-  /** Tokens that requests take turns with. */
+  /** Tokens that requests use in turns. */
   readonly tokens: readonly string[];
-  /** Ports of the debugger, by process name, when the system was started to be profiled. */
+  /** Ports of the debugger, by process name, if the system was started for profiling. */
   readonly inspectorPorts: ReadonlyMap<string, number>;
   /** Whether it can answer the requests of a case. */
   serves(benchCase: BenchCase): boolean;
@@ -21,5 +21,5 @@ export interface System extends AsyncDisposable {
   headersFor(benchCase: BenchCase): Readonly<Record<string, string>>;
 }
 
-/** Token texts for systems that don't look at them. */
+/** Token texts for systems that don't check them. */
 export const anyTokens: readonly string[] = ['bench-token'];

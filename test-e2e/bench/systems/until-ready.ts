@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Resolves when an admin port says that requests can be taken. @throws Error with what it said instead. */
+/** Resolves when an admin port reports ready. @throws Error with its answer otherwise. */
 export async function untilReady(adminUrl: string): Promise<void> {
   let said = 'nothing';
   for (const giveUpAtMs = performance.now() + 30_000; performance.now() < giveUpAtMs; await sleep(50)) {

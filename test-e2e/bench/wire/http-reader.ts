@@ -1,12 +1,12 @@
 /**
- * Finds the end of HTTP/1.1 messages on one connection, one message at a time. Knows only framing: the generator and the
- * provider double share a core, so neither may cost more than it must.
+ * Finds the end of HTTP/1.1 messages on one connection, one message at a time. It knows only
+ * framing: the generator and the provider double share a core, so both must be cheap.
  */
 export class HttpReader {
-  /** The head of the message, without the empty line that ends it. */
+  /** The head of the message, without the empty line at its end. */
   head = '';
   bodyBytes = 0;
-  /** When the first byte of the body came; 0 before. */
+  /** The time of the first byte of the body; 0 before. */
   firstBodyAtMs = 0;
   readonly pieces: Buffer[] = [];
   readonly #keepBody: boolean;
@@ -18,7 +18,10 @@ export class HttpReader {
     this.#keepBody = options.keepBody;
   }
 
-  /** Takes what the connection brought. True when the message is complete; then `reset()` before the next. */
+  /**
+   * Takes bytes of the connection. Returns true when the message is complete; then call `reset()`
+   * before the next.
+   */
   read(bytes: Buffer): boolean {
     let rest = bytes;
     for (;;) {
@@ -47,7 +50,7 @@ export class HttpReader {
     this.#unread = empty;
   }
 
-  /** What is left of the bytes for the next step; undefined when more must come first. */
+  /** The rest of the bytes for the next step; undefined if more bytes must come first. */
   #step(bytes: Buffer): Buffer | undefined {
     switch (this.#state) {
       case 'head':
@@ -83,7 +86,7 @@ export class HttpReader {
     return bytes.subarray(taken);
   }
 
-  /** The size of a chunk, the end of its line, or the lines after the last one. */
+  /** The size of a chunk, the end of its line, or the lines after the last chunk. */
   #readLine(bytes: Buffer): Buffer | undefined {
     const seen = this.#joinUnread(bytes);
     const end = seen.indexOf(0x0a);

@@ -13,7 +13,9 @@ import type { Target } from './target/endpoints.ts';
 
 const limit = 20;
 
-/** Goes on only when it is waited for: how long requests take plays no part in limits. */
+/**
+ * A clock that only advances when a check waits: the duration of requests does not affect limits.
+ */
 function standingClock(): Clock {
   let nowMs = Date.now();
   return {

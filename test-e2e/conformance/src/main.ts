@@ -1,7 +1,7 @@
 import { conformanceCommand } from './command/command.ts';
 import { exitCodeOf, failureText } from './command/failures.ts';
 
-// A reader that has seen enough (`| head`) ends the command without an error.
+// A reader that closes its pipe (`| head`) ends the command without an error.
 process.stdout.on('error', (failure) => {
   if ('code' in failure && failure.code === 'EPIPE') process.exit(0);
 });

@@ -9,23 +9,26 @@ import { NotApplicable, Violation } from './verdict.ts';
 
 export interface RunOptions {
   readonly target: Target;
-  /** Where the providers behind the gateway are ours to script. */
+  /** Present if we can script the providers behind the gateway. */
   readonly double?: ProviderDouble | undefined;
   readonly checks: readonly Check[];
-  /** All by default, as with endpoints and names. */
+  /** All by default; the same applies to endpoints and names. */
   readonly levels?: readonly Level[] | undefined;
   readonly endpoints?: readonly Endpoint[] | undefined;
   readonly only?: readonly string[] | undefined;
-  /** Checks at the same time. Those of the limited token always come one after the other, in the order of the list. */
+  /**
+   * The number of simultaneous checks. Checks of the limited token always run one after the other,
+   * in the order of the list.
+   */
   readonly concurrency?: number;
-  /** For a check that does not ask for more. */
+  /** For a check without its own timeout. */
   readonly checkTimeoutMs?: number;
-  /** By which the gateway counts its limits, where it is not the time of day. */
+  /** The clock by which the gateway counts its limits, if it is not the time of day. */
   readonly clock?: Clock;
   readonly signal?: AbortSignal;
 }
 
-/** Tries every check that the target can be held to, and gives the results as they come. */
+/** Runs every check that applies to the target, and yields the results as they come. */
 export async function* runChecks(options: RunOptions): AsyncIterable<Result> {
   const { concurrency = 4, signal } = options;
   const waiting = heldTo(options);
@@ -49,7 +52,7 @@ export async function* runChecks(options: RunOptions): AsyncIterable<Result> {
   }
 }
 
-/** The checks to try. A gateway is held to those of endpoints that it claims. */
+/** The checks to run: those of endpoints that the gateway claims. */
 export function heldTo({ target, checks, levels, endpoints, only }: Omit<RunOptions, 'signal'>): Check[] {
   const chosen = checks.filter(
     (check) =>
@@ -58,7 +61,8 @@ export function heldTo({ target, checks, levels, endpoints, only }: Omit<RunOpti
       (only?.includes(check.name) ?? true) &&
       (endpoints === undefined || check.endpoints.some((endpoint) => endpoints.includes(endpoint))),
   );
-  // What waits for a limit begins at once. What must be alone comes last, first what needs every account.
+  // Checks that wait for a limit start first. Checks that run alone come last, those that need
+  // every account first among them.
   return chosen.toSorted((one, other) => rankOf(one) - rankOf(other));
 }
 
@@ -118,7 +122,7 @@ async function outcomeOf(
   }
 }
 
-/** Whether or not a check heeds its signal. */
+/** Ends even if a check ignores its signal. */
 async function withinTime(run: Promise<void>, signal: AbortSignal): Promise<void> {
   const over = Promise.withResolvers<never>();
   using _ = addAbortListener(signal, () => over.reject(signal.reason));

@@ -15,8 +15,8 @@ import { countsIn, onlyCompletion, relayEvents } from './gateway-double/relay-ev
 export const tokens = { token: 'conformance-token', limitedToken: 'conformance-limited-token' } as const;
 
 /**
- * A small gateway in front of the double, which does everything right but what it is to do wrong: so that a check is known to
- * find what it looks for.
+ * A small gateway in front of the double. Except for its faults it is correct, which proves that a
+ * check finds its fault.
  */
 export async function startGatewayDouble(
   providerUrl: string,
@@ -86,7 +86,7 @@ class GatewayDouble {
     this.#send(response, ok(endpoint === 'chat' ? onlyCompletion(body) : body));
   }
 
-  /** What the specification makes of an error of the provider. */
+  /** Converts an error of the provider as the specification says. */
   #errorOf({ endpoint }: Call, { status, text }: ProviderAnswer): WholeAnswer {
     if (endpoint === 'responses' || this.#misbehaviour.passesErrorsOn) return ok(JSON.parse(text), status);
     if (endpoint === 'chat') return refusalAnswer(new Refusal(status, 'upstream_rejected'), endpoint);

@@ -2,7 +2,7 @@ import { vi } from 'vitest';
 import { conformanceCommand } from '../command/command.ts';
 import { exitCodeOf, failureText } from '../command/failures.ts';
 
-/** Runs `gateway-conformance <args>` to its end in this process, and gives what it prints. */
+/** Runs `gateway-conformance <args>` to its end in this process, and returns its output. */
 export async function runCommand(...args: readonly string[]) {
   let printed = '';
   let notes = '';

@@ -45,7 +45,7 @@ const thoughtful: readonly Part[] = [
   { kind: 'text', text: 'Hello.' },
 ];
 
-/** What a whole answer is made of. */
+/** The parts of a whole answer. */
 export const answers = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
   {
     name: `${endpoint}-answer-has-its-fields`,
@@ -73,7 +73,7 @@ export const answers = rulesOfEachFormat((format, endpoint): readonly Rule[] => 
   },
 ]);
 
-/** Milliseconds would be a thousand times more. */
+/** Milliseconds would be a thousand times larger. */
 export function mustBeInSeconds(time: Found): void {
   if (time.count >= 1e10) throw time.not('a Unix time in seconds');
 }

@@ -11,7 +11,7 @@ const { chat: sdkHelper } = sources.sdkHelper;
 const { chat: stream } = sources.stream;
 const { chat: request } = sources.request;
 
-/** On the chunks of an answer with text. */
+/** For the chunks of an answer with text. */
 const rules: readonly EventRule[] = [
   {
     name: 'has-only-chunks',
@@ -98,7 +98,7 @@ const rules: readonly EventRule[] = [
   },
 ];
 
-/** On the chunks of an answer that speaks and calls two tools. */
+/** For the chunks of an answer with text and two tool calls. */
 const rulesOnCalls: readonly EventRule[] = [
   {
     name: 'announces-tool-calls',

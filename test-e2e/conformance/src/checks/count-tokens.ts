@@ -8,7 +8,7 @@ import { weather } from './tool-calls.ts';
 
 const source = sources.countTokens;
 
-/** The count of a request that is not run. */
+/** Token counts of a request that does not run. */
 export const countTokens: readonly Rule[] = [
   {
     name: 'count-tokens-is-a-count',

@@ -7,7 +7,7 @@ import { sources } from './sources.ts';
 interface FinishCase {
   readonly finish: NonNullable<Script['finish']>;
   readonly because: string;
-  /** What the format says for it. */
+  /** The format's word for it. */
   readonly as: Readonly<Record<ReplyEndpoint, string>>;
 }
 
@@ -32,7 +32,10 @@ const cases: readonly FinishCase[] = [
 const text: Part = { kind: 'text', text: 'An answer of a few words.' };
 const call: Part = { kind: 'tool-call', id: 'call_conformance1', name: 'lookup', arguments: '{"word":"hill"}' };
 
-/** Why the answer ended is said in the words of the client's format. Complete answers are part of other checks. */
+/**
+ * The reason why the answer ended, in the words of the client's format. Other checks cover complete
+ * answers.
+ */
 export const finishReasons = rulesOfEachFormat((format, endpoint) =>
   cases.map(
     ({ finish, because, as }): Rule => ({

@@ -6,14 +6,14 @@ import type { PostEndpoint } from '../target/endpoints.ts';
 import type { Answer, Ask } from '../target/gateway-client.ts';
 import { must } from '../verdict.ts';
 
-/** A request that the endpoint takes. */
+/** A request that the endpoint accepts. */
 export function goodBody(scene: Scene, endpoint: PostEndpoint): Readonly<Record<string, unknown>> {
   const body = formats[endpoint].request(scene.modelOf(endpoint), hello);
-  // A field that is undefined is left out of the JSON.
+  // JSON leaves out a field that is undefined.
   return endpoint === 'count-tokens' ? { ...body, max_tokens: undefined } : body;
 }
 
-/** What the gateway answers to it. */
+/** The gateway's answer to it. */
 export async function askWell(scene: Scene, endpoint: PostEndpoint, as: Ask['as'] = 'token'): Promise<Answer> {
   return await scene.gateway.ask(endpoint, { body: goodBody(scene, endpoint), as });
 }
@@ -22,8 +22,8 @@ const tries = 24;
 const pauseMs = 500;
 
 /**
- * A gateway may let accounts rest that have failed several times. A check that makes the provider fail begins when they serve
- * again, and is tried alone.
+ * A gateway may pause accounts that have failed several times. A check that makes the provider fail
+ * first waits until they serve again, and runs alone.
  */
 export async function untilServed(scene: Scene, endpoint: PostEndpoint): Promise<void> {
   for (let left = tries; left > 0; left--) {

@@ -10,7 +10,7 @@ import { sources } from './sources.ts';
 interface Writing {
   readonly text: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** How the JSON is written and sent. */
+  /** How the JSON is encoded and sent. */
   body(json: string): unknown;
 }
 
@@ -27,7 +27,7 @@ const writings: Readonly<Record<string, Writing>> = {
   },
 };
 
-/** How requests may be written and sent. */
+/** The encodings of requests. */
 export const httpBodies = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
   {
     name: `${endpoint}-body-reaches-the-provider`,

@@ -7,7 +7,7 @@ import { mustAnswerWith } from './errors.ts';
 import { ofEach, type Rule, rulesOfEachFormat } from './rules.ts';
 import { sources } from './sources.ts';
 
-/** What stands in the headers of answers, and what does not. */
+/** Required and forbidden headers of answers. */
 export const httpHeaders: readonly Rule[] = [
   ...rulesOfEachFormat((format, endpoint): readonly Rule[] => [
     {
@@ -88,7 +88,7 @@ export const httpHeaders: readonly Rule[] = [
   }),
 ];
 
-/** A way to ask for a message that must work. */
+/** A way to request a message that must work. */
 function taken(name: string, what: string, how: Omit<Ask, 'body'>): Rule {
   return {
     name: `messages-${name}`,

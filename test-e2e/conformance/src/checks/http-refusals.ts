@@ -27,11 +27,11 @@ interface Refusal {
   readonly name: string;
   readonly rule: string;
   readonly statuses: readonly number[];
-  /** What to try, by what is wrong with it. */
+  /** Invalid requests, by their fault. */
   asks(good: Body, endpoint: PostEndpoint): Readonly<Record<string, Ask>>;
 }
 
-/** 422 is what some frameworks answer to a body that does not fit; the SDKs know it as well. */
+/** Some frameworks answer 422 to an invalid body; the SDKs know it as well. */
 const badRequest = [400, 422];
 
 const refusals: readonly Refusal[] = [
@@ -81,7 +81,7 @@ const refusals: readonly Refusal[] = [
   },
 ];
 
-/** What is no good request is refused with the status and the error that SDKs read. */
+/** An invalid request is refused with the status and the error that SDKs read. */
 export const httpRefusals: readonly Rule[] = [
   ...postEndpoints.flatMap((endpoint) => [
     ...refusals.map((refusal) => refusalRule(endpoint, refusal)),

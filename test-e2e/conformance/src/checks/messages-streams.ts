@@ -22,7 +22,7 @@ const deltaKinds: Readonly<Record<string, readonly string[]>> = {
   thinking: ['thinking_delta', 'signature_delta'],
 };
 
-/** On the events of an answer with text, pings left out. */
+/** For the events of an answer with text, without pings. */
 const rules: readonly EventRule[] = [
   {
     name: 'begins-with-message-start',
@@ -73,7 +73,7 @@ const rules: readonly EventRule[] = [
   },
 ];
 
-/** On the events of an answer that thinks, speaks and calls two tools. */
+/** For the events of an answer with thinking, text and two tool calls. */
 const rulesOnBlocks: readonly EventRule[] = [
   {
     name: 'blocks-are-in-order',

@@ -15,10 +15,10 @@ const tooManyRequests = 'https://www.rfc-editor.org/rfc/rfc6585#section-4';
 
 const limited: Fault = { kind: 'refuse', status: 429, headers: { 'retry-after': '1' }, message: 'Slow down.' };
 
-/** After so long an account that was limited is used again. */
+/** After this time a limited account is used again. */
 const restMs = 1_200;
 
-/** What clients see of accounts that refuse: nothing, as long as there is another. */
+/** The client sees nothing of accounts that refuse, while another account serves. */
 export const operationsFailover = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
   ...(['whole', 'stream'] as const).map((way) => movesOn(format, way, 'when-an-account-is-limited', limited)),
   ...(endpoint === 'chat'
@@ -70,7 +70,10 @@ function movesOn(format: Format, way: Way, when: string, fault: Fault): Rule {
   };
 }
 
-/** A connection that ends before any byte of the answer: a provider may close one that is idle just as a request goes out on it. */
+/**
+ * A connection ends before any byte of the answer: a provider may close an idle connection at the
+ * moment when a request is sent on it.
+ */
 function whenConnectionsEnd(format: Format): readonly Rule[] {
   const rule = { needs: ['second-account'], alone: true } as const;
   return [
@@ -91,7 +94,7 @@ function whenConnectionsEnd(format: Format): readonly Rule[] {
       source: idleConnections,
       async run(scene) {
         const [first, second] = await cutOn(scene, format, 'reused');
-        // It says nothing of the account: that may be the same.
+        // The end says nothing about the account: the second one may be the same.
         const isAnother = first?.credential !== second?.credential;
         const isNew = second?.isOnReusedConnection === false;
         must(isAnother || isNew, 'the second request to an account should be made on a new connection');
@@ -100,7 +103,10 @@ function whenConnectionsEnd(format: Format): readonly Rule[] {
   ];
 }
 
-/** What the provider receives of a request that it cuts off on such a connection, and the client sees nothing of that. */
+/**
+ * Cuts off a request on such a connection, and returns what the provider received. The client must
+ * not notice.
+ */
 async function cutOn(scene: Scene, format: Format, connection: 'new' | 'reused'): Promise<readonly Received[]> {
   await untilServed(scene, 'chat');
   const fault: Fault = { kind: 'cut-before-answer', connection };
@@ -116,12 +122,15 @@ async function cutOn(scene: Scene, format: Format, connection: 'new' | 'reused')
   throw new NotApplicable(`the gateway makes no request on a ${connection} connection`);
 }
 
-/** Each of two accounts has connections of its own, so the third request at the latest may find one that has served. */
+/**
+ * Each of two accounts has connections of its own. The third request at the latest may find a
+ * connection that has served one.
+ */
 const tries = 8;
 
 async function conversation(scene: Scene, format: Format, way: Way, script: Script) {
   using scripted = doubleOf(scene).script({ parts: [{ kind: 'text', text: 'It is noon.' }], ...script });
-  // What can't be had whole comes as a stream.
+  // An endpoint without whole answers is streamed.
   const streams = format.endpoint === 'responses' ? 'stream' : way;
   const { text } = await converse(scene, format, streams, { text: `What time is it? ${scripted.marker}` });
   return { text, received: scripted.received };

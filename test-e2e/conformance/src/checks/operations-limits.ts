@@ -9,12 +9,12 @@ import type { Rule } from './rules.ts';
 const retryAfter = 'https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3';
 const tooManyRequests = 'https://www.rfc-editor.org/rfc/rfc6585#section-4';
 
-/** Nothing of a minute ago counts any more. */
+/** After this time no earlier request counts. */
 const windowMs = 61_000;
 
 /**
- * A token with few requests a minute. They come in this order: the first uses the limit up, the next find it used up, the last
- * waits until it is not.
+ * A token with few requests a minute. The order matters: the first check uses the limit up, the
+ * next checks find it used up, and the last one waits until it is free again.
  */
 export const operationsLimits: readonly Rule[] = [
   {
@@ -62,7 +62,8 @@ export const operationsLimits: readonly Rule[] = [
       const earlyMs = Math.max(0, waitMs - 1_500);
       await scene.clock.wait(earlyMs, scene.signal);
       const early = await askWell(scene, 'chat', 'limited-token');
-      // The time was rounded up to a second. What a busy machine asked later than that says nothing of the gateway.
+      // The time was rounded up to a second. A request that a busy machine sent later than that
+      // proves nothing about the gateway.
       const isEarly = scene.clock.nowMs() - refusedAtMs < waitMs - 1_000;
       if (isEarly) must(early.status === 429, `a request ${waitMs - earlyMs} ms early has status ${early.status}`);
       await scene.clock.wait(waitMs - earlyMs, scene.signal);
@@ -79,12 +80,12 @@ async function admittedOfBurst(scene: Scene, requests: number): Promise<number> 
   return answers.filter(({ status }) => status === 200).length;
 }
 
-/** An answer, and when it was asked for. */
+/** An answer, and the time of its request. */
 export interface Refused extends Answer {
   readonly askedAtMs: number;
 }
 
-/** The first request that is not answered well: the limit may be used up already. */
+/** The first refused request: the limit may be used up already. */
 export async function untilRefused(scene: Scene, endpoint: PostEndpoint): Promise<Refused> {
   for (let requests = 0; requests <= scene.limit; requests++) {
     const askedAtMs = scene.clock.nowMs();

@@ -15,7 +15,7 @@ const few = { kind: 'text', text: 'one two three four' } as const;
 const hangUps = 'https://www.rfc-editor.org/rfc/rfc9110#section-9.3.3';
 const hangUpMs = 5_000;
 
-/** Answers that come late, slowly, in part or not at all, and clients that leave. */
+/** Answers that come late, slowly, in part or not at all, and clients that hang up. */
 export const operationsStreams = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
   comesWhole(format, 'late-first-byte', 'An answer whose first byte arrives after seconds', {
     firstByteAfterMs: 4_000,
@@ -98,7 +98,7 @@ export const operationsStreams = rulesOfEachFormat((format, endpoint): readonly 
   },
 ]);
 
-/** The event stands only at the end of a complete answer. */
+/** The event that only a complete answer ends with. */
 const isGoodEnd: Readonly<Record<ReplyEndpoint, (event: ServerSentEvent) => boolean>> = {
   chat: ({ data }) => data === '[DONE]' || /"finish_reason":\s*"/.test(data),
   messages: ({ event }) => event === 'message_stop',

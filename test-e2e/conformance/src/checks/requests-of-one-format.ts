@@ -14,7 +14,7 @@ const common = { temperature: 1, top_p: 1, seed: 7, user: 'someone', n: 1 };
 const call = { id: 'call_conformance', type: 'function', function: { name: 'now', arguments: '{}' } };
 const parts = (...texts: readonly string[]) => texts.map((text) => ({ type: 'text', text }));
 
-/** What only chat completions can say. */
+/** Requests that only chat completions can express. */
 export const chatRequests: readonly Rule[] = [
   {
     name: 'chat-developer-text-reaches-the-provider',
@@ -92,7 +92,7 @@ const thinkingTurns = [
   { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_conformance', content: 'Noon' }] },
 ];
 
-/** What only Messages can say, to a provider of Messages. */
+/** Requests that only Messages can express, to a provider of Messages. */
 export const messagesRequests: readonly Rule[] = [
   {
     name: 'messages-fields-reach-the-provider',
@@ -103,7 +103,7 @@ export const messagesRequests: readonly Rule[] = [
       ofEach(Object.fromEntries(Object.keys(fields).map((field) => [field, field])), async (field) => {
         const more = { max_tokens: 2_048, [field]: fields[field] };
         const found = (await reachedInSameFormat(scene, messages, { more })).body.at(field);
-        // A gateway may add to the system, not take away.
+        // A gateway may add to the system prompt, but not remove from it.
         const isThere = JSON.stringify(found.value ?? null).includes(JSON.stringify(fields[field]).slice(1, -1));
         if (!isThere) throw found.not(shown(fields[field]));
       }),
@@ -144,7 +144,7 @@ const reasoningItems = [
   { type: 'function_call_output', call_id: 'call_conformance', output: 'Noon' },
 ];
 
-/** What only Responses can say. */
+/** Requests that only Responses can express. */
 export const responsesRequests: readonly Rule[] = [
   {
     name: 'responses-developer-text-reaches-the-provider',

@@ -17,7 +17,7 @@ const manyItems: readonly Part[] = [
   { kind: 'tool-call', id: 'call_conformance2', name: 'lookup', arguments: '{"word":"dale"}' },
 ];
 
-/** On the events of an answer with text. */
+/** For the events of an answer with text. */
 const rules: readonly EventRule[] = [
   {
     name: 'has-known-events',
@@ -70,7 +70,7 @@ const rules: readonly EventRule[] = [
   },
 ];
 
-/** On the events of an answer that reasons, speaks and calls two functions. */
+/** For the events of an answer with reasoning, text and two function calls. */
 const rulesOnItems: readonly EventRule[] = [
   {
     name: 'items-are-in-order',
@@ -163,7 +163,7 @@ function lastResponse(events: readonly Found[]): Found {
   return last?.at('response') ?? new Found(undefined, 'the last event');
 }
 
-/** @param ofItem where the finished item has what was streamed. */
+/** @param ofItem returns the streamed text of the finished item. */
 function mustAddUp(events: readonly Found[], type: string, field: string, ofItem: (item: Found) => Found): void {
   const deltas = ofType(events, `${type}.delta`);
   const dones = ofType(events, `${type}.done`);
@@ -177,7 +177,7 @@ function mustAddUp(events: readonly Found[], type: string, field: string, ofItem
   }
 }
 
-/** What must be the same of an item wherever it stands. */
+/** The members of an item that must be the same in every event. */
 function essence(item: Found): string {
   const fields = ['type', 'id', 'call_id', 'name', 'arguments'].map((field) => item.at(field).value);
   const texts = item.at('content').listOrNone.map((part) => part.at('text').value);

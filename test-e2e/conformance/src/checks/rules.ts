@@ -16,10 +16,10 @@ import type { Found } from '../formats/found.ts';
 import type { ServerSentEvent } from '../target/streamed-answer.ts';
 import { NotApplicable, Violation } from '../verdict.ts';
 
-/** A check without its level. Its endpoint is the one that its name begins with, unless it says others. */
+/** A check without its level. By default its endpoint is the one at the beginning of its name. */
 export type Rule = Omit<Check, 'level' | 'endpoints'> & Partial<Pick<Check, 'endpoints'>>;
 
-/** The same rules for each endpoint that converses. */
+/** The same rules for each endpoint with answers of a model. */
 export function rulesOfEachFormat(
   rules: (format: Format, endpoint: ReplyEndpoint) => readonly Rule[],
 ): readonly Rule[] {
@@ -30,7 +30,10 @@ export function rulesOfEachFormat(
 export interface Promised extends Omit<Rule, 'rule' | 'source'> {
   /** The heading under which the document lists it. */
   readonly section: string;
-  /** As it stands there. It is the rule, unless that says more of what is tried. */
+  /**
+   * The statement in the document. It is the rule, unless `rule` describes the check in more
+   * detail.
+   */
   readonly says: string;
   readonly rule?: string;
 }
@@ -42,7 +45,7 @@ export function specifies(promises: readonly Promised[]): readonly Rule[] {
   });
 }
 
-/** How to try a rule on what a client reads, whole and streamed, of an answer that the provider gives as scripted. */
+/** A check of a scripted answer, as a client reads it whole and streamed. */
 export function onReplies(
   format: Format,
   script: Script,
@@ -60,17 +63,17 @@ export function onReplies(
   };
 }
 
-/** What holds for the events of a stream as a whole. */
+/** A rule about all events of a stream. */
 export interface EventRule {
   readonly name: string;
   readonly rule: string;
   readonly source: string;
-  /** Fields of the format's own that are asked with. */
+  /** Additional fields of the format in the request. */
   readonly more?: Prompt['more'];
   judge(events: readonly Found[]): void;
 }
 
-/** @param parts of the answer; what the provider says by itself if there are none. */
+/** @param parts of the answer; without them the provider's own answer. */
 export function rulesOnEvents(
   format: Format,
   eventsIn: (stream: readonly ServerSentEvent[]) => readonly Found[],
@@ -92,7 +95,10 @@ export function rulesOnEvents(
 /** For `ofEach`: whole and streamed. */
 export const bothWays: Readonly<Record<Way, Way>> = { whole: 'whole', stream: 'stream' };
 
-/** Tries each case; a violation says which. What can't be tried is passed over, as long as something could be. */
+/**
+ * Runs each case; a violation names its case. Cases that can't run are skipped, unless none can
+ * run.
+ */
 export async function ofEach<Case>(cases: Readonly<Record<string, Case>>, attempt: (one: Case) => Promise<void>) {
   const passedOver: NotApplicable[] = [];
   for (const [name, one] of Object.entries(cases)) {

@@ -14,7 +14,7 @@ const ofSdks = (ofOpenai: string, ofClaude: string): OfEach => ({
   responses: ofOpenai,
 });
 
-/** Where the rules stand: documentation, or the source of an SDK that relies on them. */
+/** The sources of the rules: documentation, or the source of an SDK that relies on them. */
 export const sources = {
   answer: {
     chat: `${openai}/api-reference/chat/object`,
@@ -37,7 +37,7 @@ export const sources = {
   errors: ofSdks(`${openai}/guides/error-codes`, `${claude}/api/errors`),
   /** How the SDKs read streams, and what makes them throw. */
   sdkStream: ofSdks(`${openaiNode}/core/streaming.ts`, `${anthropicSdk}/core/streaming.ts`),
-  /** How the SDKs put streams together. */
+  /** How the SDKs assemble streams. */
   sdkHelper: {
     chat: `${openaiNode}/lib/ChatCompletionStream.ts`,
     messages: `${anthropicSdk}/lib/MessageStream.ts`,

@@ -11,7 +11,9 @@ import { type Promised, type Rule, specifies } from './rules.ts';
 
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'];
 
-/** What stands in good answers: their headers and fields, the lists, and usage that adds up. */
+/**
+ * The content of successful answers: their headers and fields, the lists, and usage that adds up.
+ */
 export const specificationAnswers: readonly Rule[] = [
   ...postEndpoints.map(
     (endpoint): Rule => ({
@@ -162,7 +164,7 @@ function countsOf(usage: Found): readonly number[] {
   return countNames.map((name) => usage.at('today', name).count);
 }
 
-/** When what ran before has been counted. */
+/** Time until the usage of earlier checks has been counted. */
 async function settledUsage(scene: Scene): Promise<Found> {
   let usage = await usageOf(scene);
   for (let same = 0; same < 4; ) {
@@ -190,7 +192,7 @@ function mustAddUp(period: Found): void {
   must(isSorted, 'byModel should be largest first');
 }
 
-/** Fields may be missing; that is for other checks. */
+/** Fields may be missing; other checks cover that. */
 function mustHaveOnly(found: Found, names: readonly string[]): void {
   const other = Object.keys(found.object).find((name) => !names.includes(name));
   if (other !== undefined) throw found.at(other).not('no field of it');

@@ -14,9 +14,9 @@ interface Refusal {
   readonly name: string;
   readonly what: string;
   readonly status: number;
-  /** On the Messages endpoints the type of the status is in its place. */
+  /** On the Messages endpoints the error has the type of the status instead. */
   readonly code: string;
-  /** @param good a request that the endpoint takes. */
+  /** @param good a request that the endpoint accepts. */
   ask(good: Body): Ask;
 }
 
@@ -27,7 +27,7 @@ const invalid = (name: string, what: string) => ({ name, what, status: 400, code
 const mebibyte = 1_024 * 1_024;
 const sizesMiB: Readonly<Record<PostEndpoint, number>> = { chat: 16, messages: 16, 'count-tokens': 16, responses: 64 };
 
-/** What the gateway refuses by itself, with the status and code of its table. */
+/** Requests that the gateway itself refuses, with the status and code of its table. */
 export const specificationErrors = specifies([
   {
     name: 'spec-unknown-path',
@@ -126,7 +126,7 @@ function refusals(endpoint: Endpoint, all: readonly Refusal[]): readonly Promise
   }));
 }
 
-/** `{error: {code, message}}`, with whatever else stands beside the code. */
+/** `{error: {code, message}}`, which may have more members beside the code. */
 export function mustHaveCode(answer: Answer, status: number, code: string): void {
   mustHaveStatus(answer, status);
   const error = new Found(answer.json(), 'the answer').at('error');

@@ -12,7 +12,10 @@ import { mustHaveCode, mustHaveType } from './specification-errors.ts';
 const names = ['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}-requests`);
 const duration = /^(?=.)(\d+h)?(\d+m)?(\d+s)?$/;
 
-/** A token with a limit of requests per minute sees how it stands. The last ones use the limit up. */
+/**
+ * A token with a limit of requests per minute sees the state of its limit. The last checks use the
+ * limit up.
+ */
 export const specificationLimits = specifies([
   ...postEndpoints.map(
     (endpoint): Promised => ({
@@ -24,7 +27,7 @@ export const specificationLimits = specifies([
       async run(scene) {
         const body = goodBody(scene, endpoint);
         let [left, after] = [0, 0];
-        // Between two requests an older one may be a minute old.
+        // Between two requests an older one may leave the window.
         for (let tries = 0; tries < 3 && after !== left - 1; tries++) {
           left = remainingIn(await askAdmitted(scene, endpoint, { body }), scene);
           const refused = await askAdmitted(scene, endpoint, { body: '{' });
@@ -70,7 +73,7 @@ export const specificationLimits = specifies([
         mustHaveCode(refused, 429, 'rate_limit_exceeded');
         const error = new Found(refused.json(), 'the answer').at('error');
         error.at('limit').is('requests_per_minute');
-        // It was answered at some time since.
+        // The answer came at some time since.
         const afterMs = Date.parse(error.at('retryAt').name) - seconds * 1_000;
         const [earlyMs, lateMs] = [refused.askedAtMs - afterMs, afterMs - scene.clock.nowMs()];
         const offMs = Math.max(0, earlyMs, lateMs);

@@ -14,7 +14,9 @@ import { mustHaveCode } from './specification-errors.ts';
 
 const providerText = 'conformance words of the provider';
 
-/** What of a request reaches the provider, and what of the provider's words reaches the client. */
+/**
+ * The parts of a request that reach the provider, and the provider's words that reach the client.
+ */
 export const specificationRelays = specifies([
   {
     name: 'spec-messages-request-is-unchanged',

@@ -15,7 +15,7 @@ interface ErrorEvent {
   readonly rule: string;
   is(event: ServerSentEvent): boolean;
   judge(event: ServerSentEvent): void;
-  /** The event stands only at the end of a complete answer. */
+  /** The event that only a complete answer ends with. */
   isGoodEnd(event: ServerSentEvent): boolean;
 }
 
@@ -52,7 +52,7 @@ const errorEvents: Readonly<Record<ReplyEndpoint, ErrorEvent>> = {
   },
 };
 
-/** What clients see of a provider that fails. */
+/** How clients see a provider that fails. */
 export const streamFailures = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
   {
     name: `${endpoint}-stream-shows-the-providers-error`,
@@ -94,7 +94,7 @@ export const streamFailures = rulesOfEachFormat((format, endpoint): readonly Rul
       const fault: Fault = { kind: 'silent-after-events', events: 16 };
       using scripted = doubleOf(scene).script({ parts: [{ kind: 'text', text }], fault });
       const stream = await openStream(scene, format, { text: scripted.marker });
-      // Ends with the scene's signal where nothing comes.
+      // Ends with the scene's signal if nothing comes.
       for await (const { data } of stream.events()) if (data.includes('word1')) break;
     },
   },
@@ -123,7 +123,10 @@ async function mustShowFailure(scene: Scene, format: Format, fault: Fault): Prom
   );
 }
 
-/** The stream of an answer in which the provider fails after some of its text. A gateway may notice before it answers. */
+/**
+ * The stream of an answer in which the provider fails after some of its text. A gateway may notice
+ * before it answers.
+ */
 async function failed(scene: Scene, format: Format, fault: Fault) {
   await untilServed(scene, format.endpoint);
   using scripted = doubleOf(scene).script({ parts: [{ kind: 'text', text }], fault, eventEveryMs: 5 });

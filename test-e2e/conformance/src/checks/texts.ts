@@ -34,7 +34,7 @@ const cases: readonly TextCase[] = [
   { name: 'empty-text', what: 'An answer without text is complete and has no text', pieces: [] },
 ];
 
-/** What the provider wrote is what the client reads. */
+/** The client reads exactly what the provider wrote. */
 export const texts = rulesOfEachFormat((format, endpoint) =>
   cases.map(({ name, what, pieces }): Rule => {
     const written = pieces.join('');

@@ -16,7 +16,7 @@ interface Sending {
   readonly rule: string;
   readonly source: OfEach<string>;
   readonly prompt: Omit<Prompt, 'text'>;
-  /** Of one format. */
+  /** For one format. */
   readonly more?: OfEach<Fields>;
   judge(request: ProviderRequest): void;
 }
@@ -138,7 +138,7 @@ const choices: OfEach<readonly Fields[]> = {
   ],
 };
 
-/** What the client sends is what the provider is asked, in whichever format the gateway asks it. */
+/** The provider gets what the client sends, in the gateway's format of the request. */
 export const toTheProvider = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
   ...sendings.map(
     ({ name, rule, source, prompt, more, judge }): Rule => ({
@@ -154,7 +154,7 @@ export const toTheProvider = rulesOfEachFormat((format, endpoint): readonly Rule
     name: `${endpoint}-takes-a-tool-choice`,
     rule: 'Tool choices are accepted: any tool, a named tool, none, and one call at a time.',
     source: sources.tools[endpoint],
-    // Some live models can not be made to call a tool.
+    // Some live models can't be made to call a tool.
     needs: ['double'],
     run: (scene) =>
       ofEach(Object.fromEntries(choices[endpoint].map((more) => [JSON.stringify(more), more])), async (more) =>
@@ -163,14 +163,17 @@ export const toTheProvider = rulesOfEachFormat((format, endpoint): readonly Rule
   },
 ]);
 
-/** Sends the prompt, marked, and gives what came to the provider. */
+/** Sends the prompt with a marker, and returns the provider's request. */
 export async function whatReached(scene: Scene, format: Format, prompt: Omit<Prompt, 'text'>) {
   using scripted = doubleOf(scene).script({ parts: [{ kind: 'text', text: '{}' }] });
   await converse(scene, format, 'stream', { ...prompt, text: `Read this. ${scripted.marker}` });
   return requestThatReached(scripted);
 }
 
-/** @throws NotApplicable where the gateway asks the provider in another format, which may not have the fields. */
+/**
+ * @throws NotApplicable if the gateway's request to the provider is in another format, which may
+ * lack the fields.
+ */
 export async function reachedInSameFormat(scene: Scene, format: Format, prompt: Omit<Prompt, 'text'>) {
   return inFormat(format, await whatReached(scene, format, prompt));
 }

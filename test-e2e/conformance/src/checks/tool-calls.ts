@@ -53,7 +53,7 @@ const cases: readonly { readonly name: string; readonly what: string; readonly p
   },
 ];
 
-/** What the model calls is what the client reads. */
+/** The client reads exactly the calls of the model. */
 export const toolCalls = rulesOfEachFormat((format, endpoint) =>
   cases.map(({ name, what, parts }): Rule => {
     const made = parts.filter((part) => part.kind === 'tool-call').map((one) => [one.name, inputOf(one.arguments)]);

@@ -14,14 +14,14 @@ import { sources } from './sources.ts';
 
 const given = { input: 1_234, cached: 1_024, output: 345, reasoning: 210 };
 
-/** The SDK has `output_tokens_details` as null where it is not known. */
+/** In the SDK `output_tokens_details` is null if unknown. */
 const mayLeaveOut: Readonly<Record<ReplyEndpoint, string>> = {
   chat: '',
   messages: ' (optional)',
   responses: '',
 };
 
-/** What the provider counted is what the client is charged. */
+/** The client is charged what the provider counted. */
 export const usage = rulesOfEachFormat((format, endpoint): readonly Rule[] => [
   {
     name: `${endpoint}-usage-is-the-providers`,

@@ -5,7 +5,7 @@ import { startProviderDouble } from '../double/provider-double.ts';
 describe('gateway-conformance', () => {
   let gateway: Awaited<ReturnType<typeof startProviderDouble>>;
 
-  // The double answers as a gateway does that passes everything on.
+  // The double answers like a gateway that only forwards.
   beforeAll(async () => {
     gateway = await startProviderDouble();
   });

@@ -70,7 +70,7 @@ function reportOf(output: ConformanceFlags['output'], results: readonly Result[]
   return tableReport(results, terminal());
 }
 
-/** Colors show on a terminal only, and not with NO_COLOR. */
+/** Colors are used only on a terminal, and not with NO_COLOR. */
 function terminal(): TableOptions {
   return {
     width: process.stdout.isTTY ? process.stdout.columns : undefined,
@@ -78,7 +78,7 @@ function terminal(): TableOptions {
   };
 }
 
-/** One line of a terminal, written over the one before. */
+/** One line of a terminal, which replaces the one before. */
 function progress(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line.slice(0, process.stderr.columns - 1)}`);
 }

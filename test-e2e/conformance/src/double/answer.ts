@@ -14,7 +14,7 @@ interface Answering {
   readonly fault: Fault | undefined;
 }
 
-/** Answers one request as it is scripted. Ends when the client has left, too. */
+/** Answers one request as its script says. Also returns when the client has left. */
 export async function answer(answering: Answering): Promise<void> {
   const { format, request, response, script, fault } = answering;
   const left = new AbortController();
@@ -52,7 +52,7 @@ async function stream({ format, request, response, script, fault }: Answering, l
   else cut(response);
 }
 
-/** In an answer that is not streamed, a fault after events is one within the body. */
+/** In an answer that is not streamed, a fault after events is a fault within the body. */
 async function sendWhole({ format, request, response, script, fault }: Answering, left: AbortSignal): Promise<void> {
   if (fault?.kind === 'silent-after-events') await untilAborted(left);
   if (fault?.kind === 'error-event-after') {
@@ -60,7 +60,7 @@ async function sendWhole({ format, request, response, script, fault }: Answering
     return;
   }
   const text = JSON.stringify(format.whole(replyTo(request, script)));
-  // As providers do: a gateway that passes the encoding on must pass the body on as it is.
+  // As providers do: a gateway that forwards the encoding must forward the body unchanged.
   const isGzip = request.acceptsEncodings('gzip') === 'gzip';
   const body = isGzip ? gzipSync(text) : Buffer.from(text);
   response.status(200).set({ 'content-type': 'application/json', 'content-length': String(body.length) });
@@ -69,7 +69,7 @@ async function sendWhole({ format, request, response, script, fault }: Answering
   else response.write(body.subarray(0, body.length / 2), () => cut(response));
 }
 
-/** Characters of more than one byte come in two pieces, as they may on any network. */
+/** Characters of several bytes come in two pieces, as they may on any network. */
 async function write(response: Response, { event, data }: Frame, left: AbortSignal): Promise<void> {
   const bytes = Buffer.from(`${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`);
   const border = bytes.findIndex((byte) => byte >= 0x80) + 1;
@@ -85,14 +85,14 @@ async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-/** Sends what was written, then closes the connection without the end of the answer. */
+/** Sends the written bytes, then closes the connection without the end of the answer. */
 function cut(response: Response): void {
   response.locals.isCut = true;
-  // What was written in this turn of the event loop has yet to reach the socket.
+  // Bytes that were written in this turn of the event loop have yet to reach the socket.
   void setImmediate().then(() => response.socket?.end(() => response.destroy()));
 }
 
-/** What is answered when a script does not say. */
+/** The default answer of a script. */
 const usual = {
   parts: [{ kind: 'text', text: 'Hello from the provider double.' }],
   usage: { cached: 0, output: 7, reasoning: 0 },
@@ -106,7 +106,7 @@ function replyTo({ body }: Request, { parts = usual.parts, finish, usage }: Scri
     createdAtSeconds: Math.floor(Date.now() / 1_000),
     parts,
     finish: finish ?? (callsTools ? 'tool-calls' : 'stop'),
-    // Not exact, but more for more.
+    // Not exact, but longer texts count more.
     usage: { input: Math.ceil(JSON.stringify(body).length / 4), ...usual.usage, ...usage },
     request: body ?? {},
   };

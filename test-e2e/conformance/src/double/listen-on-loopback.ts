@@ -5,11 +5,14 @@ import type { AddressInfo } from 'node:net';
 export interface Listening extends AsyncDisposable {
   /** `http://127.0.0.1:<port>`. */
   readonly url: string;
-  /** Closes the connections that no request is under way on. */
+  /** Closes connections without a running request. */
   closeIdleConnections(): void;
 }
 
-/** Serves on the loopback interface. Disposing closes it, whatever is still under way. @param port 0: a free one */
+/**
+ * Serves on the loopback interface. Disposing closes it, even with requests in progress. @param
+ * port 0: a free one
+ */
 export async function listenOnLoopback(listener: RequestListener, port = 0): Promise<Listening> {
   const server = createServer(listener);
   await once(server.listen(port, '127.0.0.1'), 'listening');

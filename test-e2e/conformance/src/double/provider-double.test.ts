@@ -183,7 +183,7 @@ describe('the provider double', () => {
 
   it('cuts on the connections that it is to cut on, and closes those that are idle', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    /** The status; what the error says when there is none. */
+    /** The status; the error's message if there is none. */
     const ask = async (text: string) => {
       const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: text }] });
       const headers = { authorization: 'Bearer account', 'content-type': 'application/json' };
@@ -225,7 +225,7 @@ describe('the provider double', () => {
     expect(await statusOf({ body: { ...good, model: unknownModel } })).toBe(404);
     expect(await statusOf({ body: good, as: 'none' })).toBe(401);
     expect(await statusOf({ body: good, as: 'none', headers: { 'x-api-key': wrongToken } })).toBe(401);
-    // What a gateway makes of a credential that it was not given.
+    // A gateway's header for a missing credential.
     expect(await statusOf({ body: good, as: 'none', headers: { authorization: 'Bearer undefined' } })).toBe(401);
   });
 

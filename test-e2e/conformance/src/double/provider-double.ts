@@ -12,21 +12,25 @@ import type { Script } from './script.ts';
 import { Scripted } from './scripted-requests.ts';
 
 /**
- * A provider that answers as it is scripted, in chat completions, Messages and Responses alike, streamed or not. It also knows
- * `/v1/messages/count_tokens` and `/v1/models`. What is not scripted gets a short answer with usage.
+ * A provider that answers as scripted, in chat completions, Messages and Responses, streamed or
+ * not. It also has `/v1/messages/count_tokens` and `/v1/models`. A request without a script gets a
+ * short answer with usage.
  */
 export interface ProviderDouble extends Listening {
-  /** Answers what carries the marker that it gives back; the marker goes into a message's text. */
+  /** Answers requests that contain the returned marker; put the marker into a message's text. */
   script(script: Script): Scripted;
 }
 
-/** What `/v1/models` lists. */
+/** The models of `/v1/models`. */
 export const doubleModels = {
   openai: ['gpt-5.5', 'gpt-5.5-mini'],
   anthropic: ['claude-sonnet-5', 'claude-haiku-4-5'],
 } as const;
 
-/** The double on the loopback interface. Disposing closes it, whatever is still under way. @param port 0: any free one */
+/**
+ * The double on the loopback interface. Disposing closes it, even with requests in progress.
+ * @param port 0: any free one
+ */
 export async function startProviderDouble({ port = 0 }: { readonly port?: number } = {}): Promise<ProviderDouble> {
   const scripted = new Map<string, Scripted>();
   const listening = await listenOnLoopback(routes(scripted), port);
@@ -41,7 +45,7 @@ export async function startProviderDouble({ port = 0 }: { readonly port?: number
   };
 }
 
-/** Whatever stands before the last words of the path: base addresses end with `/v1`, or don't. */
+/** Any prefix before the last words of the path: base addresses may or may not end with `/v1`. */
 function routes(scripted: ReadonlyMap<string, Scripted>) {
   const app = express().disable('x-powered-by').disable('etag');
   const usedSockets = new WeakSet<Socket>();
@@ -83,7 +87,7 @@ function routes(scripted: ReadonlyMap<string, Scripted>) {
   return app;
 }
 
-/** Whose errors a request is answered with. */
+/** The format of a request's errors. */
 function formatOf({ path }: Request): ProviderFormat {
   return /\/messages(\/count_tokens)?$/.test(path) ? messagesFormat : chatFormat;
 }

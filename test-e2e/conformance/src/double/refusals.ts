@@ -5,7 +5,10 @@ import { z } from 'zod';
 export const wrongToken = 'conformance-wrong-token';
 export const unknownModel = 'conformance-no-such-model';
 
-/** What no provider issues: nothing, what a program makes of nothing, and what checks name as wrong. */
+/**
+ * Texts that are no credentials: an empty one, a program's text for a missing value, and the
+ * checks' wrong token.
+ */
 const noCredentials = ['', 'undefined', 'null', wrongToken];
 
 export interface Refusal {
@@ -13,7 +16,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** What a provider refuses of a request, so that a gateway may leave it to its provider. */
+/** Requests that a provider refuses, so that a gateway may leave them to its provider. */
 export function refusalOf(request: Request): Refusal | undefined {
   const credential = credentialOf(request);
   if (noCredentials.includes(credential)) return { status: 401, message: 'The credential is not known.' };

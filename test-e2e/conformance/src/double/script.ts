@@ -1,6 +1,7 @@
 /**
- * What the double answers to one request, in the words of no format: it is said in whichever format the gateway asks in.
- * A request names its script by `marker`, somewhere in the texts of its messages.
+ * The double's answer to one request, independent of formats: it is written in the format of the
+ * gateway's request. A request names its script by `marker`, somewhere in the texts of its
+ * messages.
  */
 export interface Script {
   readonly parts?: readonly Part[];
@@ -9,27 +10,32 @@ export interface Script {
   /** Waits in milliseconds before the first byte, and between events. */
   readonly firstByteAfterMs?: number;
   readonly eventEveryMs?: number;
-  /** In place of an answer, or in the middle of one. */
+  /** Instead of an answer, or in the middle of one. */
   readonly fault?: Fault;
-  /** Which of the requests that may meet the fault do: the first so many; all by default. The others are answered well. */
+  /**
+   * The number of requests that get the fault, if they match it; all by default. Later ones are
+   * answered normally.
+   */
   readonly faultForFirst?: number;
 }
 
 export type Part =
   | {
       readonly kind: 'text';
-      readonly text: string /** Pieces in a stream; one for each word by default. */;
+      readonly text: string;
+      /** Pieces in a stream; one for each word by default. */
       readonly pieces?: readonly string[];
     }
   | { readonly kind: 'reasoning'; readonly text: string }
   | {
       readonly kind: 'tool-call';
       readonly id: string;
-      readonly name: string /** JSON text. */;
+      readonly name: string;
+      /** JSON text. */
       readonly arguments: string;
     };
 
-/** Tokens. `input` has `cached` in it, `output` has `reasoning` in it. */
+/** Tokens. `input` includes `cached`, `output` includes `reasoning`. */
 export interface Usage {
   readonly input: number;
   readonly cached?: number;
@@ -44,7 +50,7 @@ export type Fault =
       readonly headers?: Readonly<Record<string, string>>;
       readonly message?: string;
     }
-  /** On any connection, or only on one that is new, or that has answered before. */
+  /** On any connection, only on a new one, or only on one that has answered before. */
   | { readonly kind: 'cut-before-answer'; readonly connection?: 'new' | 'reused' }
   | { readonly kind: 'cut-after-events'; readonly events: number }
   | { readonly kind: 'error-event-after'; readonly events: number; readonly message: string }

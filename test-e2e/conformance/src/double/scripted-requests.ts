@@ -5,9 +5,9 @@ import type { Fault, Script } from './script.ts';
 
 export interface Received {
   readonly path: string;
-  /** The key or bearer that the gateway used: which account. */
+  /** The gateway's key or bearer token, which identifies the account. */
   readonly credential: string;
-  /** It came on a connection that had served another request. */
+  /** Whether its connection had served another request. */
   readonly isOnReusedConnection: boolean;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
@@ -31,20 +31,20 @@ export class Scripted implements Disposable {
     this.#forget = forget;
   }
 
-  /** The requests that carried the marker, as they came to the provider. */
+  /** The requests with the marker, as the provider received them. */
   get received(): readonly Received[] {
     return this.#received;
   }
 
-  /** Ends when so many requests have come; rejects with the signal. */
+  /** Resolves when this many requests have come; rejects with the signal. */
   async came(requests: number, signal: AbortSignal): Promise<void> {
     while (this.#received.length < requests) await once(this.#arrivals, 'request', { signal });
   }
 
-  /** What to answer. */
+  /** The answer to a request. */
   receive(request: Request, response: Response): { readonly script: Script; readonly fault: Fault | undefined } {
     const outcome = Promise.withResolvers<'sent' | 'hung-up'>();
-    // What the double cuts off itself is over, too.
+    // An answer that the double itself cuts off is over, too.
     response.on('close', () => {
       outcome.resolve(response.writableFinished || response.locals.isCut === true ? 'sent' : 'hung-up');
     });

@@ -48,7 +48,7 @@ export const chat: Format = {
 
 export const DONE = '[DONE]';
 
-/** The chunks of a stream, `[DONE]` left out. */
+/** The chunks of a stream, without `[DONE]`. */
 export function chunksOf(events: readonly ServerSentEvent[]): readonly Found[] {
   return foundIn(
     events.filter(({ data }) => data !== DONE),
@@ -94,7 +94,7 @@ const toolCall = (call: Found): ToolCall => ({
   arguments: call.at('function', 'arguments').string,
 });
 
-/** As the SDK puts them together: by `index`, id and name from the first piece that has them. */
+/** Assembled as the SDK does: by `index`, with id and name from the first piece that has them. */
 function joinedToolCalls(deltas: readonly Found[]): readonly ToolCall[] {
   const pieces = deltas.flatMap((delta) => delta.at('tool_calls').listOrNone);
   const byIndex = Map.groupBy(pieces, (piece) => piece.at('index').count);

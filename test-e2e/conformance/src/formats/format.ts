@@ -5,27 +5,29 @@ import type { ServerSentEvent, StreamedAnswer } from '../target/streamed-answer.
 import { must, NotApplicable } from '../verdict.ts';
 import { Found } from './found.ts';
 
-/** A conversation to send, in the words of no format. */
+/** A conversation to send, independent of formats. */
 export interface Prompt {
   readonly text: string;
   readonly system?: string;
-  /** Turns before the text, of the user and the assistant by turns, beginning with the user. */
+  /** Turns before the text, alternating between user and assistant, beginning with the user. */
   readonly before?: readonly string[];
   readonly images?: readonly string[];
   readonly tools?: readonly Tool[];
-  /** Calls that the model made before, each with what came of it. The question comes first, the results last. */
+  /**
+   * Earlier calls of the model, each with its result. The question comes first, the results last.
+   */
   readonly toolResults?: readonly ToolResult[];
   readonly maxTokens?: number;
-  /** Turns or items after the text, in the format's own words. */
+  /** Turns or items after the text, in the format itself. */
   readonly turnsAfter?: readonly unknown[];
-  /** Fields of the format's own, added to the request. */
+  /** Additional fields of the format in the request. */
   readonly more?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What a live model answers in a few words, too. It may think before. */
+/** A prompt that live models answer in a few words, too. They may think before. */
 export const hello: Prompt = { text: 'Say hello.', maxTokens: 4_096 };
 
-/** Who said the earlier turns. */
+/** The role of an earlier turn. */
 export function turnsBefore({
   before = [],
 }: Prompt): readonly { readonly role: 'user' | 'assistant'; readonly text: string }[] {
@@ -45,11 +47,14 @@ export interface ToolResult {
   readonly result: string;
 }
 
-/** What a client reads out of an answer, in the words of no format. */
+/** An answer as a client reads it, independent of formats. */
 export interface Reply {
   readonly text: string;
   readonly toolCalls: readonly ToolCall[];
-  /** As the format says it, for `stop`, `length`, `tool-calls`, `content-filter`; its own word otherwise. */
+  /**
+   * `stop`, `length`, `tool-calls` or `content-filter` for the format's own words; otherwise the
+   * word itself.
+   */
   readonly finish: string;
   readonly usage: ReplyUsage | undefined;
 }
@@ -61,23 +66,23 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-/** `input` has `cached` in it. Undefined: the answer does not say. */
+/** `input` includes `cached`. Undefined if the answer does not have it. */
 export interface ReplyUsage {
   readonly input: number;
   readonly cached: number | undefined;
   readonly output: number;
   readonly reasoning: number | undefined;
-  /** Of an answer that also says the sum. */
+  /** The sum, if the answer has it. */
   readonly total: number | undefined;
 }
 
 export type ReplyEndpoint = 'chat' | 'messages' | 'responses';
 
-/** How one endpoint asks and answers. */
+/** Requests and answers of one endpoint. */
 export interface Format {
   readonly endpoint: ReplyEndpoint;
   request(model: string, prompt: Prompt): Readonly<Record<string, unknown>>;
-  /** What makes a stream tell its usage, where that must be asked for. */
+  /** The fields that request usage in a stream, if the format needs them. */
   readonly asksForUsage: Readonly<Record<string, unknown>>;
   readReply(answer: Found): Reply;
   readUsage(usage: Found): ReplyUsage | undefined;
@@ -86,20 +91,20 @@ export interface Format {
 
 export type Way = 'whole' | 'stream';
 
-/** Asks and reads the answer as an SDK would. */
+/** Sends a request and reads the answer as an SDK would. */
 export async function converse(scene: Scene, format: Format, way: Way, prompt: Prompt): Promise<Reply> {
   return way === 'whole'
     ? format.readReply(await wholeAnswer(scene, format, prompt))
     : format.readStream(await streamOf(scene, format, prompt));
 }
 
-/** Sends the prompt and gives whatever is answered. */
+/** Sends the prompt and returns the answer, whatever it is. */
 export async function ask(scene: Scene, format: Format, prompt: Prompt, more: Omit<Ask, 'body'> = {}): Promise<Answer> {
   const body = format.request(scene.modelOf(format.endpoint), prompt);
   return await scene.gateway.ask(format.endpoint, { ...more, body });
 }
 
-/** The same, asking for a stream. */
+/** The same for a streamed answer. */
 export async function askStream(
   scene: Scene,
   format: Format,
@@ -110,7 +115,7 @@ export async function askStream(
   return await scene.gateway.stream(format.endpoint, { ...more, body });
 }
 
-/** The JSON of an answer that was not asked to be a stream. */
+/** The JSON of an answer that is not streamed. */
 export async function wholeAnswer(scene: Scene, format: Format, prompt: Prompt): Promise<Found> {
   const answer = await askWhole(scene, format, prompt);
   return new Found(answer.json(), 'answer');
@@ -124,7 +129,7 @@ export async function askWhole(scene: Scene, format: Format, prompt: Prompt): Pr
   return answer;
 }
 
-/** The events of an answer that was asked to be a stream and came to its end. */
+/** The events of a stream that came to its end. */
 export async function streamOf(scene: Scene, format: Format, prompt: Prompt): Promise<readonly ServerSentEvent[]> {
   const stream = await openStream(scene, format, prompt);
   const { events, end } = await stream.all();
@@ -147,7 +152,9 @@ export async function openStream(
   return stream;
 }
 
-/** @throws NotApplicable without a double; checks that script the provider say `needs: ['double']`. */
+/**
+ * @throws NotApplicable without a double. Checks that script the provider have `needs: ['double']`.
+ */
 export function doubleOf(scene: Scene): ProviderDouble {
   if (scene.double === undefined) throw new NotApplicable('the provider cannot be scripted');
   return scene.double;

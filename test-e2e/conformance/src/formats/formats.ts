@@ -4,10 +4,10 @@ import type { Format } from './format.ts';
 import { messages } from './messages.ts';
 import { responses } from './responses.ts';
 
-/** Those in which one can converse. */
+/** The formats with answers of a model. */
 export const conversing: readonly Format[] = [chat, messages, responses];
 
-/** The format that each endpoint takes. */
+/** The format of each endpoint. */
 export const formats: Readonly<Record<PostEndpoint, Format>> = {
   chat,
   messages,

@@ -1,7 +1,10 @@
 import type { ServerSentEvent } from '../target/streamed-answer.ts';
 import { Violation } from '../verdict.ts';
 
-/** A value of JSON that a gateway sent and the place where it stood. What is not as asked is a violation that names the place. */
+/**
+ * A value of a gateway's JSON, with its path. An unexpected value is a violation that names the
+ * path.
+ */
 export class Found {
   readonly value: unknown;
   readonly #place: string;
@@ -24,13 +27,13 @@ export class Found {
     return this.value;
   }
 
-  /** A string with something in it. */
+  /** A string that is not empty. */
   get name(): string {
     if (this.string === '') throw this.not('a string with something in it');
     return this.string;
   }
 
-  /** The text, or nothing where there is null or no field. */
+  /** The text; undefined for null and for a missing field. */
   get textOrNone(): string {
     return this.isThere ? this.string : '';
   }
@@ -51,7 +54,7 @@ export class Found {
     return this.value.map((_, index) => this.#child(index));
   }
 
-  /** The entries, or none where there is null or no field. */
+  /** The entries; none for null and for a missing field. */
   get listOrNone(): readonly Found[] {
     return this.isThere ? this.list : [];
   }
@@ -67,7 +70,7 @@ export class Found {
       throw this.not(allowed.map((one) => JSON.stringify(one)).join(' or '));
   }
 
-  /** The violation that this is not what was expected. */
+  /** The violation that this is not the expected value. */
   not(expected: string): Violation {
     return new Violation(`${this.#place} should be ${expected}; it is ${shown(this.value)}`);
   }
@@ -87,7 +90,7 @@ export function foundIn(events: readonly ServerSentEvent[], what: string): reado
   return events.map((event, index) => new Found(event.json(), `${what} ${index + 1}`));
 }
 
-/** What each is, by its member `type`. */
+/** The kind of each, from its member `type`. */
 export function typesOf(found: readonly Found[]): readonly string[] {
   return found.map((one) => one.at('type').name);
 }

@@ -43,7 +43,7 @@ export const messages: Format = {
   },
 };
 
-/** The events that the SDK reads: those with a name, but for pings. */
+/** The events that the SDK reads: events with a name, without pings. */
 export function messageEvents(events: readonly ServerSentEvent[]): readonly Found[] {
   return foundIn(
     events.filter(({ event, data }) => event !== undefined && event !== 'ping' && data !== ''),
@@ -51,7 +51,7 @@ export function messageEvents(events: readonly ServerSentEvent[]): readonly Foun
   );
 }
 
-/** The content blocks that the events make, each as it would stand in a whole message. */
+/** The content blocks of the events, each as in a whole message. */
 function blocksOf(events: readonly Found[]): readonly Found[] {
   const blocks: Record<string, unknown>[] = [];
   for (const event of events) {
@@ -129,7 +129,7 @@ function usageOf(usage: Found): ReplyUsage | undefined {
   };
 }
 
-/** As the SDK does: what `message_delta` says replaces what `message_start` said. */
+/** As the SDK does: the values of `message_delta` replace those of `message_start`. */
 function streamedUsage(start: Found | undefined, delta: Found | undefined): ReplyUsage | undefined {
   if (start === undefined || delta === undefined) return undefined;
   const said = Object.entries(delta.object).filter(([, value]) => value !== null);

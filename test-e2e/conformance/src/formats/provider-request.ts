@@ -3,7 +3,7 @@ import { must, NotApplicable } from '../verdict.ts';
 import type { ReplyEndpoint } from './format.ts';
 import { Found, isObject, ofType } from './found.ts';
 
-/** What a provider was asked, read from whichever format the gateway asks in. */
+/** The request to a provider, read from any format. */
 export interface ProviderRequest {
   readonly format: ReplyEndpoint;
   readonly body: Found;
@@ -19,7 +19,7 @@ export interface ProviderRequest {
   readonly toolResults: readonly { readonly id: string; readonly text: string }[];
 }
 
-/** The one request that carried the marker. */
+/** The one request with the marker. */
 export function requestThatReached(scripted: Scripted): ProviderRequest {
   const [received] = scripted.received;
   must(received !== undefined, 'the text of the request should reach the provider; it did not');
@@ -113,7 +113,7 @@ function readResponses(body: Found): Read {
   };
 }
 
-/** Of a string, or of the parts that have a text. */
+/** The text of a string, or of the parts that have a text. */
 function texts(content: Found): readonly string[] {
   if (!content.isThere) return [];
   if (typeof content.value === 'string') return [content.value];

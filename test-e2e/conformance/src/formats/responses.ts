@@ -33,7 +33,10 @@ export const responses: Format = {
 
   readUsage: usageOf,
 
-  /** From the finished items, which is what agents read; `response.completed` is compared with them by checks of its own. */
+  /**
+   * From the finished items, which agents read; other checks compare `response.completed` with
+   * them.
+   */
   readStream(events): Reply {
     const all = responseEvents(events);
     const items = ofType(all, 'response.output_item.done');
@@ -45,10 +48,10 @@ export const responses: Format = {
   },
 };
 
-/** What may end a stream. */
+/** The events that may end a stream. */
 export const terminals: readonly string[] = ['response.completed', 'response.incomplete', 'response.failed'];
 
-/** The events of a stream; a `[DONE]`, which some add, is no event. */
+/** The events of a stream; a `[DONE]`, which some gateways add, is no event. */
 export function responseEvents(events: readonly ServerSentEvent[]): readonly Found[] {
   return foundIn(
     events.filter(({ data }) => data !== '[DONE]' && data !== ''),

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** Text of a gateway without the characters that a terminal would obey. */
+/** A gateway's text without terminal control characters. */
 export function plain(text: string): string {
   return stripVTControlCharacters(text).replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ');
 }

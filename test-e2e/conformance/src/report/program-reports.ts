@@ -1,7 +1,7 @@
 import { create } from 'xmlbuilder2';
 import { exchangeLines, grouped, type Result, summaryOf } from './result.ts';
 
-/** Everything that was found, for programs. */
+/** All results, for programs. */
 export function jsonReport(results: readonly Result[]): string {
   const checks = results.map(({ check: { name, level, endpoints, rule, source }, outcome, milliseconds }) => {
     const { kind, ...found } = outcome;
@@ -12,7 +12,7 @@ export function jsonReport(results: readonly Result[]): string {
 
 /** As build servers read it: a suite for each endpoint and level. */
 export function junitReport(results: readonly Result[]): string {
-  // XML has no place for most control characters, and answers may have any.
+  // XML can't contain most control characters, and answers may have any.
   const document = create({ version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '\ufffd' });
   const suites = document.ele('testsuites', { name: 'conformance', ...countsOf(results) });
   for (const { endpoint, level, results: ofSuite } of grouped(results)) {

@@ -4,7 +4,7 @@ import type { Exchange } from '../target/evidence.ts';
 
 export type Outcome =
   | { readonly kind: 'kept' }
-  /** What was expected and what was there, with all that was said on the wire. */
+  /** The expected and the actual result, with all requests and answers. */
   | { readonly kind: 'broken'; readonly found: string; readonly exchanges: readonly Exchange[] }
   | { readonly kind: 'skipped'; readonly why: string };
 
@@ -20,13 +20,13 @@ export interface SummaryRow extends Readonly<Record<Outcome['kind'], number>> {
   readonly level: Level;
 }
 
-/** `http`: what is the same for all paths. */
+/** `http`: rules that are the same for all paths. */
 type Group = Endpoint | 'http';
 
 const groups: readonly Group[] = ['chat', 'messages', 'count-tokens', 'responses', 'models', 'usage', 'http'];
 export const levels: readonly Level[] = ['formats', 'operations', 'specification'];
 
-/** A row for each endpoint and level that was tried, in the order of reports. */
+/** A row for each endpoint and level that was checked, in the order of reports. */
 export function summaryOf(results: readonly Result[]): readonly SummaryRow[] {
   return grouped(results).map(({ endpoint, level, results: ofRow }) => {
     const count = (kind: Outcome['kind']) => ofRow.filter(({ outcome }) => outcome.kind === kind).length;
@@ -34,7 +34,9 @@ export function summaryOf(results: readonly Result[]): readonly SummaryRow[] {
   });
 }
 
-/** The results of each endpoint and level. A check of several endpoints is counted with its first. */
+/**
+ * The results of each endpoint and level. A check of several endpoints is counted with its first.
+ */
 export function grouped(results: readonly Result[]) {
   return groups.flatMap((endpoint) =>
     levels.flatMap((level) => {
@@ -46,7 +48,7 @@ export function grouped(results: readonly Result[]) {
   );
 }
 
-/** What was sent after `>`, what came after `<`. */
+/** Sent lines begin with `>`, received lines with `<`. */
 export function exchangeLines({ request, answer }: Exchange): readonly string[] {
   const status = answer.status === undefined ? 'no answer' : String(answer.status);
   return [

@@ -2,12 +2,15 @@ import { plain } from './plain.ts';
 import { exchangeLines, grouped, type Outcome, type Result, type SummaryRow, summaryOf } from './result.ts';
 
 export interface TableOptions {
-  /** Columns of the terminal; lines are not cut without it. */
+  /** The width of the terminal; without it lines are not cut. */
   readonly width?: number | undefined;
   readonly color?: (text: string, color: 'green' | 'red' | 'yellow' | 'dim') => string;
 }
 
-/** For people: what is broken with all that was said, why something was skipped, and how many rules are kept. */
+/**
+ * For people: broken rules with their requests and answers, the reasons for skipped checks, and the
+ * number of kept rules.
+ */
 export function tableReport(results: readonly Result[], options: TableOptions = {}): string {
   const table = new Table(options);
   const parts = grouped(results).map((group) => table.group(group));
@@ -16,7 +19,7 @@ export function tableReport(results: readonly Result[], options: TableOptions = 
 
 type Broken = Extract<Outcome, { readonly kind: 'broken' }>;
 
-/** An answer may be long; the first lines say what it is. */
+/** An answer may be long; its first lines are enough. */
 const mostLinesOfExchange = 40;
 
 class Table {
@@ -28,7 +31,7 @@ class Table {
     this.#color = color;
   }
 
-  /** Empty when all is kept. */
+  /** Empty if all rules are kept. */
   group({ endpoint, level, results }: ReturnType<typeof grouped>[number]): string {
     const broken = results.flatMap(({ check, outcome }) =>
       outcome.kind === 'broken' ? this.#broken(check, outcome) : [],

@@ -10,24 +10,24 @@ export interface Head {
 }
 
 /**
- * An answer as it arrives. Nothing that came is lost when the connection is closed afterwards, as it would be in a stream of
- * Node's.
+ * An answer as it arrives. All received bytes stay readable after the connection is closed, unlike
+ * in a stream of Node's.
  */
 export class ArrivingAnswer implements Dispatcher.DispatchHandler {
   readonly #head = Promise.withResolvers<Head>();
-  // It keeps what is not read yet, and gives it before a failure.
+  // It keeps unread bytes, and returns them before a failure.
   readonly #body = new EventEmitter();
   readonly #pieces = on(this.#body, 'piece', { close: ['end'] });
   #controller: Dispatcher.DispatchController | undefined;
   #leaving: Error | undefined;
   #isOver = false;
 
-  /** Rejects when there is no answer. */
+  /** Rejects if there is no answer. */
   get head(): Promise<Head> {
     return this.#head.promise;
   }
 
-  /** @throws Error when the connection was closed before the end. */
+  /** @throws Error if the connection was closed before the end. */
   async *pieces(): AsyncIterable<Uint8Array> {
     for await (const [piece] of this.#pieces) yield piece;
   }
@@ -61,7 +61,7 @@ export class ArrivingAnswer implements Dispatcher.DispatchHandler {
   onResponseError(_: unknown, failure: Error): void {
     this.#isOver = true;
     this.#head.reject(failure);
-    // Where no reader is left, a failure concerns nobody.
+    // Without a reader, a failure needs no handler.
     if (this.#body.listenerCount('error') > 0) this.#body.emit('error', failure);
   }
 }

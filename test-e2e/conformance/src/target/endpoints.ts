@@ -15,21 +15,21 @@ export const endpoints = Object.keys(paths) as readonly Endpoint[];
 export const postEndpoints = ['chat', 'messages', 'count-tokens', 'responses'] as const;
 export type PostEndpoint = (typeof postEndpoints)[number];
 
-/** Those of the Messages format, with its errors. */
+/** The endpoints of the Messages format, with its errors. */
 export const isMessages = (endpoint: Endpoint) => endpoint === 'messages' || endpoint === 'count-tokens';
 
-/** The gateway under test, and what it says of itself. */
+/** The gateway under test, and its description. */
 export interface Target {
   /** Without `/v1`. */
   readonly url: string;
   readonly token: string;
-  /** A token that may ask only `limitedRequestsPerMinute` times a minute. */
+  /** A token with only `limitedRequestsPerMinute` requests a minute. */
   readonly limitedToken?: string | undefined;
   readonly limitedRequestsPerMinute?: number | undefined;
-  /** The model to ask, for each endpoint that the gateway claims. Others are not tried. */
+  /** The model to ask, for each endpoint that the gateway claims. Other endpoints are skipped. */
   readonly models: Readonly<Partial<Record<Endpoint, string>>>;
   /** Sent with every request, for gateways that choose the provider by headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The double is reached through at least two accounts. */
+  /** Whether at least two accounts lead to the double. */
   readonly hasSecondAccount?: boolean;
 }

@@ -14,7 +14,7 @@ export interface Exchange {
   };
 }
 
-/** Writes down one answer as it comes. */
+/** Records one answer as it comes. */
 export interface Recorder {
   answered(status: number, headers: Readonly<Record<string, string>>): void;
   came(text: string): void;
@@ -22,14 +22,17 @@ export interface Recorder {
 
 type Recorded = { -readonly [part in keyof Exchange]: Exchange[part] };
 
-/** What was said, without the secrets of the target, and without more of a body than a person reads. */
+/**
+ * The requests and answers, without the secrets of the target, and with only the beginning of long
+ * bodies.
+ */
 export class Evidence {
   readonly #recorded: Recorded[] = [];
   readonly #secrets: readonly string[];
 
   constructor({ token, limitedToken, headers = {} }: Target) {
     const values = [token, limitedToken ?? '', ...Object.values(headers)];
-    // A shorter text is no secret, and may stand anywhere.
+    // A shorter text is no secret, and may occur anywhere.
     this.#secrets = values.filter((value) => value.length >= 8).toSorted((one, other) => other.length - one.length);
   }
 
@@ -47,7 +50,7 @@ export class Evidence {
       },
       came: (text) => {
         const { answer } = recorded;
-        // More than is shown: secrets that are left out make it shorter.
+        // More than is shown: removing secrets makes it shorter.
         if (answer.body.length < 2 * longestBody) recorded.answer = { ...answer, body: answer.body + text };
       },
     };

@@ -3,8 +3,9 @@ import { type Endpoint, paths, type Target } from './endpoints.ts';
 import { GatewayClient } from './gateway-client.ts';
 
 /**
- * The models of a target, with those that it does not say found among what `GET /v1/models` lists: a short request tries whether
- * an endpoint takes one. An endpoint that takes none, or is not there, is not claimed.
+ * The models of a target. Missing ones are chosen from `GET /v1/models`: a short request checks
+ * whether an endpoint accepts a model. An endpoint that accepts none, or does not exist, is not
+ * claimed.
  */
 export async function withModelsFound(
   target: Target,
@@ -21,7 +22,7 @@ export async function withModelsFound(
   return { ...target, models };
 }
 
-/** Listing models and usage asks for no model. */
+/** Listing models and usage needs no model. */
 async function modelFor(
   endpoint: Endpoint,
   client: GatewayClient,

@@ -6,18 +6,20 @@ import { type Endpoint, isMessages, paths, type Target } from './endpoints.ts';
 import { Evidence, type Exchange } from './evidence.ts';
 import { parsedJson, StreamedAnswer } from './streamed-answer.ts';
 
-/** One request to the gateway. Without more it is a POST of JSON with the token as a bearer. */
+/** One request to the gateway. By default it is a POST of JSON with the token as a bearer. */
 export interface Ask {
   readonly method?: string;
-  /** In place of the endpoint's own. */
+  /** Replaces the endpoint's own path. */
   readonly path?: string;
-  /** Added to, or with `undefined` taken from, what is sent otherwise. */
+  /** Added to the default headers; `undefined` removes one. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** A value is sent as JSON, bytes and text as they are, an iterable in pieces with chunked encoding. */
+  /**
+   * A value is sent as JSON, bytes and text unchanged, an iterable in pieces with chunked encoding.
+   */
   readonly body?: unknown;
-  /** Which of the tokens. `none` sends no credentials. */
+  /** The token to use. `none` sends no credentials. */
   readonly as?: 'token' | 'limited-token' | 'none';
-  /** Hangs up, wherever the exchange stands. The call rejects with its reason. */
+  /** Hangs up at any point of the exchange. The call rejects with its reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -27,7 +29,7 @@ export interface Answer {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** @throws Violation when the text is not JSON. */
+  /** @throws Violation if the text is not JSON. */
   json(): unknown;
 }
 
@@ -36,7 +38,7 @@ export class GatewayClient implements AsyncDisposable {
   readonly #target: Target;
   readonly #signal: AbortSignal;
   readonly #evidence: Evidence;
-  // How long to wait is for the signal to say.
+  // Only the signal limits the waiting time.
   readonly #agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 
   /** @param signal ends every exchange. */
@@ -61,7 +63,7 @@ export class GatewayClient implements AsyncDisposable {
 
   async stream(endpoint: Endpoint, ask: Ask = {}): Promise<StreamedAnswer> {
     const answer = await this.#send(endpoint, ask);
-    // Why a stream is refused belongs to the evidence.
+    // The reason of a refused stream belongs to the evidence.
     if (answer.status >= 300) await answer.read();
     return answer;
   }
@@ -94,7 +96,7 @@ export class GatewayClient implements AsyncDisposable {
     const all = {
       'content-type': body === undefined ? undefined : 'application/json',
       authorization: token === undefined ? undefined : `Bearer ${token}`,
-      // Of the official SDKs, some releases send this one and some the other.
+      // Some releases of the official SDKs send this header, others the one above.
       'x-api-key': isMessages(endpoint) ? token : undefined,
       'anthropic-version': isMessages(endpoint) ? '2023-06-01' : undefined,
       ...inLowerCase(this.#target.headers ?? {}),
@@ -108,7 +110,7 @@ export class GatewayClient implements AsyncDisposable {
   }
 }
 
-/** A list is JSON like other values. Whatever else is iterable comes in pieces. */
+/** A list is JSON like other values. Other iterables are sent in pieces. */
 function bodyOf(body: unknown): string | Uint8Array | Readable | undefined {
   if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) return body;
   if (isIterable(body) && !Array.isArray(body)) return Readable.from(body, { objectMode: false });

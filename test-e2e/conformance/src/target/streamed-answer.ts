@@ -5,11 +5,11 @@ import { Violation } from '../verdict.ts';
 import type { ArrivingAnswer, Head } from './arriving-answer.ts';
 import type { Recorder } from './evidence.ts';
 
-/** One event, as it stood on the wire. */
+/** One event, as it was on the wire. */
 export interface ServerSentEvent {
   readonly event: string | undefined;
   readonly data: string;
-  /** @throws Violation when the data is not JSON. */
+  /** @throws Violation if the data is not JSON. */
   json(): unknown;
 }
 
@@ -31,13 +31,15 @@ export class StreamedAnswer {
     recorder.answered(status, headers);
   }
 
-  /** @throws Violation when the connection goes without the end of the body. */
+  /** @throws Violation if the connection closes before the end of the body. */
   async *events(): AsyncIterable<ServerSentEvent> {
     yield* this.#eventsToTheEnd();
     if (this.#end === 'cut') throw new Violation('the connection closed during the stream');
   }
 
-  /** All events, then how the answer ended. `cut`: the connection went without the end of the body. */
+  /**
+   * All events, and the end of the answer. `cut`: the connection closed before the end of the body.
+   */
   async all(): Promise<{ readonly events: readonly ServerSentEvent[]; readonly end: 'whole' | 'cut' }> {
     const events = await Array.fromAsync(this.#eventsToTheEnd());
     return { events, end: this.#end };
@@ -86,7 +88,7 @@ export class StreamedAnswer {
   }
 }
 
-/** @throws Violation when the text is not JSON. */
+/** @throws Violation if the text is not JSON. */
 export function parsedJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
@@ -104,6 +106,6 @@ const decoders = {
 
 function decoded(pieces: AsyncIterable<Uint8Array>, encoding: string | undefined): AsyncIterable<Uint8Array> {
   const create = Object.entries(decoders).find(([name]) => name === encoding)?.[1];
-  // What goes wrong is thrown by the iteration.
+  // The iteration throws the error.
   return create === undefined ? pieces : pipeline(Readable.from(pieces), create(), () => {});
 }

@@ -1,7 +1,10 @@
 import type { Frame } from '../../double/formats/provider-format.ts';
 import type { Change, Fault } from './faulty-gateway.ts';
 
-/** Faults that gateways have had, each with the check that must find it. It is on that check's endpoint. */
+/**
+ * Faults that gateways have had, each with the check that must find it. The fault is on that
+ * check's endpoint.
+ */
 export const faults: readonly Fault[] = [
   fault('ends streams without [DONE]', 'chat-stream-ends-with-done', { events: without('[DONE]') }),
   fault('sends [DONE] twice', 'chat-stream-ends-with-done', { events: (frames) => [...frames, ...frames.slice(-1)] }),
@@ -217,7 +220,7 @@ function fault(name: string, foundBy: string, change: Change): Fault {
   return { name, foundBy, ...change };
 }
 
-/** The events but those with the name or the data. */
+/** The events without those with this name or this data. */
 function without(text: string) {
   return (frames: readonly Frame[]) => frames.filter(({ event, data }) => event !== text && data !== text);
 }

@@ -5,7 +5,7 @@ import type { Frame } from '../../double/formats/provider-format.ts';
 import { type Listening, listenOnLoopback } from '../../double/listen-on-loopback.ts';
 import { paths } from '../../target/endpoints.ts';
 
-/** One way in which a gateway goes wrong between a client and its provider. */
+/** A fault of a gateway between a client and its provider. */
 export interface Fault extends Change {
   /** `ends streams without [DONE]`. */
   readonly name: string;
@@ -13,11 +13,11 @@ export interface Fault extends Change {
   readonly foundBy: string;
 }
 
-/** What becomes of a request and its answer. Bodies are changed as text. */
+/** Changes of a request and its answer. Bodies are changed as text. */
 export interface Change {
-  /** In place of asking the provider, for requests that it does not know what to do with. */
+  /** Answers instead of the provider, for requests that the gateway refuses. */
   refuses?(request: ClientRequest): { readonly status: number; readonly body: string } | undefined;
-  /** What the provider is asked. */
+  /** The request to the provider. */
   request?(body: string): string;
   status?(status: number): number;
   headers?(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
@@ -26,9 +26,9 @@ export interface Change {
   events?(events: readonly Frame[]): readonly Frame[];
   /** The whole text of an answer or a stream. */
   bytes?(text: string): string | Buffer;
-  /** Sends a stream when it has all of it. */
+  /** Sends a stream only when it is complete. */
   readonly holdsBack?: true;
-  /** Ends a stream as if it were whole when the provider has hung up. */
+  /** Ends a stream as if it were complete when the provider has hung up. */
   readonly hidesCuts?: true;
 }
 
@@ -38,7 +38,7 @@ interface ClientRequest {
   readonly body: string;
 }
 
-/** A gateway that passes on what it should, and nothing else; but for the fault, if there is one. */
+/** A gateway that only forwards, with one fault at most. */
 export async function startFaultyGateway(providerUrl: string, fault?: Fault): Promise<Listening> {
   return await listenOnLoopback(async (request, response) => {
     const endpoint = fault && endpointNamedBy(fault.foundBy);

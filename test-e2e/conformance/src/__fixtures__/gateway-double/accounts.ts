@@ -9,16 +9,16 @@ export interface ProviderAsk {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** What a provider has answered, with the first event of a stream read. */
+/** The answer of a provider, with the first event of a stream already read. */
 export interface ProviderAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Of an answer that is no stream. */
+  /** The body of an answer that is no stream. */
   readonly text: string;
   readonly frames: AsyncIterable<Frame> | undefined;
 }
 
-/** Two accounts at the provider. One that is limited rests for as long as the provider says. */
+/** Two accounts at the provider. A limited account pauses for as long as the provider says. */
 export class Accounts {
   readonly #providerUrl: string;
   readonly #misbehaviour: Misbehaviour;
@@ -30,7 +30,7 @@ export class Accounts {
     this.#misbehaviour = misbehaviour;
   }
 
-  /** @throws Refusal when no account is left. */
+  /** @throws Refusal if no account is left. */
   async ask(call: Call, ask: ProviderAsk, signal: AbortSignal): Promise<ProviderAnswer> {
     const nowMs = Date.now();
     const free = this.#inOrder(call).filter((name) => (this.#restsUntilMs.get(name) ?? 0) <= nowMs);

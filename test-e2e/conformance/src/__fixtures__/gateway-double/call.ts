@@ -4,7 +4,7 @@ import { isObject } from '../../formats/found.ts';
 import { type Endpoint, endpoints, isMessages, type PostEndpoint, paths } from '../../target/endpoints.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
 
-/** Why a request is not passed on. */
+/** Why a request is refused. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -24,12 +24,12 @@ export class Refusal extends Error {
   }
 }
 
-/** A request as it is understood step by step. */
+/** A request, parsed step by step. */
 export interface Call {
   readonly endpoint: PostEndpoint;
   readonly request: Request;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Of the provider. */
+  /** The provider's name of it. */
   readonly model: string;
 }
 

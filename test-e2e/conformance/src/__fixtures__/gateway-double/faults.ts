@@ -2,15 +2,15 @@ import { setTimeout } from 'node:timers/promises';
 import type { Frame } from '../../double/formats/provider-format.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
 
-/** One thing that a gateway does wrong, and the check that must find it. */
+/** A fault of a gateway, and the check that must find it. */
 export interface PlantedFault {
   readonly name: string;
-  /** Name of a check. */
+  /** The name of a check. */
   readonly breaks: string;
   readonly behaviour: Misbehaviour;
 }
 
-/** Every fault that the gateway double can have. Those of formats are planted in a gateway that only passes on. */
+/** Every fault of the gateway double. Faults of formats are in a gateway that only forwards. */
 export const plantedFaults: readonly PlantedFault[] = [
   fault('one more than the limit', 'chat-limit-admits-exactly-the-limit', { slotsMore: 1 }),
   fault('no retry-after', 'messages-limit-refuses-with-429', { answer: () => ({ headers: {} }) }),
@@ -96,7 +96,7 @@ function text(found: string, replacement: string): Misbehaviour {
   };
 }
 
-/** Ends a stream when nothing comes for so long. */
+/** Ends a stream after this time without an event. */
 function endsAfterSilence(silenceMs: number, last: readonly Frame[]): Misbehaviour {
   return {
     async *frames(frames) {

@@ -8,14 +8,14 @@ export interface Counts {
   readonly output: number;
 }
 
-/** So many requests in each window, by this clock. */
+/** This many requests in each window, by this clock. */
 export interface DoubledLimit {
   readonly limit: number;
   readonly windowMs: number;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** Requests of the last window, and what has been used. */
+/** Requests of the last window, and the usage so far. */
 export class Ledger {
   readonly #limit: number;
   readonly #windowMs: number;
@@ -31,7 +31,7 @@ export class Ledger {
     this.#misbehaviour = misbehaviour;
   }
 
-  /** @throws Refusal when none is left. */
+  /** @throws Refusal if no request is left. */
   takeSlot(): void {
     const nowMs = this.#clock.nowMs();
     this.#takenAtMs = this.#takenAtMs.filter((takenAtMs) => takenAtMs > nowMs - this.#windowMs);

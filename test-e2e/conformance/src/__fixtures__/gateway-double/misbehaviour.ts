@@ -1,19 +1,19 @@
 import type { Frame } from '../../double/formats/provider-format.ts';
 
-/** Where the gateway double leaves its way. What is left out it does right. */
+/** The faults of the gateway double. It behaves correctly where a member is left out. */
 export interface Misbehaviour {
-  /** What it does not look at. */
+  /** The check of a request that it skips. */
   readonly skips?: 'encoding' | 'size';
-  /** Members that take the place of those that the provider is asked with. */
+  /** Members that replace those of the request to the provider. */
   readonly ask?: (body: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
-  /** What takes the place of parts of an answer that is no stream, good or not. */
+  /** Replaces parts of an answer that is no stream, whatever its status. */
   readonly answer?: (answer: WholeAnswer) => Partial<WholeAnswer>;
   /** Changes a stream. */
   readonly frames?: (frames: AsyncIterable<Frame>) => AsyncIterable<Frame>;
   /** Changes the headers of a stream. */
   readonly streamHeaders?: Readonly<Record<string, string>>;
   readonly asksOneAccountOnly?: true;
-  /** Sends once more to the account whose connection ended, whatever connection that was. */
+  /** Retries on the account whose connection ended, even if the connection was new. */
   readonly asksSameAccountAgain?: true;
   readonly ignoresHangUps?: true;
   readonly passesErrorsOn?: true;

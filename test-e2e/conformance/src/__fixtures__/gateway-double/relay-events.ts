@@ -7,7 +7,9 @@ import type { Call } from './call.ts';
 import type { Counts } from './ledger.ts';
 import type { Misbehaviour } from './misbehaviour.ts';
 
-/** The stream that the client gets: the provider's until it fails, and then one error. Counts what was used. */
+/**
+ * The stream for the client: the provider's until it fails, and then one error. Counts the usage.
+ */
 export async function* relayEvents(
   { endpoint, body }: Call,
   frames: AsyncIterable<Frame>,
@@ -73,7 +75,7 @@ function frameOf(event: { readonly type: string; readonly [member: string]: unkn
   return { event: event.type, data: JSON.stringify(event) };
 }
 
-/** What a provider says of usage, in an answer or an event. */
+/** The provider's usage, in an answer or an event. */
 export function countsIn(endpoint: Call['endpoint'], answer: unknown): Partial<Counts> {
   const found = new Found(answer, 'the answer');
   const [usage] = [found, found.at('response'), found.at('message')]
@@ -83,7 +85,7 @@ export function countsIn(endpoint: Call['endpoint'], answer: unknown): Partial<C
   return read ? { input: read.input, cached: read.cached ?? 0, output: read.output } : {};
 }
 
-/** A chunk with the fields of the specification, and usage only when asked for. */
+/** A chunk with the fields of the specification, and usage only if it was requested. */
 function* onlyChunk(data: string, asksForUsage: boolean): Iterable<Frame> {
   const { id, object, created, model, choices, usage } = JSON.parse(data);
   if (choices.length === 0 && !asksForUsage) return;

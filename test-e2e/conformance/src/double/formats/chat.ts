@@ -17,7 +17,10 @@ export const chatFormat: ProviderFormat = {
   errorEvent: (message) => ({ data: JSON.stringify(openaiErrorBody(500, message)) }),
 };
 
-/** As all endpoints but Messages have it. @see https://platform.openai.com/docs/guides/error-codes */
+/**
+ * The error shape of all endpoints except Messages. @see
+ * https://platform.openai.com/docs/guides/error-codes
+ */
 export function openaiErrorBody(status: number, message: string) {
   const type = status === 429 ? 'rate_limit_exceeded' : status >= 500 ? 'server_error' : 'invalid_request_error';
   return { error: { message, type, param: null, code: status === 429 ? 'rate_limit_exceeded' : null } };
@@ -60,7 +63,7 @@ function shellOf({ id, createdAtSeconds, model }: Reply, object: string) {
   };
 }
 
-/** The text of reasoning is not shown in this format. */
+/** This format does not show the text of reasoning. */
 function messageOf(parts: readonly Part[]) {
   const calls = parts.flatMap((part) =>
     part.kind === 'tool-call'

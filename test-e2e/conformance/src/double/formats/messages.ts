@@ -16,7 +16,10 @@ export const messagesFormat: ProviderFormat = {
   errorEvent: (message) => ({ event: 'error', data: JSON.stringify(errorOf(529, message)) }),
 };
 
-/** `/v1/messages/count_tokens`, which never streams. @see https://docs.claude.com/en/api/messages-count-tokens */
+/**
+ * `/v1/messages/count_tokens`, which never streams.
+ * @see https://docs.claude.com/en/api/messages-count-tokens
+ */
 export const countFormat: ProviderFormat = {
   ...messagesFormat,
   whole: ({ usage }) => ({ input_tokens: usage.input }),
@@ -25,7 +28,7 @@ export const countFormat: ProviderFormat = {
 /** @see https://docs.claude.com/en/docs/build-with-claude/streaming */
 function* events(reply: Reply): Generator<Frame> {
   const event = (type: string, members: object): Frame => ({ event: type, data: JSON.stringify({ type, ...members }) });
-  // The first token counts as soon as the message starts.
+  // The first token counts when the message starts.
   const usageAtStart = usageOf(reply, Math.min(1, reply.usage.output));
   yield event('message_start', { message: { ...shellOf(reply), usage: usageAtStart } });
   for (const [index, part] of reply.parts.entries()) {
@@ -40,7 +43,7 @@ function* events(reply: Reply): Generator<Frame> {
 
 function* deltasOf(part: Part): Generator<object> {
   if (part.kind === 'tool-call') {
-    // The first one is always empty; of a call without arguments it is the only one.
+    // The first delta is always empty; a call without arguments has no other.
     yield { type: 'input_json_delta', partial_json: '' };
     for (const piece of part.arguments === '{}' ? [] : piecesOf(part)) {
       yield { type: 'input_json_delta', partial_json: piece };
@@ -51,7 +54,7 @@ function* deltasOf(part: Part): Generator<object> {
   } else for (const text of piecesOf(part)) yield { type: 'text_delta', text };
 }
 
-/** A block as it is announced, without content, or as it is in the end. */
+/** A block as it is announced, without content, or in its final form. */
 function blockOf(part: Part, isDone: boolean): object {
   if (part.kind === 'text') return { type: 'text', text: isDone ? part.text : '' };
   if (part.kind === 'reasoning') {

@@ -1,12 +1,12 @@
 import type { Part, Script, Usage } from '../script.ts';
 
-/** How a provider writes what a script says. */
+/** How a provider writes the answer of a script. */
 export interface ProviderFormat {
   readonly headers: (requestId: string) => Readonly<Record<string, string>>;
   whole(reply: Reply): object;
   events(reply: Reply): Iterable<Frame>;
   errorBody(status: number, message: string): object;
-  /** @param position events before it. */
+  /** @param position the number of events before it. */
   errorEvent(message: string, position: number): Frame;
 }
 
@@ -16,20 +16,20 @@ export interface Frame {
   readonly data: string;
 }
 
-/** An answer with everything that a format asks for. */
+/** A complete answer in a format. */
 export interface Reply {
-  /** Without the prefix that a format gives it. */
+  /** Without the prefix that a format adds. */
   readonly id: string;
   readonly model: string;
   readonly createdAtSeconds: number;
   readonly parts: readonly Part[];
   readonly finish: NonNullable<Script['finish']>;
   readonly usage: Required<Usage>;
-  /** The request, of which some answers repeat members. */
+  /** The request, since some answers repeat its members. */
   readonly request: Readonly<Record<string, unknown>>;
 }
 
-/** What a part is streamed in. */
+/** The pieces in which a part is streamed. */
 export function piecesOf(part: Part): readonly string[] {
   if (part.kind === 'tool-call') return part.arguments.match(/.{1,5}/gsu) ?? [];
   const given = part.kind === 'text' ? part.pieces : undefined;

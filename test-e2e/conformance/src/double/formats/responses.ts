@@ -51,7 +51,7 @@ function* contentOf(part: Part, place: object): Generator<readonly [type: string
   }
 }
 
-/** An item as it is announced, without content, or as it is in the end. */
+/** An item as it is announced, without content, or in its final form. */
 function itemOf(reply: Reply, part: Part, index: number, isDone: boolean) {
   const id = itemId(reply, part, index);
   const isCut = index === reply.parts.length - 1 && isIncomplete(reply);
