@@ -6,8 +6,8 @@ import { readSections, sidebarsOf, startsOf } from '../../deploy/scripts/docs/se
 import { scriptsIntoFiles } from './inline-scripts.ts';
 import { linksOutOfPages } from './links-out-of-pages.ts';
 
-// The docs as a site of static files. Pages ask nothing of another origin: fonts are the system's, the search index is one of the files.
-// README.md says how to build it, and what it can be given.
+// The docs as a site of static files. Pages ask nothing of another origin: fonts are the system's,
+// the search index is one of the files. README.md describes how to build it, and its settings.
 
 const docs = resolve(import.meta.dirname, '..');
 const { DOCS_BASE: base = '/', DOCS_REPOSITORY: repository } = process.env;

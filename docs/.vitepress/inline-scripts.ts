@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Takes scripts out of pages into files, so that pages run under a policy that allows no inline script. */
+/** Moves scripts of pages into files, so that pages run under a policy without inline scripts. */
 export function scriptsIntoFiles(base: string) {
   const files = new Map<string, string>();
   return {

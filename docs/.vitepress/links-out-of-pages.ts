@@ -7,16 +7,19 @@ type Token = ReturnType<MarkdownRenderer['parse']>[number];
 export interface LinkSettings {
   /** The folder of the pages. */
   readonly docs: string;
-  /** An address that the paths of the repository's files are appended to. */
+  /** The base address of the repository's files. */
   readonly repository: string | undefined;
   /** Called with each file inside `docs` that a page links to and that is no page. */
   readonly attach: (path: string) => void;
 }
 
-/** Links of pages are relative paths, as a host of Git repositories follows them. Here those are mended that lead to no page of the site. */
+/**
+ * Links of pages are relative paths, as Git hosts resolve them. This replaces links that lead to no
+ * page of the site.
+ */
 export function linksOutOfPages(md: MarkdownRenderer, settings: LinkSettings): void {
   md.core.ruler.push('links-out-of-pages', ({ tokens, env }) => {
-    // A title by itself has no page.
+    // A group title has no page.
     if (env.path === undefined) return;
     const page = relative(settings.docs, env.path);
     for (const { children } of tokens) if (children !== null) mendLinks(children, page, settings);
@@ -34,13 +37,13 @@ function mendLinks(tokens: Token[], page: string, { docs, repository, attach }: 
     else if (path.endsWith('.md')) token.attrSet('href', href.replace(/(^|\/)README\.md/, '$1index.md'));
     else if (posix.extname(path) !== '') {
       attach(target);
-      // The site's router leaves a link with a target to the browser.
+      // The site's router does not handle links with a target.
       token.attrSet('target', '_self');
     }
   }
 }
 
-/** A link to what is no file of the site: to where the repository can be read, or its path as text. */
+/** A link to a file outside of the site: to the repository's address, or its path as text. */
 function leadOut(
   tokens: Token[],
   index: number,

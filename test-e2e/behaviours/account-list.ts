@@ -11,7 +11,7 @@ interface AccountRow {
   readonly cooldowns: readonly object[];
 }
 
-/** What `gatewayctl account list` says of an account that rests. */
+/** The text of `gatewayctl account list` for a paused account. */
 export function accountListBehaviour(gateway: () => Topology): void {
   describe('gatewayctl account list', () => {
     let token = '';
@@ -29,7 +29,7 @@ export function accountListBehaviour(gateway: () => Topology): void {
 
     it('shows a cooldown as long as it lasts, and then that the account is available', async () => {
       const { faults } = gateway().simulator;
-      // A limit without a reset: the account rests for a guessed time of a few seconds.
+      // A limit without a reset: the account pauses for an estimated time of a few seconds.
       const id = faults.add({ account: credentials[0], fault: { preset: 'rate_limited' } });
       expect((await ask(gateway(), token, { road, model })).status).toBe(429);
       faults.clear(id);

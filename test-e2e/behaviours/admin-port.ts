@@ -9,7 +9,10 @@ import type { Topology } from '../topologies/topology.ts';
 const issue = 'POST /gateway.admin.v1.TokenService/IssueToken';
 const json = 'application/json';
 
-/** Who may call the operators' port: whoever signs in, and no web page of others through a browser, signed in or not. */
+/**
+ * The callers of the operators' port: signed-in callers, and no page of another site through a
+ * browser, signed in or not.
+ */
 export function adminPortBehaviour(gateway: () => Topology): void {
   describe('the admin port', () => {
     const send = async (baseUrl: string, line: string, headers: Readonly<Record<string, string>>, body = '') => {

@@ -106,7 +106,7 @@ export function anthropicErrorsBehaviour(gateway: () => Topology): void {
     });
 
     it('for a pool that can not be reached is ServiceUnavailableError', async () => {
-      // More than once: a request that meets the end of an idle connection is sent again.
+      // More than once: a request on an idle connection that closes is sent again.
       const { faults } = gateway().simulator;
       const id = faults.add({ account: 'absent-a', fault: { kind: 'reset' } });
       const thrown = await rejectionOf(ask(client, 'gateway/absent'));

@@ -8,7 +8,10 @@ import type { Topology } from '../topologies/topology.ts';
 
 const user = (content: string) => [{ role: 'user' as const, content }];
 
-/** The stream helper and the parsing of the official `@anthropic-ai/sdk` package: its events, and how it ends. */
+/**
+ * The stream helper and the parsing of the official `@anthropic-ai/sdk` package: its events, and
+ * its end.
+ */
 export function anthropicSdkStreamsBehaviour(gateway: () => Topology): void {
   describe('a stream of the @anthropic-ai/sdk package', () => {
     let client: Anthropic;

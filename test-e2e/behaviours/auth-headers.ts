@@ -16,7 +16,10 @@ const endpoints = [
   { path: '/v1/usage', method: 'GET', headers: bearer },
 ] as const;
 
-/** Which of two headers says who calls. Clients send a provider's key beside our token. @see spec "Authentication" */
+/**
+ * The header that identifies the caller if there are two. Clients send a provider's key beside our
+ * token. @see spec "Authentication"
+ */
 export function authHeadersBehaviour(gateway: () => Topology): void {
   describe.each(endpoints)('who calls $method $path', ({ path, method, headers: { own, other } }) => {
     const texts = { ours: '', revoked: '', unknown: createTokenText('service'), foreign: 'sk-ant-api03-a-key' };

@@ -6,7 +6,7 @@ import { messagesBody, relay, responsesBody } from '../client/relay.ts';
 import { issueToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-/** What is refused, and how. @see spec "Errors" */
+/** Requests that are refused, and their errors. @see spec "Errors" */
 export function badInputBehaviour(gateway: () => Topology): void {
   describe('bad input', () => {
     let token = '';

@@ -25,19 +25,25 @@ const encodings = [
 /** The best brotli takes seconds for some of these bodies. */
 const fast = { params: { 1: 3 } } as const;
 
-/** Around the sizes at which sockets, parsers and pools of buffers begin another piece. */
+/** Around the sizes at which sockets, parsers and buffer pools start a new piece. */
 const sizes = [
   200, 1_000, 16_384, 65_000, 65_536, 65_537, 70_000, 90_000, 110_000, 130_000, 200_000, 1_000_000, 3_000_000,
 ] as const;
 const counts = [1, 2, 3, 4, 5] as const;
-/** Milliseconds between two packets; 0.3 is what a busy client leaves. */
+/** Milliseconds between two packets; 0.3 is a busy client's pause. */
 const gapsMs = [0, 0.3, 1, 2, 5] as const;
 const framings = ['content-length', 'chunked'] as const;
 
-/** Valid bodies of any size are taken however they arrive. The edge alone decodes them: on one wiring, with `compressed`. */
+/**
+ * Valid bodies of any size are accepted, however they arrive. Only the edge decodes them: one
+ * wiring is enough, with `compressed`.
+ */
 export function bodyArrivalBehaviour(gateway: () => Topology, { compressed }: { readonly compressed: boolean }): void {
   describe.each(endpoints)('a body sent to $path', (endpoint) => {
-    /** A request of a service token is admitted by the limiter while its body arrives; one of a personal token is not. */
+    /**
+     * The limiter admits a request of a service token while its body arrives; a request of a
+     * personal token needs no admission.
+     */
     const tokenText = async (kind: 'service' | 'personal') =>
       (await issueToken(gateway(), kind === 'service' ? { kind, requestsPerMinute: 1_000_000 } : { kind })).text;
 
@@ -47,12 +53,12 @@ export function bodyArrivalBehaviour(gateway: () => Topology, { compressed }: { 
         const token = await tokenText('service');
         const refused: string[] = [];
         const bodies = sizes.map((size) => ({ size, bytes: compress(bodyOf(endpoint, size)) }));
-        // One connection for many requests, as clients do.
+        // One connection for many requests, as clients use it.
         using connection = new RawConnection(gateway());
         for (const [m, framing] of framings.entries()) {
           for (const count of counts) {
             for (const [n, { size, bytes }] of bodies.entries()) {
-              // Large ones take their time: each count in one framing.
+              // Large ones take long: each count in one framing.
               if (size > 200_000 && (n + count + m) % 2 === 0) continue;
               const gapMs = gapsMs[(n + count) % gapsMs.length] ?? 0;
               const answer = await post(connection, { endpoint, token, encoding, framing, bytes, count, gapMs });
@@ -118,7 +124,7 @@ interface Sent {
   readonly encoding: string;
   readonly framing: (typeof framings)[number];
   readonly bytes: Buffer;
-  /** In how many packets. */
+  /** The number of packets. */
   readonly count: number;
   readonly gapMs: number;
 }
@@ -141,7 +147,7 @@ async function post(
   return connection.answer();
 }
 
-/** Timers know whole milliseconds only; a shorter gap is spent in turns of the event loop. */
+/** Timers have whole milliseconds; a shorter gap is spent in turns of the event loop. */
 async function pause(gapMs: number): Promise<void> {
   if (gapMs >= 1) return wait(gapMs);
   const endsAtMs = performance.now() + gapMs;
@@ -152,7 +158,7 @@ function chunkOf(bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
 }
 
-/** A body of exactly so many bytes, whose text compresses about as well as prose does. */
+/** A body of exactly this size, whose text compresses about as well as prose. */
 function bodyOf(endpoint: Endpoint, bytes: number): Buffer {
   const of = (text: string) => Buffer.from(JSON.stringify(longContent(endpoint.path, text)));
   return of(prose(bytes - of('').length));

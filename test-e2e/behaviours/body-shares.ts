@@ -6,12 +6,15 @@ import { issueToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
 
 const MiB = 1024 * 1024;
-/** Blanks come out as small at this quality as at the best one, which takes a second. */
+/** At this quality, spaces are compressed as well as at the best one, which takes a second. */
 const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } } as const;
 
 const widest = { params: { [constants.BROTLI_PARAM_LGWIN]: 24 } } as const;
 
-/** What one token uploads never keeps others from being served. The gateway has memory for bodies of 128 MiB. */
+/**
+ * Uploads of one token never prevent others from being served. The gateway has memory for bodies of
+ * 128 MiB.
+ */
 export function bodySharesBehaviour(gateway: () => Topology): void {
   describe.each([
     { kind: 'service', framing: 'of announced size' },
@@ -78,7 +81,8 @@ export function bodySharesBehaviour(gateway: () => Topology): void {
       await wait(1_000);
       await expectServed(other);
       letEnd();
-      // One that has waited for the test is too slow, one that has waited for room is refused.
+      // A client that has waited for the test is too slow; a client that has waited for room is
+      // refused.
       for (const status of await Promise.all(uploads)) expect([200, 408, 503]).toContain(status);
       expect(await post(greedy, '/v1/responses', responsesBody(64 * MiB))).toBe(200);
     });
@@ -97,7 +101,7 @@ export function bodySharesBehaviour(gateway: () => Topology): void {
         for (let n = 0; n < 8; n += 1) {
           uploads.use(start(greedy, '/v1/responses', headers).send(bomb.subarray(0, 20)));
         }
-        // Three windows of 16 MiB at least; there is room for no more than four of them beside those of others.
+        // Three windows of 16 MiB at least; beside those of others there is room for four at most.
         await expect.poll(bodyMemoryBytes).toBeGreaterThan(3 * 16 * MiB);
         await expectServed(other);
       }
@@ -122,7 +126,7 @@ export function bodySharesBehaviour(gateway: () => Topology): void {
   });
 }
 
-/** The long text is not in the last message: that one comes back in the answer. */
+/** The long text is not in the last message: the answer repeats that one. */
 const messagesOf = (text: string) => [text, 'short'].map((content) => ({ role: 'user', content }));
 
 function chatBody(bytes: number): string {

@@ -9,7 +9,7 @@ import { usageOf } from '../client/usage.ts';
 import { type Break, breakingAccounts, type Road, roads } from '../topologies/failing-accounts.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-/** Slow enough that the answer has begun for the client before it goes wrong, on a busy machine too. */
+/** Slow enough that the client's answer has begun before it fails, on a busy machine too. */
 const slowly = { kind: 'delay', betweenEventsMs: 40 } as const;
 
 const serverError = { kind: 'failed', afterEvents: 12, error: failureOf('server_error', 'api_error') } as const;
@@ -20,17 +20,17 @@ const breaks = [
   ['reports a failure of its own', 'failed', serverError],
 ] as const satisfies readonly (readonly [string, Break, FaultScript['fault']])[];
 
-/** What becomes of accounts and sessions when answers break off that have begun. */
+/** The effect on accounts and sessions when answers break off after they have begun. */
 export function brokenAnswersBehaviour(gateway: () => Topology): void {
   // Each has accounts of its own, and mostly waits for slow answers.
   describe.concurrent('an answer that has begun and fails', () => {
-    /** Asks by a token of its own. */
+    /** Sends a request with a token of its own. */
     const openAsker = async () => {
       const token = await issueToken(gateway(), { kind: 'service', tokensPerDay: 100_000_000 });
       return {
         token: token.text,
         askFor: (request: RoadRequest) => ask(gateway(), token.text, { ...request, text: 'tell me #long 40' }),
-        /** What the log says of the request of an answer, once it is there. */
+        /** The log's entry of the request of an answer, once it exists. */
         async logged({ headers }: ChatAnswer) {
           const find = async () => {
             const requests = await loggedRequestsOf(gateway(), token.tokenId);
@@ -72,7 +72,8 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
           for (let n = 0; n < 4; n++) inSession.push(isWhole(await askFor({ road, model, session })));
           expect(inSession).toEqual([false, true, true, true]);
           const others: boolean[] = [];
-          // With a chance of one half each, so many would all miss the account once in a thousand runs.
+          // Each misses the account with a chance of one half: all of these would miss it once in a
+          // thousand runs.
           for (let n = 0; n < 14; n++) others.push(isWhole(await askFor({ road, model })));
           expect(others.filter((whole) => !whole).length).toBeLessThanOrEqual(3);
         },
@@ -150,7 +151,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
   });
 }
 
-/** Each provider takes the member that is its own. */
+/** Each provider reads its own member. */
 function failureOf(code: string, type: string) {
   return { code, type, message: 'secret words of the provider' };
 }

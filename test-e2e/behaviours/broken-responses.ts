@@ -13,10 +13,10 @@ interface ResponsesEvent {
 }
 
 const model = 'gpt-broken';
-/** Slow enough that the answer has begun for the client before it breaks off. */
+/** Slow enough that the client's answer has begun before it breaks off. */
 const slowly = { kind: 'delay', betweenEventsMs: 20 } as const;
 
-/** The event with which the gateway ends a stream of `/v1/responses` that its provider did not end. */
+/** The gateway's last event of a `/v1/responses` stream that its provider did not end. */
 export function brokenResponsesBehaviour(gateway: () => Topology): void {
   describe('the response.failed of a broken Responses stream', () => {
     let token = '';

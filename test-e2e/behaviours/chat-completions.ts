@@ -20,7 +20,9 @@ const weatherTool = {
   },
 };
 
-/** `POST /v1/chat/completions`: the answer, streamed and not. @see spec "POST /v1/chat/completions" */
+/**
+ * `POST /v1/chat/completions`: the answer, streamed and not. @see spec "POST /v1/chat/completions"
+ */
 export function chatCompletionsBehaviour(gateway: () => Topology): void {
   describe.each(bothProviders)('a chat completion of $model', ({ model, provider, answeredBy }) => {
     it('is a chat completion object that names its provider and model', async () => {

@@ -8,7 +8,7 @@ import { roomMs } from '@gateway/testkit/room';
 import { describe, expect, it } from 'vitest';
 import type { ServicesTopology } from '../topologies/services.ts';
 
-/** What somebody without a certificate finds on the ports between services, which speak TLS. */
+/** The ports between services, which speak TLS, as a caller without a certificate sees them. */
 export function closedPortsBehaviour(gateway: () => ServicesTopology): void {
   describe('without a certificate', () => {
     const portsOf = (name: (typeof serviceNames)[number]) => {
@@ -36,7 +36,7 @@ export function closedPortsBehaviour(gateway: () => ServicesTopology): void {
       expect(await ask(`${adminUrl}/readyz`)).toEqual({ status: 200, body: 'ok\n' });
       const refused = { status: 403, body: 'This needs a client certificate of the authority in TLS_CA_FILE.\n' };
       expect(await ask(`${adminUrl}/metrics`)).toEqual(refused);
-      // What services run with is for the admin service, which has pages of its own there.
+      // Settings of services are only for the admin service; its own port has pages at that path.
       if (name !== 'admin') expect((await ask(`${adminUrl}/settings`)).status).toBe(403);
       const paths = ['/gateway.identity.v1.IdentityService/List', '/gateway.pool.v1.PoolBrokerService/ListAccounts'];
       for (const path of name === 'admin' ? paths : ['/', ...paths]) {
@@ -61,7 +61,10 @@ export function closedPortsBehaviour(gateway: () => ServicesTopology): void {
   });
 }
 
-/** All that a port says to the beginning of HTTP/2, and to a request of HTTP/1.1, until it closes. */
+/**
+ * All bytes that a port sends after the beginning of HTTP/2, and after a request of HTTP/1.1, until
+ * it closes.
+ */
 async function answerTo(socket: ReturnType<typeof connectPlain>): Promise<string> {
   let answer = '';
   socket.on('data', (bytes: Buffer) => (answer += bytes.toString('latin1'))).on('error', () => undefined);

@@ -16,10 +16,10 @@ const report = z.object({
   ),
 });
 
-/** Few, and enough for every check that looks at the limit's headers. */
+/** A low limit, but enough for every check that reads the limit's headers. */
 const limit = 20;
 
-/** Every rule that `gateway-conformance` knows, with the double behind the gateway. */
+/** Every rule of `gateway-conformance`, with the double behind the gateway. */
 export const conformanceBehaviour = (providerPort: number) => (gateway: () => Topology) => {
   const check = async (...args: readonly string[]) => {
     const { baseUrl } = gateway();
@@ -47,7 +47,8 @@ export const conformanceBehaviour = (providerPort: number) => (gateway: () => To
       expect(exitCode).toBe(0);
       expect(new Set(checks.map(({ level }) => level))).toEqual(new Set(['formats', 'operations', 'specification']));
       expect(checks.length - skipped.length).toBeGreaterThan(250);
-      // By the specification Responses only stream, and a model of their pool has no stop sequences.
+      // By the specification Responses only stream, and a model of their pool has no stop
+      // sequences.
       expect(new Set(skipped.map(({ why }) => why))).toEqual(
         new Set(["the provider's format has no stop sequences", 'the gateway answers Responses as streams only']),
       );

@@ -16,8 +16,9 @@ const document = OpenApiDocument.read();
 const title = ({ route, cell, way }: ContractCase) => `${route}: ${cell}${way === '' ? '' : ` (${way})`}`;
 
 /**
- * Every route × every answer of the specification's tables: status, headers, shape, and the absence of anything else, by
- * docs/openapi.yaml; and that no provider is asked for what the gateway refuses by itself. Prints the table.
+ * Every route × every answer of the specification's tables: status, headers, shape, and the absence
+ * of anything else, by docs/openapi.yaml. Also that the gateway asks no provider if it refuses a
+ * request by itself. Prints the table.
  * @see spec "Errors", "Endpoints"
  */
 export function contractBehaviour(gateway: () => Topology): void {
@@ -53,8 +54,8 @@ export function contractBehaviour(gateway: () => Topology): void {
 }
 
 /**
- * The cells that need a part of the gateway to be away: a token that no cache knows, while `part`, without which it can't be
- * looked up, does not run.
+ * The cells that need a missing part of the gateway: a token that no cache knows, while `part`,
+ * which looks it up, does not run.
  */
 export function internalErrorContract<T extends Topology>(
   gateway: () => T,
@@ -96,7 +97,7 @@ function print(gateway: Topology): void {
   process.stdout.write(`\nThe contract of the gateway "${gateway.name}"\n${matrixOf(gateway)}\n`);
 }
 
-/** The newest request for an answer or a count that the simulated providers have seen. */
+/** The newest request for an answer or a count at the simulated providers. */
 function lastAsked({ simulator }: Topology) {
   const paths = new Set(Object.values(endpoints).map(({ upstreamPath }) => upstreamPath));
   return [...paths].map((path) => simulator.requests({ path, limit: 1 }).at(-1)?.id);

@@ -8,15 +8,18 @@ import type { ObservedGateway } from '../observability/observed-gateway.ts';
 import { selectorsOf } from '../observability/promql.ts';
 
 /**
- * A Prometheus that has read a gateway under mixed traffic has something to say to everything that it is asked.
- * @param isAsked leaves out what a wiring does not have
+ * A Prometheus that has scraped a gateway under mixed traffic has values for every expression.
+ * @param isAsked leaves out expressions that a wiring has no values for
  */
 export function dashboardsAndRulesBehaviour<T extends TrafficTarget>(
   observed: () => ObservedGateway<T>,
   isAsked: (expression: string) => boolean = () => true,
 ): void {
   describe('after mixed traffic with faults', () => {
-    /** Those that have no number within some seconds: counters of services arrive one after the other. */
+    /**
+     * Expressions without a number within some seconds: counters of services arrive one after the
+     * other.
+     */
     const unanswered = async (expressions: readonly Expression[]): Promise<readonly string[]> => {
       const { scraping } = observed();
       let left = expressions;

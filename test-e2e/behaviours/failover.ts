@@ -5,7 +5,7 @@ import { issueToken } from '../client/tokens.ts';
 import { usageOf } from '../client/usage.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-/** Accounts that are limited or down, and what the client sees of it: one clean answer, or one clear error. */
+/** Accounts that are limited or down: the client sees one clean answer, or one clear error. */
 export function failoverBehaviour(gateway: () => Topology): void {
   describe('when a provider fails', () => {
     let token = '';
@@ -15,7 +15,7 @@ export function failoverBehaviour(gateway: () => Topology): void {
 
     const requestsTo = (account: string) => gateway().simulator.requests({ account, path: '/v1/responses' });
     const accountsOf = (pool: string, letters: readonly string[]) => letters.map((letter) => `${pool}-${letter}`);
-    /** Sends a request in a session and tells which of the accounts answered it. */
+    /** Sends a request in a session and returns the account that answered it. */
     const accountOfSession = async (session: string, model: string, accounts: readonly string[]) => {
       const counts = accounts.map((account) => requestsTo(account).length);
       const { status } = await chat(gateway(), token, { model }, { headers: { 'session-id': session } });

@@ -38,8 +38,8 @@ import { usagePeriodsBehaviour } from './usage-periods.ts';
 import { zeroLimitsBehaviour } from './zero-limits.ts';
 
 /**
- * What a gateway does, whatever it is made of. With `describeContract` it runs whole on the two wirings that differ most: everything
- * in one process, and every service by itself.
+ * The behaviour of a gateway in any wiring. Together with `describeContract` it runs completely on
+ * the two wirings that differ most: everything in one process, and every service in a process.
  */
 export function describeGateway<T extends Topology>(
   name: string,
@@ -79,7 +79,7 @@ export function describeGateway<T extends Topology>(
   });
 }
 
-/** The parts of `describeGateway` that take longest, on a gateway of their own that runs beside it. */
+/** The slowest parts of `describeGateway`, on a gateway of their own that runs beside it. */
 export function describeContract<T extends Topology>(
   name: string,
   start: () => Promise<T>,
@@ -95,7 +95,9 @@ export function describeContract<T extends Topology>(
   });
 }
 
-/** What the edge alone decides, and what the official clients make of answers: the same code in every wiring. */
+/**
+ * Decisions of the edge alone, and the results of official clients: the same code in every wiring.
+ */
 export function describeClients(name: string, start: () => Promise<Topology>): void {
   describeTopology(name, start, (gateway) => {
     protocolBehaviour(gateway);
@@ -105,7 +107,7 @@ export function describeClients(name: string, start: () => Promise<Topology>): v
   });
 }
 
-/** Enough to see that a wiring holds together: answers, streams, limits, usage, failover, hanging up. */
+/** Enough to check a wiring: answers, streams, limits, usage, failover, hang-ups. */
 export function describeSmoke<T extends Topology>(
   name: string,
   start: () => Promise<T>,

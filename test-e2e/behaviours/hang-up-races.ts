@@ -29,10 +29,13 @@ const cases = [
 
 const dayBudget = 10_000_000;
 const requests = 40;
-/** An answer is whole after about so long. */
+/** The time after which an answer is complete. */
 const answerMs = roomMs(12);
 
-/** Clients that leave at whatever time: what a provider was asked is recorded once, and what it was not is not. */
+/**
+ * Clients that hang up at any time: a request that reached a provider is recorded once, any other
+ * is not.
+ */
 export function hangUpRacesBehaviour(gateway: () => Topology): void {
   describe.each(cases)('clients of $path that hang up', ({ path, headers, body }) => {
     const recordsOf = (marker: string) =>
@@ -115,10 +118,10 @@ export function hangUpRacesBehaviour(gateway: () => Topology): void {
       }
       await expect.poll(() => recordsOf(marker).filter(({ outcome }) => outcome === 'running')).toEqual([]);
       const { today, limits } = await settledUsage(token.text);
-      // A provider need not have seen a request that was cut off as it was sent.
+      // A request that was cut off while it was sent may not reach the provider.
       expect(today.requests).toBeGreaterThanOrEqual(recordsOf(marker).length);
       expect(today.requests).toBeLessThanOrEqual(requests);
-      // None is worth nothing, and none is worth more than the whole answer.
+      // Each costs more than nothing, and none costs more than the whole answer.
       const [most] = recordsOf(marker).filter(({ outcome }) => outcome === 'completed');
       const ofOne = (most?.billed.inputTokens ?? 0) + (most?.billed.outputTokens ?? 0);
       expect(today.inputTokens).toBeGreaterThanOrEqual(today.requests * 5);

@@ -9,7 +9,7 @@ const cases = [
   { model: 'gateway/claude', account: 'messages' },
 ] as const;
 
-/** Clients that leave before the end. */
+/** Clients that hang up before the end. */
 export function hangUpBehaviour(gateway: () => Topology): void {
   describe.each(cases)('a client of $model that hangs up', ({ model, account }) => {
     const lastRequestTo = (marker: string) =>

@@ -12,7 +12,10 @@ const endpoints = [
   { path: '/v1/messages/count_tokens', limitBytes: 16 * MiB, dialect: 'messages', takesCompression: false },
   { path: '/v1/responses', limitBytes: 64 * MiB, dialect: 'chat', takesCompression: true },
 ] as const;
-/** Blanks come out as small at this quality as at the best one, which takes a second for each bomb. */
+/**
+ * At this quality, spaces are compressed as well as at the best one, which takes a second for each
+ * bomb.
+ */
 const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } } as const;
 const encodings = [
   { name: 'gzip', encoding: 'gzip', compress: gzipSync },
@@ -22,7 +25,10 @@ const encodings = [
   { name: 'zstd', encoding: 'zstd', compress: zstdCompressSync },
 ] as const;
 
-/** Bodies that are too large, not what they say they are, or made to keep a server busy. @see spec "Size limits" */
+/**
+ * Bodies that are too large, differ from their headers, or are made to overload a server. @see spec
+ * "Size limits"
+ */
 export function hostileBodiesBehaviour(gateway: () => Topology): void {
   describe.each(endpoints)('bodies of $path', ({ path, limitBytes, dialect, takesCompression }) => {
     let token = '';
@@ -118,7 +124,7 @@ export function hostileBodiesBehaviour(gateway: () => Topology): void {
   });
 }
 
-/** A body of exactly so many bytes that the endpoint takes. */
+/** A body of exactly this size that the endpoint accepts. */
 function bodyOf(path: (typeof endpoints)[number]['path'], bytes: number): string {
   const of = (text: string) => JSON.stringify(longContent(path, text));
   return of('x'.repeat(bytes - of('').length));

@@ -4,7 +4,7 @@ import { issueToken, type TestToken } from '../client/tokens.ts';
 import { usageOf } from '../client/usage.ts';
 import type { ServicesTopology } from '../topologies/services.ts';
 
-/** Kills every process of the many in turn, starts it again, and looks whether the gateway is whole. */
+/** Kills every process in turn, restarts it, and checks that the gateway works. */
 export function killedProcessesBehaviour(gateway: () => ServicesTopology): void {
   describe('when a process is killed and started again', () => {
     let token: TestToken;

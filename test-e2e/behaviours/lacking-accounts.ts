@@ -8,7 +8,10 @@ import type { Topology } from '../topologies/topology.ts';
 
 type AnyRoad = Road | 'count-tokens';
 
-/** Accounts that lack a model, a feature or credit: the next account, or the next candidate of a class, answers. */
+/**
+ * Accounts that lack a model, a feature or credit: the next account, or the next candidate of a
+ * class, answers.
+ */
 export function lackingAccountsBehaviour(gateway: () => Topology): void {
   describe('when an account lacks what a request wants', () => {
     let token = '';
@@ -61,7 +64,7 @@ export function lackingAccountsBehaviour(gateway: () => Topology): void {
           const { status, json } = await ask(gateway(), token, { road, model });
           expect([status, json]).toEqual(endings[road]);
         }
-        // Both once, then one for each request.
+        // Both accounts once, then one for each request.
         expect(credentials.map(asked).reduce((one, other) => one + other)).toBe(3);
         for (const id of ids) gateway().simulator.faults.clear(id);
         expect((await ask(gateway(), token, { road, model })).status).toBe(200);
@@ -127,7 +130,7 @@ const genericBody = {
 
 const unavailable = [503, { error: { code: 'providers_unavailable', message: expect.any(String) } }];
 
-/** What clients get when no account has the model, of a class where the endpoint takes classes. */
+/** The clients' error if no account has the model; of a class if the endpoint accepts classes. */
 const endings: Readonly<Record<AnyRoad, readonly unknown[]>> = {
   responses: [404, bodyOf('responses', 'not-found')],
   messages: [404, genericBody],

@@ -13,7 +13,10 @@ const mebibyte = 1024 * 1024;
 const dailyTokens = 1_000_000_000;
 const timeout = roomMs(120_000);
 
-/** Answers of many mebibytes: put together for chat clients up to `ANSWER_BUFFER_MAX_MIB` (32), relayed without such a bound. */
+/**
+ * Answers of many mebibytes: assembled for chat clients up to `ANSWER_BUFFER_MAX_MIB` (32), relayed
+ * without such a bound.
+ */
 export function largeAnswersBehaviour(gateway: () => Topology): void {
   describe('a large answer', () => {
     const post = async (path: string, headers: Readonly<Record<string, string>>, body: object) => {
@@ -71,7 +74,8 @@ export function largeAnswersBehaviour(gateway: () => Topology): void {
           error: { code: 'internal_error', message: expect.stringMatching(/too large .*"stream": true/) },
         });
         expect(requestsTo(pool)).toHaveLength(before + 1);
-        // The last mebibyte may be on its way when the gateway hangs up; of a response much more would follow.
+        // The last mebibyte may be in transit when the gateway hangs up; a whole response would be
+        // much larger.
         const ended = pool === 'large' ? /^cancelled$/ : /^(cancelled|completed)$/;
         await expect.poll(() => newestOf(requestsTo(pool))?.outcome).toMatch(ended);
         const { today, limits } = await usageOf(gateway(), token);
@@ -80,7 +84,7 @@ export function largeAnswersBehaviour(gateway: () => Topology): void {
         expect(today.outputTokens).toBeGreaterThan(30 * (mebibyte / 4));
         expect(today.outputTokens).toBeLessThanOrEqual(34 * (mebibyte / 4));
         expect(limits.tokensPerDay?.remaining).toBe(dailyTokens - today.totalTokens);
-        // No account rests.
+        // No account pauses.
         for (let n = 0; n < 3; n++) {
           const small = await chat(token, { model: `gateway/${pool}`, messages: asking(8) });
           expect(small.response.status).toBe(200);
@@ -127,7 +131,7 @@ export function largeAnswersBehaviour(gateway: () => Topology): void {
         expect(response.status).toBe(200);
         const { content, usage, ...message } = JSON.parse(text);
         expect(digestOf(content[0].text)).toBe(digestOf(contentOf(mebibytes * mebibyte)));
-        // As the provider writes it, without a space or a member more.
+        // As the provider writes it, without any change.
         const members = { ...message, content, usage };
         expect(digestOf(text)).toBe(digestOf(JSON.stringify(inOrderOf(text, members))));
         const { today } = await usageOf(gateway(), token);
@@ -157,7 +161,7 @@ function newestOf(requests: readonly RecordedRequest[]): RecordedRequest | undef
   return requests.toSorted((a, b) => b.id - a.id)[0];
 }
 
-/** What the simulator says. */
+/** The simulator's answer. */
 function contentOf(bytes: number): string {
   return '0123456789abcdef'.repeat(bytes / 16);
 }
@@ -167,7 +171,7 @@ function digestOf(text: string): string {
   return `${text.length} ${createHash('sha256').update(text).digest('hex')}`;
 }
 
-/** The members in the order in which they stand in the text. */
+/** The members in the order of the text. */
 function inOrderOf(text: string, members: Readonly<Record<string, unknown>>): object {
   const order = Object.keys(JSON.parse(text));
   return Object.fromEntries(order.map((key) => [key, members[key]]));

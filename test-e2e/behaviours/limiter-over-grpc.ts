@@ -29,7 +29,7 @@ interface AdmitResponse {
   readonly refusal: { readonly limit: string; readonly retryAt: Instant | null } | null;
 }
 
-/** The limiter as another team meets it: grpc-js and the proto files, none of our code. */
+/** The limiter as another team uses it: grpc-js and the proto files, none of our code. */
 export function limiterOverGrpcBehaviour(address: () => string): void {
   describe('the limiter, called by a client that knows only its proto', () => {
     const limits = { requestsPerMinute: 2, tokensPerDay: 100 };
@@ -160,7 +160,7 @@ export function limiterOverGrpcBehaviour(address: () => string): void {
   });
 }
 
-/** A second before or after is allowed to the clock of another process. */
+/** The clock of another process may differ by a second. */
 function expectBetween(instant: Instant | null | undefined, fromMs: number, toMs: number): void {
   const atMs = Number(instant?.seconds) * 1_000 + Number(instant?.nanos) / 1e6;
   expect(atMs).toBeGreaterThan(fromMs - 1_000);
@@ -175,7 +175,7 @@ const limiterService = 'gateway.limiter.v1.LimiterService';
 const limiterProto = 'gateway/limiter/v1/limiter_service.proto';
 const healthProto = fileURLToPath(import.meta.resolve('grpc-health-check/proto/health/v1/health.proto'));
 
-/** A client that shows the certificate of a holder. */
+/** A client with the certificate of a holder. */
 function openClient(address: string, service = limiterService, proto = limiterProto, holder = 'admin'): ProtoClient {
   const definition = loadSync(proto, { includeDirs: [protoFolder], longs: String, enums: String, defaults: true });
   loadPackageDefinition(definition);
@@ -185,7 +185,7 @@ function openClient(address: string, service = limiterService, proto = limiterPr
     call: (method, request) =>
       new Promise((resolve, reject) => {
         const deadline = { deadline: Date.now() + roomMs(5_000) };
-        // The generated methods are known at run time only; `this` is the client.
+        // The generated methods are known only at run time; `this` is the client.
         const invoke = Reflect.get(client, method) as (...args: unknown[]) => void;
         invoke.call(client, request, deadline, (error: unknown, response: never) =>
           error ? reject(error) : resolve(response),

@@ -81,7 +81,7 @@ export function limitsBehaviour(gateway: () => Topology): void {
       const retryAfterSeconds = Number(headers.get('retry-after'));
       expect(retryAfterSeconds).toBeGreaterThanOrEqual(1);
       expect(retryAfterSeconds).toBeLessThanOrEqual(60);
-      // A client that waits so long is neither too early nor a second too late.
+      // A client that waits this long is neither too early nor a second too late.
       expect(after + retryAfterSeconds * 1_000).toBeGreaterThanOrEqual(Date.parse(retryAt));
       expect(before + (retryAfterSeconds - 1) * 1_000).toBeLessThanOrEqual(Math.max(before, Date.parse(retryAt)));
       expect(Object.keys(limitHeadersOf(headers)).sort()).toEqual([...limitHeaders].sort());

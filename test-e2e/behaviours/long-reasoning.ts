@@ -7,10 +7,10 @@ import { usageOf } from '../client/usage.ts';
 import type { Topology } from '../topologies/topology.ts';
 
 const dayBudget = 100_000_000;
-/** Two reasoning items, of which nothing is seen but the encrypted form; the connection breaks after the second. */
+/** Two reasoning items with only encrypted content; the connection breaks after the second. */
 const reasoningInVain = { text: '#reason 500 #reason 500 Hello', eventsBefore: 6 };
 
-/** Models that reason for long before they say anything. */
+/** Models that reason for long before their first content. */
 export function longReasoningBehaviour(gateway: () => Topology): void {
   describe('a model that reasons for long', () => {
     let token = '';
@@ -135,7 +135,7 @@ interface ProviderEvent {
   readonly [member: string]: unknown;
 }
 
-/** A response whose items of encrypted reasoning have so many KiB. */
+/** A response whose items of encrypted reasoning have this many KiB. */
 function responsesEvents(sizesKib: readonly number[]): readonly ProviderEvent[] {
   const response = { id: 'resp_r', object: 'response', created_at: 1, model: 'gpt-5.5', output: [] };
   const items = sizesKib.flatMap((kib, index) => {
@@ -155,7 +155,7 @@ function responsesEvents(sizesKib: readonly number[]): readonly ProviderEvent[] 
     { type: 'response.output_item.added', output_index: sizesKib.length, item: { ...message, content: [] } },
     { type: 'response.output_text.delta', ...place, delta: 'Forty-two.' },
     { type: 'response.output_item.done', output_index: sizesKib.length, item: { ...message, content } },
-    // Filled, so that nothing has to be filled in.
+    // All members are present, so that the gateway adds none.
     {
       type: 'response.completed',
       response: { ...response, status: 'completed', output: [{ ...message, content }], usage },
@@ -163,7 +163,7 @@ function responsesEvents(sizesKib: readonly number[]): readonly ProviderEvent[] 
   ];
 }
 
-/** A message whose blocks of thinking have so many KiB, of which nothing can be read. */
+/** A message with thinking blocks of this many KiB, without readable text. */
 function messagesEvents(sizesKib: readonly number[], kind: 'redacted' | 'signed'): readonly ProviderEvent[] {
   const message = { id: 'msg_t', type: 'message', role: 'assistant', model: 'claude-sonnet-5', content: [] };
   const thinking = sizesKib.flatMap((kib, index): readonly ProviderEvent[] => {

@@ -10,7 +10,8 @@ import type { TrafficTarget } from '../observability/mixed-traffic.ts';
 import type { ObservedGateway } from '../observability/observed-gateway.ts';
 
 /**
- * What processes show on `/metrics`: what the reference says, and nothing that a client has made.
+ * The series that processes show on `/metrics`: those of the reference, and none that a client
+ * creates.
  * @param isShown whether a wiring has a metric of the reference
  */
 export function metricSeriesBehaviour<T extends TrafficTarget>(
@@ -39,7 +40,10 @@ export function metricSeriesBehaviour<T extends TrafficTarget>(
       expect(undocumented).toEqual([]);
     });
 
-    /** Names of prom-client's own are not ours to choose, and days of the ledger are things, no unit of time. */
+    /**
+     * We do not choose the names of prom-client, and a "day" of the ledger is a thing, not a unit
+     * of time.
+     */
     it('are as promtool wants them', async () => {
       for (const exposition of await expositions()) {
         const lines = exposition
@@ -61,7 +65,7 @@ export function metricSeriesBehaviour<T extends TrafficTarget>(
       expect(seriesOf(after).filter((series) => !before.includes(series))).toEqual([]);
       const texts = after.flatMap(({ series }) => series.flatMap(({ labels }) => Object.values(labels)));
       expect(texts.filter((text) => /zebra/i.test(text) || text.includes(token.tokenId))).toEqual([]);
-      // Some of them were asked of a provider.
+      // Some of them reached a provider.
       expect(texts).toContain('other');
       const asked = observed().gateway.simulator.requests({ account: 'unlisted-a', path: '/v1/messages' });
       expect(asked.length).toBeGreaterThan(1);
@@ -69,7 +73,7 @@ export function metricSeriesBehaviour<T extends TrafficTarget>(
   });
 }
 
-/** One request for each name, which stands wherever a client can put a text of its own. */
+/** One request for each name, which is in every place that a client fills. */
 async function madeUp(gateway: TrafficTarget, token: string, names: readonly string[]): Promise<void> {
   await Promise.all(
     names.map(async (name, index) => {
@@ -91,7 +95,8 @@ async function madeUp(gateway: TrafficTarget, token: string, names: readonly str
           fetch(`${gateway.baseUrl}/v1/models?${text}`, { headers: { ...headers, authorization: `Bearer ${text}` } }),
         () => oddMethod(gateway, text),
       ];
-      // The first name goes everywhere: what there is to see of such requests is there before they are many.
+      // The first name goes everywhere: all series of such requests exist before there are many of
+      // them.
       const chosen = name === '0' ? roads : roads.filter((_, road) => road === index % roads.length);
       await Promise.all(chosen.map((ask) => ask()));
     }),
@@ -104,7 +109,10 @@ async function oddMethod({ baseUrl }: TrafficTarget, text: string) {
   return await connection.send(head(`PROPFIND /${text}`, { host: 'localhost' })).answer();
 }
 
-/** Names and labels of all series but Node's, whose kinds of handles come and go. Which worker took a request is chance. */
+/**
+ * Names and labels of all series except Node's, whose kinds of handles change. It is random which
+ * worker served a request.
+ */
 function seriesOf(families: readonly Family[]): readonly string[] {
   return families
     .filter(({ name }) => !name.startsWith('nodejs_'))

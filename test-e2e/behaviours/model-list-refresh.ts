@@ -11,9 +11,9 @@ interface ConfiguredTopology extends Topology {
   readonly gatewayFile: string;
 }
 
-/** `settings.model_list_refresh_seconds`, which is all that decides how often model lists are read. */
+/** `settings.model_list_refresh_seconds`, the only setting for the interval of model lists. */
 export function modelListRefreshBehaviour(name: string, start: () => Promise<ConfiguredTopology>): void {
-  // Mostly waiting: the wirings wait together.
+  // These mostly wait: the wirings wait in parallel.
   describe.concurrent(`the model list of ${name}`, () => {
     it('is read as often as gateway.yaml says, also when that changes, and never runs empty', async ({ expect }) => {
       await using gateway = await start();
@@ -39,7 +39,8 @@ export function modelListRefreshBehaviour(name: string, start: () => Promise<Con
         await writeFile(gateway.gatewayFile, file.replace(line, `model_list_refresh_seconds: ${seconds}`));
       };
       await setTo(3_600);
-      // Until the file has been read, and a report is older than three of the later, shorter times.
+      // Until the file has been read, and a report is older than three of the new, shorter
+      // intervals.
       await stays(expect, listed, roomSeconds(10));
       offer('claude-second');
       await stays(expect, listed, roomSeconds(3));

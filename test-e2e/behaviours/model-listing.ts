@@ -12,12 +12,14 @@ const messagesModels = defaultModels.messages;
 const none: readonly FormatName[] = [];
 const usedByClasses = responsesModels.filter((model) => modelsOfClasses().has(model));
 
-/** What the list has and how it names it, whatever of the pools is in sight. @see spec "GET /v1/models" */
+/**
+ * The content and the names of the list, whatever pools can be reached. @see spec "GET /v1/models"
+ */
 export function modelListingBehaviour(gateway: () => Topology): void {
   describe('the list of models', () => {
     let token = '';
     let classes: readonly string[] = [];
-    /** Of pools whose provider is never there: what classes use of them. */
+    /** Models of pools whose provider is never reachable, as classes use them. */
     let outOfSight: readonly string[] = [];
     beforeAll(async () => {
       token = (await issueToken(gateway(), { kind: 'personal' })).text;
@@ -27,11 +29,14 @@ export function modelListingBehaviour(gateway: () => Topology): void {
       classes = idsOf(usual, 'gateway');
       outOfSight = idsOf(usual, 'provider_a').filter((id) => !responsesModels.includes(id));
     });
-    // What runs after this must find everything as it was.
+    // Later tests must find everything unchanged.
     afterAll(() => offer({}));
 
     const list = () => listModels(gateway(), token);
-    /** Changes what the providers offer and waits until the list shows it: adapters look every few seconds. */
+    /**
+     * Changes the providers' models and waits until the list shows it: adapters check every few
+     * seconds.
+     */
     const offer = async ({ responses = responsesModels, messages = messagesModels, unreachable = none }) => {
       gateway().simulator.models.set({ responses, messages, unreachable });
       const shown = [

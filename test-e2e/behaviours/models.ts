@@ -25,7 +25,7 @@ export function modelsBehaviour(gateway: () => Topology): void {
         expect(response.status).toBe(200);
         return (await response.json()) as ModelList;
       };
-      // Adapters report what their pools offer soon after they start.
+      // Adapters report their pools' models soon after they start.
       await expect.poll(async () => (await list()).data.map(({ owned_by }) => owned_by)).toContain('provider_b');
       const { object, data } = await list();
       expect(object).toBe('list');

@@ -15,10 +15,10 @@ interface Answer {
   readonly json: unknown;
 }
 
-/** Answers of a shape that providers send seldom, each of which breaks an agent or a budget where it is read wrongly. */
+/** Rare shapes of providers' answers. A wrong reading of one breaks an agent or a budget. */
 export function oddAnswersBehaviour(gateway: () => Topology): void {
   describe('an answer of an odd shape', () => {
-    /** The provider's next answer is this one. */
+    /** Sets the provider's next answer. */
     const next = (format: Format, events: readonly object[], rest = '') => {
       const body = events.map((event) => `event: ${Reflect.get(event, 'type')}\ndata: ${JSON.stringify(event)}\n\n`);
       const text = body.join('') + rest;
@@ -195,7 +195,7 @@ function expectEstimate({
   expect(outputTokens).toBeGreaterThan(0);
 }
 
-/** Why a chat answer ended, and its calls. */
+/** The finish reason of a chat answer, and its calls. */
 function read({ text, json }: Answer) {
   const { finishReason, toolCalls } = json === undefined ? assemble(readStreamedAnswer(text)) : readCompletion(text);
   return { finishReason, calls: toolCalls.map(({ id: _, ...call }) => call) };
@@ -279,7 +279,7 @@ const uncounted: Readonly<Record<Format, readonly object[]>> = {
 
 const file = 'JVBERi0x'.repeat(5 * 131_072);
 
-/** A tool of the provider has fetched a large file, before the model says anything. */
+/** A provider's tool has fetched a large file, before the model says anything. */
 const fetched: Readonly<Record<Format, readonly object[]>> = {
   messages: [
     start(),

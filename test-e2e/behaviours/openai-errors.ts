@@ -16,7 +16,10 @@ import type { Topology } from '../topologies/topology.ts';
 const messages = [{ role: 'user' as const, content: 'hello' }];
 const input = [{ role: 'user' as const, content: 'hello' }];
 
-/** The error classes of the official `openai` package, one for each status of the specification. @see spec "Codes" */
+/**
+ * The error classes of the official `openai` package, one for each status of the specification.
+ * @see spec "Codes"
+ */
 export function openAiErrorsBehaviour(gateway: () => Topology): void {
   describe('the errors of the openai package', () => {
     let client: OpenAI;
@@ -116,7 +119,7 @@ export function openAiErrorsBehaviour(gateway: () => Topology): void {
       ['fails', { kind: 'failed', afterEvents: 12, error: { code: 'rate_limit_exceeded', message } }],
       ['turns into nonsense', { kind: 'broken_json', afterEvents: 12 }],
     ] as const;
-    /** Slow enough that the answer has begun for the client before it goes wrong. */
+    /** Slow enough that the client's answer has begun before it fails. */
     const slowly = { kind: 'delay', betweenEventsMs: 40 } as const;
     const story = [{ role: 'user' as const, content: '#long 60' }];
 

@@ -11,7 +11,10 @@ const webUrl = 'https://images.example/cat.jpg';
 
 type Params = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'model'>;
 
-/** What the official `openai` package can say in a conversation, and what reaches a provider of it. */
+/**
+ * The messages of a conversation in the official `openai` package, and the request that reaches a
+ * provider.
+ */
 export function openAiSdkMessagesBehaviour(gateway: () => Topology): void {
   describe('a conversation of the openai package', () => {
     let client: OpenAI;
@@ -19,7 +22,7 @@ export function openAiSdkMessagesBehaviour(gateway: () => Topology): void {
       client = openAiClient(gateway(), (await issueToken(gateway(), { kind: 'personal' })).text);
     });
 
-    /** Asks once; gives the answer's text and the request that reached the provider. */
+    /** Sends one request; returns the answer's text and the request that reached the provider. */
     const ask = async (model: string, params: Params) => {
       const { choices } = await client.chat.completions.create({ model, ...params });
       return { text: choices[0]?.message.content, json: generationsSince().at(-1)?.json ?? expect.fail('none asked') };

@@ -1,4 +1,7 @@
-/** Model ids that a Responses provider answers on chat: a class of which it is the first candidate, and a direct model. */
+/**
+ * Model ids that a Responses provider answers on chat: a class with such a first candidate, and a
+ * direct model.
+ */
 export const responsesChatModels = ['gateway/sterk', 'gpt-5.5-mini'] as const;
 
 /** The same for a Messages provider. */

@@ -23,7 +23,10 @@ const aForecast = { city: expect.any(String), days: expect.any(Array) };
 
 const user = (content: string): OpenAI.ChatCompletionMessageParam[] => [{ role: 'user', content }];
 
-/** `parse` and the parsing stream of the official `openai` package, also of answers that can't be parsed. */
+/**
+ * `parse` and the parsing stream of the official `openai` package, also of answers that can't be
+ * parsed.
+ */
 export function openAiSdkParsingBehaviour(gateway: () => Topology): void {
   describe('parsing with the openai package', () => {
     let client: OpenAI;
@@ -102,7 +105,7 @@ export function openAiSdkParsingBehaviour(gateway: () => Topology): void {
         expect(choices[0]?.message).toMatchObject({ refusal: "I can't help with that.", parsed: null });
       });
 
-      // It is text there, which the package reads as JSON as soon as it comes.
+      // The answer is text, which the package parses as JSON as soon as it comes.
       it.each(messagesChatModels)('of %s is an error of the package', async (model) => {
         const thrown = await rejectionOf(ask(model, '#refuse', streamed));
         expect(thrown).toBeInstanceOf(streamed ? OpenAIError : ContentFilterFinishReasonError);

@@ -9,7 +9,10 @@ type ChatStream = ReturnType<OpenAI['chat']['completions']['stream']>;
 
 const user = (content: string): OpenAI.ChatCompletionMessageParam[] => [{ role: 'user', content }];
 
-/** The stream helper of the official `openai` package: its events, what it puts together, and how it ends. */
+/**
+ * The stream helper of the official `openai` package: its events, the answer that it assembles, and
+ * its end.
+ */
 export function openAiSdkStreamsBehaviour(gateway: () => Topology): void {
   describe('a stream of the openai package', () => {
     let client: OpenAI;
@@ -167,7 +170,7 @@ function functionTool(name: string, properties: Record<string, unknown>): OpenAI
   return { type: 'function', function: { name, parameters: { type: 'object', properties } } };
 }
 
-/** What a stream tells its listeners of text and tool calls, in order. */
+/** A stream's events about text and tool calls, in order. */
 function listen(stream: ChatStream) {
   const deltas: { delta: string; snapshot: string }[] = [];
   const heard: string[] = [];

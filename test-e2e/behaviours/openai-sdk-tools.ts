@@ -29,7 +29,10 @@ const callOf = (id: string, name: string, text: string): OpenAI.ChatCompletionMe
 const namesOf = ({ message }: OpenAI.ChatCompletion.Choice) =>
   message.tool_calls?.map((call) => (call.type === 'function' ? call.function.name : call.type));
 
-/** Function tools through the official `openai` package: calls, their results, and the choice among them. */
+/**
+ * Function tools through the official `openai` package: calls, their results, and the choice among
+ * them.
+ */
 export function openAiSdkToolsBehaviour(gateway: () => Topology): void {
   describe('tools of the openai package', () => {
     let client: OpenAI;

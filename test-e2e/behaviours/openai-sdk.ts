@@ -145,7 +145,7 @@ export function openAiSdkBehaviour(gateway: () => Topology): void {
         const types: string[] = [];
         for await (const { type } of stream) types.push(type);
         expect(types[0]).toBe('response.created');
-        // One token would have cut the answer, had the limit been passed on.
+        // One token would have cut the answer, if the limit had been forwarded.
         expect(types.at(-1)).toBe('response.completed');
       });
     });

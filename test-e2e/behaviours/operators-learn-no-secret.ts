@@ -13,7 +13,7 @@ import { issueToken } from '../client/tokens.ts';
 import type { SecretSettings } from '../topologies/secret-settings.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-/** Answers that show a secret, each a new one, once. */
+/** Calls whose answers contain a new secret, once. */
 const newSecretOf: Readonly<Record<string, string>> = {
   'TokenService.IssueToken': 'tokenText',
   'TokenService.RotateToken': 'tokenText',
@@ -25,7 +25,7 @@ const roles = { VIEWER: Role.VIEWER, OPERATOR: Role.OPERATOR, ADMIN: Role.ADMIN 
 
 type Walker = keyof typeof roles | 'HOLDER';
 
-/** Some calls that each walker may not make; the holder is one of a client's token. */
+/** Some calls that each caller may not make. The holder has a client's token. */
 const refused: Readonly<Record<Walker, readonly string[]>> = {
   HOLDER: ['TokenService.ListTokens', 'ConfigurationService.GetConfiguration'],
   VIEWER: ['ConfigurationService.CheckConfiguration', 'TokenService.IssueToken'],
@@ -33,7 +33,10 @@ const refused: Readonly<Record<Walker, readonly string[]>> = {
   ADMIN: ['UsageService.GetMyUsage'],
 };
 
-/** Every call of the operators' API, as each role, with what could make it say a secret. @param logs all that was logged. */
+/**
+ * Every call of the operators' API, as each role, with inputs that could reveal a secret. @param
+ * logs the whole log.
+ */
 export function operatorsLearnNoSecret(
   gateway: () => Topology,
   settings: () => SecretSettings,
@@ -78,7 +81,7 @@ export function operatorsLearnNoSecret(
       }
       const left = methods.filter((method) => !isSignIn(method) && !answered.has(nameOf(method))).map(nameOf);
       expect(left).toEqual(expect.arrayContaining([...refused[role]]));
-      // What an admin may call is answered: the walk has something for every method to find.
+      // The admin's calls succeed: there is an object for every method.
       if (role === 'ADMIN') expect(left).toEqual(refused[role]);
     });
 
@@ -158,7 +161,7 @@ interface Scene {
   readonly requestId: string;
 }
 
-/** An operator of each role, a request that was answered, and the secrets that all this put into the database. */
+/** An operator of each role, an answered request, and the secrets that are then in the database. */
 async function sceneOf(gateway: Topology, ofDatabase: string[]): Promise<Scene> {
   const operators = adminClient(OperatorService, gateway);
   const made = async (role: keyof typeof roles) => {
@@ -173,7 +176,7 @@ async function sceneOf(gateway: Topology, ofDatabase: string[]): Promise<Scene> 
   return { tokens: { HOLDER: text, VIEWER, OPERATOR, ADMIN }, requestId: headers.get('x-request-id') ?? '' };
 }
 
-/** What is changed, ended and removed by one call. */
+/** Objects that one call changes, ends and removes. */
 async function thingsToChange(gateway: Topology, ofDatabase: string[]) {
   const name = `walked-${randomBytes(6).toString('hex')}`;
   const { tokenId, text } = await issueToken(gateway);
@@ -187,7 +190,7 @@ async function thingsToChange(gateway: Topology, ofDatabase: string[]) {
 
 type Things = Awaited<ReturnType<typeof thingsToChange>>;
 
-/** What makes sense in a field of that name. */
+/** A plausible value for a field of that name. */
 function plausible(things: Things & Scene, ofDatabase: string[]): TextFor {
   const today = new Date().toISOString().slice(0, 10);
   const fixed: Readonly<Record<string, string>> = {
@@ -205,7 +208,10 @@ function plausible(things: Things & Scene, ofDatabase: string[]): TextFor {
   };
 }
 
-/** References to everything that the gateway has, alone and in texts of a gateway.yaml that put them where rules would say more. */
+/**
+ * References to all objects of the gateway, alone and in texts of a gateway.yaml, where error
+ * messages would quote them.
+ */
 function hostileTexts(names: readonly string[], running: string) {
   const all = names.map((name) => `\${${name}}`);
   const settings = 'settings: { error_cooldown_seconds: "%", error_cooldown_max_seconds: "" }';

@@ -7,7 +7,7 @@ import { hostileBodiesBehaviour } from './hostile-bodies.ts';
 const posts = ['/v1/chat/completions', '/v1/messages', '/v1/messages/count_tokens', '/v1/responses'] as const;
 const gets = ['/v1/models', '/v1/usage'] as const;
 
-/** How the gateway speaks HTTP: what it refuses, how, and what it never says. */
+/** HTTP of the gateway: what it refuses and how, and what it never reveals. */
 export function protocolBehaviour(gateway: () => Topology): void {
   describe('the protocol', () => {
     let token = '';
@@ -19,7 +19,7 @@ export function protocolBehaviour(gateway: () => Topology): void {
     const authorized = () => ({ host: host(), authorization: `Bearer ${token}` });
     const refusal = (code: string) => ({ error: { code, message: expect.any(String) } });
     const messagesRefusal = (type: string) => ({ type: 'error', error: { type, message: expect.any(String) } });
-    /** Sends a text on a connection of its own; the first final answer. */
+    /** Sends a text on a connection of its own; returns the first final answer. */
     const ask = async (text: string, options?: { readonly bodiless: boolean }) => {
       using connection = new RawConnection(gateway());
       return await connection.send(text).answer(options);

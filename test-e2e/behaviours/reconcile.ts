@@ -21,7 +21,7 @@ export function reconcileBehaviour(gateway: () => Topology): void {
   });
 }
 
-/** With a database that can be spoiled: a difference is found and mended. */
+/** With a database that the test can change: a difference is found and repaired. */
 export function reconcileServicesBehaviour(gateway: () => ServicesTopology): void {
   describe('usage reconcile with services', () => {
     const reconcile = (...args: readonly string[]) =>

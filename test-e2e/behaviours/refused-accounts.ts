@@ -8,7 +8,7 @@ import type { Topology } from '../topologies/topology.ts';
 
 const secret = 'account 4711 of the provider';
 
-/** Accounts that their provider refuses, all of a pool. */
+/** Pools of which the provider refuses every account. */
 export function refusedAccountsBehaviour(gateway: () => Topology): void {
   describe('when the provider refuses every account', () => {
     let token = '';
@@ -16,7 +16,10 @@ export function refusedAccountsBehaviour(gateway: () => Topology): void {
       token = (await issueToken(gateway(), { kind: 'personal' })).text;
     });
 
-    /** Asks while the accounts are refused so: as long as none was asked, and when all are known to be refused. */
+    /**
+     * Sends requests while the accounts are refused: before any account was asked, and when all are
+     * known to be refused.
+     */
     const askRefused = async (road: Road | 'count-tokens', name: Refusal, faults: readonly FaultScript['fault'][]) => {
       const { model, credentials } = refusedAccounts(road, name);
       const path = providerPathOf(road);
@@ -160,7 +163,7 @@ function expectUnusable({ status, json }: ChatAnswer, pool: 'Responses' | 'Messa
   expect([status, json]).toMatchObject([503, { error }]);
 }
 
-/** 503 of chat, whose text is true of any number of pools. */
+/** 503 of chat, whose text is valid for any number of pools. */
 function expectUnavailable({ status, json }: ChatAnswer): void {
   const message = expect.not.stringMatching(/reach/);
   expect([status, json]).toEqual([503, { error: { code: 'providers_unavailable', message } }]);

@@ -16,7 +16,10 @@ export function relayAffinityBehaviour(gateway: () => Topology): void {
       token = (await issueToken(gateway(), { kind: 'personal' })).text;
     });
 
-    /** Sends a request and tells which of the accounts got it, model lists aside, which are read all the time. */
+    /**
+     * Sends a request and returns the account that got it. Ignores model lists, which are read all
+     * the time.
+     */
     const accountOf = async (prefix: string, path: string, send: () => Promise<unknown>) => {
       const lastIds = () => letters.map((letter) => lastId(`${prefix}-${letter}`, path));
       const before = lastIds();

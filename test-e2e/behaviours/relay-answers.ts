@@ -44,7 +44,7 @@ const relays = [
   },
 ] as const;
 
-/** What comes back through a relay is what the provider sent. */
+/** A relay's answer is exactly what the provider sent. */
 export function relayAnswersBehaviour(gateway: () => Topology): void {
   describe.each(relays)('an answer on $path', ({ path, account, bodyOf }) => {
     let token = '';
@@ -52,7 +52,10 @@ export function relayAnswersBehaviour(gateway: () => Topology): void {
       token = (await issueToken(gateway(), { kind: 'personal' })).text;
     });
 
-    /** Asks through the gateway, then the provider itself with the bytes that it got. */
+    /**
+     * Sends a request through the gateway, then the bytes that reached the provider to the provider
+     * itself.
+     */
     const askTwice = async (body: unknown) => {
       const relayed = await relay(gateway(), token, { path, body });
       const direct = await askAgain(gateway().simulator, lastRequestTo(gateway().simulator, account, path));
@@ -76,7 +79,7 @@ export function relayAnswersBehaviour(gateway: () => Topology): void {
       const { relayed, direct } = await askTwice(bodyOf('Grüße 🌍 日本 #long 60', true));
       simulator.faults.clear(id);
       expect(relayed.status).toBe(200);
-      // What follows the end goes along as far as it comes with it.
+      // Bytes after the end are forwarded if they come in the same piece.
       const text = withoutIds(relayed.text);
       expect(withoutIds(direct.text).slice(0, text.length)).toBe(text);
       expect(withoutIds(untilItsEnd(relayed.text))).toBe(withoutIds(untilItsEnd(direct.text)));

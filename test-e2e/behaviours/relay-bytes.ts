@@ -10,7 +10,8 @@ import { relayRequestsBehaviour } from './relay-requests.ts';
 import { relayUsageBehaviour } from './relay-usage.ts';
 
 /**
- * The endpoints that relay a provider's own format: what reaches the provider, and what comes back, to the byte.
+ * The endpoints that relay a provider's own format: the bytes that reach the provider, and the
+ * bytes that come back.
  * @see spec "POST /v1/messages", "POST /v1/messages/count_tokens", "POST /v1/responses"
  */
 export function relayBytesBehaviour(gateway: () => Topology): void {

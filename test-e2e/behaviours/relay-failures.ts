@@ -5,11 +5,11 @@ import { messagesBody, relay, responsesBody } from '../client/relay.ts';
 import { issueToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-/** Slow enough that the answer has begun for the client before it goes wrong. */
+/** Slow enough that the client's answer has begun before it fails. */
 const slowly = { kind: 'delay', betweenEventsMs: 40 } as const;
 const secret = 'account 4711 of the provider';
 
-/** What a client sees of a provider that fails on a relay. @see spec "Events", "Shapes" */
+/** Provider failures on a relay, as the client sees them. @see spec "Events", "Shapes" */
 export function relayFailuresBehaviour(gateway: () => Topology): void {
   describe('when the provider of a relay fails', () => {
     let token = '';
@@ -38,7 +38,8 @@ export function relayFailuresBehaviour(gateway: () => Topology): void {
     ] as const)('a Messages stream that %s ends with one generic error event', async (_what, fault) => {
       const { status, text, record } = await askMessages(slowly, fault);
       expect(status).toBe(200);
-      // The gateway hangs up at the error: the provider may see that before it is through with its fault.
+      // The gateway hangs up at the error: the provider may notice that before its fault is
+      // complete.
       const outcome = () => lastRequest({ path: '/v1/messages' }).outcome;
       await expect.poll(outcome, { interval: 20 }).toMatch(/^(faulted|cancelled)$/);
       const whole = await askAgain(gateway().simulator, record);
@@ -85,7 +86,7 @@ export function relayFailuresBehaviour(gateway: () => Topology): void {
       [404, 'application/json; charset=utf-8', { error: { message: secret, type: 'x', code: null, nested: [1] } }],
       [422, 'text/plain', `not JSON: ${secret}`],
       [413, 'text/html', '<h1>413</h1>'],
-      // The last, since it may let the account rest.
+      // This test is the last one, since the account may pause.
       [503, 'application/json', { error: { message: secret } }],
     ])("a Responses client gets the provider's %i with its body unchanged", async (status, type, body) => {
       const headers = { 'content-type': type };
@@ -114,7 +115,7 @@ export function relayFailuresBehaviour(gateway: () => Topology): void {
     describe.each(['/v1/messages', '/v1/messages/count_tokens'] as const)('a client of %s reads', (path) => {
       const messageFor = async (status: number, type: string, text: string) => {
         const error = { type: 'error', error: { type, message: text } };
-        // What is the provider's fault is tried on three accounts.
+        // For faults of the provider, three accounts are tried.
         const times = status < 500 ? 1 : 3;
         gateway().simulator.faults.add({ path, times, fault: { kind: 'status', status, body: error } });
         const answer = await relay(gateway(), token, { path, body: messagesBody('gateway/worded', 'Hi') });

@@ -10,7 +10,7 @@ const cases = [
   { path: '/v1/responses', account: 'responses-gpt-leaving-a', make: responsesBody, model: 'gpt-leaving' },
 ] as const;
 
-/** Clients of a relay that leave before the end. */
+/** Clients of a relay that hang up before the end. */
 export function relayHangUpBehaviour(gateway: () => Topology): void {
   describe.each(cases)('a client of $path that hangs up', ({ path, account, make, model }) => {
     const lastRequest = () => gateway().simulator.requests({ account, path, limit: 1 })[0];

@@ -36,7 +36,7 @@ const versions: readonly (readonly [string, Record<string, string>, { version: s
   ],
 ];
 
-/** Which headers of a relayed request reach the provider. @see spec "Versioning" */
+/** The headers of a relayed request that reach the provider. @see spec "Versioning" */
 export function relayHeadersBehaviour(gateway: () => Topology): void {
   describe('the headers of a relayed request', () => {
     let token = '';
@@ -72,7 +72,7 @@ export function relayHeadersBehaviour(gateway: () => Topology): void {
   });
 }
 
-/** Those that every HTTP client sends, whoever it asks for. */
+/** Headers that every HTTP client sends, to any server. */
 const ofAnyRequest: ReadonlySet<string> = new Set([
   ...['accept', 'accept-encoding', 'connection', 'content-length', 'content-type', 'host', 'user-agent'],
 ]);

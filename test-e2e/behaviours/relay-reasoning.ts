@@ -8,7 +8,7 @@ type Item = Readonly<Record<string, unknown>>;
 
 const tools = [{ type: 'function', name: 'look', parameters: { type: 'object', properties: {} }, strict: false }];
 
-/** Reasoning that comes back encrypted and goes with the conversation. */
+/** Encrypted reasoning that comes back with the conversation. */
 export function relayReasoningBehaviour(gateway: () => Topology): void {
   describe('encrypted reasoning in a relayed conversation', () => {
     let token = '';
@@ -16,7 +16,7 @@ export function relayReasoningBehaviour(gateway: () => Topology): void {
       token = (await issueToken(gateway(), { kind: 'personal' })).text;
     });
 
-    /** Sends a conversation and gives it with the answer's items. */
+    /** Sends a conversation and returns it with the answer's items. */
     const say = async (model: string, conversation: readonly Item[], text: string): Promise<readonly Item[]> => {
       const input = [...conversation, { type: 'message', role: 'user', content: [{ type: 'input_text', text }] }];
       const answer = await relay(gateway(), token, { path: '/v1/responses', body: { model, input, tools } });

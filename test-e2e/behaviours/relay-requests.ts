@@ -17,10 +17,10 @@ import { messagesBody, relay, relayHeaders, responsesBody } from '../client/rela
 import { issueToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-/** The same bodies in every run: what fails once fails again. */
+/** The same bodies in every run: a failure is reproducible. */
 const runs = { numRuns: 60, seed: 20_261_120 } as const;
 
-/** What of a relayed request's body reaches the provider. */
+/** The parts of a relayed request's body that reach the provider. */
 export function relayRequestsBehaviour(gateway: () => Topology): void {
   describe('the body of a relayed request', () => {
     let token = '';
@@ -28,7 +28,10 @@ export function relayRequestsBehaviour(gateway: () => Topology): void {
       token = (await issueToken(gateway(), { kind: 'personal' })).text;
     });
 
-    /** What the account got of the latest request, once it is certain that it also gave the client's answer. */
+    /**
+     * The latest request that the account received, after checking that the account also gave the
+     * client's answer.
+     */
     const receivedFor = async (answer: { status: number; text: string }, account: string, path: string) => {
       const received = lastRequestTo(gateway().simulator, account, path);
       const direct = await askAgain(gateway().simulator, received);
@@ -62,7 +65,7 @@ export function relayRequestsBehaviour(gateway: () => Topology): void {
             members.filter(isUntouched).map(({ key, value }) => ({ key, value })),
           );
           const set = found.filter((member) => !isUntouched(member)).map(({ key, value }) => [meaningOf(key), value]);
-          // A member that the client repeats may stay repeated, as long as every one of them says the same.
+          // A repeated member may stay repeated if all copies are equal.
           expect(new Set(set.map(String))).toEqual(new Set(['stream,true', 'store,false']));
           expect(answer).toEqual(direct);
         }),
@@ -219,7 +222,7 @@ const responsesMembers = shuffled(
       spaced(fc.constantFrom('"max_output_tokens"', '"max\\u005foutput_tokens"', '"client_metadata"'), rawValues),
       { maxLength: 3 },
     ),
-    // The provider refuses what it does not know: these are relayed with its refusal.
+    // The provider refuses unknown values: they are relayed, and its refusal comes back.
     fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: unknownMembers }),
   ),
 );

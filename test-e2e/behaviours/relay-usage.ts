@@ -23,7 +23,7 @@ interface ResponsesUsage {
   };
 }
 
-/** How relayed requests show in usage and limits. @see spec "Usage object", "Token limits" */
+/** Relayed requests in usage and limits. @see spec "Usage object", "Token limits" */
 export function relayUsageBehaviour(gateway: () => Topology): void {
   describe('the usage of relayed requests', () => {
     it('on /v1/messages counts what was read from and written to the cache as input', async () => {
@@ -128,7 +128,7 @@ export function relayUsageBehaviour(gateway: () => Topology): void {
   });
 }
 
-/** The last report counts: those of a stream are totals. */
+/** The last report counts: reports of a stream are totals. */
 function usageOfMessageStream(text: string): MessagesUsage['usage'] {
   const [, data = ''] = /event: message_delta\ndata: (.*)\n/.exec(text) ?? [];
   return (JSON.parse(data) as MessagesUsage).usage;

@@ -10,13 +10,13 @@ type UsageFault = Extract<FaultScript['fault'], { kind: 'usage' }>;
 
 const account = { responses: 'responses-gpt-counting-a', messages: 'counting-a' } as const;
 const dailyTokens = 10_000_000;
-/** More than any of these requests and answers is worth. */
+/** More tokens than any of these requests and answers has. */
 const sensibleTokens = 5_000;
 
-/** Counts that can't be: those of a provider that reports them were not reported. @see spec "Usage object" */
+/** Impossible counts: a provider's report of them counts as missing. @see spec "Usage object" */
 export function reportedCountsBehaviour(gateway: () => Topology): void {
   describe('counts of tokens that a provider reports', () => {
-    /** Asks with a token of its own while the provider reports these counts. */
+    /** Sends a request with a token of its own while the provider reports these counts. */
     const ask = async (format: keyof typeof account, usage: Omit<UsageFault, 'kind'>, send: Send) => {
       const token = await issueToken(gateway(), { tokensPerDay: dailyTokens });
       gateway().simulator.faults.add({
@@ -27,7 +27,7 @@ export function reportedCountsBehaviour(gateway: () => Topology): void {
       const answer = await send(gateway(), token.text);
       return { token: token.text, answer };
     };
-    /** What is charged is what the ledger has, and the token can go on. */
+    /** The charged tokens are those of the ledger, and the token stays usable. */
     const expectEstimate = async (token: string, send: Send) => {
       const { today, limits } = await usageOf(gateway(), token);
       expect(today).toMatchObject({ requests: 1, totalTokens: today.inputTokens + today.outputTokens });
@@ -119,7 +119,7 @@ export function reportedCountsBehaviour(gateway: () => Topology): void {
   });
 }
 
-/** Each is no count of tokens in JSON. */
+/** Values in JSON that are no count of tokens. */
 const unbelievable = [1e15, -5, 2.5, '7', 2 ** 40 + 1, Number.MAX_SAFE_INTEGER, { count: 3 }] as const;
 
 type Send = (

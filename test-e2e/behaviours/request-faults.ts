@@ -9,8 +9,8 @@ import { gatewayctl } from '../topologies/gateway-process.ts';
 import { commandLineSettings, type Topology } from '../topologies/topology.ts';
 
 /**
- * What is no fault of an account: a request that no provider can serve, an error that comes encoded, an idle connection
- * that ends.
+ * Failures that are no fault of an account: a request that no provider can serve, an encoded error,
+ * an idle connection that closes.
  */
 export function requestFaultsBehaviour(gateway: () => Topology): void {
   let token = '';

@@ -15,7 +15,10 @@ interface ShownRequest {
 
 const ours = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Every answer names its request; operators find it by that name. The contract matrix looks at all answers of endpoints. */
+/**
+ * Every answer has the id of its request; operators find it by that id. The contract matrix checks
+ * all answers of endpoints.
+ */
 export function requestIdsBehaviour(gateway: () => Topology): void {
   describe('the id of a request', () => {
     let [tokenId, token] = ['', ''];
@@ -87,7 +90,7 @@ export function requestIdsBehaviour(gateway: () => Topology): void {
       expect(stream.headers.get('x-request-id')).toMatch(ours);
     });
 
-    /** What `gatewayctl request` prints, once the request is logged. */
+    /** The output of `gatewayctl request`, once the request is logged. */
     const shownRequest = async (requestId: string, ...flags: string[]) => {
       const logged = async () => (await gateway().operator.requestsOf(tokenId)).map((each) => each.requestId);
       await expect.poll(logged).toContain(requestId);

@@ -12,11 +12,14 @@ import { clientSpan, SpanTree } from '../observability/span-tree.ts';
 interface Wiring<T> {
   /** Whether parts are processes that call each other. */
   readonly areServices: boolean;
-  /** What the gateway has logged. */
+  /** The gateway's log. */
   readonly logs: (gateway: T) => string;
 }
 
-/** The trace of a request that moves from one account to another, from the client to the ledger. */
+/**
+ * The trace of a request that fails over from one account to another, from the client to the
+ * ledger.
+ */
 export function requestSpansBehaviour<T extends TrafficTarget>(
   observed: () => ObservedGateway<T>,
   { areServices, logs }: Wiring<T>,
@@ -201,7 +204,7 @@ export function requestSpansBehaviour<T extends TrafficTarget>(
   });
 }
 
-/** Services' lines have their names before them. */
+/** Lines of services begin with their names. */
 function linesOf(log: string): readonly Readonly<Record<string, unknown>>[] {
   return log.split('\n').flatMap((line) => {
     const begin = line.indexOf('{');

@@ -3,7 +3,10 @@ import { head, RawConnection } from '../client/raw-http.ts';
 import { issueToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-/** Clients that take the gateway for a proxy send a whole URL as the target. @see https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2 */
+/**
+ * Clients that treat the gateway as a proxy send a whole URL as the target.
+ * @see https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2
+ */
 export function requestTargetsBehaviour(gateway: () => Topology): void {
   describe('a request whose target is a whole URL', () => {
     let authorization = '';

@@ -10,7 +10,10 @@ const messages = [{ role: 'user' as const, content: 'hello' }];
 
 type Fetch = typeof fetch;
 
-/** Each package with its own default of retries; `ask` sends one request and resolves to the answer's text. */
+/**
+ * Each package with its own default of retries; `ask` sends one request and resolves to the
+ * answer's text.
+ */
 const packages = [
   {
     name: 'openai',
@@ -34,10 +37,10 @@ const packages = [
   },
 ] as const;
 
-/** Long enough that the account still rests when it is asked. */
+/** Long enough that the account is still paused when it is asked. */
 const restSeconds = roomSeconds(2);
 
-/** What the packages do by themselves after a 429. @see spec "Retry rules" */
+/** The packages' own retries after a 429. @see spec "Retry rules" */
 export function sdkRetriesBehaviour(gateway: () => Topology): void {
   describe.each(packages)('the $name package', ({ ask, restingAccount, rateLimitError }) => {
     it('waits as long as retry-after says when every account is limited, and then succeeds', async () => {

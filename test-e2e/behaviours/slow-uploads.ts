@@ -10,9 +10,9 @@ const framings = [{ 'content-length': '100000' }, { 'transfer-encoding': 'chunke
 const idleMs = Number(uploadSettings.BODY_IDLE_TIMEOUT_SECONDS) * 1_000;
 const windowMs = Number(uploadSettings.BODY_MIN_RATE_SECONDS) * 1_000;
 
-/** Clients that send a body too slowly, and ones that are only slow. */
+/** Clients that send a body too slowly, and clients that are only slow. */
 export function slowUploadsBehaviour(gateway: () => Topology): void {
-  // Mostly waiting: they wait together.
+  // These mostly wait: they wait in parallel.
   describe.concurrent('an upload', () => {
     let token = '';
     beforeAll(async () => {
@@ -23,7 +23,7 @@ export function slowUploadsBehaviour(gateway: () => Topology): void {
       new RawConnection(gateway()).send(
         head(`POST ${path}`, { host: 'gateway', authorization: `Bearer ${token}`, ...headers }),
       );
-    /** As the sending framed it. */
+    /** In the framing of the request. */
     const frame = (text: string, headers: Readonly<Record<string, string>>) =>
       'content-length' in headers ? text : `${text.length.toString(16)}\r\n${text}\r\n`;
     const expectTimeout = async (connection: RawConnection, path: string, onAnswer: () => void = () => undefined) => {
@@ -75,7 +75,7 @@ export function slowUploadsBehaviour(gateway: () => Topology): void {
 
     it('that is slow but steady, or pauses, is taken', async () => {
       const pieces = 20;
-      // More than the least rate in the time that it takes.
+      // More than the lowest rate over its whole time.
       const messages = [{ role: 'user', content: 'x'.repeat(20_000 * (windowMs / 1_000)) }];
       const body = JSON.stringify({ model: 'gateway/snel', max_completion_tokens: 1, messages });
       using steady = start('/v1/chat/completions', { 'content-length': String(body.length) });

@@ -40,7 +40,10 @@ const endpoints = [
 
 type Endpoint = (typeof endpoints)[number];
 
-/** Streams whose reader is slow or stands still, and streams that last. Needs the settings and the file of `stream-limits-file`. */
+/**
+ * Streams whose reader is slow or stalls, and long streams. Needs the settings and the file of
+ * `stream-limits-file`.
+ */
 export function streamLimitsBehaviour(gateway: () => Topology): void {
   const budgeted = () => issueToken(gateway(), { tokensPerDay: dayBudget });
   const providerRecord = (marker: string) =>
@@ -55,7 +58,7 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
         : relayHeaders(token.text, path);
     return new SlowReader(gateway(), path, headers, make(text, more));
   };
-  /** One request is recorded, to the day budget with the same tokens. */
+  /** One request is recorded, with the same tokens in the day budget. */
   const expectOneRequest = async (token: TestToken) => {
     await expect.poll(async () => (await usageOf(gateway(), token.text)).today.requests).toBe(1);
     const { today, limits } = await usageOf(gateway(), token.text);
@@ -68,13 +71,13 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
     it.each(endpoints)('a stream of $path ($account) is cut off, and its account is free', async (endpoint) => {
       const token = await budgeted();
       const marker = `stalled-${crypto.randomUUID()}`;
-      // More than all buffers on its way hold. Some events are passed over, or passed on.
+      // More than all buffers on its way hold. Some events are skipped or forwarded.
       gateway().simulator.faults.add({ times: 1, fault: { kind: 'unknown_events' } });
       const askedAtMs = performance.now();
       using reader = ask(endpoint, token, `${marker} #bytes 48000000`, { stream: true });
       await expect.poll(() => providerRecord(marker)).toMatchObject({ outcome: 'cancelled' });
       expect(performance.now() - askedAtMs).toBeGreaterThan(stallMs * 0.9);
-      // By the end of the request, not by that of its lease.
+      // Freed by the end of the request, not by the end of its lease.
       const soon = { timeout: leaseTtlSeconds * 1_000 };
       await expect.poll(() => inFlightOf(gateway(), `${endpoint.account}/a`), soon).toBe(0);
       await reader.takeAll();
@@ -107,8 +110,9 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
       const [endpoint] = endpoints;
       const token = await budgeted();
       using reader = ask(endpoint, token, `alive-${crypto.randomUUID()} #long 30000`, { stream: true });
-      // So little that it takes several times as long as a stall until there is room again in the buffers of the gateway.
-      // As much as its time allows, also when this process had to wait for its turn.
+      // A rate so low that it takes several times the stall timeout until the gateway's buffers
+      // have room again. If this process had to wait for its turn, it reads as much as the elapsed
+      // time allows.
       const [startedAtMs, bytesPerMs] = [performance.now(), 128 / slowness];
       for (let taken = 0, passedMs = 0; passedMs < 3 * stallMs; await sleep(250)) {
         passedMs = performance.now() - startedAtMs;
@@ -123,13 +127,16 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
   });
 
   describe('a provider that is silent for longer than UPSTREAM_IDLE_TIMEOUT_SECONDS', () => {
-    /** The account that answers each endpoint, and after how many events of an answer that reasons first it has begun to, and has. */
+    /**
+     * The account that answers each endpoint, and the number of events after which the reasoning of
+     * its answer has begun, and has ended.
+     */
     const events = { responses: { begun: 3, ended: 4 }, messages: { begun: 3, ended: 5 } };
     const pause = (account: Endpoint['account'], afterEvents: number) => {
       const fault = { kind: 'delay', pause: { afterEvents, ms: 2 * idleMs } } as const;
       gateway().simulator.faults.add({ account: `${account}-a`, times: 1, fault });
     };
-    /** Reads an answer until a text has come that it ends with. */
+    /** Reads an answer until its final text has come. */
     const askUntil = async (endpoint: Endpoint, last: string) => {
       const token = await budgeted();
       const reader = ask(endpoint, token, '#reason 20 Hello', { stream: true, ...thinking[endpoint.path] });
@@ -243,7 +250,7 @@ const largeMessage = {
   usage: { input_tokens: 5, output_tokens: 7, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
 };
 
-/** Thinking of which nothing is shown, where it has to be asked for. */
+/** Thinking without visible text, if it has to be requested. */
 const thinking = {
   '/v1/chat/completions': {},
   '/v1/messages': { thinking: { type: 'adaptive', display: 'omitted' } },
@@ -264,7 +271,10 @@ const lastEvents = {
   '/v1/responses': /^event: response\.failed\ndata: \{"type":"response\.failed",.*\}$/,
 } as const;
 
-/** The last event of a chunked event stream as it came over the wire; empty when the stream did not end properly. */
+/**
+ * The last event of a chunked event stream as it came over the wire; empty if the stream did not
+ * end properly.
+ */
 function lastEventOf(wire: string): string {
   const end = /\n\n\r\n0\r\n\r\n$/.exec(wire);
   if (end === null) return '';

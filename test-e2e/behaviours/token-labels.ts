@@ -7,7 +7,7 @@ import { adminClient } from '../client/operator.ts';
 import { usageOf } from '../client/usage.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-/** Labels, as operators give them. @see docs/operate/running.md "Three ways to run it" */
+/** Labels that operators choose. @see docs/operate/running.md "Three ways to run it" */
 export function tokenLabelsBehaviour(gateway: () => Topology): void {
   describe('a token label', () => {
     const issue = (label: string) =>

@@ -6,7 +6,7 @@ import { issueToken, type TestToken } from '../client/tokens.ts';
 import { gatewayctl } from '../topologies/gateway-process.ts';
 import { commandLineSettings, type Topology } from '../topologies/topology.ts';
 
-/** Why a request went where it went: operators learn all of it, clients nothing. */
+/** Why a request went where it went: operators see all of it, clients nothing. */
 export function tracesBehaviour(gateway: () => Topology): void {
   describe('the log of a request', () => {
     let token: TestToken = { tokenId: '', text: '' };
@@ -18,14 +18,14 @@ export function tracesBehaviour(gateway: () => Topology): void {
     const ask = (session: string) =>
       chat(gateway(), token.text, { model: 'gateway/traced' }, { headers: { 'session-id': session } });
     let logged = 0;
-    /** What the log says of the token's latest request, once it is there. */
+    /** The log's entry of the token's latest request, once it exists. */
     const lastLogged = async (): Promise<LoggedRequestJson> => {
       const requests = await loggedRequestsOf(gateway(), token.tokenId, logged + 1);
       expect(requests.length).toBeGreaterThan(logged);
       logged = requests.length;
       return requests[0] ?? expect.fail('the log has no request of the token');
     };
-    /** Limits the account for a time that outlasts a test, and not the suite. */
+    /** Limits the account for longer than a test, and shorter than the suite. */
     const limit = (account: string) =>
       gateway().simulator.faults.add({
         account,
@@ -94,7 +94,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
       expect(stdout).toMatch(/traced\/[ab] would serve it\./);
     });
 
-    // Those that limit accounts, which rest for a while, are the last.
+    // Tests that limit accounts, which pause for a while, are the last.
 
     it('has a move: both accounts, why each, what the provider said; the client learns nothing of it', async () => {
       const session = crypto.randomUUID();
@@ -107,7 +107,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
       const answer = await ask(session);
       expect(answer.status).toBe(200);
       expectNothingOfIt(answer);
-      // Asked at once: it is cool for a few seconds only, and each command takes its time.
+      // Asked at once: the account pauses for a few seconds only, and each command takes time.
       const [{ stdout }, entry] = await Promise.all([poolStatus(), lastLogged()]);
       expect(entry).toMatchObject({
         ending: 'REQUEST_ENDING_COMPLETED',
@@ -134,7 +134,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
       expect(stdout).toContain('pool traced: 2 of 2 accounts available');
       expect(stdout).toMatch(/cooling for gpt-5\.5 until .* after rate_limited \(reset named by the provider\)/);
 
-      // The id of a chat completion has the request's in it.
+      // The id of a chat completion contains the request's id.
       const shown = await request((answer.json as { readonly id: string }).id);
       expect(shown.stdout).toContain(`1. Sent to ${limited} (because its session is bound to it).`);
       expect(shown.stdout).toContain(`2. Sent to ${other} (as the only eligible account). The provider answered.`);
@@ -163,7 +163,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
   });
 }
 
-/** Neither head nor body name an account, its credential, or what the provider said. */
+/** Neither head nor body name an account, its credential, or the provider's words. */
 function expectNothingOfIt({ headers, text }: ChatAnswer): void {
   const answer = `${JSON.stringify([...headers])}\n${text}`;
   for (const secret of ['traced/', 'traced-', 'Simulated', 'limit reached', 'its session is bound']) {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { gatewayctl } from '../topologies/gateway-process.ts';
 import { commandLineSettings, type Topology } from '../topologies/topology.ts';
 
-/** `gatewayctl` in a shell that was not told where the running gateway has its admin service. */
+/** `gatewayctl` in a shell that has no settings with the address of the admin service. */
 export function unknowingShellBehaviour(gateway: () => Topology): void {
   describe('gatewayctl in a shell that does not know the admin service', () => {
     let folder: string;

@@ -3,7 +3,7 @@ import { issueToken } from '../client/tokens.ts';
 import { usageOf } from '../client/usage.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-/** Where the periods of usage begin. @see spec "Usage object" */
+/** The beginning of the periods of usage. @see spec "Usage object" */
 export function usagePeriodsBehaviour(gateway: () => Topology): void {
   describe('the periods of usage', () => {
     it('begin at midnight in Amsterdam: today, and six days before it', async () => {
@@ -17,14 +17,17 @@ export function usagePeriodsBehaviour(gateway: () => Topology): void {
   });
 }
 
-/** Asks again when the day changed in between. */
+/** Asks again if the day changed in between. */
 async function usageNotAtMidnight(gateway: Topology, token: string) {
   const day = localDate(Date.now());
   const usage = await usageOf(gateway, token);
   return localDate(Date.now()) === day ? usage : usageOf(gateway, token);
 }
 
-/** Midnight in Amsterdam so many days from today, found by its clock alone: 00:00 there is 22:00 or 23:00 in UTC. */
+/**
+ * Midnight in Amsterdam this many days from today, from its clock alone: 00:00 there is 22:00 or
+ * 23:00 in UTC.
+ */
 function midnight(days: number): string {
   const [year = 0, month = 0, day = 0] = localDate(Date.now()).split('-').map(Number);
   const instants = [22, 23].map((hour) => Date.UTC(year, month - 1, day + days - 1, hour));

@@ -104,7 +104,7 @@ export function usageBehaviour(gateway: () => Topology): void {
       };
       const lookers = Array.from({ length: 40 }, async () => {
         while (!isDone) {
-          // One that shares the query and leaves takes nothing from the others.
+          // A client that shares the query and hangs up does not affect the others.
           using leaving = new RawConnection(gateway());
           leaving.send(head('GET /v1/usage', { host: 'gateway', authorization: `Bearer ${token.text}` }));
           await look();

@@ -7,13 +7,13 @@ import type { Topology } from '../topologies/topology.ts';
 
 /** A gateway whose edge is several processes. */
 export interface WorkersTopology extends Topology {
-  /** Of the process that started the workers. */
+  /** The process id of the process that started the workers. */
   readonly primaryPid: () => number;
-  /** SIGTERM to that process; resolves when it and its workers have ended. */
+  /** Sends SIGTERM to that process; resolves when it and its workers have ended. */
   readonly terminate: () => Promise<void>;
 }
 
-/** What must hold of two workers on one port, which look like one from outside. */
+/** Two workers on one port, which look like one from outside. */
 export function describeWorkers(name: string, start: () => Promise<WorkersTopology>): void {
   describe(name, () => {
     let topology: WorkersTopology | undefined;
@@ -79,7 +79,7 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
       const token = await issueToken(gateway(), { kind: 'personal' });
       for (let n = 1; n <= 20; n++) {
         expect((await chatAfresh(gateway(), token.text, { model }).answer).status).toBe(200);
-        // The worker that answers is another one half of the time.
+        // Half of the time, another worker answers.
         if (n % 2 === 0) expect(await requestsTodayAfresh(gateway(), token.text)).toBe(n);
         expect(await requestsTodayAfresh(gateway(), token.text)).toBe(n);
       }
@@ -94,7 +94,8 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
       expect(runningThere).toBeGreaterThan(0);
       const [victim = 0] = workerPids();
       process.kill(victim, 'SIGKILL');
-      // Connections that the kernel gave to a process in its last moment are reset, as at any server that dies.
+      // Connections that the kernel gave to a process in its last moment are reset, as with any
+      // server that dies.
       await expect.poll(() => isAlive(victim)).toBe(false);
       const meanwhile = await Promise.all(
         Array.from({ length: 10 }, () => chatAfresh(gateway(), token.text, { model }).answer),

@@ -117,13 +117,13 @@ export function zeroLimitsBehaviour(gateway: () => Topology): void {
   });
 }
 
-/** Sixty seconds after something that happened between then and now. */
+/** Sixty seconds after an event between then and now. */
 function expectInAMinute(sinceMs: number, atMs: number): void {
   expect(atMs).toBeGreaterThanOrEqual(sinceMs + 59_000);
   expect(atMs).toBeLessThanOrEqual(Date.now() + 61_000);
 }
 
-/** `retry-after` leads to the instant at which the limit begins anew. */
+/** `retry-after` names the time at which the limit is reset. */
 function expectUntil(limit: Limit | null, headers: Headers): void {
   const retryAtMs = Date.now() + Number(headers.get('retry-after')) * 1_000;
   expect(Math.abs(retryAtMs - Date.parse(limit?.resetsAt ?? ''))).toBeLessThan(roomMs(5_000));

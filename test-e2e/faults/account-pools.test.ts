@@ -24,7 +24,7 @@ describe('account pools under load', () => {
   brokerFaults(scene, { rounds: isLong ? 4 : 1 });
   adapterFaults(scene);
   tokenFaults(scene, { rounds: isLong ? 3 : 1, isLong });
-  // What providers do wrong takes minutes to show.
+  // Faults of providers take minutes to show.
   if (isLong) providerFaults(scene, { outageSeconds: 12 });
   aftermathOf(scene);
 });

@@ -12,7 +12,7 @@ import { Load } from './load/clients.ts';
 import { RandomNumbers } from './random-numbers.ts';
 
 const isLong = process.env.FAULTS === 'long';
-/** Until the servers that are left have a leader again, and what waited for one is stored. */
+/** Time until the remaining servers have a leader, and waiting events are stored. */
 const electionMs = 12_000;
 
 describe('a gateway on a NATS cluster and a Postgres with a synchronous standby', () => {
@@ -117,7 +117,7 @@ describe('a gateway on a NATS cluster and a Postgres with a synchronous standby'
     const exact = await countOf('exact');
     process.stdout.write(`${requests.length} requests, ${exact} exact, ${await countOf('estimated')} estimated\n`);
     expect(exact).toBeGreaterThan(100);
-    // What providers served is what the ledger has: rows and daily sums alike.
+    // The ledger has exactly what providers served, in rows and in daily sums.
     const rows = await ledger.rows();
     const answered = rows.filter(({ model }) => model !== '');
     const ofRows = answered.reduce((sum, row) => sum + row.inputTokens + row.outputTokens, 0);
@@ -128,7 +128,7 @@ describe('a gateway on a NATS cluster and a Postgres with a synchronous standby'
   });
 });
 
-/** Notes when each row of the ledger was there first, to a quarter of a second. */
+/** Records when each row of the ledger first appeared, to a quarter of a second. */
 class RowWatch {
   readonly #seen = new Map<string, number>();
   readonly #stop = new AbortController();

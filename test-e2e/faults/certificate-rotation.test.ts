@@ -16,7 +16,9 @@ const streams = isLong ? 300 : 60;
 const untilReadMs = 10_000 + roomMs(1_000);
 const holders = [...serviceNames, 'prometheus'];
 
-/** A certificate for each holder, in files as `start:services --tls` reads them. They all trust `trusted`. */
+/**
+ * A certificate for each holder, in files for `start:services --tls`. All of them trust `trusted`.
+ */
 async function writeCertificates(
   folder: string,
   authority: CertificateAuthority,
@@ -75,7 +77,7 @@ it(`a new authority and new certificates cut none of ${streams} streams, and fai
     await sleep(untilReadMs);
   }
   expect(ended).toBe(0);
-  // Its peers make new connections to it, and it to them.
+  // Its peers open new connections to it, and it opens new ones to them.
   for (const name of ['usage-query', 'limiter'] as const) await services[name].restart();
   useCertificates(folder);
   const response = await fetch(`${gateway.adminUrls.limiter}/metrics`);

@@ -24,13 +24,13 @@ describe('a gateway whose parts die, freeze and forget while it answers', () => 
   );
 
   const countOf = (verdict: Verdict) => result.judgement.requests.filter((judged) => judged.verdict === verdict).length;
-  /** What a failure says first; a comparison of lists would print every byte of them. */
+  /** The beginning of a failure message; comparing lists would print every byte of them. */
   const descriptions = () => result.descriptions.join('\n\n');
 
   it('was under load, and was injected', () => {
     expect(result.injected.length).toBeGreaterThanOrEqual(shortSchedule.length);
     expect(countOf('exact')).toBeGreaterThan(100);
-    // Who refuses everything loses nothing.
+    // A gateway that refuses everything loses nothing.
     expect(countOf('exact') + countOf('estimated')).toBeGreaterThan(result.judgement.requests.length / 2);
     expect(countOf('estimated')).toBeGreaterThan(0);
     expect(result.effects.repeated).toBeGreaterThan(0);

@@ -1,13 +1,16 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** One TCP address before several servers, as a service of a cluster is: each connection goes to the next that takes it. */
+/**
+ * One TCP address in front of several servers, like a cluster's service: each connection goes to
+ * the next available server.
+ */
 export interface Balancer extends AsyncDisposable {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
   /** How many clients are connected to a server now. */
   readonly connections: number;
-  /** Names the servers, by `http://host:port`. */
+  /** Sets the servers, as `http://host:port`. */
   leadTo(urls: readonly string[]): void;
 }
 

@@ -9,7 +9,7 @@ export interface Answer {
   readonly status: number;
   readonly remaining: number;
   readonly retryAfterSeconds: number | undefined;
-  /** Of a refusal by requests per minute. */
+  /** Set for a refusal by requests per minute. */
   readonly retryAtMs: number | undefined;
 }
 
@@ -17,12 +17,14 @@ export interface Load {
   readonly urls: readonly string[];
   readonly token: string;
   readonly clientsPerUrl: number;
-  /** What a client waits between two requests, on the average. */
+  /** The average pause of a client between two requests. */
   readonly pauseMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Clients that ask over and over, over connections that stay open, until they are stopped. */
+/**
+ * Clients that send requests repeatedly, over connections that stay open, until they are stopped.
+ */
 export async function runLoad({ urls, token, clientsPerUrl, pauseMs, signal }: Load): Promise<readonly Answer[]> {
   const answers: Answer[] = [];
   const agents = urls.map((url) => ({ url, agent: new Agent({ keepAlive: true, maxSockets: clientsPerUrl }) }));
@@ -40,7 +42,9 @@ export async function runLoad({ urls, token, clientsPerUrl, pauseMs, signal }: L
   return answers;
 }
 
-/** A request that no provider sees: its body is not JSON, which costs a slot and is answered 400. */
+/**
+ * A request that no provider sees: its body is not JSON, which costs a slot and is answered 400.
+ */
 export async function ask(url: string, token: string, agent?: Agent): Promise<Answer> {
   const sentMs = Date.now();
   const { response, text } = await post(`${url}/v1/chat/completions`, token, agent);

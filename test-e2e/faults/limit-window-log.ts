@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const windowMs = 60_000;
 
-/** The log of one token's admissions as Redis has it: the truth that answers are compared with. */
+/** Redis' log of one token's admissions: the reference for all answers. */
 export class AdmissionLog implements AsyncDisposable {
   readonly #socket: Socket;
   readonly #key: string;
@@ -24,7 +24,7 @@ export class AdmissionLog implements AsyncDisposable {
     this.#key = key;
   }
 
-  /** Instants of all admissions so far, in order. */
+  /** Times of all admissions so far, in order. */
   get instants(): readonly number[] {
     return [...this.#entries.values()].toSorted((a, b) => a - b);
   }
@@ -41,7 +41,7 @@ export class AdmissionLog implements AsyncDisposable {
     await this.read();
   }
 
-  /** Reads it now. Entries stay for a minute at least, so reading more often than that misses none. */
+  /** Reads it now. Entries stay for at least a minute, so more frequent readings miss none. */
   async read(): Promise<void> {
     const [, ...texts] = (await this.#ask(['ZRANGE', this.#key, '0', '-1', 'WITHSCORES'])).split('\r\n');
     // Each text comes after a line with its length: id, score, id, score …
@@ -70,7 +70,7 @@ export class AdmissionLog implements AsyncDisposable {
 
   #queue: Promise<unknown> = Promise.resolve();
 
-  /** One command at a time, and its whole answer. */
+  /** One command at a time, with its whole answer. */
   #ask(command: readonly string[]): Promise<string> {
     const answer = this.#queue.then(() => this.#send(command));
     this.#queue = answer.catch(() => undefined);
@@ -79,7 +79,7 @@ export class AdmissionLog implements AsyncDisposable {
 
   async #send(command: readonly string[]): Promise<string> {
     const parts = command.map((part) => `$${Buffer.byteLength(part)}\r\n${part}\r\n`).join('');
-    // A second command of which the answer is known ends the answer to the first.
+    // The known answer to a second command marks the end of the first answer.
     this.#socket.write(`*${command.length}\r\n${parts}*2\r\n$4\r\nECHO\r\n$${endMark.length}\r\n${endMark}\r\n`);
     let text = '';
     while (!text.endsWith(`\r\n${endMark}\r\n`)) {

@@ -29,7 +29,8 @@ describe('the proof of a window', () => {
     expect([found(refusal(30, 60_000)), found(refusal(59_990, 60_000)), found(refusal(60_004, 60_010))]).toEqual([
       0, 0, 0,
     ]);
-    // Before the window was full, after its first slot was free, and with a moment at which none is freed.
+    // Before the window was full, after its first slot was free, and with a time at which no slot
+    // becomes free.
     expect([found(refusal(12, 60_000)), found(refusal(60_020, 60_000)), found(refusal(30, 60_001))]).toEqual([1, 1, 1]);
   });
 

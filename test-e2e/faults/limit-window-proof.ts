@@ -1,12 +1,12 @@
 import type { Answer } from './limit-window-load.ts';
 
 const windowMs = 60_000;
-/** Clients and Redis read one clock, each to the millisecond. */
+/** Clients and Redis read the same clock, each to the millisecond. */
 const clockStepMs = 1;
 
 export interface WindowProof {
   readonly requests: number;
-  /** Answers to requests that were let in. */
+  /** Answers to admitted requests. */
   readonly admitted: number;
   readonly refused: number;
   /** Entries of the log. */
@@ -14,20 +14,26 @@ export interface WindowProof {
   readonly mostInAnyWindow: number;
   /** The start of that window. */
   readonly mostFromMs: number;
-  /** By how much the closest entry came after it could come at the earliest; negative: too early. Undefined: none had to wait. */
+  /**
+   * How long after its earliest possible time the closest entry came; negative: too early.
+   * Undefined: none had to wait.
+   */
   readonly smallestSlackMs: number | undefined;
-  /** How long a slot was free until somebody took it, for slots that were freed while there was demand. */
+  /** How long freed slots stayed free while there was demand. */
   readonly freeForMs: { readonly slots: number; readonly median: number; readonly p99: number; readonly most: number };
-  /** Refusals at no moment of which the window was full, or which named another moment than that of the next slot. */
+  /**
+   * Refusals while the window was never full, or that named a time other than that of the next
+   * slot.
+   */
   readonly refusalsWithFreeSlot: number;
 }
 
 export interface Evidence {
   readonly limit: number;
-  /** Instants of all entries, in order. */
+  /** Times of all entries, in order. */
   readonly instants: readonly number[];
   readonly answers: readonly Answer[];
-  /** Between these there was always somebody who asked. */
+  /** Clients sent requests all the time between these. */
   readonly demand: { readonly fromMs: number; readonly untilMs: number };
 }
 
@@ -52,7 +58,10 @@ export function proveWindow({ limit, instants, answers, demand }: Evidence): Win
   };
 }
 
-/** What the log says that the answers had to say was left, from the least to the most; entries before `fromMs` gave no answer. */
+/**
+ * The remaining slots that the answers had to report according to the log, in ascending order.
+ * Entries before `fromMs` had no answer.
+ */
 export function expectedRemaining(instants: readonly number[], limit: number, fromMs: number): readonly number[] {
   let oldest = 0;
   const remaining = instants.map((atMs, n) => {
@@ -73,8 +82,9 @@ function mostCrowded(instants: readonly number[]): { readonly count: number; rea
 }
 
 /**
- * A refusal names when its oldest entry leaves. From the last of the `limit` entries that begin with that one, until that
- * moment, the window was full: the refusal must have been made then.
+ * A refusal names the time at which its oldest entry leaves. The window was full from the last of
+ * the `limit` entries that begin with that one until that time. The refusal must have been made
+ * then.
  */
 function wasFull({ retryAtMs = 0, sentMs, receivedMs }: Answer, instants: readonly number[], limit: number): boolean {
   const oldest = firstAt(instants, retryAtMs - windowMs);
@@ -83,7 +93,7 @@ function wasFull({ retryAtMs = 0, sentMs, receivedMs }: Answer, instants: readon
   return Math.max(sentMs - clockStepMs, newestMs) <= Math.min(receivedMs + clockStepMs, retryAtMs);
 }
 
-/** The index of the first entry of that instant. */
+/** The index of the first entry of that time. */
 function firstAt(instants: readonly number[], atMs: number): number | undefined {
   let low = 0;
   let high = instants.length;

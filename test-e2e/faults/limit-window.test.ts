@@ -18,13 +18,19 @@ import { AdmissionLog } from './limit-window-log.ts';
 import { expectedRemaining, proveWindow } from './limit-window-proof.ts';
 
 const isLong = process.env.FAULTS === 'long';
-/** The short form starts with a full window, so that slots are freed all the time; the long one with an empty one. */
+/**
+ * The short form starts with a full window, so that slots become free all the time; the long form
+ * with an empty one.
+ */
 const form = isLong
   ? { calmMs: 240_000, killedMs: 130_000, startsFull: false }
   : { calmMs: roomMs(10_000), killedMs: roomMs(9_000), startsFull: true };
 const limit = 600;
 const clientsPerEdge = 200;
-/** Of a client after each answer: so many requests as a machine bears are as many as it takes to find each free slot. */
+/**
+ * The pause of a client after each answer: the machine must be able to send enough requests to find
+ * each free slot.
+ */
 const pauseMs = roomMs(1_000);
 
 /** Four edges and two limiters behind one address, and eight hundred clients of one token. */
@@ -65,13 +71,16 @@ describe('requests per minute, over many processes', () => {
   const edges = () => running.replicas['edge-router'];
   const edgeUrls = () => edges().map(({ publicUrl = '' }) => publicUrl);
 
-  /** What all processes of a service have counted together. */
+  /** The sum of a counter over all processes of a service. */
   async function counted(service: 'edge-router' | 'limiter', name: string): Promise<number> {
     const values = await Promise.all(running.replicas[service].map(({ adminUrl }) => readMetric(adminUrl, name)));
     return values.reduce((sum, value) => sum + value, 0);
   }
 
-  /** Runs the clients on a token of its own, does something meanwhile, and answers what was asked, answered and logged. */
+  /**
+   * Runs the clients on a token of its own while `meanwhile` runs, and returns requests, answers
+   * and the log.
+   */
   async function underLoad(durationMs: number, meanwhile: () => Promise<void> = async () => undefined) {
     const token = await issueToken(running, { requestsPerMinute: limit });
     await using log = await AdmissionLog.open(backends.redisUrl, token.tokenId);
@@ -104,7 +113,7 @@ describe('requests per minute, over many processes', () => {
     expect(proof.smallestSlackMs).toBeGreaterThanOrEqual(0);
     expect(proof.refusalsWithFreeSlot).toBe(0);
     expect(proof.freeForMs.slots).toBeGreaterThan(50);
-    // A slot is taken when the next client asks: as much later as the machine lets them ask less often.
+    // A slot is taken at the next request: the slower the machine, the later.
     const intended = (clientsPerEdge * edges().length * form.calmMs) / pauseMs;
     expect(proof.freeForMs.most).toBeLessThan(roomMs(2_000) * Math.max(1, intended / answers.length));
 
@@ -121,7 +130,7 @@ describe('requests per minute, over many processes', () => {
     expect(await counted('limiter', 'gateway_limiter_degraded_total')).toBe(0);
     expect(await counted('edge-router', 'gateway_edge_local_admissions_total')).toBe(0);
 
-    // The edges had been trying for a while when the limiters came up.
+    // The edges had been trying for a while when the limiters started.
     expect(balancer.connections).toBe(edges().length);
 
     await obeyARefusal(token.text);
@@ -145,13 +154,13 @@ describe('requests per minute, over many processes', () => {
     expect(proof.mostInAnyWindow).toBeLessThanOrEqual(limit);
     expect(proof.smallestSlackMs ?? 0).toBeGreaterThanOrEqual(0);
     expect(proof.refusalsWithFreeSlot).toBeLessThanOrEqual(local);
-    // Beyond what Redis admitted there is only what edges decided while no limiter answered them.
+    // Beyond Redis' admissions there are only those of edges while no limiter answered them.
     const earlier = form.startsFull ? limit : 0;
     expect(Math.abs(proof.admitted - (proof.entries - earlier))).toBeLessThanOrEqual(local);
     expect(Math.max(...answers.map(({ receivedMs, sentMs }) => receivedMs - sentMs))).toBeLessThan(roomMs(10_000));
   });
 
-  /** No other client asks: one that waits as long as the answer says is let in. */
+  /** Without other clients: a client that waits as long as the answer says is admitted. */
   async function obeyARefusal(token: string): Promise<void> {
     const [url = ''] = edgeUrls();
     let refusal: Answer | undefined;
@@ -161,7 +170,10 @@ describe('requests per minute, over many processes', () => {
   }
 });
 
-/** A refusal says that nothing is left, and for how long: never less than until the slot is free, and less than a second more. */
+/**
+ * A refusal reports 0 remaining and a waiting time: never less than the time until the slot is
+ * free, and less than a second more.
+ */
 function isUntruthfulRefusal({ status, remaining, retryAfterSeconds = 0, retryAtMs = 0, ...times }: Answer): boolean {
   if (status !== 429) return remaining < 0;
   const waitsMs = retryAfterSeconds * 1_000;

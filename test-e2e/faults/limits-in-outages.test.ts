@@ -36,7 +36,10 @@ describe('limits while the limiters, or their Redis, are away', () => {
   const issue = (limits: { readonly requestsPerMinute?: number; readonly tokensPerDay?: number }) =>
     issueToken(gateway, limits);
 
-  /** Sends so many requests to an edge, one after the other, and counts those that were admitted. Fails when one was neither admitted nor refused. */
+  /**
+   * Sends this many requests to an edge, one after the other, and counts the admitted ones. Fails
+   * if a request was neither admitted nor refused.
+   */
   async function admittedBy(edge: number, token: TestToken, count: number): Promise<number> {
     const { publicUrl = '' } = gateway.replicas['edge-router'][edge] ?? {};
     let admitted = 0;
@@ -53,19 +56,22 @@ describe('limits while the limiters, or their Redis, are away', () => {
     return one + other;
   }
 
-  /** Runs something while processes are away, and ends when every token is decided by Redis again. */
+  /** Runs something while processes are away, and ends when Redis decides every token again. */
   async function without(processes: readonly Stoppable[], meanwhile: () => Promise<void>): Promise<void> {
     await Promise.all(processes.map((each) => each.kill()));
     try {
       await meanwhile();
     } finally {
       await Promise.all(processes.map((each) => each.restart()));
-      // All that was admitted meanwhile is handed over within two seconds.
+      // Admissions of the outage are handed over within two seconds.
       await sleep(roomMs(3_000));
     }
   }
 
-  /** How many of the requests are admitted that come while processes are away, and go on until every token is decided by Redis again. */
+  /**
+   * How many requests are admitted that come while processes are away, and until Redis decides
+   * every token again.
+   */
   async function admittedThroughOutageOf(processes: readonly Stoppable[], token: TestToken): Promise<number> {
     let admitted = 0;
     let isOver = false;
@@ -169,7 +175,7 @@ describe('limits while the limiters, or their Redis, are away', () => {
         expect(await charges()).toBe(before.charges + 5);
         const linesWith = (text: string) => linesOfEdges.slice(before.lines).filter((line) => line.includes(text));
         const edges = gateway.replicas['edge-router'].length;
-        // An edge that is asked nothing notices by its next heartbeat.
+        // An edge without requests notices by its next heartbeat.
         await expect.poll(() => linesWith('the limiter does not answer').length).toBe(edges);
         expect(linesWith('a background task failed')).toEqual([]);
       });
@@ -225,7 +231,7 @@ describe('limits while the limiters, or their Redis, are away', () => {
     });
   });
 
-  /** A question that a provider answers, at the first edge. */
+  /** A request that a provider answers, at the first edge. */
   async function question(token: TestToken): Promise<number> {
     const { publicUrl = '' } = gateway.replicas['edge-router'][0] ?? {};
     const response = await fetch(`${publicUrl}/v1/chat/completions`, {

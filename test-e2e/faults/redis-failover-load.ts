@@ -14,7 +14,7 @@ export interface LimitedKey {
   readonly limit: number;
 }
 
-/** What one call of a limiter came to. */
+/** The result of one call of a limiter. */
 export interface Asked {
   readonly key: string;
   readonly requestId: string;
@@ -50,11 +50,11 @@ export class Limiters implements AsyncDisposable {
     this.#stack = stack;
   }
 
-  /** Asks every limiter for every key again and again, until the signal. Answers all that was asked, in its order. */
+  /** Asks every limiter for every key repeatedly, until the signal. Returns all calls in order. */
   async load(keys: readonly LimitedKey[], everyMs: number, signal: AbortSignal, seen: Asked[]): Promise<void> {
     const calls: Promise<void>[] = [];
     for (let turn = 0; !signal.aborted; turn++) {
-      // None of the limiters is always the first.
+      // No limiter is always the first.
       const clients = turn % 2 === 0 ? this.clients : this.clients.toReversed();
       for (const client of clients) {
         for (const key of keys) calls.push(ask(client, key).then((asked) => void seen.push(asked)));
@@ -82,7 +82,10 @@ async function ask(client: Client<typeof LimiterService>, { key, limit }: Limite
   }
 }
 
-/** The most admissions of a key that are certain to lie within one minute. When each was made is known from both of its ends. */
+/**
+ * The most admissions of a key that are certain to lie within one minute. The beginning and the end
+ * of each call are known.
+ */
 export function mostInAMinute(asked: readonly Asked[], key: string): number {
   const admitted = asked.filter((each) => each.key === key && each.outcome === 'admitted');
   const bySent = admitted.toSorted((a, b) => a.sentMs - b.sentMs);

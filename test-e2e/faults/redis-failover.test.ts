@@ -7,9 +7,9 @@ import { type Asked, type LimitedKey, Limiters, longestGapMs, mostInAMinute } fr
 
 const isLong = process.env.FAULTS === 'long';
 const limiters = 2;
-/** Full within two seconds of the load, so that whatever opens a fresh window exceeds it. */
+/** Full within two seconds of load, so that a fresh window would exceed it. */
 const limit = 60;
-/** By DESIGN's rule of outages: the limit, and once more the shares of all limiters but one. */
+/** By DESIGN's rule for outages: the limit, and once more the shares of all limiters but one. */
 const mostAllowed = limit + (limit * (limiters - 1)) / limiters;
 
 describe.each([
@@ -64,7 +64,7 @@ describe.each([
     figures.mostInAMinute = Object.values(most);
     process.stdout.write(`${name}: ${JSON.stringify(figures)}\n`);
 
-    // When they were sent, from the kill on.
+    // When they were sent, relative to the kill.
     const failedAt = asked.filter(({ outcome }) => outcome === 'failed').map(({ sentMs }) => sentMs - killedMs);
     expect(failedAt).toEqual([]);
     const openKeys = new Set(scene.open.map(({ key }) => key));
@@ -93,7 +93,7 @@ class Scene {
     return this.#asked.filter((each) => each.key === key && each.outcome === 'admitted').length;
   }
 
-  /** When the first limiter decided every key by Redis again, with another master than the one that is gone. */
+  /** The time when the first limiter decided every key by Redis again, with a new master. */
   async untilBack(sinceMs: number, gone: { readonly port: number }): Promise<number> {
     const [{ key }] = this.full;
     const isReplaced = async () => (await this.#group.masterOf(key).catch(() => gone)).port !== gone.port;
@@ -107,7 +107,7 @@ class Scene {
     return Math.max(sinceMs, ...alone.map(({ answeredMs }) => answeredMs));
   }
 
-  /** Ids of the requests of a key that were admitted in the last so many milliseconds. */
+  /** Ids of the requests of a key that were admitted within this many milliseconds. */
   admittedIds({ key }: LimitedKey, lastMs: number): readonly string[] {
     const sinceMs = Date.now() - lastMs;
     const isOne = (each: Asked) => each.key === key && each.outcome === 'admitted' && each.sentMs > sinceMs;
@@ -126,7 +126,10 @@ function keysOf(limitOfEach: number, count: number) {
   return keys as unknown as readonly [LimitedKey, ...LimitedKey[]];
 }
 
-/** What limiters admitted before the failover and during it, the new master has in its windows: every request, by its id. */
+/**
+ * The new master's windows have all admissions before and during the failover: every request, by
+ * its id.
+ */
 async function expectAllRecorded(scene: Scene, group: RedisGroup): Promise<void> {
   for (const limited of scene.full) {
     const find = () => group.masterOf(`rl:{${limited.key}}:m`);

@@ -4,7 +4,10 @@ import { startCommand } from '../topologies/gateway-process.ts';
 
 const isLong = process.env.FAULTS === 'long';
 
-/** Everything, with certificates replaced in the middle; or one process of what streams and requests run through. */
+/**
+ * The long form replaces everything, with certificates in the middle; the short form one process of
+ * each service on the path of streams and requests.
+ */
 const form = isLong
   ? ['--streams', '300', '--tls']
   : [

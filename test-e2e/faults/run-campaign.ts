@@ -17,14 +17,14 @@ export interface CampaignOptions {
   readonly seed: number;
   readonly injections: (random: RandomNumbers) => readonly Injection[];
   readonly clients: number;
-  /** Between two requests of a client, on average. */
+  /** The average pause between two requests of a client. */
   readonly clientPauseMs: number;
-  /** Between two injections, on average. */
+  /** The average pause between two injections. */
   readonly pauseMs: number;
   readonly quietTimeoutMs: number;
 }
 
-/** What is left when all is over. */
+/** The results at the end. */
 export interface CampaignResult {
   readonly injected: readonly Injected[];
   readonly judgement: Judgement;
@@ -34,11 +34,11 @@ export interface CampaignResult {
   readonly deadLetters: number;
   /** Services that ended by themselves. */
   readonly unexpectedEnds: readonly string[];
-  /** Of every request that went wrong. */
+  /** Descriptions of all failed requests. */
   readonly descriptions: readonly string[];
 }
 
-/** Load, injections while it runs, quiet, and the audit. Says what happens while it happens. */
+/** Runs load, injections, a quiet time, and the audit. Prints events as they happen. */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
   const random = new RandomNumbers(options.seed);
   await using gateway = await startReplicatedServices({
@@ -59,7 +59,8 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
   const effects: Effects = { poisons: 0, repeated: 0, committedAfterDeath: 0, wiped: new Map() };
   const field: FaultScene = { gateway, stream, ledger, load, random, effects };
   say(`conservation: seed ${options.seed}, ${clients.length} clients`);
-  // Before the first injection there is something to lose, and after the last one something to go well.
+  // Before the first injection there must be something to lose, and after the last one requests
+  // must succeed.
   await sleep(warmUpMs);
   const injected = await carryOut(options.injections(random), field, {
     pauseMs: options.pauseMs,
@@ -72,10 +73,10 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
 
 const warmUpMs = 2_500;
 
-/** What heals by itself does so within seconds here, so that nobody has to wait for it. */
+/** Recovery takes only seconds here, so that the test need not wait for it. */
 const quickSettings = {
   LIMITER_RECONCILE_SECONDS: '1',
-  // Repetitions are the ledger's to recognise, not the stream's.
+  // The ledger must recognise repetitions, not the stream.
   USAGE_STREAM_DUPLICATE_WINDOW_SECONDS: '1',
   LIMITER_REDIS_TIMEOUT_MS: '300',
   REDIS_COMMAND_TIMEOUT_MS: '300',
@@ -98,7 +99,7 @@ async function audit(
   { seed, quietTimeoutMs }: CampaignOptions,
 ): Promise<CampaignResult> {
   const { ledger, load, gateway, effects } = field;
-  // From here on no token is used: counters of idle tokens come to what the ledger says as well.
+  // From here on no token is used: counters of idle tokens also reach the ledger's totals.
   const quiet = await waitForQuiet(field, quietTimeoutMs);
   const totals = await compareTotals(field, clients, 10_000);
   const judgement = judgeRequests({
@@ -139,7 +140,7 @@ async function descriptionsOf({ requests, unknownRows }: Judgement, field: Fault
   ].slice(0, mostStories);
 }
 
-/** Vitest's own output comes at the end only, and a test that hangs would say nothing. */
+/** Vitest's own output comes only at the end, and a test that hangs would print nothing. */
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }

@@ -1,6 +1,6 @@
 /**
- * Tries what becomes of a limit per minute. After a minute slots are free again: of a run that took longer nothing follows, whether it
- * went well or not, and it is made anew.
+ * Repeats a test of a limit per minute until it runs within one minute. After a minute slots are
+ * free again, so that a longer run proves nothing, whether it succeeded or failed.
  */
 export async function withinAMinute(run: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {

@@ -5,14 +5,14 @@ import type { FaultScene } from '../injections/injection.ts';
 import type { DailyTotal, LedgerRow } from '../injections/ledger-tap.ts';
 import type { LoadClient } from '../load/clients.ts';
 
-/** What every part of the gateway says that one token has used. */
+/** The usage of one token as every part of the gateway reports it. */
 export interface TokenTotals {
   readonly tokenId: string;
-  /** In the order in which they are to be read; empty when all agree. */
+  /** In the order for readers; empty if all agree. */
   readonly disagreements: readonly string[];
 }
 
-/** More than anybody uses here. */
+/** Higher than any usage here. */
 export const tokensPerDay = 1_000_000_000;
 
 /** Asks every part about every token until all agree, or the time is over. */
@@ -41,7 +41,7 @@ interface TokenInLedger {
   readonly client: LoadClient;
   readonly rows: readonly LedgerRow[];
   readonly daily: DailyTotal | undefined;
-  /** Whether there will be no other look. */
+  /** Whether this is the last comparison. */
   readonly isLast: boolean;
 }
 
@@ -68,8 +68,8 @@ function differences(part: string, rows: Amount, said: Amount): string[] {
 }
 
 /**
- * The counter of each limiter stands at what the rows of the day add up to. Only of what the stream has lost it may know
- * more than they do: a request stays with it as pending until the ledger has it.
+ * The counter of each limiter must equal the sum of the day's rows. It may be higher only by what
+ * the stream has lost: a request stays pending until the ledger has it.
  */
 async function countersAgainst({ client: { token }, rows, isLast }: TokenInLedger, { gateway, effects }: FaultScene) {
   const stored = new Set(rows.map(({ requestId }) => requestId));
@@ -83,7 +83,8 @@ async function countersAgainst({ client: { token }, rows, isLast }: TokenInLedge
     const tokens = sumOf(rows.filter((row) => row.localDay === localDay));
     if (usedTokens === tokens) continue;
     const isPossible = usedTokens > tokens && usedTokens <= tokens + mayBePending;
-    // It puts right what it finds: before the last look that would hide what doesn't heal by itself.
+    // It corrects the differences that it finds. Before the last comparison that would hide a
+    // difference that does not disappear by itself.
     if (!isPossible && !isLast) {
       found.push('not yet');
       continue;

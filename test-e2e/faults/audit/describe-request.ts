@@ -4,7 +4,7 @@ import type { JudgedRequest } from './judge-requests.ts';
 import { type OutboxRow, readOutboxes } from './read-outboxes.ts';
 import { dataFoldersOf } from './wait-for-quiet.ts';
 
-/** Where the requests that went wrong have left traces. */
+/** The places with traces of failed requests. */
 export interface Traces {
   readonly outboxes: readonly OutboxRow[];
   readonly messages: readonly { readonly sequence: number; readonly events: readonly TappedEvent[] }[];
@@ -21,7 +21,7 @@ export async function findTraces({ gateway, stream }: FaultScene): Promise<Trace
   return { outboxes: await readOutboxes(dataFoldersOf(gateway.replicas['edge-router'])), messages };
 }
 
-/** Everything that is known of one request: its client, its providers, the outbox, the stream, the ledger. */
+/** All traces of one request: its client, its providers, the outbox, the stream, the ledger. */
 export function describeRequest({ request, attempts, rows, wiped, verdict }: JudgedRequest, traces: Traces): string {
   const isOfRequest = ({ requestId, tokenId, admittedAtMs }: Trace) =>
     rows.some((row) => row.requestId === requestId) ||

@@ -4,20 +4,24 @@ import type { TappedEvent } from '../injections/usage-stream-tap.ts';
 import type { ClientRequest } from '../load/clients.ts';
 
 /**
- * What became of a request in the books. Attempts that were given up have rows of their own beside it, which are estimates:
- * - `exact`: one row, to the token what the provider billed;
- * - `estimated`: one row that says itself that it is an estimate, of an answer that was not complete;
- * - `wiped`: no row, because the stream lost it after it had taken it;
- * - `unbilled`: no row, and nobody got an answer;
+ * The verdict on the records of a request. Attempts that were given up have rows of their own
+ * beside it, which are estimates:
+ * - `exact`: one row, with exactly what the provider billed;
+ * - `estimated`: one row that is marked as an estimate, of an answer that was not complete;
+ * - `wiped`: no row, because the stream lost it after it had accepted it;
+ * - `unbilled`: no row, and no answer;
  * - `lost`: no row, although there was an answer, or a provider was at work when the edge died;
  * - `doubled`: more than one row;
- * - `wrong`: one row, and not what the provider billed; or an estimate of a complete answer.
+ * - `wrong`: one row that differs from what the provider billed; or an estimate of a complete
+ *   answer.
  */
 export type Verdict = 'exact' | 'estimated' | 'wiped' | 'unbilled' | 'lost' | 'doubled' | 'wrong';
 
 export interface JudgedRequest {
   readonly request: ClientRequest;
-  /** What providers got for it, oldest first: several, where an attempt failed and another was made. */
+  /**
+   * The providers' records of it, oldest first: several if an attempt failed and another was made.
+   */
   readonly attempts: readonly RecordedRequest[];
   readonly rows: readonly LedgerRow[];
   /** Events of it that the stream lost. */
@@ -27,7 +31,7 @@ export interface JudgedRequest {
 
 export interface Judgement {
   readonly requests: readonly JudgedRequest[];
-  /** Rows that no client's request can have caused. */
+  /** Rows that belong to no client's request. */
   readonly unknownRows: readonly LedgerRow[];
 }
 
@@ -38,7 +42,7 @@ export interface Evidence {
   readonly wiped: readonly TappedEvent[];
 }
 
-/** Brings together what clients saw, what providers billed, and what the ledger says. */
+/** Combines what clients saw, what providers billed, and what the ledger has. */
 export function judgeRequests(evidence: Evidence): Judgement {
   const attempts = attemptsByMarker(evidence.recorded);
   const rows = assign(evidence.rows, evidence.requests);
@@ -72,7 +76,10 @@ function judge({ request, attempts, rows: allRows, wiped }: Omit<JudgedRequest, 
   return isWhatWasBilled(row, attempts.at(-1)) ? 'exact' : 'wrong';
 }
 
-/** An answer was given; or an edge died while a provider was at work, and its outbox knows. */
+/**
+ * There was an answer; or an edge died while a provider was at work, and its outbox has the
+ * request.
+ */
 function mustHaveARow({ view }: ClientRequest, attempts: readonly RecordedRequest[]): boolean {
   const isBilled = attempts.some(({ billed }) => billed.inputTokens > 0);
   return view === 'whole' || view === 'cut' || view === 'left' || (view === 'broken' && isBilled);
@@ -100,10 +107,12 @@ function attemptsByMarker(recorded: readonly RecordedRequest[]): ReadonlyMap<str
   return byMarker;
 }
 
-/** Clocks are those of one machine, but not read at one moment. */
+/** The clocks are those of one machine, but not read at the same moment. */
 const toleranceMs = 5;
 
-/** A client asks one question at a time, so that token and time of admission name the request. */
+/**
+ * A client sends one request at a time, so that token and time of admission identify the request.
+ */
 function assign<T extends { readonly tokenId: string; readonly admittedAtMs: number }>(
   items: readonly T[],
   requests: readonly ClientRequest[],

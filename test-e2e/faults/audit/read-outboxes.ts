@@ -15,7 +15,7 @@ export interface OutboxRow {
   readonly file: string;
 }
 
-/** Everything that stands in the outboxes of edges at the moment. */
+/** All current rows of the edges' outboxes. */
 export async function readOutboxes(dataFolders: readonly string[]): Promise<readonly OutboxRow[]> {
   return (await Promise.all(dataFolders.map((folder) => readFolder(join(folder, 'outbox'))))).flat();
 }
@@ -25,12 +25,15 @@ async function readFolder(folder: string): Promise<readonly OutboxRow[]> {
   return (await Promise.all(names.map((name) => readCopy(folder, name)))).flat();
 }
 
-/** Reads a copy: a living edge keeps its file locked. Throws when the edge wrote too much meanwhile. */
+/**
+ * Reads a copy: a living edge keeps its file locked. Throws if the edge wrote too much meanwhile.
+ */
 async function readCopy(folder: string, name: string): Promise<readonly OutboxRow[]> {
   const copies = await mkdtemp(join(tmpdir(), 'outbox-copy-'));
   const copy = join(copies, 'copy.sqlite');
   try {
-    // A file may go while it is about to be copied; it has none beside it when all of it is in it.
+    // A file may disappear before it is copied. The write-ahead log is missing if the database
+    // contains everything.
     const log = name.replace('.sqlite', '.sqlite-wal');
     await copyFile(join(folder, log), `${copy}-wal`).catch(ignoreMissing);
     const isThere = await copyFile(join(folder, name), copy).then(() => true, ignoreMissing);

@@ -8,7 +8,7 @@ import type { JudgedRequest, Judgement, Verdict } from './judge-requests.ts';
 const verdicts: readonly Verdict[] = ['exact', 'estimated', 'unbilled', 'wiped', 'lost', 'doubled', 'wrong'];
 const views: readonly ClientView[] = ['whole', 'cut', 'left', 'refused', 'broken', 'unreached'];
 
-/** Everything that was found, to be read by a person. */
+/** All results, for people. */
 export function conservationReport(
   { requests, unknownRows }: Judgement,
   { injected, seed }: { readonly injected: readonly Injected[]; readonly seed: number },

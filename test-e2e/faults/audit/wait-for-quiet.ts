@@ -4,11 +4,11 @@ import { readOutboxes } from './read-outboxes.ts';
 
 export interface Quiet {
   readonly afterMs: number;
-  /** What had not come to rest in time; empty when everything had. */
+  /** The parts that were not idle in time; empty if all were. */
   readonly restless: readonly string[];
 }
 
-/** Resolves when nothing is on its way any more: no outbox, stream or provider has anything left to say. */
+/** Resolves when no usage is in transit: outboxes, stream and providers are empty and idle. */
 export async function waitForQuiet(field: FaultScene, timeoutMs: number): Promise<Quiet> {
   const startMs = Date.now();
   let rowsBefore = -1;

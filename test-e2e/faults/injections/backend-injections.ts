@@ -7,7 +7,9 @@ import type { Family, FaultScene, Injection } from './injection.ts';
 type Backend = 'redis' | 'nats' | 'postgres';
 const familyOf: Readonly<Record<Backend, Family>> = { redis: 'Redis', nats: 'NATS', postgres: 'Postgres' };
 
-/** A server dies, and comes back after a while with what is on its disk: Redis with nothing. */
+/**
+ * A server dies, and comes back after a while with the data on its disk; Redis comes back empty.
+ */
 export function backendKilled(name: Backend, awayMs: number): Injection {
   return {
     name: `${name} kill -9`,
@@ -21,7 +23,7 @@ export function backendKilled(name: Backend, awayMs: number): Injection {
   };
 }
 
-/** A server stands still, with its connections open, and goes on. */
+/** A server is suspended with its connections open, and resumes. */
 export function backendFrozen(name: Backend, durationMs: number): Injection {
   return {
     name: `${name} SIGSTOP`,
@@ -35,7 +37,7 @@ export function backendFrozen(name: Backend, durationMs: number): Injection {
   };
 }
 
-/** What `pg_ctl -m immediate` does: no goodbye, no checkpoint, recovery at the next start. */
+/** As `pg_ctl -m immediate`: no goodbye, no checkpoint, recovery at the next start. */
 export const postgresStoppedAtOnce: Injection = {
   name: 'postgres immediate restart',
   family: 'Postgres',
@@ -48,7 +50,7 @@ export const postgresStoppedAtOnce: Injection = {
   },
 };
 
-/** One connection of an ingest gets no answer: the rest of Postgres is well. */
+/** One connection of an ingest gets no answer, while Postgres serves all others. */
 export function postgresBackendFrozen(durationMs: number): Injection {
   return {
     name: 'a Postgres backend SIGSTOP',

@@ -6,7 +6,7 @@ import type { Injection } from './injection.ts';
 
 const mostRepeated = 300;
 
-/** What was recorded comes again, in another order, under ids that the stream doesn't know. */
+/** Recorded events come again, in another order, under ids that the stream doesn't know. */
 export const repeatedEvents: Injection = {
   name: 'duplicates and disorder',
   family: 'events',
@@ -20,7 +20,7 @@ export const repeatedEvents: Injection = {
   },
 };
 
-/** Messages that can never be recorded, among those that can. */
+/** Messages that can never be recorded, among normal ones. */
 export const poisonedEvents: Injection = {
   name: 'poison events',
   family: 'events',

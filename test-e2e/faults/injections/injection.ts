@@ -4,7 +4,7 @@ import type { RandomNumbers } from '../random-numbers.ts';
 import type { LedgerTap } from './ledger-tap.ts';
 import type { TappedEvent, UsageStreamTap } from './usage-stream-tap.ts';
 
-/** What an injection needs at hand. */
+/** The context of an injection. */
 export interface FaultScene {
   readonly gateway: ReplicatedServices;
   readonly stream: UsageStreamTap;
@@ -14,24 +14,24 @@ export interface FaultScene {
   readonly effects: Effects;
 }
 
-/** What injections did that the ledger must be judged by. */
+/** Effects of injections that the audit of the ledger must include. */
 export interface Effects {
-  /** Messages that no ledger can understand. */
+  /** Messages that no ledger can read. */
   poisons: number;
   /** Messages that were published once more. */
   repeated: number;
-  /** Batches that were committed by an ingest which was dead by then, so that they were not acknowledged. */
+  /** Batches whose ingest died after the commit and before the acknowledgement. */
   committedAfterDeath: number;
-  /** What the stream had taken and lost before it was known to be ingested. */
+  /** Events that the stream had accepted and lost before they were known to be ingested. */
   readonly wiped: Map<string, TappedEvent>;
 }
 
 export type Family = 'events' | 'stream' | 'ingest' | 'NATS' | 'Postgres' | 'Redis' | 'edge' | 'limiter' | 'relay';
 
-/** One way to break something, and to mend it again. */
+/** One way to break something, and to repair it. */
 export interface Injection {
   readonly name: string;
   readonly family: Family;
-  /** Resolves with what it did when everything runs again. */
+  /** Resolves with its effect when everything runs again. */
   readonly inject: (field: FaultScene) => Promise<string>;
 }

@@ -22,7 +22,7 @@ export interface DailyTotal {
   readonly requests: number;
 }
 
-/** A look into the ledger past the services, and a hand on its commits. */
+/** Direct access to the ledger, without the services, with control of its commits. */
 export class LedgerTap {
   readonly #url: string;
 
@@ -47,7 +47,7 @@ export class LedgerTap {
     }));
   }
 
-  /** What the daily sums say of each token. */
+  /** The daily sums by token. */
   async dailyTotals(): Promise<readonly DailyTotal[]> {
     const rows = await this.query(
       'SELECT token_id, sum(input_tokens + output_tokens) AS tokens, sum(requests) AS requests FROM usage_daily GROUP BY token_id',
@@ -73,7 +73,7 @@ export class LedgerTap {
     return rows.map(({ pid }) => Number(pid));
   }
 
-  /** Puts a gate before every commit that changes the daily sums. It stands open. */
+  /** Puts an open gate before every commit that changes the daily sums. */
   async buildCommitGate(): Promise<void> {
     await this.query(`
       CREATE FUNCTION pass_commit_gate() RETURNS trigger LANGUAGE plpgsql AS
@@ -82,18 +82,21 @@ export class LedgerTap {
         DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION pass_commit_gate()`);
   }
 
-  /** Closes the gate until it is disposed: what wants to commit stands before it, in the middle of its COMMIT. */
+  /** Closes the gate until it is disposed: commits wait at it, in the middle of their COMMIT. */
   async closeCommitGate(): Promise<AsyncDisposable> {
     const client = await this.#connect();
     await client.query(`SELECT pg_advisory_lock(${gate})`);
     return { [Symbol.asyncDispose]: () => client.end() };
   }
 
-  /** Resolves with how many commits stand before the gate, as soon as one does, or 0 in the end. */
+  /**
+   * Resolves with the number of commits at the gate as soon as there is one, or with 0 in the end.
+   */
   async waitForCommits(timeoutMs: number): Promise<number> {
     for (const giveUpAt = Date.now() + timeoutMs; Date.now() < giveUpAt; await sleep(20)) {
       const rows = await this.query(
-        // A statement that is a transaction by itself commits at its end; who takes a lock by name is none of these.
+        // A statement that is its own transaction commits at its end; taking a lock by name is not
+        // such a statement.
         `SELECT pid FROM pg_stat_activity WHERE wait_event = 'advisory' AND query NOT ILIKE '%pg_advisory%'`,
       );
       if (rows.length > 0) return rows.length;
@@ -118,5 +121,5 @@ export class LedgerTap {
   }
 }
 
-/** Any number that nobody else locks. */
+/** Any number that no other code locks. */
 const gate = 7_251;

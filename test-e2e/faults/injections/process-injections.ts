@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceName } from '@gateway/testkit';
 import type { Family, Injection } from './injection.ts';
 
-/** One process of a service dies as in a crash, and is started again. */
+/** One process of a service dies as in a crash, and is restarted. */
 export function killed(name: ServiceName, family: Family, awayMs: number): Injection {
   return {
     name: `${name} kill -9`,
@@ -20,7 +20,7 @@ export function killed(name: ServiceName, family: Family, awayMs: number): Injec
   };
 }
 
-/** One process of a service stands still, with its connections open, and goes on. */
+/** One process of a service is suspended with its connections open, and resumes. */
 export function frozen(name: ServiceName, family: Family, durationMs: number): Injection {
   return {
     name: `${name} SIGSTOP`,
@@ -36,7 +36,7 @@ export function frozen(name: ServiceName, family: Family, durationMs: number): I
   };
 }
 
-/** Every ingest dies again and again, at any moment of its work. */
+/** Every ingest dies repeatedly, at any point of its work. */
 export function ingestKilledInALoop(times: number): Injection {
   return {
     name: 'ingest kill -9 in a loop',
@@ -53,7 +53,7 @@ export function ingestKilledInALoop(times: number): Injection {
   };
 }
 
-/** Ingests die when their transaction is committed and nothing is acknowledged yet. */
+/** Ingests die after the commit of their transaction and before the acknowledgement. */
 export const ingestKilledBeforeItsAcknowledgement: Injection = {
   name: 'ingest killed between commit and acknowledgement',
   family: 'ingest',

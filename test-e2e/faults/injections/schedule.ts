@@ -29,7 +29,7 @@ export const shortSchedule: readonly Injection[] = [
   killed('pool-broker', 'relay', 100),
 ];
 
-/** Every injection there is. */
+/** All injections. */
 const allInjections: readonly Injection[] = [
   repeatedEvents,
   poisonedEvents,
@@ -63,12 +63,12 @@ const allInjections: readonly Injection[] = [
   killed('usage-query', 'limiter', 500),
 ];
 
-/** Every injection so many times, in an order that the seed decides. */
+/** Every injection this many times, in an order that the seed determines. */
 export function longSchedule(rounds: number, random: RandomNumbers): readonly Injection[] {
   return Array.from({ length: rounds }, () => random.shuffled(allInjections)).flat();
 }
 
-/** A injection that has injected. */
+/** An injection that has happened. */
 export interface Injected {
   readonly injection: Injection;
   readonly atMs: number;
@@ -76,7 +76,7 @@ export interface Injected {
   readonly effect: string;
 }
 
-/** Injections one after the other, each when the one before is mended. */
+/** Injections one after the other, each after the repair of the one before. */
 export async function carryOut(
   injections: readonly Injection[],
   field: FaultScene,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultScene, Injection } from './injection.ts';
 import { eventsIn } from './usage-stream-tap.ts';
 
-/** The stream takes nothing more for a while: edges keep what they have. */
+/** The stream accepts no messages for a while: edges keep theirs. */
 export function fullStream(durationMs: number): Injection {
   return {
     name: 'stream full',
@@ -17,8 +17,8 @@ export function fullStream(durationMs: number): Injection {
 }
 
 /**
- * What the stream holds is gone while nobody ingests. This is the one loss that can't be helped: the stream said it had
- * it. It is noted, event by event.
+ * The content of the stream is lost while no ingest runs. This is the one unavoidable loss: the
+ * stream had acknowledged it. Each lost event is recorded.
  */
 export function purgedStream(durationMs: number): Injection {
   return {
@@ -37,7 +37,7 @@ export function purgedStream(durationMs: number): Injection {
   };
 }
 
-/** Stream and consumer are gone, as after the loss of the server's disk. */
+/** Stream and consumer are lost, as with the server's disk. */
 export function deletedStream(durationMs: number): Injection {
   return {
     name: 'stream deleted',
@@ -54,7 +54,7 @@ export function deletedStream(durationMs: number): Injection {
   };
 }
 
-/** Of what is about to go, notes the events that the ledger does not have. */
+/** Records the events that are about to be lost and that the ledger does not have. */
 async function noteUningested({ stream, ledger, effects }: FaultScene, last: number): Promise<number> {
   const { ack_floor: floor } = await stream.consumerInfo();
   const messages = await stream.read(floor.stream_seq + 1, last);

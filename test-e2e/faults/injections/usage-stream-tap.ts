@@ -1,7 +1,7 @@
 import { fromUsageMessage, usageStreamNames } from '@gateway/usage-stream';
 import { type ConsumerInfo, connect, type NatsConnection, type StreamState } from 'nats';
 
-/** A usage event as it stands on its way, in the stream or in an outbox. */
+/** A usage event in transit, in the stream or in an outbox. */
 export interface TappedEvent {
   readonly requestId: string;
   readonly tokenId: string;
@@ -11,7 +11,7 @@ export interface TappedEvent {
 
 const { stream, subject, consumer } = usageStreamNames;
 
-/** An operator's hand in the usage stream: reads, repeats, spoils, fills and wipes it. */
+/** An operator's access to the usage stream: reads, repeats, corrupts, fills and wipes it. */
 export class UsageStreamTap implements AsyncDisposable {
   readonly #connection: NatsConnection;
 
@@ -34,13 +34,13 @@ export class UsageStreamTap implements AsyncDisposable {
     return manager.consumers.info(stream, consumer);
   }
 
-  /** Messages that are stored and neither delivered nor, as far as the server knows, done with. */
+  /** Stored messages that are neither delivered nor, as far as the server knows, finished. */
   async backlog(): Promise<number> {
     const { num_pending: waiting, num_ack_pending: unacknowledged } = await this.consumerInfo();
     return waiting + unacknowledged;
   }
 
-  /** The bytes of the messages of a range, both ends included. Those that are gone are left out. */
+  /** The bytes of the messages of a range, both ends included. Missing messages are left out. */
   async read(fromSequence: number, toSequence: number): Promise<readonly Uint8Array[]> {
     const manager = await this.#connection.jetstreamManager();
     const messages: Uint8Array[] = [];
@@ -51,15 +51,15 @@ export class UsageStreamTap implements AsyncDisposable {
     return messages;
   }
 
-  /** Resolves when the stream has the bytes, under no id that it could know them by. */
+  /** Resolves when the stream has the bytes, under no id that it could know. */
   async publish(data: Uint8Array): Promise<void> {
     await this.#connection.jetstream().publish(subject, data);
   }
 
-  /** From now on the stream takes so many messages more; undefined: as many as it likes. */
+  /** Limits the stream to this many further messages; undefined: no limit. */
   async limitTo(further: number | undefined): Promise<void> {
     const manager = await this.#connection.jetstreamManager();
-    // -1 is JetStream's word for "no limit".
+    // -1 is JetStream's "no limit".
     const limit = further === undefined ? -1 : (await this.state()).messages + further;
     await manager.streams.update(stream, { max_msgs: limit });
   }
@@ -79,7 +79,7 @@ export class UsageStreamTap implements AsyncDisposable {
   }
 }
 
-/** The events of a message; none when it holds something else. */
+/** The events of a message; empty if it holds something else. */
 export function eventsIn(data: Uint8Array): readonly TappedEvent[] {
   try {
     return fromUsageMessage(data).events.map(({ requestId, tokenId, inputTokens, outputTokens, admittedAt }) => ({

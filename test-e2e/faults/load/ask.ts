@@ -7,11 +7,11 @@ export interface Question {
   readonly baseUrl: string;
   readonly token: string;
   readonly kind: RequestKind;
-  /** What is said to the model. */
+  /** The prompt. */
   readonly text: string;
-  /** What it says to that. */
+  /** The expected text of the answer. */
   readonly expected: string | undefined;
-  /** The client leaves when it has so many bytes of the answer. Undefined: it stays. */
+  /** The client hangs up after this many bytes of the answer. Undefined: it stays. */
   readonly leavesAfterBytes: number | undefined;
   readonly timeoutMs: number;
 }
@@ -30,11 +30,11 @@ export type ClientView = 'whole' | 'cut' | 'left' | 'refused' | 'broken' | 'unre
 export interface AskedQuestion {
   readonly view: ClientView;
   readonly status: number | undefined;
-  /** What no client may ever see. */
+  /** Faults that no client may ever see. */
   readonly problem: string | undefined;
 }
 
-/** Asks once, without any retry, on a connection of its own. Never rejects. */
+/** Sends one request, without any retry, on a connection of its own. Never rejects. */
 export async function ask(question: Question): Promise<AskedQuestion> {
   const { response, failure } = await postQuestion(question);
   if (response === undefined) {
@@ -60,7 +60,7 @@ async function receive(response: IncomingMessage, leavesAfterBytes = Number.POSI
       if (left) break;
     }
   } catch {
-    // Reset by the other side, or out of time.
+    // Reset by the other side, or timed out.
   }
   response.destroy();
   return { text: Buffer.concat(chunks).toString(), ended: response.complete && !left, left };

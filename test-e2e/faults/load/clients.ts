@@ -5,15 +5,18 @@ import type { RandomNumbers } from '../random-numbers.ts';
 import { type AskedQuestion, ask } from './ask.ts';
 import { pickKind, type RequestKind } from './request-kinds.ts';
 
-/** A client with a token of its own. It asks one question after the other, so that its rows are distinguished by their time. */
+/**
+ * A client with a token of its own. It sends one request at a time, so that the time identifies its
+ * rows.
+ */
 export interface LoadClient {
   readonly token: TestToken;
   readonly kind: 'service' | 'personal';
 }
 
-/** One request, and what its client saw of it. */
+/** One request, and its result at the client. */
 export interface ClientRequest extends AskedQuestion {
-  /** Stands in the text of the request, and nowhere else. */
+  /** A marker that appears only in the text of this request. */
   readonly marker: string;
   readonly tokenId: string;
   readonly kind: RequestKind;
@@ -27,12 +30,14 @@ export interface LoadOptions {
   /** Addresses of the edges; each request goes to any of them. */
   readonly edges: readonly string[];
   readonly random: RandomNumbers;
-  /** Between two requests of a client: from half of it to one and a half. */
+  /**
+   * The pause between two requests of a client: between half of this and one and a half times it.
+   */
   readonly pauseMs: number;
 }
 
 const timeoutMs = roomMs(45_000);
-/** A client that gave up asks nothing more until what it asked can't be admitted any longer. */
+/** After a client gave up, it sends nothing until that request can no longer be admitted. */
 const pauseAfterTimeoutMs = 2_000;
 
 /** Many clients at once, until they are stopped. */

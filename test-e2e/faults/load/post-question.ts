@@ -6,12 +6,15 @@ export interface PostedQuestion {
   readonly token: string;
   readonly kind: { readonly path: string; readonly body: (text: string) => unknown };
   readonly text: string;
-  /** Beside the credential. */
+  /** In addition to the credential. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly timeoutMs: number;
 }
 
-/** Sends a question on a connection of its own. Resolves with the head of the answer, or why there is none. */
+/**
+ * Sends a request on a connection of its own. Resolves with the head of the answer, or why there is
+ * none.
+ */
 export function postQuestion({ baseUrl, token, kind, text, headers, timeoutMs }: PostedQuestion): Promise<{
   readonly response?: IncomingMessage;
   readonly failure?: string | undefined;

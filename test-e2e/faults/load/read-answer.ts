@@ -1,19 +1,22 @@
 import type { AnswerShape } from './request-kinds.ts';
 
-/** What a client holds in its hands when an answer is over, in whatever way. */
+/** All that a client has of an answer at its end. */
 export interface ReceivedAnswer {
   readonly shape: AnswerShape;
   readonly text: string;
-  /** What the model says to this request; undefined where the answer is no text. */
+  /** The model's expected text; undefined if the answer is no text. */
   readonly expected: string | undefined;
-  /** False when the connection broke off, or the client left. */
+  /** False if the connection broke off, or the client left. */
   readonly ended: boolean;
 }
 
 export interface AnswerReading {
-  /** True when the answer says itself that it is complete. */
+  /** True if the answer itself says that it is complete. */
   readonly whole: boolean;
-  /** What no client may ever see: an end that is none, a second answer, something after an error, another one's words. */
+  /**
+   * Faults that no client may ever see: a false end, a second answer, something after an error,
+   * another answer's words.
+   */
   readonly problem: string | undefined;
 }
 
@@ -35,7 +38,7 @@ export function readAnswer(answer: ReceivedAnswer): AnswerReading {
   }
 }
 
-/** The members of all formats that are looked at. What is missing is undefined. */
+/** The members of all formats that are checked. Missing ones are undefined. */
 interface AnswerJson {
   readonly id?: string;
   readonly type?: string;
@@ -49,14 +52,14 @@ interface AnswerJson {
   readonly delta?: string | { readonly text?: string };
 }
 
-/** What one event of a stream means. */
+/** The meaning of one event of a stream. */
 interface EventMeaning {
   readonly begins?: boolean;
   readonly text?: string | undefined;
   readonly finishes?: boolean;
   /** The very last event of a complete answer. */
   readonly ends?: boolean;
-  /** The very last event of an answer that failed. */
+  /** The very last event of a failed answer. */
   readonly fails?: boolean;
 }
 
@@ -115,7 +118,10 @@ function readStream(answer: ReceivedAnswer, meaningOf: (data: string) => EventMe
 
 const counted = ['begins', 'finishes', 'ends', 'fails'] as const;
 
-/** The data of every event that came completely. What follows the last one was cut off, or is one that never ended. */
+/**
+ * The data of every complete event. The rest after the last one was cut off, or is an event that
+ * never ended.
+ */
 function eventsOf({ text, ended }: ReceivedAnswer): readonly string[] {
   const pieces = text.split('\n\n');
   const rest = pieces.pop() ?? '';
@@ -139,7 +145,7 @@ function readWhole({ text, ended, expected }: ReceivedAnswer, textOf: (json: Ans
   try {
     json = parse(text);
   } catch {
-    // What ended properly must be whole; of what was cut nobody takes half for a whole.
+    // An answer with a proper end must be complete. An answer that was cut has no such end.
     return ended ? wrong(`half an answer that ended properly: ${text}`) : { whole: false, problem: undefined };
   }
   const said = textOf(json);

@@ -1,12 +1,12 @@
 import type { RandomNumbers } from '../random-numbers.ts';
 
-/** One way to ask the gateway. */
+/** One kind of request to the gateway. */
 export interface RequestKind {
   readonly name: string;
   readonly path: string;
-  /** How its answer is to be read. */
+  /** How to read its answer. */
   readonly shape: AnswerShape;
-  /** Of ten requests so many are of this kind. */
+  /** The number of requests of this kind among ten. */
   readonly weight: number;
   readonly body: (text: string) => Readonly<Record<string, unknown>>;
 }
@@ -27,7 +27,10 @@ const messagesBody = (text: string) => ({
   messages: [{ role: 'user', content: text }],
 });
 
-/** Every endpoint that a provider answers, whole and streamed; chat on a class that may change the format and on one that may not. */
+/**
+ * Every endpoint that a provider answers, whole and streamed; chat on a class that may change the
+ * format and on one that may not.
+ */
 export const requestKinds: readonly RequestKind[] = [
   {
     name: 'chat, either format, streamed',

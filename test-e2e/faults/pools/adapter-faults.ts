@@ -6,15 +6,15 @@ import { accountsOf } from './gateway-file.ts';
 import { chatStream, messagesStream, messagesWhole, responsesStream } from './kinds.ts';
 import { type AskedExchange, idleTimeoutMs, type PoolScene } from './pool-scene.ts';
 
-/** Within three times this, a service that stands still is noticed by those who call it. */
+/** Callers notice a suspended service within three times this time. */
 const heartbeatMs = 5_000;
 
-/** Streams of every endpoint, which the two kinds of adapters carry. */
+/** Streams of every endpoint, over both kinds of adapters. */
 const streams: readonly RequestKind[] = [chatStream('first'), messagesStream('second'), responsesStream('gpt-first')];
 
 const adapters = ['responses-adapter', 'messages-adapter'] as const;
 
-/** Adapters that die or stand still, before the first byte of an answer and in the middle of one. */
+/** Adapters that die or hang, before the first byte of an answer and in the middle of one. */
 export function adapterFaults(scene: () => PoolScene): void {
   describe('an adapter that dies before the first byte of an answer', () => {
     it('is replaced by the next candidate: the client sees one answer, and the ledger has one row', async () => {
@@ -84,7 +84,10 @@ export function adapterFaults(scene: () => PoolScene): void {
   });
 }
 
-/** Asks at the first edge, and resolves when an account has the request and keeps it waiting. */
+/**
+ * Sends a request to the first edge, and resolves when an account has the request and delays its
+ * answer.
+ */
 async function untilAsked(scene: PoolScene, kind: RequestKind, accounts: readonly string[]): Promise<AskedExchange> {
   const faults = accounts.map((account) => scene.simulator.faults.add({ account, times: 1, fault: { kind: 'stall' } }));
   const asked = await scene.ask({ kind });
@@ -93,7 +96,7 @@ async function untilAsked(scene: PoolScene, kind: RequestKind, accounts: readonl
   return asked;
 }
 
-/** Begins a long answer on every endpoint of an edge; each has some of it. */
+/** Starts a long answer on every endpoint of an edge; each has begun when this resolves. */
 async function untilStreaming(scene: PoolScene, edge: number): Promise<readonly AskedExchange[]> {
   const asked = await Promise.all(streams.map((kind) => scene.ask({ kind, edge, length: 400 })));
   for (const { exchange } of asked) {

@@ -3,7 +3,7 @@ import type { Verdict } from '../audit/judge-requests.ts';
 import { secretWord } from './gateway-file.ts';
 import type { Aftermath, PoolScene } from './pool-scene.ts';
 
-/** What must hold when all is over, whatever was broken. */
+/** Statements that must be true at the end, whatever was broken. */
 export function aftermathOf(scene: () => PoolScene): void {
   describe('when all is over', () => {
     let aftermath: Aftermath;

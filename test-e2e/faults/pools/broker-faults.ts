@@ -7,7 +7,7 @@ import { chatStream, messagesWhole } from './kinds.ts';
 import { mostAtOnce } from './most-at-once.ts';
 import { type PoolScene, rpcTimeoutMs } from './pool-scene.ts';
 
-/** Brokers that die, stand still and start anew under load. */
+/** Brokers that die, hang and restart under load. */
 export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly rounds: number }): void {
   describe('a broker that dies', () => {
     it('costs what begins at its edges a 503, and no stream that runs, until it is back', async () => {
@@ -34,14 +34,15 @@ export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly roun
       const refused = await Promise.all(
         Array.from({ length: 8 }, () => scene().askToEnd({ kind: messagesWhole('frozen'), edge: 1 })),
       );
-      // Nobody but the deadline can have answered: the broker has not gone on yet.
+      // The deadline must have answered: the broker is still suspended.
       await broker.resume();
       for (const { exchange } of refused) {
         expect(exchange.status).toBe(503);
         expect(exchange.endedMs - exchange.startedMs).toBeLessThan(2 * rpcTimeoutMs);
       }
       await scene().answersAgain(1);
-      // What it leased after it woke, to requests that had gone by then, it has taken back: well before the leases run out.
+      // After it resumed, it has taken back leases for requests that had gone: well before the
+      // leases expire.
       await expect
         .poll(() => scene().inFlight('frozen', 1), { timeout: (leaseTtlSeconds * 1_000) / 2 })
         .toEqual([0, 0]);
@@ -65,7 +66,8 @@ export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly roun
       );
       for (const each of most) expect(each).toBeLessThanOrEqual(3);
       const views = Map.groupBy(asked, ({ asked: { view, status } }) => (view === 'refused' ? `${status}` : view));
-      // Full accounts are refused with 429, a broker that is away with 503; nothing that has begun breaks.
+      // Full accounts are refused with 429, a broker that is away with 503; no running answer
+      // breaks.
       expect([...views.keys()].filter((view) => !['whole', '429', '503'].includes(view))).toEqual([]);
       expect(views.get('whole')?.length).toBeGreaterThan(accounts.length * 3);
       await expect
@@ -98,7 +100,8 @@ export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly roun
       const before = await accountsOfSessions([0, 1, 2]);
       expect(new Set(before).size).toBeGreaterThan(1);
       await scene().replica('pool-broker', 0).kill();
-      // The other edges work on; the adapters of the first and the third ask the broker that is away.
+      // The other edges still work; the adapters of the first and the third ask the broker that is
+      // away.
       expect(await accountsOfSessions([1])).toEqual(before);
       await scene().replica('pool-broker', 0).restart();
       await scene().replica('pool-broker', 1).restart();
@@ -108,7 +111,7 @@ export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly roun
   });
 }
 
-/** More clients than there are places ask at every edge until `injection` is over. */
+/** More clients than there are slots send requests to every edge until `injection` is over. */
 async function underLoad(scene: PoolScene, injection: () => Promise<void>): Promise<readonly Exchange[]> {
   const stop = new AbortController();
   const asked: Exchange[] = [];
@@ -131,9 +134,9 @@ async function underLoad(scene: PoolScene, injection: () => Promise<void>): Prom
   return asked;
 }
 
-/** Rows of one token are distinguished by their time. */
+/** The time identifies rows of one token. */
 const answeredPauseMs = 20;
-/** A client that was refused does not hammer. */
+/** A refused client does not retry at once. */
 const refusedPauseMs = 100;
 
 async function killed(scene: PoolScene, index: number): Promise<void> {
@@ -143,7 +146,7 @@ async function killed(scene: PoolScene, index: number): Promise<void> {
   await scene.answersAgain(index);
 }
 
-/** Stands still until its edge has given up a call to it. */
+/** Suspended until its edge has given up a call to it. */
 async function frozen(scene: PoolScene, index: number): Promise<void> {
   const broker = scene.replica('pool-broker', index);
   await broker.pause();

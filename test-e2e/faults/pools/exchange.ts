@@ -9,17 +9,20 @@ export interface ExchangeOptions {
   readonly baseUrl: string;
   readonly token: string;
   readonly kind: RequestKind;
-  /** What is said to the model, which says it again after "echo: ". */
+  /** The prompt, which the model repeats after "echo: ". */
   readonly text: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One request, watched while its answer comes. It ends by itself or by the gateway, never by its client. */
+/**
+ * One request, observed while its answer comes. It ends by itself or by the gateway, never by its
+ * client.
+ */
 export class Exchange {
   readonly startedMs = Date.now();
-  /** Resolves with the status and headers; undefined when the connection broke before. */
+  /** Resolves with the status and headers; undefined if the connection broke before. */
   readonly head: Promise<{ readonly status: number; readonly headers: IncomingHttpHeaders } | undefined>;
-  /** Resolves when nothing more will come. Never rejects. */
+  /** Resolves when the answer has ended. Never rejects. */
   readonly ended: Promise<this>;
   readonly #options: ExchangeOptions;
   readonly #response: Promise<IncomingMessage | undefined>;
@@ -42,7 +45,7 @@ export class Exchange {
     this.ended = this.#receive();
   }
 
-  /** Of the edge that was asked. */
+  /** The address of the edge. */
   get baseUrl(): string {
     return this.#options.baseUrl;
   }
@@ -51,7 +54,7 @@ export class Exchange {
     return this.#options.kind.shape;
   }
 
-  /** Undefined: there is none yet, or the connection broke before there was. */
+  /** Undefined if there is none yet, or the connection broke before. */
   get status(): number | undefined {
     return this.#status;
   }
@@ -60,17 +63,17 @@ export class Exchange {
     return this.#headers;
   }
 
-  /** What has come of the body. */
+  /** The received part of the body. */
   get text(): string {
     return this.#text;
   }
 
-  /** The parsed body. Throws when it is no JSON. */
+  /** The parsed body. Throws if it is no JSON. */
   get json(): unknown {
     return JSON.parse(this.#text);
   }
 
-  /** The parsed data of the events that have come; a data that is no JSON is left as it is. */
+  /** The parsed data of the received events; data that is no JSON is left as text. */
   get events(): readonly unknown[] {
     return this.#text.split(/\n\n/).flatMap((block) => {
       const data = /^data: (.*)$/m.exec(block)?.[1];
@@ -83,12 +86,12 @@ export class Exchange {
     });
   }
 
-  /** Infinity while it goes on. */
+  /** Infinity while it continues. */
   get endedMs(): number {
     return this.#endedMs;
   }
 
-  /** When the last bytes came. */
+  /** The time of the last bytes. */
   get lastByteMs(): number {
     return this.#lastByteMs;
   }
@@ -97,13 +100,16 @@ export class Exchange {
     return this.#text.match(/^: keep-alive$/gm)?.length ?? 0;
   }
 
-  /** What its client saw, once it has ended, in a few words: "whole", "cut", "broken", or status and body. */
+  /**
+   * The client's result, once it has ended, in a few words: "whole", "cut", "broken", or status and
+   * body.
+   */
   get ending(): string {
     const { view, problem } = this.asked;
     return view === 'refused' ? `${this.#status} ${this.#text}` : (problem ?? view);
   }
 
-  /** What its client saw, once it has ended. */
+  /** The client's result, once it has ended. */
   get asked(): AskedQuestion {
     const { kind, text } = this.#options;
     if (this.#status === undefined) return { view: 'broken', status: undefined, problem: undefined };
@@ -131,5 +137,5 @@ export class Exchange {
   }
 }
 
-/** Longer than anything here may take. */
+/** Longer than any request here may take. */
 const timeoutMs = roomMs(60_000);

@@ -14,7 +14,7 @@ const errorEvents: Readonly<Record<string, object>> = {
   responses_stream: { type: 'response.failed', response: expect.objectContaining({ status: 'failed' }) },
 };
 
-/** One generic error event, as the endpoint has it, and nothing that looks like an end before or after it. */
+/** One generic error event in the endpoint's format, and no false end before or after it. */
 export function expectOneErrorAtItsEnd(exchange: Exchange): void {
   expect(exchange.asked).toEqual({ view: 'cut', status: 200, problem: undefined });
   expect(exchange.events.at(-1)).toEqual(
@@ -26,7 +26,7 @@ export function expectOneErrorAtItsEnd(exchange: Exchange): void {
   expect(exchange.text.match(/"error":\{/g)).toHaveLength(1);
 }
 
-/** Each has one row: some input and some output, by estimate where the provider had not said it. */
+/** Each has one row: some input and some output, estimated if the provider had not reported it. */
 export async function expectEstimates(scene: PoolScene, asked: readonly AskedExchange[]): Promise<void> {
   for (const { token } of asked) {
     await expect.poll(() => scene.rowsOf(token)).toHaveLength(1);

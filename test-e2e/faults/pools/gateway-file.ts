@@ -5,15 +5,15 @@ interface PoolPlan {
   readonly name: string;
   readonly format: FormatName;
   readonly accounts: number;
-  /** Requests that each account takes at a time. Default: no cap. */
+  /** The most simultaneous requests of each account. Default: unlimited. */
   readonly cap?: number;
   /** Nothing listens at its address. */
   readonly isClosed?: boolean;
-  /** Its accounts have grants, and get their access tokens with them. */
+  /** Its accounts have grants, which give them access tokens. */
   readonly hasGrants?: boolean;
 }
 
-/** Limits that tell when they end, each in another way. A pool for each. */
+/** Limits that report their end, each in another way. A pool for each. */
 export const givenLimits = [
   { preset: 'rate_limited_retry_after', format: 'responses' },
   { preset: 'rate_limited_retry_after_ms', format: 'responses' },
@@ -57,7 +57,10 @@ const scenarioPools = [
 
 export type ScenarioPool = (typeof scenarioPools)[number]['name'] | `given-${(typeof givenLimits)[number]['preset']}`;
 
-/** Models of the Responses pool with an account of their own: `POST /v1/responses` takes no classes. */
+/**
+ * Models of the Responses pool with an account of their own: `POST /v1/responses` accepts no
+ * classes.
+ */
 const lonelyModels = ['gpt-first', 'gpt-breaking'] as const;
 
 export const responsesModels: readonly string[] = ['gpt-5.5', ...lonelyModels];
@@ -76,7 +79,10 @@ const pools: readonly PoolPlan[] = [
 
 const modelOf = { responses: 'gpt-5.5', messages: 'claude-sonnet-5' } as const;
 
-/** How the simulated provider knows the accounts of a pool. None of these words may ever reach a client or a log. */
+/**
+ * The credentials of a pool's accounts at the simulated provider. They must never reach a client or
+ * a log.
+ */
 export function accountsOf(pool: ScenarioPool | (typeof lonelyModels)[number]): readonly string[] {
   const plan = testPools.find(({ name }) => name === pool);
   return Array.from({ length: plan?.accounts ?? 1 }, (_, index) => credentialOf(pool, index));
@@ -84,10 +90,10 @@ export function accountsOf(pool: ScenarioPool | (typeof lonelyModels)[number]): 
 
 export const secretWord = 'secret-of-';
 
-/** Further attempts after errors that each broker allows in any case. */
+/** The number of further attempts after errors that each broker always allows. */
 export const retryFloorPerSecond = 1;
 
-/** The leases of the dead end so soon. */
+/** A short lease, so that leases of dead processes expire soon. */
 export const leaseTtlSeconds = roomSeconds(10);
 
 export function poolsGatewayFile({ url, oauth }: Simulator): string {

@@ -21,42 +21,51 @@ import { chatStream } from './kinds.ts';
 
 export interface Ask {
   readonly kind: RequestKind;
-  /** Number of the edge, from 0. It calls the broker of its number, and the adapters of its number or of two less. */
+  /**
+   * The number of the edge, from 0. It calls the broker of its number, and the adapters of its
+   * number or of two less.
+   */
   readonly edge?: number;
-  /** Four words more of the answer, in each of several events. Default 1. */
+  /** The length of the answer: four more words for each, in several events. Default 1. */
   readonly length?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** One that asks nothing else meanwhile. Default: a new one. */
+  /** A token that sends nothing else meanwhile. Default: a new one. */
   readonly token?: TestToken;
-  /** False: its usage is not what the simulated provider bills, because a fault has made up the answer. Default true. */
+  /**
+   * False if a fault replaces the answer, so that its usage differs from the simulated provider's
+   * bill. Default true.
+   */
   readonly isAudited?: boolean;
 }
 
-/** An exchange, and how to find it in other people's books. */
+/** An exchange, with the data that identifies it in other records. */
 export interface AskedExchange {
   readonly exchange: Exchange;
   readonly marker: string;
   readonly token: TestToken;
 }
 
-/** What is left when all is over. */
+/** The results at the end. */
 export interface Aftermath {
   readonly quiet: Quiet;
   readonly judgement: Judgement;
-  /** Of requests that went wrong. */
+  /** Descriptions of failed requests. */
   readonly descriptions: readonly string[];
 }
 
-/** How long silence in the middle of an answer is borne with here. */
+/** The longest accepted silence in the middle of an answer here. */
 export const idleTimeoutMs = roomSeconds(4) * 1_000;
-/** How long calls between services may take here. */
+/** The timeout of calls between services here. */
 export const rpcTimeoutMs = roomMs(2_000);
-/** How long the token endpoint may take here. */
+/** The timeout of the token endpoint here. */
 export const oauthTimeoutMs = Math.min(roomSeconds(6), 30) * 1_000;
 
 const edges = 3;
 
-/** Three edges with a broker each, and two adapters for each format; everything of one test run, under a light load. */
+/**
+ * Three edges with a broker each, and two adapters for each format; everything of one test run,
+ * under a light load.
+ */
 export class PoolScene implements AsyncDisposable {
   readonly gateway: ReplicatedServices;
   readonly ledger: LedgerTap;
@@ -120,7 +129,7 @@ export class PoolScene implements AsyncDisposable {
     return issueToken(this.gateway, { kind: 'personal' });
   }
 
-  /** Begins to ask, and notes what comes of it for the audit. */
+  /** Starts a request, and records its result for the audit. */
   async ask({ kind, edge = 0, length = 1, headers = {}, token, isAudited = true }: Ask): Promise<AskedExchange> {
     const asking = token ?? (await this.freshToken());
     const marker = `marker-${crypto.randomUUID()}`;
@@ -136,7 +145,7 @@ export class PoolScene implements AsyncDisposable {
     return { exchange, marker, token: asking };
   }
 
-  /** Asks, and waits for the end. */
+  /** Sends a request, and waits for the end. */
   async askToEnd(ask: Ask): Promise<AskedExchange> {
     const asked = await this.ask(ask);
     await asked.exchange.ended;
@@ -160,17 +169,17 @@ export class PoolScene implements AsyncDisposable {
     return replica;
   }
 
-  /** What the providers got of a request, oldest first. */
+  /** The providers' records of a request, oldest first. */
   attemptsOf(marker: string): readonly RecordedRequest[] {
     return this.simulator.requests().filter(({ body }) => Buffer.from(body).includes(marker));
   }
 
-  /** What an account was asked for answers; its lists of models are no part of it. */
+  /** The answers that an account was asked for, without model lists. */
   generationsOf(account: string): readonly RecordedRequest[] {
     return this.simulator.requests({ account }).filter(({ method }) => method === 'POST');
   }
 
-  /** How many requests have begun since then, and ended. */
+  /** The number of requests that have begun since then, and ended. */
   requestsSince(sinceMs: number): number {
     return [...this.load.requests, ...this.#asked].filter(({ startedMs }) => startedMs >= sinceMs).length;
   }
@@ -179,7 +188,7 @@ export class PoolScene implements AsyncDisposable {
     return (await this.ledger.rows()).filter((row) => row.tokenId === tokenId);
   }
 
-  /** Requests under way of each account of a pool, as a broker knows them. */
+  /** The requests in progress of each account of a pool, as a broker knows them. */
   async inFlight(pool: string, broker: number): Promise<readonly number[]> {
     using channel = openChannel(this.replica('pool-broker', broker).grpcUrl);
     const { accounts } = await channel.client(PoolBrokerService).listAccounts({ pool }, { timeoutMs: roomMs(10_000) });
@@ -197,7 +206,7 @@ export class PoolScene implements AsyncDisposable {
     return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
   }
 
-  /** Ends the load, waits until everybody has said all, and compares. */
+  /** Ends the load, waits until all parts are idle, and compares. */
   async audit(): Promise<Aftermath> {
     await this.load.stop();
     await Promise.all(this.#unended);
@@ -229,7 +238,7 @@ export class PoolScene implements AsyncDisposable {
   }
 }
 
-/** Clients of every endpoint at every edge, whose accounts nobody touches. */
+/** Clients of every endpoint at every edge, on accounts that no fault affects. */
 async function startLoad({ operator, replicas }: ReplicatedServices): Promise<Load> {
   const clients = await Promise.all(
     Array.from({ length: 6 }, async (): Promise<LoadClient> => {

@@ -4,7 +4,7 @@ import { providerLimits } from './provider-limits.ts';
 import { providerRefusals } from './provider-refusals.ts';
 import { providerStreams } from './provider-streams.ts';
 
-/** Everything that providers do wrong, while clients of other accounts go on. */
+/** All faults of providers, while clients of other accounts continue. */
 export function providerFaults(scene: () => PoolScene, options: { readonly outageSeconds: number }): void {
   describe('while providers fail', () => {
     let before = 0;

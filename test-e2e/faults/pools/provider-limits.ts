@@ -11,10 +11,10 @@ interface PoolExhausted {
 }
 
 const aSecondMs = 1_000;
-/** What the budget for further attempts looks back on. */
+/** The period that the budget for further attempts covers. */
 const budgetWindowMs = 10_000;
 
-/** Providers that limit their accounts, and providers that fail altogether. */
+/** Providers that limit their accounts, and providers that fail as a whole. */
 export function providerLimits(scene: () => PoolScene, { outageSeconds }: { readonly outageSeconds: number }): void {
   describe('accounts that are all limited', () => {
     it.concurrent.each(givenLimits)(
@@ -30,12 +30,12 @@ export function providerLimits(scene: () => PoolScene, { outageSeconds }: { read
         expect(exchange.status).toBe(429);
         const { error } = exchange.json as PoolExhausted;
         expect(error.code).toBe('pool_exhausted');
-        // Providers tell it in whole seconds from now on, and "now" is on its way to us for a while.
+        // Providers report it in whole seconds from their "now", which takes time to reach us.
         const underWayMs = exchange.endedMs - exchange.startedMs;
         expect(Math.abs(Date.parse(error.retryAt) - endsAtMs)).toBeLessThanOrEqual(aSecondMs + underWayMs);
         await sleep(Number(exchange.headers['retry-after']) * 1_000);
         expect((await scene().askToEnd({ kind: chatWhole(pool) })).exchange.ending).toBe('whole');
-        // Nobody has been asked while it was known to be limited.
+        // No account was asked while it was known to be limited.
         expect(scene().generationsOf(first)).toHaveLength(1);
       },
     );
@@ -96,9 +96,11 @@ export function providerLimits(scene: () => PoolScene, { outageSeconds }: { read
         `${pool}: ${statuses.length} requests, ${tried.size} of them tried, ${further} further attempts\n`,
       );
       outage[Symbol.dispose]();
-      // On Messages the provider's own status is passed on, while it is asked; a pool that pauses is a 503.
+      // On Messages the provider's own status is forwarded, while it is asked; a pool that pauses
+      // is a 503.
       expect([...new Set(statuses)].filter((status) => status !== 503 && status !== 529)).toEqual([]);
-      // Each broker counts the load of its last ten seconds, on whatever pool, and has a floor of its own.
+      // Each broker counts the load of its last ten seconds, on any pool, and has a minimum of its
+      // own.
       const load = scene().requestsSince(sinceMs - budgetWindowMs);
       const floor = (3 * retryFloorPerSecond * (lastedMs + budgetWindowMs)) / 1_000;
       expect(further).toBeLessThanOrEqual(floor + 0.1 * load);

@@ -7,18 +7,18 @@ import { accountsOf, type ScenarioPool } from './gateway-file.ts';
 import { chatStream, chatWhole, messagesStream, messagesWhole } from './kinds.ts';
 import type { AskedExchange, PoolScene } from './pool-scene.ts';
 
-/** What no client may see of a provider's answer. */
+/** Words of a provider's answer that no client may see. */
 const canary = 'canary 4711';
 
 const mostAttempts = 3;
 
-/** What a Messages client gets of a provider's error. */
+/** A Messages client's body for a provider's error. */
 const refusedMessages = {
   type: 'error',
   error: { type: 'api_error', code: 'subscription_upstream_error', message: expect.any(String) },
 };
 
-/** A page is somebody's between us and the provider. */
+/** A page comes from a proxy between us and the provider. */
 const pages = [
   [
     'a page',
@@ -37,7 +37,10 @@ const pages = [
   ],
 ] as const satisfies readonly (readonly [string, FaultScript['fault'], string])[];
 
-/** Providers that can't be reached, refuse, or answer with what is no answer: nothing has begun yet for the client. */
+/**
+ * Providers that can't be reached, refuse, or send no valid answer: the client's answer has not
+ * begun yet.
+ */
 export function providerRefusals(scene: () => PoolScene): void {
   describe('a provider that refuses connections', () => {
     it('is passed over for the next candidate', async () => {
@@ -138,7 +141,7 @@ export function providerRefusals(scene: () => PoolScene): void {
   });
 }
 
-/** Injections every account of a pool until it is disposed of. */
+/** Injects a fault into every account of a pool until it is disposed of. */
 export function faulty(scene: PoolScene, pool: ScenarioPool, fault: FaultScript['fault']): Disposable {
   const { faults } = scene.simulator;
   const ids = accountsOf(pool).map((account) => faults.add({ account, fault }));
@@ -149,13 +152,13 @@ export function faulty(scene: PoolScene, pool: ScenarioPool, fault: FaultScript[
   };
 }
 
-/** An account that has failed too often is tried again after a minute at most. */
+/** An account that has failed too often is retried after a minute at most. */
 export async function expectItIsBack(scene: PoolScene, kind: RequestKind): Promise<void> {
   const ending = async () => (await scene.askToEnd({ kind })).exchange.ending;
   await expect.poll(ending, { interval: 100 }).toBe('whole');
 }
 
-/** The attempts of a request as the log has them. */
+/** The attempts of a request in the log. */
 async function attemptsLogged(scene: PoolScene, { token }: AskedExchange) {
   const [request] = await loggedRequestsOf(scene.gateway, token.tokenId);
   return request?.attempts ?? [];

@@ -8,7 +8,7 @@ import { chatStream, messagesStream, responsesStream } from './kinds.ts';
 import { type AskedExchange, idleTimeoutMs, type PoolScene } from './pool-scene.ts';
 import { expectItIsBack, faulty } from './provider-refusals.ts';
 
-/** A stream of each endpoint, and the accounts that carry it. */
+/** A stream of each endpoint, with the accounts that carry it. */
 const streams: readonly { readonly kind: RequestKind; readonly accounts: readonly string[] }[] = [
   { kind: chatStream('stalling'), accounts: accountsOf('stalling') },
   { kind: messagesStream('odd'), accounts: accountsOf('odd') },
@@ -20,7 +20,7 @@ const afterEvents = 40;
 
 const MiB = 1024 * 1024;
 
-/** Answers that come late, break off, stand still, or are not what they should be. */
+/** Answers that come late, break off, stall, or are invalid. */
 export function providerStreams(scene: () => PoolScene): void {
   describe('an answer that is reset in the middle', () => {
     it('ends with one error event, is not begun again elsewhere, and what was used is recorded', async () => {
@@ -100,7 +100,7 @@ export function providerStreams(scene: () => PoolScene): void {
       endless[Symbol.dispose]();
       const grownMiB = ((await residentBytes(scene())) - before) / MiB;
       process.stdout.write(`endless lines: the adapter has grown by ${grownMiB.toFixed(0)} MiB\n`);
-      // Two events of 4 MiB at most; the rest is what the runtime keeps of what it has freed.
+      // Two events of 4 MiB at most; the rest is memory that the runtime keeps after freeing it.
       expect(grownMiB).toBeLessThan(64);
     });
   });
@@ -172,7 +172,7 @@ export function providerStreams(scene: () => PoolScene): void {
   });
 }
 
-/** A long answer on every endpoint, each injected once. */
+/** A long answer on every endpoint, each with one injection. */
 async function askAllWith(
   scene: PoolScene,
   fault: { readonly kind: 'reset' | 'stall'; readonly afterEvents: number },
@@ -186,7 +186,7 @@ async function askAllWith(
   return asked;
 }
 
-/** What a Messages provider streams, with usage reported as often as given. */
+/** The stream of a Messages provider that reports usage this often. */
 function messagesText(text: string, usages: readonly { readonly output_tokens: number }[]): string {
   const message = { id: 'msg_odd', type: 'message', role: 'assistant', model: 'claude-sonnet-5', content: [] };
   const events = [

@@ -7,13 +7,17 @@ import { chatStream, messagesWhole } from './kinds.ts';
 import { oauthTimeoutMs, type PoolScene } from './pool-scene.ts';
 
 /**
- * A token that is refused within half a minute is not replaced: another one would not be better. Brokers count from when
- * they have it, which is later than when the provider gave it.
+ * A token that is refused within half a minute is not replaced: another one would not be better.
+ * Brokers count from the time when they receive it, which is later than the time when the provider
+ * issued it.
  */
 const leastAgeMs = 30_000;
 const underWayMs = roomMs(5_000);
 
-/** Accounts whose access tokens the provider refuses, and brokers that die while they get new ones. */
+/**
+ * Accounts whose access tokens the provider refuses, and brokers that die while they refresh
+ * tokens.
+ */
 export function tokenFaults(
   scene: () => PoolScene,
   { rounds, isLong }: { readonly rounds: number; readonly isLong: boolean },
@@ -32,7 +36,7 @@ export function tokenFaults(
 
   describe('accounts whose access tokens are refused at every edge at once', () => {
     it('are refreshed by one of three brokers, once, and every request is served', async () => {
-      // What a broker or an adapter missed in one round shows in the next.
+      // If a broker or an adapter missed something in one round, it shows in the next.
       for (let round = 0; round < rounds; round++) await refuseAtEveryEdge(scene());
     });
   });
@@ -54,8 +58,9 @@ function brokerDeath(scene: () => PoolScene): void {
       await expect.poll(refreshing, { interval: 20 }).toBe(1);
       await scene().replica('pool-broker', 0).kill();
       const ask = async () => (await scene().askToEnd({ kind: messagesWhole('orphaned'), edge: 1 })).exchange.ending;
-      // The lock lasts four times as long as the token endpoint may take; an account that was refused because nobody got a
-      // token for it meanwhile is asked again as soon as there is one, or else every half minute while it has no other beside it.
+      // The lock lasts four times the token endpoint's timeout. If an account was refused meanwhile
+      // because no broker got a token for it, it is asked again as soon as there is one. If the
+      // pool has no other account, it is asked every half minute.
       await expect.poll(ask, { timeout: 4 * oauthTimeoutMs + 2 * leastAgeMs, interval: 250 }).toBe('whole');
       const once = { refreshes: refreshes + 1, mostAtOnce: 1, reuses: 0, revoked: false };
       expect(familyOf(scene(), account)).toMatchObject(once);
@@ -117,7 +122,7 @@ async function withOldTokens(scene: PoolScene, pool: ScenarioPool): Promise<{ re
   return { refreshes: refreshesOf(scene, pool) };
 }
 
-/** Three clients at each edge ask until `injection` is over. */
+/** Three clients at each edge send requests until `injection` is over. */
 async function underLoad(scene: PoolScene, injection: () => Promise<void>): Promise<readonly Exchange[]> {
   const stop = new AbortController();
   const asked: Exchange[] = [];
@@ -125,7 +130,7 @@ async function underLoad(scene: PoolScene, injection: () => Promise<void>): Prom
     const token = await scene.freshToken();
     while (!stop.signal.aborted) {
       asked.push((await scene.askToEnd({ kind: chatStream('renewed'), edge, token })).exchange);
-      // Rows of one token are distinguished by their time.
+      // The time identifies rows of one token.
       await sleep(20);
     }
   };

@@ -5,18 +5,18 @@ import { LimitName } from './gen/gateway/limiter/v1/limit_pb.js';
 import { type AdmitResponse, LimiterService } from './gen/gateway/limiter/v1/limiter_service_pb.js';
 
 export interface Check {
-  /** What is limited. It belongs to the service that the certificate names. */
+  /** The limited key. It belongs to the service that the certificate names. */
   readonly key: string;
-  /** Unique per request. A call that is repeated with it takes no second slot. */
+  /** Unique per request. A repeated call with the same id takes no second slot. */
   readonly requestId: string;
-  /** A limit that is left out is not held. */
+  /** A missing limit is not applied. */
   readonly limits: { readonly requestsPerMinute?: number; readonly tokensPerDay?: bigint };
 }
 
 export type Decision =
   | {
       readonly kind: 'admitted';
-      /** Requests left in the minute; undefined when they are not limited. */
+      /** Requests left in the minute; undefined if they are not limited. */
       readonly remainingRequests: number | undefined;
       /** Settle with this day. */
       readonly localDay: string;
@@ -24,13 +24,13 @@ export type Decision =
   | { readonly kind: 'refused'; readonly limit: string; readonly retryAt: Date | undefined }
   | Unanswered;
 
-/** No limiter answered in time. Go by a rule of your own: admit, or refuse. */
+/** No limiter answered in time. Apply a rule of your own: admit, or refuse. */
 export interface Unanswered {
   readonly kind: 'unanswered';
   readonly reason: string;
 }
 
-/** In PEM: whose certificates are believed, and who this service is. */
+/** PEM files: the trusted authority, and this service's certificate and key. */
 export interface Certificates {
   readonly ca: Buffer;
   readonly cert: Buffer;
@@ -40,13 +40,15 @@ export interface Certificates {
 export interface LimiterOptions {
   /** "limiter:50051" */
   readonly address: string;
-  /** Without them the connection is not encrypted. */
+  /** Without certificates the connection is not encrypted. */
   readonly certificates?: Certificates | undefined;
-  /** A call that hangs is given up after this time, its one repetition included. */
+  /** A hanging call is given up after this time, including its one retry. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** One connection to the limiter. Make one for the whole process, and dispose of it at the end. */
+/**
+ * One connection to the limiter. Create one for the whole process, and dispose of it at the end.
+ */
 export class Limiter implements Disposable {
   readonly #connection: Http2SessionManager;
   readonly #service: Client<typeof LimiterService>;
@@ -59,12 +61,12 @@ export class Limiter implements Disposable {
     this.#service = createClient(LimiterService, createGrpcTransport({ baseUrl, sessionManager: this.#connection }));
   }
 
-  /** @throws ConnectError when the call itself is wrong. */
+  /** @throws ConnectError if the call itself is wrong. */
   admit(check: Check): Promise<Decision> {
     return this.#ask(async (options) => toDecision(await this.#service.admit(check, options)));
   }
 
-  /** Many checks in one message. The decisions are in their order. */
+  /** Many checks in one message. The decisions are in the same order. */
   async admitAll(checks: Check[]): Promise<Decision[]> {
     const answer = await this.#ask(async (options) => {
       const decided: Decision[] = [];
@@ -77,7 +79,9 @@ export class Limiter implements Disposable {
     return Array.isArray(answer) ? answer : checks.map(() => answer);
   }
 
-  /** Adds what a request used to the day of its admission. Answers what the key used on that day. */
+  /**
+   * Adds the usage of a request to the day of its admission. Returns the key's usage of that day.
+   */
   settle(key: string, requestId: string, localDay: string, tokens: bigint): Promise<bigint | Unanswered> {
     const settlement = { key, requestId, localDay, tokens };
     return this.#ask(async (options) => (await this.#service.settle(settlement, options)).usedTokens);
@@ -87,7 +91,7 @@ export class Limiter implements Disposable {
     this.#connection.abort();
   }
 
-  /** Asks a second time when the connection broke: with the same request id nothing counts twice. */
+  /** Retries once if the connection broke: with the same request id nothing counts twice. */
   async #ask<Answer>(call: (options: CallOptions) => Promise<Answer>): Promise<Answer | Unanswered> {
     const deadlineMs = performance.now() + this.#timeoutMs;
     const askOnce = () => call({ timeoutMs: Math.max(1, deadlineMs - performance.now()) });
@@ -98,7 +102,8 @@ export class Limiter implements Disposable {
       });
     } catch (thrown) {
       const { code, message } = ConnectError.from(thrown);
-      // Anything else is a mistake of the caller: a key that is too long, a certificate that may not ask.
+      // All other errors are mistakes of the caller: a key that is too long, a certificate without
+      // permission.
       if (![Code.Unavailable, Code.DeadlineExceeded, Code.Internal].includes(code)) throw thrown;
       return { kind: 'unanswered', reason: message };
     }

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Certificates, type Decision, Limiter } from './limiter.ts';
 
-// node main.ts 127.0.0.1:50051
+// Makes six requests at a limit of five, the first one twice; settles the first one; decides a
+// batch.
 //
-// Asks for six requests at a limit of five, the first one twice; settles what that one used; decides a batch.
+//   node main.ts 127.0.0.1:50051
 
 using limiter = new Limiter({
   address: process.argv[2] ?? '127.0.0.1:50051',
