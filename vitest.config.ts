@@ -5,31 +5,39 @@ import { openRoom } from '@gateway/testkit/open-room';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Starts real Redis, NATS and Postgres once for a project's tests, or uses the ones that are named by URL. */
+/**
+ * Starts real Redis, NATS and Postgres once for a project's tests, or uses servers that are named
+ * by URL.
+ */
 const globalSetup = ['libs/testkit/src/global-setup.ts'];
 
 /** Builds the programs that tests of a whole gateway run. */
 const builtPrograms = 'test-e2e/topologies/built-programs.ts';
 
-/** Tests start hundreds of processes of the gateway: what one has compiled, the next ones read. */
+/** Tests start hundreds of processes of the gateway: they share a compile cache. */
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
 
-/** Tests make many thousands of small files, which disks take long for: they are in memory where that has the room. */
+/**
+ * Tests create many thousands of small files, which are slow on disks: they are in memory if it has
+ * the room.
+ */
 const inMemory = process.env.TMPDIR === undefined ? folderInMemory() : undefined;
 if (inMemory !== undefined) process.env.TMPDIR = inMemory;
 
 const { workers, ...patience } = await openRoom();
 
 const besideEachOther = {
-  // What files import is loaded once per worker: that is half of the processor time of unit tests, a quarter of that with stores.
+  // Imports are loaded once per worker. This saves half of the processor time of unit tests, and a
+  // quarter of that with stores.
   isolate: false,
   maxWorkers: workers,
   ...patience,
 };
 
 /**
- * Long files start first, so that none is left for the end. vitest goes by how long files took in earlier runs, or by their
- * size in a new clone, where it has no durations. Both hold within a folder; the folders are in the order of `longestFirst`.
+ * Long files start first, so that none is left for the end. vitest sorts files by their duration in
+ * earlier runs, or by their size in a new clone, where it has no durations. Both sort within a
+ * folder; the folders are in the order of `longestFirst`.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -38,7 +46,9 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Tests of a whole gateway take longer than those with a server, and these longer than all others. */
+/**
+ * Tests of a whole gateway take longer than those with a server, and these longer than all others.
+ */
 const longestFirst = ['/test-e2e/faults/', '/test-e2e/browser/', '/test-e2e/suite/', '/test/'];
 
 function rankOf({ moduleId }: TestSpecification): number {
@@ -46,7 +56,10 @@ function rankOf({ moduleId }: TestSpecification): number {
   return rank === -1 ? longestFirst.length : rank;
 }
 
-/** Unit tests stand beside the code; what needs servers, the file tree or a whole gateway has projects of its own. */
+/**
+ * Unit tests are beside the code; tests that need servers, the file tree or a whole gateway have
+ * projects of their own.
+ */
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
@@ -99,7 +112,10 @@ export default defineConfig({
   },
 });
 
-/** A folder on Linux' tmpfs that is gone when the run ends. Undefined where there is none, or it is small, or starts no programs. */
+/**
+ * A folder on Linux' tmpfs that is removed when the run ends. Undefined if there is none, or it is
+ * small, or does not allow programs.
+ */
 function folderInMemory(): string | undefined {
   const tmpfs = '/dev/shm';
   const mounts = process.platform === 'linux' ? readFileSync('/proc/mounts', 'utf8') : '';

@@ -3,13 +3,16 @@ import { defineConfig } from 'vitest/config';
 
 const { hookTimeout, expect, provide } = await openRoom();
 
-/** `npm run test:faults`: the tests of faults and the costly properties in their long form, minutes instead of seconds. */
+/**
+ * `npm run test:faults`: the tests of faults and the costly properties in their long form, minutes
+ * instead of seconds.
+ */
 export default defineConfig({
   test: {
     name: 'faults',
     include: [
       'test-e2e/faults/**/*.test.ts',
-      // The two commands of the README on a machine that has nothing.
+      // The README's two commands on an empty machine.
       'test-e2e/machines/*.test.ts',
       'test-e2e/suite/pooled-backends.test.ts',
       'test-e2e/structure/chat-request-schema.test.ts',
@@ -17,7 +20,7 @@ export default defineConfig({
       'services/edge-router/src/usage/outbox-conservation.test.ts',
       'services/{messages,responses}-adapter/src/format/*.property.test.ts',
       'services/responses-adapter/src/format/splice-request.test.ts',
-      // The contract of the ledger and of tokens, also by way of PgBouncer.
+      // The contract of the ledger and of tokens, also through PgBouncer.
       'libs/database/test/{database,event-days}.test.ts',
       'services/{identity,usage-ingest,usage-query}/test/*.test.ts',
     ],

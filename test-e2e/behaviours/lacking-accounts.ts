@@ -130,7 +130,7 @@ const genericBody = {
 
 const unavailable = [503, { error: { code: 'providers_unavailable', message: expect.any(String) } }];
 
-/** The clients' error if no account has the model; of a class if the endpoint accepts classes. */
+/** The clients' error if no account has the model, or the class if the endpoint accepts classes. */
 const endings: Readonly<Record<AnyRoad, readonly unknown[]>> = {
   responses: [404, bodyOf('responses', 'not-found')],
   messages: [404, genericBody],

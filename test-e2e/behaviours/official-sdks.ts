@@ -11,7 +11,7 @@ import { openAiSdkToolsBehaviour } from './openai-sdk-tools.ts';
 import { openAiSdkZodBehaviour } from './openai-sdk-zod.ts';
 import { sdkRetriesBehaviour } from './sdk-retries.ts';
 
-/** The official clients, unmodified: what they promise their users also works on the gateway. */
+/** The official clients, unmodified: the gateway keeps what they promise their users. */
 export function officialSdksBehaviour(gateway: () => Topology): void {
   openAiSdkBehaviour(gateway);
   openAiSdkStreamsBehaviour(gateway);

@@ -126,7 +126,7 @@ async function measureIngest(how: string, count: number, batch: number, writers:
   );
 }
 
-/** Today's sums change all day: in-place updates need no work on the indexes. */
+/** Today's sums change all day: in-place updates do not touch the indexes. */
 async function measureUpdates(): Promise<void> {
   const { updates, inPlace } = await numbers<'updates' | 'inPlace'>(sql`
     select n_tup_upd as updates, n_tup_hot_upd as "inPlace" from pg_stat_user_tables where relname = 'usage_daily'`);

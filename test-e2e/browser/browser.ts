@@ -5,7 +5,7 @@ import { roomMs } from '@gateway/testkit/room';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-/** Debian's Chromium. It asks nothing of anybody but what the page asks. */
+/** Debian's Chromium. It makes no requests except those of the page. */
 export async function startBrowser(): Promise<Browser> {
   return chromium.launch(await browserOptions());
 }
@@ -21,7 +21,7 @@ export interface View {
   readonly width: 360 | 1440;
 }
 
-/** Every page has to be right in each of these. */
+/** Every page must be correct in each of these. */
 export const views: readonly View[] = [
   { theme: 'light', width: 1440 },
   { theme: 'dark', width: 1440 },
@@ -32,7 +32,9 @@ export const views: readonly View[] = [
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the page complained about: errors of scripts, and what its Content-Security-Policy kept from it. */
+  /**
+   * Problems of the page: script errors, and resources that its Content-Security-Policy blocked.
+   */
   readonly complaints: readonly string[];
 }
 
@@ -69,11 +71,12 @@ interface AxeResults {
   }[];
 }
 
-/** What breaks WCAG 2.2 AA, as far as a program can see it, one line each. */
+/** Violations of WCAG 2.2 AA that a program can find, one line each. */
 export async function accessibilityProblems(page: Page): Promise<readonly string[]> {
   await page.evaluate(await axeSource);
   const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-  // Of what is right it says no more than that: a selector for each element takes longer than looking at it.
+  // Only violations are reported in detail: computing a selector for each correct element takes
+  // longer than the check.
   const options = { runOnly: tags, resultTypes: ['violations'] };
   const found = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);
   return found.violations.flatMap(({ id, nodes }) =>
@@ -81,7 +84,9 @@ export async function accessibilityProblems(page: Page): Promise<readonly string
   );
 }
 
-/** How many pixels the page is wider than the window: none of them is reached without scrolling two ways. */
+/**
+ * How many pixels the page is wider than the window: it must not need scrolling in two directions.
+ */
 export function overflow(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }

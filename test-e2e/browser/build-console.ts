@@ -6,7 +6,7 @@ import { roomMs } from '@gateway/testkit/room';
 
 const root = join(import.meta.dirname, '../../services/admin/console');
 
-/** Builds the console as it is served, into a folder: in a process of its own, which is no test. */
+/** Builds a console for production into a folder, in a process of its own without test settings. */
 export async function buildConsole(config: 'vite.config.ts' | 'dev/vite.config.ts', folder: string): Promise<void> {
   const vite = dirname(createRequire(join(root, 'package.json')).resolve('vite/package.json'));
   const parameters = ['build', '--config', config, '--outDir', folder, '--emptyOutDir'];

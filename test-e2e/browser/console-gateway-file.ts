@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Writes the gateway.yaml of the gateway that the console is shown on: two pools, classes over both of them, and prices. The simulator
- * tells accounts apart by their credential: `responses-team-a`.
+ * Writes the gateway.yaml of the console's gateway: two pools, classes over both of them, and
+ * prices. The simulator distinguishes accounts by their credential: `responses-team-a`.
  */
 export async function writeConsoleGatewayFile(folder: string, simulatorUrl: string): Promise<string> {
   const text = `settings: { model_list_refresh_seconds: 2 }

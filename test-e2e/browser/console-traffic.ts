@@ -8,14 +8,14 @@ import { adminClient } from '../client/operator.ts';
 import { messagesBody, relay, responsesBody } from '../client/relay.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-/** A team's token, and how many of ten requests are its own. */
+/** A team's token, and its share of ten requests. */
 export interface Team {
   readonly tokenId: string;
   readonly text: string;
   readonly share: number;
 }
 
-/** Issues a token to each team. One of them has little, and is refused soon. */
+/** Issues a token to each team. One of them has a low limit, and is refused soon. */
 export async function issueTeams(gateway: Topology): Promise<readonly Team[]> {
   const tokens = adminClient(TokenService, gateway);
   return await Promise.all(
@@ -34,7 +34,10 @@ const teams = [
   { label: 'nightly batch', note: 'May wait', share: 1, rpm: 10, tpd: 50_000 },
 ] as const;
 
-/** Requests of all kinds, a few a second, for so long: some move to another account, some are refused, some fail, some are left. */
+/**
+ * Requests of all kinds, a few a second, for this long: some fail over to another account, some are
+ * refused, some fail, some are aborted by their client.
+ */
 export async function letTeamsWork(gateway: Topology, working: readonly Team[], forMs: number): Promise<void> {
   const tickets = working.flatMap((team) => Array.from({ length: team.share }, () => team));
   const { simulator } = gateway;
@@ -86,7 +89,7 @@ function limited(resetAfterSeconds: number) {
   return { preset: 'rate_limited_retry_after', resetAfterSeconds } as const;
 }
 
-/** What providers say of the accounts' quotas in the heads of their answers. */
+/** The providers' headers with the quotas of the accounts. */
 function reportQuotas({ simulator }: Topology, share: number) {
   let ids: readonly number[] = [];
   const clear = () => {
@@ -120,7 +123,7 @@ function reportQuotas({ simulator }: Topology, share: number) {
   return { set, clear };
 }
 
-/** What operators do in a day, for the audit log; and somebody who tries a token. */
+/** An operator's actions of a day, for the audit log, and an attempt to guess a token. */
 export async function operateOn(gateway: Topology, [first]: readonly Team[]): Promise<void> {
   const [tokens, accounts] = [adminClient(TokenService, gateway), adminClient(AccountService, gateway)];
   const [tokenId, accountId] = [first?.tokenId ?? '', 'messages/team-b'];

@@ -9,10 +9,10 @@ import { type StaticSite, serveFolder } from './static-site.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** A path below which the site is served, as on hosts that have more than one site. */
+/** A path below which the site is served, as on hosts with several sites. */
 export const base = '/model-gateway/';
 
-/** The policy of docs/.vitepress/README.md: no script but the files of the site. */
+/** The policy of docs/.vitepress/README.md: only the site's own script files. */
 const policy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; object-src 'none'; frame-ancestors 'none'";
 
@@ -28,7 +28,7 @@ export async function startDocsSite(): Promise<StaticSite> {
   return { url, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** In a process of its own, as the build takes all of one. A link that leads nowhere fails it. */
+/** In a process of its own, as the build needs a whole one. A broken link fails the build. */
 async function build(folder: string): Promise<void> {
   const vitepress = dirname(createRequire(join(root, 'package.json')).resolve('vitepress/package.json'));
   await promisify(execFile)(

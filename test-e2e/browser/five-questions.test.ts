@@ -18,7 +18,8 @@ import { issueTeams, letTeamsWork, operateOn } from './console-traffic.ts';
 import { recordMonth } from './month-of-usage.ts';
 import { signInAs } from './sign-in-as.ts';
 
-// What operators ask all day, asked of a real gateway under traffic and faults: the page says what the ledger and the command line say.
+// The operators' daily questions, to a real gateway under traffic and faults. The page must agree
+// with the ledger and the command line.
 
 let gateway: AllInOneTopology;
 let browser: Browser;
@@ -33,11 +34,11 @@ afterAll(async () => {
   await gateway[Symbol.asyncDispose]();
 });
 
-/** A page as the admin sees it. Nothing may be complained about, and everybody can use it. */
+/** A page as the admin sees it. It must be free of problems, and accessible. */
 async function look(path: string, walk: (page: Page) => Promise<void>): Promise<void> {
   const { page, context, complaints } = await visit(browser, gateway.adminUrl, { theme: 'light', width: 1440 });
   await signInAs(page, gateway.adminToken);
-  // Before that, the page asks who has signed in.
+  // First, the page asks who has signed in.
   const before = complaints.length;
   await goTo(page, path);
   await walk(page);
@@ -56,7 +57,10 @@ const isLogged = (requestId: string) =>
     .poll(() => adminClient(RequestService, gateway).getRequest({ requestId }))
     .toMatchObject({ request: { request: { requestId } } });
 
-/** A request whose first account was limited, and served by the other one. Gives its id, and the limited account. */
+/**
+ * A request whose first account was limited, and which the other one served. Returns its id, and
+ * the limited account.
+ */
 async function movedRequest(text = token.text) {
   const session = crypto.randomUUID();
   await ask(session, text);
@@ -113,7 +117,7 @@ describe('the console on a gateway under traffic and faults', () => {
       const sums = page.getByRole('region', { name: 'Totals of the period' });
       const figure = (label: string) =>
         sums.locator('div', { hasText: label }).locator('dd.figure').first().textContent();
-      // Other tokens were not used here.
+      // Other tokens have no usage here.
       await expect.poll(() => figure('Requests')).toBe(String(today.requests));
       expect(digits((await figure('Input tokens')) ?? '')).toBe(input);
       expect(digits((await figure('Output tokens')) ?? '')).toBe(output);
@@ -151,7 +155,10 @@ describe('the console on a gateway under traffic and faults', () => {
   });
 });
 
-/** With this variable the pictures of docs/operate/console.md are taken anew, after some minutes of traffic. */
+/**
+ * With this variable the pictures of docs/operate/console.md are retaken, after some minutes of
+ * traffic.
+ */
 const takesPictures = process.env.UPDATE_SCREENSHOTS === '1';
 const pictures = join(import.meta.dirname, '../../docs/operate/console');
 
@@ -173,7 +180,7 @@ describe('the pages that docs show', () => {
   );
 
   const pictured = [
-    // Each of the others begins a session, which is audited.
+    // Each further page begins a session, which is audited.
     ['audit', '/audit', 'light', 1440],
     ['overview', '/', 'dark', 1440],
     ['overview', '/', 'light', 360],
@@ -184,7 +191,7 @@ describe('the pages that docs show', () => {
     ['usage', '/usage', 'light', 1440],
     ['tokens', '/tokens', 'light', 1440],
   ] as const;
-  // The last ones were looked at above.
+  // Earlier tests cover the last ones.
   const looked = takesPictures ? pictured : pictured.slice(0, 4);
   it.each(looked)('%s at %s, in %s at %i px, can be used by everybody and fits', async (name, path, theme, width) => {
     const { page, context } = await visit(browser, gateway.adminUrl, { theme, width });

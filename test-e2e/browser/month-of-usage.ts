@@ -11,7 +11,10 @@ import { createUsageIngestService } from '@gateway/usage-ingest/service';
 import type { AllInOneTopology } from '../topologies/all-in-one.ts';
 import type { Team } from './console-traffic.ts';
 
-/** Records what teams used on the thirty days before today, by the gateway's own ingest, into the ledger that the gateway runs on. */
+/**
+ * Records the teams' usage of the thirty days before today, with the gateway's own ingest, into the
+ * ledger of the running gateway.
+ */
 export async function recordMonth({ gatewayFile }: AllInOneTopology, teams: readonly Team[]): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const database = stack.use(
@@ -26,7 +29,7 @@ export async function recordMonth({ gatewayFile }: AllInOneTopology, teams: read
   }
 }
 
-/** Less at weekends, and more of late. */
+/** Less at weekends, and growing over time. */
 function dayOf({ tokenId, share }: Team, daysAgo: number) {
   const noonMs = Date.now() - daysAgo * 86_400_000;
   const isWeekend = [0, 6].includes(new Date(noonMs).getUTCDay());

@@ -29,7 +29,7 @@ it('an operator signs in at a real provider of OpenID Connect, with the role of 
     await page.getByRole('link', { name: 'Continue with Example' }).click();
     await answerProvider(page, provider.issuer, 'mona');
 
-    // On the page that was asked for, as an operator: who may change tokens, and not operators.
+    // On the requested page, as an operator: may change tokens, but not operators.
     await page.waitForURL(`${publicUrl}/tokens`);
     await page.getByRole('link', { name: 'Issue token' }).waitFor();
     await page.getByText('mona', { exact: true }).first().waitFor();
@@ -41,7 +41,7 @@ it('an operator signs in at a real provider of OpenID Connect, with the role of 
     await page.reload();
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
 
-    // The provider still knows the person; the groups give no role any more.
+    // The provider still recognizes the person; the groups no longer give a role.
     provider.groups.set('mona', ['cooks']);
     await page.getByRole('link', { name: 'Continue with Example' }).click();
     await answerProvider(page, provider.issuer, 'mona');
@@ -55,7 +55,10 @@ it('an operator signs in at a real provider of OpenID Connect, with the role of 
   }
 });
 
-/** What a person does on the provider's pages, as many as it shows: a name and a password, and yes to what it asks. */
+/**
+ * Acts as a person on the provider's pages, however many it shows: enters a name and a password,
+ * and consents.
+ */
 async function answerProvider(page: Page, issuer: string, name: string): Promise<void> {
   await page.waitForLoadState();
   for (let pages = 0; page.url().startsWith(issuer) && pages < 3; pages++) {

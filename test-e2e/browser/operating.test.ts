@@ -15,7 +15,7 @@ afterAll(async () => {
   await madeUp[Symbol.asyncDispose]();
 });
 
-/** A page as somebody sees it who has signed in with this token. Nothing may be complained about. */
+/** A page as the holder of this token sees it. It must be free of problems. */
 async function as(token: string, path: string, walk: (page: Page) => Promise<void>): Promise<void> {
   const { page, context, complaints } = await visit(browser, madeUp.url, { theme: 'light', width: 1440 });
   await signInAs(page, token);

@@ -12,7 +12,8 @@ import { type AllInOneTopology, startAllInOne } from '../topologies/all-in-one.t
 import { browserOptions, goTo, visit } from './browser.ts';
 import { signInAs } from './sign-in-as.ts';
 
-// What attackers try, by a real browser where one is needed, on a gateway that runs: refused, and in the audit log.
+// Attacks on a running gateway, by a real browser if one is needed: they are refused, and in the
+// audit log.
 
 const evil = 'evil.example';
 let gateway: AllInOneTopology;
@@ -20,7 +21,7 @@ let browser: Browser;
 let viewerToken: string;
 
 beforeAll(async () => {
-  // A name that leads here, as in DNS rebinding.
+  // A name that resolves to this machine, as in DNS rebinding.
   const { args, ...options } = await browserOptions();
   [gateway, browser] = await Promise.all([
     startAllInOne('refusals'),
@@ -54,7 +55,10 @@ async function signedIn(token: string): Promise<Page> {
   return page;
 }
 
-/** Calls as a script of the page does. Gives the status; 0 for what the browser itself kept back. */
+/**
+ * Makes a call as a script of the page does. Returns the status; 0 if the browser itself blocked
+ * it.
+ */
 function callFrom(page: Page, url: string, init: object): Promise<number> {
   const script = `fetch(${JSON.stringify(url)}, ${JSON.stringify(init)}).then(({ status }) => status, () => 0)`;
   return page.evaluate<number>(script);
@@ -84,7 +88,7 @@ describe('refused, and in the audit log, is', () => {
     await using site = await anotherSite();
     await page.goto(site.url);
     expect(await callFrom(page, gateway.adminUrl + createOperator, post(eve))).toBe(0);
-    // What a browser sends without asking first.
+    // A request that a browser sends without a preflight.
     const simple = { method: 'POST', credentials: 'include', mode: 'no-cors', body: eve };
     expect(await callFrom(page, gateway.adminUrl + createOperator, simple)).toBe(0);
     expect(await operatorNames()).not.toContain('eve');
@@ -125,7 +129,7 @@ describe('refused, and in the audit log, is', () => {
 
   it('a session that has expired, which asks to sign in again', async () => {
     const page = await signedIn(viewerToken);
-    // A page that asks nothing by itself: others would notice before the click.
+    // A page without requests of its own: other pages would notice before the click.
     await goTo(page, '/search?q=nobody');
     await using stack = new AsyncDisposableStack();
     const database = stack.use(

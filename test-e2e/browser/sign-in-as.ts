@@ -6,6 +6,6 @@ export async function signInAs(page: Page, token: string): Promise<void> {
   await goTo(page, '/');
   await page.getByLabel('Token').fill(token);
   await page.keyboard.press('Enter');
-  // Narrow pages keep it in the menu.
+  // Narrow pages have it in the menu.
   await page.locator('nav').waitFor({ state: 'attached' });
 }

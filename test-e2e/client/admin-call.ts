@@ -2,17 +2,20 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import { roomMs } from '@gateway/testkit/room';
 
 export interface AdminAnswer {
-  /** 200, or that of the failure. Streams that fail do so with 200. */
+  /** 200, or the status of the error. Streams that fail have 200. */
   readonly status: number;
-  /** Connect's name of a failure. Empty: there was none. */
+  /** Connect's name of the error. Empty if there is none. */
   readonly code: string;
-  /** All that came: headers and body, or the beginning of a stream. */
+  /** The whole answer: headers and body, or the beginning of a stream. */
   readonly text: string;
   readonly body: string;
   readonly headers: Headers;
 }
 
-/** Calls a method of the operators' API with a message in JSON, as bytes of HTTP. Of streams only the first message is read. */
+/**
+ * Calls a method of the operators' API with a message in JSON, over raw HTTP. Reads only the first
+ * message of a stream.
+ */
 export async function callAdmin(
   adminUrl: string,
   method: DescMethod,

@@ -9,7 +9,9 @@ import {
   ScalarType,
 } from '@bufbuild/protobuf';
 
-/** Every method of the operators' API, as the contract has it: a new one is among them by itself. */
+/**
+ * Every method of the operators' API, from the contract: new methods are included automatically.
+ */
 export async function adminMethods(): Promise<readonly DescMethod[]> {
   const file = fileURLToPath(import.meta.resolve('@gateway/proto/admin/v1/operator_service_pb.js'));
   const folder = file.slice(0, file.lastIndexOf('/') + 1);
@@ -24,16 +26,18 @@ export function nameOf({ parent, name }: DescMethod): string {
   return `${parent.name}.${name}`;
 }
 
-/** What is put into fields that hold texts. Undefined: the field is left out. */
+/** The value of fields with texts. If undefined, the field is left out. */
 export type TextFor = (field: DescField, path: string) => string | undefined;
 
-/** Requests of a method in JSON, one for each member of a choice, in which every field has a value. */
+/**
+ * Requests of a method in JSON, one for each member of a oneof, in which every field has a value.
+ */
 export function requestsOf({ input }: DescMethod, textFor: TextFor): readonly object[] {
   const choices = Math.max(1, ...choicesIn(input));
   return Array.from({ length: choices }, (_, choice) => messageOf(input, { textFor, choice }, ''));
 }
 
-/** The paths of all fields of a method's request that hold texts. */
+/** The paths of all text fields of a method's request. */
 export function textFieldsOf(method: DescMethod): readonly string[] {
   const paths = new Set<string>();
   requestsOf(method, (_, path) => {
@@ -45,7 +49,7 @@ export function textFieldsOf(method: DescMethod): readonly string[] {
 
 interface Filling {
   readonly textFor: TextFor;
-  /** Which member of every choice is taken. */
+  /** The member of every oneof that is set. */
   readonly choice: number;
 }
 
@@ -78,7 +82,7 @@ function fillingOf(field: DescField, filling: Filling, path: string): unknown {
     case ScalarType.BOOL:
       return false;
     default:
-      // Revisions and filters by number: any.
+      // Revisions and filters by number: any value.
       return /revision|status|keepOld/i.test(field.localName) ? 0 : 5;
   }
 }

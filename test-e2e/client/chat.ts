@@ -5,7 +5,7 @@ export interface ChatAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The parsed body; undefined when it is not JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   readonly json: unknown;
 }
 
@@ -25,7 +25,7 @@ export async function chat(
   return readAnswer(response);
 }
 
-/** The events of an SSE text: the data of each, parsed, with "[DONE]" left as it is. */
+/** The events of an SSE text: the data of each, parsed; "[DONE]" stays as it is. */
 export function eventsOf(text: string): readonly unknown[] {
   return text
     .split('\n\n')

@@ -7,12 +7,12 @@ type Gateway = Pick<Topology, 'baseUrl'>;
 export interface FreshAnswer {
   readonly status: number;
   readonly text: string;
-  /** The connection broke before the answer was whole. */
+  /** The connection broke before the answer was complete. */
   readonly brokeOff: boolean;
 }
 
 export interface RunningAnswer {
-  /** Resolves when its first bytes are there, or when it has ended without any. */
+  /** Resolves when its first bytes have come, or when it has ended without any. */
   readonly began: Promise<void>;
   /** Never rejects. Without any answer its status is 0. */
   readonly answer: Promise<FreshAnswer>;

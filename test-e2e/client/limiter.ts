@@ -2,17 +2,17 @@ import { LimiterOperatorService, LimiterService } from '@gateway/proto/limiter/v
 import { openChannel } from '@gateway/rpc/grpc';
 import { roomMs } from '@gateway/testkit/room';
 
-/** What the limiter's counter of a token's day stands at. */
+/** The state of the limiter's counter of a token's day. */
 export interface DayCounter {
   readonly localDay: string;
   readonly usedTokens: number;
 }
 
-/** What the limiter found when it compared a counter with the ledger. */
+/** The limiter's result of comparing a counter with the ledger. */
 export interface ReconciledCounter {
   readonly usedTokensBefore: number | undefined;
   readonly usedTokensAfter: number;
-  /** Those of `usedTokensAfter` that the ledger does not have yet. */
+  /** The part of `usedTokensAfter` that the ledger does not have yet. */
   readonly pendingTokens: number;
 }
 
@@ -25,7 +25,7 @@ export async function dayCounterOf(limiterUrl: string, tokenId: string, tokensPe
   return { localDay: status.localDay, usedTokens: tokensPerDay - Number(status.tokens.remaining) };
 }
 
-/** Has a token's day counter compared with the ledger, and put right. */
+/** Makes the limiter compare a token's day counter with the ledger, and correct it. */
 export async function reconcileDayCounter(
   limiterUrl: string,
   tokenId: string,

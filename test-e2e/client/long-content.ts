@@ -1,6 +1,6 @@
 /**
- * A request of an endpoint with a long text that is not in its last turn: that one comes back in the answer, word by word. Two
- * messages of a user in a row would be one turn to some providers.
+ * A request of an endpoint with a long text that is not in its last turn: the answer repeats that
+ * one, word by word. Some providers treat two messages of a user in a row as one turn.
  */
 export function longContent(path: string, text: string): object {
   const messages = [

@@ -1,8 +1,8 @@
 import { roomMs } from '@gateway/testkit/room';
 
 /**
- * What a process has counted, over all series of a metric.
- * @param labels only series that have these as well, as they are written: `part="charge"`.
+ * The sum of all series of a metric in a process.
+ * @param labels only series that also have these labels, in the notation `part="charge"`.
  */
 export async function readMetric(adminUrl: string, name: string, labels = ''): Promise<number> {
   const text = await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(roomMs(5_000)) })).text();

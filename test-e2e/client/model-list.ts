@@ -9,7 +9,7 @@ export interface ListedModel {
   readonly name: string;
 }
 
-/** GET /v1/models. Throws when it is not answered with 200. */
+/** GET /v1/models. Throws unless the status is 200. */
 export async function listModels({ baseUrl }: Topology, token: string): Promise<readonly ListedModel[]> {
   const response = await fetch(`${baseUrl}/v1/models`, {
     headers: { authorization: `Bearer ${token}` },

@@ -24,16 +24,19 @@ import type { ServiceName } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
 import { trustedAuthority } from '../topologies/certificates.ts';
 
-/** What tests do as operators do. */
+/** Operators' actions for tests. */
 export interface Operator {
   issue(
     request: MessageInitShape<typeof IssueRequestSchema>,
   ): Promise<{ readonly token?: Token | undefined; readonly tokenText: string }>;
   update(request: MessageInitShape<typeof UpdateRequestSchema>): Promise<unknown>;
   revoke(tokenId: string): Promise<unknown>;
-  /** Of one pool, as they are now. */
+  /** The current accounts of one pool. */
   accountsOf(pool: string): Promise<readonly Account[]>;
-  /** Whether the broker knows what models a pool offers. Until then other pools of the same provider may get their requests. */
+  /**
+   * Whether the broker knows a pool's models. Until then other pools of the same provider may get
+   * their requests.
+   */
   knowsModelsOf(pool: string): Promise<boolean>;
   /** The latest requests of a token, newest first. */
   requestsOf(tokenId: string): Promise<readonly RequestLogged[]>;
@@ -60,12 +63,12 @@ export interface AdminAccess {
   readonly adminToken: string;
 }
 
-/** What the first operator of an embedded gateway signs in with. */
+/** The first operator's token of an embedded gateway. */
 export async function adminTokenIn(dataFolder: string): Promise<string> {
   return (await readFile(join(dataFolder, 'admin-token'), 'utf8')).trim();
 }
 
-/** By the admin API, as the command line and the console do. */
+/** Through the admin API, as the command line and the console do. */
 export function operatorByApi(access: AdminAccess): Operator {
   const [tokens, pools, requests] = [
     adminClient(TokenService, access),
@@ -92,8 +95,8 @@ export function operatorByApi(access: AdminAccess): Operator {
 }
 
 /**
- * By the services themselves, where no admin service runs.
- * @param certificates where they are, when services speak TLS.
+ * Through the services themselves, if no admin service runs.
+ * @param certificates the folder with certificates, if services speak TLS.
  */
 export function operatorByServices(
   urls: Readonly<Record<ServiceName, string>>,
@@ -123,7 +126,7 @@ export function operatorByServices(
   };
 }
 
-/** A service that has just been started may not be connected to yet. */
+/** The connection to a service that has just started may not be ready yet. */
 async function onceReachable<T>(call: () => Promise<T>): Promise<T> {
   for (const giveUpAtMs = Date.now() + roomMs(10_000); ; await sleep(50)) {
     try {

@@ -9,7 +9,7 @@ export interface Pieces {
   readonly framing: 'chunked' | 'content-length';
 }
 
-/** Posts a body in writes of their own on a new connection, and reads the whole answer. */
+/** Posts a body in separate writes on a new connection, and reads the whole answer. */
 export async function postInPieces({ url, headers, pieces, framing }: Pieces): Promise<{
   readonly status: number;
   readonly text: string;
@@ -40,7 +40,10 @@ export async function postInPieces({ url, headers, pieces, framing }: Pieces): P
   return answer;
 }
 
-/** Bytes cut at the given places, in any order and with repeats; shares of the length, from 0 to 1. */
+/**
+ * The bytes, cut at these places, which are shares of the length from 0 to 1, in any order and with
+ * repetitions.
+ */
 export function cutAt(bytes: Uint8Array, shares: readonly number[]): readonly Uint8Array[] {
   const places = [...shares.map((share) => Math.floor(share * bytes.length)), 0, bytes.length].sort((a, b) => a - b);
   return places.slice(1).map((end, index) => bytes.subarray(places[index], end));

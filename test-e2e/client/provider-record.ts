@@ -1,14 +1,16 @@
 import type { RecordedRequest, Simulator } from '@gateway/simulator';
 import { roomMs } from '@gateway/testkit/room';
 
-/** The newest request that an account got on a path. Throws when there is none. */
+/** The newest request that an account got on a path. Throws if there is none. */
 export function lastRequestTo(simulator: Simulator, account: string, path: string): RecordedRequest {
   const last = simulator.requests({ account, path, limit: 1 })[0];
   if (last === undefined) throw new Error(`${account} got no request on ${path}`);
   return last;
 }
 
-/** The answer that the provider gives to a recorded request when it gets the same bytes once more, without a gateway. */
+/**
+ * The provider's answer to a recorded request when it gets the same bytes again, without a gateway.
+ */
 export async function askAgain(
   { url }: Simulator,
   { path, body, account, headers }: RecordedRequest,
@@ -26,7 +28,10 @@ export async function askAgain(
   return { status: response.status, text: await response.text() };
 }
 
-/** An answer without what differs from one request to the next: ids, what is made of them, and the time of the answer. */
+/**
+ * An answer without the parts that differ between requests: ids, values derived from them, and the
+ * time of the answer.
+ */
 export function withoutIds(text: string): string {
   return text
     .replaceAll(/sim[0-9a-f]{21}/g, 'sim')

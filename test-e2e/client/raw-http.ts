@@ -6,17 +6,17 @@ import type { Topology } from '../topologies/topology.ts';
 /** An answer as it came over the wire. */
 export interface RawAnswer {
   readonly status: number;
-  /** By name in lower case, in the order in which they came. */
+  /** By name in lower case, in the order of their arrival. */
   readonly headers: ReadonlyMap<string, string>;
   readonly text: string;
-  /** The parsed body; undefined when it is not JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   readonly json: unknown;
 }
 
 /** How the server ended a connection. */
 export type Ending = 'closed' | 'reset';
 
-/** A connection on which a test sends any bytes it likes, and reads the answers one by one. */
+/** A connection on which a test sends any bytes, and reads the answers one by one. */
 export class RawConnection implements Disposable {
   readonly ended: Promise<Ending>;
   readonly #socket: Socket;
@@ -51,13 +51,16 @@ export class RawConnection implements Disposable {
     return this;
   }
 
-  /** Sends, and resolves when the server takes more: a reset or closed connection takes everything. */
+  /**
+   * Sends, and resolves when the server accepts more. A reset or closed connection accepts
+   * everything.
+   */
   async sendPatiently(bytes: Uint8Array): Promise<void> {
     if (this.#socket.write(bytes) || this.#ending !== undefined) return;
     await Promise.race([new Promise((resolve) => this.#socket.once('drain', resolve)), this.ended]);
   }
 
-  /** Says that no more will be sent, and reads on. */
+  /** Ends the sending side, and continues to read. */
   endSending(): this {
     this.#socket.end();
     return this;
@@ -68,7 +71,7 @@ export class RawConnection implements Disposable {
     this.#socket.resetAndDestroy();
   }
 
-  /** The next answer, interim ones included. `bodiless`: it answers a HEAD. */
+  /** The next answer, including interim ones. `bodiless`: it answers a HEAD. */
   async answer({ bodiless = false } = {}): Promise<RawAnswer> {
     const head = await this.#until(() => this.#received.indexOf('\r\n\r\n'));
     const [statusLine = '', ...lines] = this.#take(head + 4)
@@ -82,7 +85,7 @@ export class RawConnection implements Disposable {
     return { status, headers, text, json: isJson ? JSON.parse(text) : undefined };
   }
 
-  /** True when nothing that has not been read as an answer has come. */
+  /** True if no bytes have come that were not read as an answer. */
   get isQuiet(): boolean {
     return this.#received.length === 0;
   }
@@ -111,7 +114,7 @@ export class RawConnection implements Disposable {
     }
   }
 
-  /** Resolves with what `find` gives as soon as that is not -1. */
+  /** Resolves with the result of `find` as soon as that is not -1. */
   async #until(find: () => number): Promise<number> {
     for (let found = find(); ; found = find()) {
       if (found !== -1) return found;
@@ -134,7 +137,10 @@ export class RawConnection implements Disposable {
   }
 }
 
-/** The text of a request: `head('GET /v1/models', { host: 'x' })`. A value may be a list, for a header that comes often. */
+/**
+ * The text of a request: `head('GET /v1/models', { host: 'x' })`. A list stands for a repeated
+ * header.
+ */
 export function head(methodAndTarget: string, headers: Readonly<Record<string, string | readonly string[]>>): string {
   const lines = Object.entries(headers).flatMap(([name, value]) =>
     [value].flat().map((single) => `${name}: ${single}\r\n`),

@@ -12,7 +12,7 @@ export interface SpacedMember extends RawMember {
   readonly spaces: readonly [string, string, string, string];
 }
 
-/** Inside of a text in JSON, with escapes and characters of every length. */
+/** The inside of a JSON string, with escapes and characters of every length. */
 export const rawTextContents: fc.Arbitrary<string> = fc
   .array(
     fc.constantFrom(
@@ -32,12 +32,15 @@ const rawScalars = fc.oneof(
   rawTextContents.map((text) => `"${text}"`),
 );
 
-/** Few, so that objects repeat some; with those that mean something at the top, where alone they do. */
+/**
+ * Few keys, so that objects repeat some. Includes keys with a meaning at the top level, the only
+ * level where they have one.
+ */
 const nestedKeys = fc.constantFrom(
   ...['"a"', '"\\u0061"', '"é"', '""', '"model"', '"stream"', '"store"', '"max_output_tokens"', '"client_metadata"'],
 );
 
-/** JSON texts of values in every way they may be written, most of which `JSON.stringify` never would. */
+/** JSON texts in every valid notation, most of which `JSON.stringify` never produces. */
 export const rawValues: fc.Arbitrary<string> = fc.letrec<{ value: string; list: string; object: string }>((tie) => ({
   value: fc.oneof({ maxDepth: 3, depthSize: 'small' }, rawScalars, tie('list'), tie('object')),
   list: fc
@@ -62,8 +65,8 @@ export function objectText(members: readonly SpacedMember[], around: readonly [s
 }
 
 /**
- * The members at the top of an object, as they are written. It knows strings and brackets and nothing else of JSON, so it
- * is only for texts that are valid.
+ * The members at the top of an object, as they are written. It only recognises strings and
+ * brackets, so the text must be valid JSON.
  */
 export function topLevelMembers(text: string): readonly RawMember[] {
   const inside = text.trim().slice(1, -1);
@@ -75,12 +78,12 @@ export function topLevelMembers(text: string): readonly RawMember[] {
     });
 }
 
-/** What a key or text means, whatever it is written like. */
+/** The meaning of a key or text in any notation. */
 export function meaningOf(raw: string): unknown {
   return JSON.parse(raw);
 }
 
-/** Cuts a text at a separator that stands in no string and no bracket. */
+/** Splits a text at a separator outside of strings and brackets. */
 function splitOutside(text: string, separator: string): readonly string[] {
   const pieces: string[] = [];
   let start = 0;

@@ -2,10 +2,13 @@ import { roomMs } from '@gateway/testkit/room';
 import type { Topology } from '../topologies/topology.ts';
 import { type ChatAnswer, readAnswer } from './chat.ts';
 
-/** The endpoints that pass a provider's own format on. */
+/** The endpoints that relay a provider's own format. */
 export type RelayPath = '/v1/messages' | '/v1/messages/count_tokens' | '/v1/responses';
 
-/** Posts to a relay endpoint and reads the whole answer. A text or bytes are sent as they are, all else as JSON. */
+/**
+ * Posts to a relay endpoint and reads the whole answer. Text and bytes are sent unchanged, other
+ * values as JSON.
+ */
 export async function relay(
   { baseUrl }: Topology,
   token: string,
@@ -24,7 +27,10 @@ export async function relay(
   return readAnswer(response);
 }
 
-/** What every relayed request has: the credential in the header of its endpoint, and the content type. */
+/**
+ * The headers of every relayed request: the credential in the header of its endpoint, and the
+ * content type.
+ */
 export function relayHeaders(token: string, path: RelayPath): Readonly<Record<string, string>> {
   const contentType = { 'content-type': 'application/json' };
   return path === '/v1/responses'

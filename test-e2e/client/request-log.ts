@@ -4,7 +4,10 @@ import { RequestLoggedSchema } from '@gateway/proto/usage/v1/request_log_pb.js';
 import { roomMs } from '@gateway/testkit/room';
 import type { Topology } from '../topologies/topology.ts';
 
-/** An entry of the request log as JSON has it, as far as tests look at it: members without a value are absent. */
+/**
+ * An entry of the request log as JSON, with the members that tests use: members without a value are
+ * absent.
+ */
 export interface LoggedRequestJson {
   readonly requestId: string;
   readonly ending: string;
@@ -28,8 +31,8 @@ export interface AttemptJson {
 }
 
 /**
- * The latest requests of a token, newest first, as operators see them. A request is logged soon after
- * it has ended: waits until there are so many.
+ * The latest requests of a token, newest first, as operators see them. A request is logged soon
+ * after it has ended: waits until there are this many.
  */
 export async function loggedRequestsOf(
   { operator }: Pick<Topology, 'operator'>,

@@ -8,11 +8,11 @@ export interface RoadRequest {
   readonly model: string;
   readonly text?: string;
   readonly session?: string;
-  /** Of a Messages request. */
+  /** For a Messages request. */
   readonly beta?: string;
 }
 
-/** Asks for an answer, streamed where that can be had, and reads all of it. */
+/** Requests an answer, streamed if possible, and reads all of it. */
 export function ask(
   gateway: Topology,
   token: string,
@@ -40,13 +40,13 @@ export function ask(
   }
 }
 
-/** Where the simulator gets what was asked for on a road. */
+/** The simulator's path for requests of an endpoint. */
 export function providerPathOf(road: Road | 'count-tokens') {
   if (road === 'count-tokens') return '/v1/messages/count_tokens';
   return road.endsWith('responses') ? '/v1/responses' : '/v1/messages';
 }
 
-/** True for a stream that ended as a good one does. */
+/** True for a stream with a proper end. */
 export function isWhole({ status, text }: ChatAnswer): boolean {
   return status === 200 && /"response\.completed"|event: message_stop|data: \[DONE\]/.test(text);
 }

@@ -2,26 +2,29 @@ import Anthropic, { type ClientOptions as AnthropicOptions } from '@anthropic-ai
 import OpenAI, { type ClientOptions as OpenAiOptions } from 'openai';
 import type { Topology } from '../topologies/topology.ts';
 
-/** One HTTP exchange of an SDK, as it went over the wire. */
+/** One HTTP exchange of an SDK, as it was on the wire. */
 export interface SdkExchange {
   readonly status: number;
-  /** When it was sent, in epoch milliseconds. */
+  /** The time of sending, in epoch milliseconds. */
   readonly sentAtMs: number;
   readonly answeredAtMs: number;
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** The official `openai` client on a gateway, as its documentation says. */
+/** The official `openai` client with the gateway's address, as its documentation shows. */
 export function openAiClient({ baseUrl }: Topology, apiKey: string, options: OpenAiOptions = {}): OpenAI {
   return new OpenAI({ apiKey, baseURL: `${baseUrl}/v1`, maxRetries: 0, ...options });
 }
 
-/** The official `@anthropic-ai/sdk` client on a gateway. It sends the key as a bearer token. */
+/**
+ * The official `@anthropic-ai/sdk` client with the gateway's address. It sends the key as a bearer
+ * token.
+ */
 export function anthropicClient({ baseUrl }: Topology, apiKey: string, options: AnthropicOptions = {}): Anthropic {
   return new Anthropic({ apiKey, baseURL: baseUrl, maxRetries: 0, logLevel: 'error', ...options });
 }
 
-/** A `fetch` for SDKs that notes what they send and get. */
+/** A `fetch` for SDKs that records requests and answers. */
 export function observedFetch(): { readonly fetch: typeof fetch; readonly exchanges: readonly SdkExchange[] } {
   const exchanges: SdkExchange[] = [];
   return {
@@ -41,7 +44,7 @@ export function observedFetch(): { readonly fetch: typeof fetch; readonly exchan
   };
 }
 
-/** What a promise was rejected with. Throws when it was not. */
+/** The reason of a rejected promise. Throws if it was not rejected. */
 export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   const outcome = await promise.then(
     () => undefined,

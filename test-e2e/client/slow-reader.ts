@@ -1,7 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import type { Topology } from '../topologies/topology.ts';
 
-/** A client on a connection of its own that takes of the answer only what it is asked to take. */
+/**
+ * A client on a connection of its own that reads only as much of the answer as the test asks for.
+ */
 export class SlowReader implements Disposable {
   readonly #socket: Socket;
   #taken = '';
@@ -13,7 +15,7 @@ export class SlowReader implements Disposable {
     body: unknown,
   ) {
     const { hostname, port, host } = new URL(baseUrl);
-    // Nothing is read from the connection until it is asked for.
+    // It reads nothing from the connection until the test asks for it.
     this.#socket = connect({ host: hostname, port: Number(port), noDelay: true }).pause();
     this.#socket.on('error', () => this.#socket.destroy());
     const text = JSON.stringify(body);
@@ -22,24 +24,24 @@ export class SlowReader implements Disposable {
     this.#socket.write(`POST ${path} HTTP/1.1\r\n${head.join('')}\r\n${text}`);
   }
 
-  /** What was taken so far, as it came over the wire. */
+  /** The bytes read so far, as they were on the wire. */
   get taken(): string {
     return this.#taken;
   }
 
-  /** False once the connection was seen to have ended, which only one that is read from can be. */
+  /** False once the connection was seen to end. Only a connection that is read can show its end. */
   get isOpen(): boolean {
     return !this.#socket.destroyed;
   }
 
-  /** Takes so many bytes, or what there is. */
+  /** Reads this many bytes, or fewer if there are no more. */
   take(bytes: number): void {
     if (this.#socket.listenerCount('readable') === 0) this.#socket.on('readable', noRead);
     const piece: unknown = this.#socket.read(Math.min(Math.floor(bytes), this.#socket.readableLength)) ?? '';
     this.#taken += String(piece);
   }
 
-  /** Takes everything from now on. Resolves when `found` is in it, or the connection has ended. */
+  /** Reads everything from now on. Resolves when `found` is in it, or the connection has ended. */
   takeAllUntil(found: string): Promise<void> {
     return new Promise((resolve) => {
       const take = () => {
@@ -53,7 +55,7 @@ export class SlowReader implements Disposable {
     });
   }
 
-  /** Takes everything that is left. Resolves when the connection has ended. */
+  /** Reads the rest. Resolves when the connection has ended. */
   takeAll(): Promise<void> {
     this.#socket.on('readable', () => this.#socket.read());
     return new Promise((resolve) => {
@@ -68,5 +70,5 @@ export class SlowReader implements Disposable {
   }
 }
 
-/** A listener of `readable` makes the connection one from which is read by hand. */
+/** A listener of `readable` makes the connection one that is read explicitly. */
 function noRead(): void {}

@@ -26,7 +26,7 @@ export async function issueToken(
   return { tokenId: token?.tokenId ?? '', text: tokenText };
 }
 
-/** Sets both limits anew: one that is left out is no longer set. */
+/** Replaces both limits: one that is left out is removed. */
 export async function setLimits(
   { operator }: Pick<Topology, 'operator'>,
   tokenId: string,

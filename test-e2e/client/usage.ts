@@ -29,7 +29,7 @@ export interface UsageObject {
   readonly limits: { readonly requestsPerMinute: Limit | null; readonly tokensPerDay: Limit | null };
 }
 
-/** GET /v1/usage. Throws when it is not answered with 200. */
+/** GET /v1/usage. Throws unless the status is 200. */
 export async function usageOf({ baseUrl }: Pick<Topology, 'baseUrl'>, token: string): Promise<UsageObject> {
   const response = await fetch(`${baseUrl}/v1/usage`, {
     headers: { authorization: `Bearer ${token}` },

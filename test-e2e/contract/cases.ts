@@ -4,7 +4,9 @@ import { countTokensCases, messagesCases } from './messages-cases.ts';
 import { otherCases } from './other-cases.ts';
 import { responsesCases } from './responses-cases.ts';
 
-/** Every cell of the contract but `internal_error`, for which a part of the gateway has to be taken away. */
+/**
+ * Every cell of the contract except `internal_error`, which needs a missing part of the gateway.
+ */
 export const contractCases: readonly ContractCase[] = [
   ...chatCases,
   ...messagesCases,

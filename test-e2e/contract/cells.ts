@@ -1,9 +1,9 @@
-/** One kind of answer, as the specification tells them apart. */
+/** One kind of answer, as the specification distinguishes them. */
 export interface CellRule {
   readonly status: number;
-  /** The code of the error; undefined for answers, and for errors that are the provider's. */
+  /** The code of the error; undefined for answers, and for errors of the provider. */
   readonly code?: string;
-  /** Whose error it is. Undefined for answers. */
+  /** The origin of the error. Undefined for answers. */
   readonly from?: 'gateway' | 'provider';
 }
 
@@ -49,7 +49,7 @@ export function isCellName(name: string): name is CellName {
   return Object.hasOwn(cells, name);
 }
 
-/** Whether an answer is known before any provider is asked. */
+/** Whether the gateway decides the answer before it asks any provider. */
 export function isBeforeProviders(cell: CellName): boolean {
   return beforeProviders.test(cell);
 }
@@ -65,7 +65,8 @@ const everyPool = [
 const everyProviderError = ["provider's 400", "provider's 404", "provider's 500", "provider's 529"] as const;
 
 /**
- * The cells that the specification fills, by route. "other /v1/…" stands for the other methods of a path.
+ * The cells that the specification fills, by route. "other /v1/…" stands for the other methods of a
+ * path.
  * @see spec "Endpoints", "Codes"
  */
 export const specCells: Readonly<Record<string, readonly CellName[]>> = {
@@ -78,8 +79,8 @@ export const specCells: Readonly<Record<string, readonly CellName[]>> = {
     ...everyPool,
     'rate_limit_exceeded, tokens_per_day',
   ],
-  // No invalid_body: without compression there is nothing to decode. No upstream_rejected: a provider's error has a
-  // generic body here, whatever its status.
+  // No invalid_body: without compression there is nothing to decode. No upstream_rejected: here a
+  // provider's error has a generic body, whatever its status.
   'POST /v1/messages': [
     ...(['answer', 'stream', 'stream that breaks off'] as const),
     ...everyBody,
@@ -88,7 +89,7 @@ export const specCells: Readonly<Record<string, readonly CellName[]>> = {
     'rate_limit_exceeded, tokens_per_day',
     ...everyProviderError,
   ],
-  // Not held to the tokens per day.
+  // The limit of tokens per day does not apply.
   'POST /v1/messages/count_tokens': [
     'answer',
     ...everyBody,

@@ -5,7 +5,7 @@ import { type ContractCase, providerWords, type TokenKind } from './contract-cas
 import { type DescribedAnswer, type OpenApiDocument, objectOf } from './openapi-document.ts';
 import type { RawAnswer } from './send.ts';
 
-/** Checks that an answer is what the contract says of its cell, and nothing else. */
+/** Checks that an answer matches the contract of its cell, and has nothing else. */
 export function checkAnswer(
   contractCase: ContractCase,
   kind: TokenKind,
@@ -26,7 +26,7 @@ function describedAnswer(route: string, status: number, document: OpenApiDocumen
   return described;
 }
 
-/** What every HTTP answer may have: how it is carried, and what its body is. */
+/** The allowed headers of every HTTP answer: about its transport, and its body. */
 const transportHeaders = ['connection', 'content-length', 'content-type', 'date', 'keep-alive', 'transfer-encoding'];
 
 function checkHeaders(contractCase: ContractCase, kind: TokenKind, answer: RawAnswer, described: DescribedAnswer) {
@@ -43,7 +43,7 @@ function checkHeaders(contractCase: ContractCase, kind: TokenKind, answer: RawAn
   checkRequestId(contractCase, answer);
 }
 
-/** Every answer names its request, by an id that no other answer has. */
+/** Every answer has the id of its request, which no other answer has. */
 function checkRequestId({ route }: ContractCase, { headers }: RawAnswer): void {
   const requestId = headers.get('x-request-id') ?? '';
   expect(requestId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -59,7 +59,7 @@ const rateLimitHeaders = ['requests', 'tokens'].flatMap((limit) =>
 );
 const conditionalHeaders = [...rateLimitHeaders, 'retry-after', 'x-should-retry'];
 
-/** Of the headers that only some answers have, those that this one must have. */
+/** The conditional headers that this answer must have. */
 function headersDue({ route, cell }: ContractCase, kind: TokenKind): readonly string[] {
   const isPost = route.startsWith('POST ');
   const knowsToken = cell !== 'unauthorized';

@@ -6,11 +6,11 @@ import { objectOf } from './openapi-document.ts';
 export interface StreamEvent {
   /** Undefined for events without a name. */
   readonly name: string | undefined;
-  /** Parsed where it is JSON. */
+  /** Parsed if it is JSON. */
   readonly data: unknown;
 }
 
-/** Checks every event of a stream, their order, and how the stream ends. */
+/** Checks every event of a stream, their order, and the end of the stream. */
 export function checkEvents(
   { route, cell }: ContractCase,
   text: string,
@@ -25,7 +25,9 @@ export function checkEvents(
   if (!route.endsWith('/responses')) expect(text).not.toContain(providerWords);
 }
 
-/** The events of a whole stream. Throws at anything that is no event, and at a rest that is not ended. */
+/**
+ * The events of a whole stream. Throws if something is no event, or the last event is incomplete.
+ */
 export function readEvents(text: string): readonly StreamEvent[] {
   if (!text.endsWith('\n\n')) throw new Error(`the stream ends within an event: ${text.slice(-200)}`);
   return text
@@ -47,7 +49,9 @@ interface Ending {
 const messagesEnding: Ending = { completed: ['message_stop'], failed: ['error'] };
 const responsesEnding: Ending = { completed: ['response.completed'], failed: ['response.failed'] };
 
-/** Events whose name is the type in their data; exactly one of them ends the stream. */
+/**
+ * Named events, each with its name as the type in its data; exactly one of them ends the stream.
+ */
 function checkNamedEvents(events: readonly StreamEvent[], ending: Ending, breaksOff: boolean): void {
   for (const { name, data } of events) expect(objectOf(data).type).toBe(name);
   expect(events.length).toBeGreaterThan(2);

@@ -1,32 +1,36 @@
 /**
- * Accounts for the contract test, each alone with a model of its own: what a case does to one is felt by no other case.
- * Those of the Responses format are in the pool that all tests share, because `POST /v1/responses` takes no classes.
+ * Accounts for the contract test, each alone with a model of its own: a case that affects one
+ * account affects no other case. Those of the Responses format are in the pool that all tests
+ * share, because `POST /v1/responses` accepts no classes.
  */
 const freshAccounts = { responses: 30, messages: 24 } as const;
 
 export type AccountFormat = keyof typeof freshAccounts;
 
-/** An account and how to reach it. */
+/** An account with the names that lead to it. */
 export interface ContractAccount {
   /** The class that only this account can serve. */
   readonly classId: string;
   /** The model that only this account serves; usable as a direct model in the Responses format. */
   readonly model: string;
-  /** As the simulator knows the account. */
+  /** The account's id at the simulator. */
   readonly credential: string;
 }
 
-/** The accounts of a format that are there to be used up, one by one. */
+/** The accounts of a format that tests use up, one by one. */
 export function contractAccounts(format: AccountFormat): readonly ContractAccount[] {
   return Array.from({ length: freshAccounts[format] }, (_, index) => contractAccount(format, String(index + 1)));
 }
 
-/** The account of a format that takes one request at a time. */
+/** The account of a format with a limit of one request at a time. */
 export function crowdedAccount(format: AccountFormat): ContractAccount {
   return contractAccount(format, 'crowded');
 }
 
-/** The accounts of a format that share a class and a model that answers: when one is limited there is another. */
+/**
+ * The accounts of a format that share a class and a model that answers: if one is limited there is
+ * another.
+ */
 export function sparedAccounts(format: AccountFormat): readonly ContractAccount[] {
   const { classId, model, credential } = contractAccount(format, 'spared');
   return ['a', 'b', 'c'].map((letter) => ({
@@ -36,13 +40,16 @@ export function sparedAccounts(format: AccountFormat): readonly ContractAccount[
   }));
 }
 
-/** What can't be reached: a class and a direct model of each format, at an address where nothing listens. */
+/**
+ * Unreachable targets: a class and a direct model of each format, at an address where nothing
+ * listens.
+ */
 export const unreachable = {
   responses: { classId: 'gateway/contract-unreachable-responses', model: 'gpt-unreachable' },
   messages: { classId: 'gateway/contract-unreachable-messages', model: 'claude-unreachable' },
 } as const;
 
-/** A class of several accounts that have a real model, for answers that break off. */
+/** A class of several accounts with a real model, for answers that break off. */
 export const breakingMessagesClass = 'gateway/contract-breaking';
 export const breakingMessagesAccounts = ['breaking-a', 'breaking-b', 'breaking-c', 'breaking-d'] as const;
 
@@ -57,7 +64,7 @@ interface GatewayLines {
   readonly classes: readonly string[];
 }
 
-/** What the contract test needs of gateway.yaml, as lines for its three parts. */
+/** The contract test's part of gateway.yaml, as lines for its three sections. */
 export function contractLines(simulatorUrl: string): GatewayLines {
   return {
     pools: [
@@ -110,7 +117,7 @@ function contractAccount(format: AccountFormat, name: string): ContractAccount {
   };
 }
 
-/** `onlyModel`: a pool whose list is never known must not claim the models of others. */
+/** `onlyModel`: a pool whose list is never known must not claim other pools' models. */
 function poolLine(name: string, format: AccountFormat, baseUrl: string, onlyModel?: string): string {
   const ownedBy = format === 'responses' ? 'provider_a' : 'provider_b';
   const patterns = onlyModel === undefined ? '' : `, model_patterns: [${onlyModel}]`;

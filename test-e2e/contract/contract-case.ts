@@ -1,18 +1,18 @@
 import type { CellName } from './cells.ts';
 import type { Scene } from './scene.ts';
 
-/** How one cell of the contract is provoked. */
+/** A case that provokes one cell of the contract. */
 export interface ContractCase {
   /** As in `specCells`. */
   readonly route: string;
   readonly cell: CellName;
-  /** Which of several ways to the same answer; empty when there is one. */
+  /** One of several ways to the same answer; empty if there is only one. */
   readonly way: string;
-  /** The kinds of token with which it is tried. */
+  /** The kinds of token that run it. */
   readonly tokens: readonly TokenKind[];
-  /** Sets the scene and says what to send. */
+  /** Prepares the scene and returns the request. */
   readonly prepare: (scene: Scene) => CaseRequest | Promise<CaseRequest>;
-  /** The error body that a provider sends, when it must come back unchanged. */
+  /** The provider's error body, if it must come back unchanged. */
   readonly unchanged?: string;
 }
 
@@ -27,5 +27,5 @@ export interface CaseRequest {
 
 export const bothKinds: readonly TokenKind[] = ['service', 'personal'];
 
-/** Words that only a provider says: no client of chat completions or Messages may ever read them. */
+/** Words of the provider: no client of chat completions or Messages may ever see them. */
 export const providerWords = 'PROVIDER-WORDS';

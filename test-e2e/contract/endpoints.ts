@@ -1,18 +1,18 @@
 import type { AccountFormat } from './contract-accounts.ts';
 import type { CaseRequest } from './contract-case.ts';
 
-/** A POST endpoint as its cases need to know it. */
+/** A POST endpoint with the facts that its cases need. */
 export interface PostEndpoint {
   readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/messages/count_tokens' | '/v1/responses';
   readonly authHeader: 'authorization' | 'x-api-key';
   readonly limitMiB: number;
   readonly takesCompression: boolean;
   readonly format: AccountFormat;
-  /** Where the simulated provider is asked. */
+  /** The path of the simulated provider. */
   readonly upstreamPath: '/v1/responses' | '/v1/messages' | '/v1/messages/count_tokens';
   /** A model that answers. */
   readonly model: string;
-  /** Which id reaches an account of the contract test. */
+  /** The id that leads to an account of the contract test. */
   readonly addresses: 'classId' | 'model';
   readonly body: (model: string, text: string) => Readonly<Record<string, unknown>>;
 }

@@ -1,28 +1,34 @@
 import { type CellName, cellNames, cells, specCells } from './cells.ts';
 
-/** Which cells of the contract were seen to hold. A cell with several ways holds when all of them do. */
+/**
+ * The cells of the contract that were verified. A cell with several ways is verified if all of them
+ * are.
+ */
 export class Matrix {
   readonly #tried = new Map<string, number>();
   readonly #held = new Map<string, number>();
 
-  /** A way to the cell is about to be tried. */
+  /** Call before trying a way to the cell. */
   try(route: string, cell: CellName): void {
     count(this.#tried, keyOf(route, cell));
   }
 
-  /** The way that was tried holds. */
+  /** Call when a way to the cell is verified. */
   hold(route: string, cell: CellName): void {
     count(this.#held, keyOf(route, cell));
   }
 
-  /** Cells that the specification fills and nobody has seen hold. */
+  /** Cells that the specification fills and no case has verified. */
   empty(): readonly string[] {
     return Object.entries(specCells).flatMap(([route, filled]) =>
       filled.map((cell) => keyOf(route, cell)).filter((key) => !this.#holds(key)),
     );
   }
 
-  /** Rows are answers, columns are routes: ✓ holds, ! does not, · was not tried, – is not in the specification. */
+  /**
+   * Rows are answers, columns are routes: ✓ verified, ! failed, · not tried, – not in the
+   * specification.
+   */
   toString(): string {
     const routes = Object.keys(specCells);
     const width = Math.max(...cellNames.map((cell) => cell.length));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** A JSON value with one thing in it replaced by another value, left out, or added to. */
+/** A JSON value in which one part is replaced by another value, removed, or added. */
 export function mutated(original: fc.Arbitrary<unknown>, values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc
     .tuple(original, fc.nat(), fc.constantFrom('replace', 'remove', 'add'), values)
@@ -20,7 +20,7 @@ function mutation(found: unknown, how: string, other: unknown): Mutation {
   return { kind: 'keep', value: other };
 }
 
-/** The paths of everything in a value, itself included. */
+/** The paths of all parts of a value, including itself. */
 function placesOf(value: unknown, path: Path): readonly Path[] {
   if (typeof value !== 'object' || value === null) return [path];
   const members: readonly (readonly [string | number, unknown])[] = Array.isArray(value)

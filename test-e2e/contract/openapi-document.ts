@@ -7,7 +7,7 @@ export const openApiPath = fileURLToPath(new URL('../../docs/openapi.yaml', impo
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** One operation of the published contract, or what it says of unknown paths and other methods. */
+/** One operation of the published contract, or its entry for unknown paths and other methods. */
 export interface DescribedRoute {
   /** "POST /v1/messages"; "other /v1/messages" for its other methods; "unknown path". */
   readonly route: string;
@@ -23,19 +23,19 @@ export interface DescribedAnswer {
 
 export interface DescribedHeader {
   readonly required: boolean;
-  /** What is wrong with a value; empty when nothing is. */
+  /** The problems of a value; empty if there are none. */
   readonly problems: (value: string) => readonly string[];
 }
 
 export interface DescribedContent {
   readonly problems: (value: unknown) => readonly string[];
-  /** For event streams: what is wrong with the data of one event. */
+  /** For event streams: the problems of the data of one event. */
   readonly eventProblems: (data: unknown) => readonly string[];
   /** By name. */
   readonly examples: ReadonlyMap<string, unknown>;
 }
 
-/** The published contract of the public API, with validators for what it describes. */
+/** The published contract of the public API, with validators for its schemas. */
 export class OpenApiDocument {
   readonly root: JsonObject;
   readonly #ajv: Ajv2020;
@@ -44,7 +44,7 @@ export class OpenApiDocument {
     this.root = objectOf(parse(text));
     this.#ajv = new Ajv2020({ allErrors: true, strict: true, strictTypes: false, strictRequired: false });
     this.#ajv.addFormat('date-time', (value) => !Number.isNaN(Date.parse(value)));
-    // The document as a whole is looked at as a schema too, on the way to those in it.
+    // The document as a whole is registered as a schema too, so that pointers into it resolve.
     this.#ajv.addVocabulary(Object.keys(this.root));
     this.#ajv.addSchema(this.root, documentId, undefined, false);
   }
@@ -53,19 +53,22 @@ export class OpenApiDocument {
     return new OpenApiDocument(readFileSync(openApiPath, 'utf8'));
   }
 
-  /** The validator of the schema at a pointer, "#/components/schemas/Error". Throws when it is no schema. */
+  /**
+   * The validator of the schema at a pointer, "#/components/schemas/Error". Throws if it is no
+   * schema.
+   */
   validator(pointer: string): ValidateFunction {
     return this.#ajv.getSchema(`${documentId}${pointer}`) ?? this.#ajv.compile({ $ref: `${documentId}${pointer}` });
   }
 
-  /** What is wrong with a value; empty when it fits the schema at the pointer. */
+  /** The problems of a value; empty if it fits the schema at the pointer. */
   problems(pointer: string, value: unknown): readonly string[] {
     const validate = this.validator(pointer);
     if (validate(value)) return [];
     return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath || 'the value'} ${message}`);
   }
 
-  /** Everything that the document says is answered. */
+  /** All answers in the document. */
   routes(): readonly DescribedRoute[] {
     const paths = Object.entries(objectOf(this.root.paths)).flatMap(([path, item]) => {
       const pointer = `#/paths/${escaped(path)}`;
@@ -78,7 +81,7 @@ export class OpenApiDocument {
     return [...paths, { route: 'unknown path', answers: new Map([['404', this.#answer('#/x-unknown-path')]]) }];
   }
 
-  /** Follows a reference, if one stands at the pointer. */
+  /** Follows a reference, if the pointer leads to one. */
   resolve(pointer: string): { readonly pointer: string; readonly value: JsonObject } {
     const value = objectOf(at(this.root, pointer));
     return typeof value.$ref === 'string' ? this.resolve(value.$ref) : { pointer, value };
@@ -132,7 +135,7 @@ export class OpenApiDocument {
 const documentId = 'openapi.yaml';
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
 
-/** The value at a JSON pointer. Throws when there is none. */
+/** The value at a JSON pointer. Throws if there is none. */
 export function at(root: unknown, pointer: string): unknown {
   return pointer
     .split('/')

@@ -1,6 +1,7 @@
 /**
- * JSON Schema of the parts of OpenAPI 3.1 that docs/openapi.yaml uses. A member that OpenAPI does not have, or that this
- * document has not used so far, is an error; schemas themselves are JSON Schema 2020-12 and checked as such.
+ * JSON Schema of the parts of OpenAPI 3.1 that docs/openapi.yaml uses. A member that OpenAPI does
+ * not have, or that this document does not use so far, is an error. Schemas themselves are JSON
+ * Schema 2020-12 and checked as such.
  * @see https://spec.openapis.org/oas/v3.1.1.html
  */
 export const openApiMetaSchema = {

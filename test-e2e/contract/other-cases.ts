@@ -43,7 +43,7 @@ const limitedListing: ContractCase = {
 
 const paths: readonly string[] = [...Object.values(endpoints).map(({ path }) => path), ...listed];
 
-/** Before anybody is authenticated: the same with a token and without. */
+/** Before authentication: the same with a token and without. */
 const wrongMethods = paths.flatMap((path) => {
   const methods = listed.includes(path) ? ['POST', 'PUT', 'DELETE'] : ['GET', 'PUT', 'DELETE'];
   return methods.flatMap((method) => withAndWithoutToken(`other ${path}`, 'method_not_allowed', method, path));

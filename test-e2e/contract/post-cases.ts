@@ -4,7 +4,7 @@ import { bothKinds, type ContractCase } from './contract-case.ts';
 import { authHeaders, endpoints, type PostEndpoint, post } from './endpoints.ts';
 import { send } from './send.ts';
 
-/** What every endpoint with a body refuses in the same way, whatever it does with a good one. */
+/** Refusals that are the same on every endpoint with a body. */
 export function postCases(endpoint: PostEndpoint): readonly ContractCase[] {
   return [
     ...bodyCases(endpoint),
@@ -36,7 +36,7 @@ function bodyCases(endpoint: PostEndpoint): readonly ContractCase[] {
   ];
 }
 
-/** Tokens that nobody has, sent in the endpoint's own header. */
+/** Unknown tokens, sent in the endpoint's own header. */
 function credentialCases(endpoint: PostEndpoint): readonly ContractCase[] {
   const body = JSON.stringify(endpoint.body(endpoint.model, 'hello'));
   return wrongCredentials(endpoint.authHeader).map(({ way, headers }) => ({
@@ -47,7 +47,7 @@ function credentialCases(endpoint: PostEndpoint): readonly ContractCase[] {
   }));
 }
 
-/** Everything that is no token of this gateway. */
+/** Texts that are no token of this gateway. */
 export function wrongCredentials(header: PostEndpoint['authHeader']) {
   return [
     { way: 'no token', headers: {} },
@@ -83,7 +83,7 @@ function encodingCases(endpoint: PostEndpoint): readonly ContractCase[] {
   ];
 }
 
-/** Both limits; the tokens per day only where they are asked for. */
+/** Both limits; the tokens per day only if they are requested. */
 function limitCases(endpoint: PostEndpoint): readonly ContractCase[] {
   const service = { ...atRoute(endpoint), tokens: ['service'] } as const;
   const perMinute: ContractCase = {

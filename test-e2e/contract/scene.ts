@@ -23,11 +23,14 @@ export class FreshAccounts {
   }
 }
 
-/** What one case plays in: a gateway, a token, accounts and faults of its own. Disposing of it takes its faults away. */
+/**
+ * The context of one case: a gateway, a token, accounts and faults of its own. Disposing of it
+ * removes its faults.
+ */
 export class Scene implements AsyncDisposable {
   readonly gateway: Topology;
   readonly kind: TokenKind;
-  /** A token with both limits, far away, or a personal one. */
+  /** A token with both limits, out of reach, or a personal one. */
   readonly token: string;
   readonly #accounts: FreshAccounts;
   readonly #cleanup = new AsyncDisposableStack();
@@ -44,14 +47,14 @@ export class Scene implements AsyncDisposable {
     return new Scene(gateway, kind, text, accounts);
   }
 
-  /** An account that no other case touches, and whatever goes wrong with it. */
+  /** An account that no other case uses, with its faults. */
   faultyAccount(endpoint: PostEndpoint, fault: FaultScript['fault']): ContractAccount {
     const account = this.#accounts.take(endpoint.format);
     this.fault({ account: account.credential, path: endpoint.upstreamPath, fault });
     return account;
   }
 
-  /** Makes a provider's streams slow enough that their beginning is sent before they break off. */
+  /** Slows a provider's streams down, so that their beginning is sent before they break off. */
   slowStreams(credential: string): void {
     this.fault({ account: credential, fault: { kind: 'delay', betweenEventsMs: 10 } });
   }
@@ -65,7 +68,7 @@ export class Scene implements AsyncDisposable {
     return (await issueToken(this.gateway, limits)).text;
   }
 
-  /** An account that is limited at its next request, and that others can stand in for. */
+  /** An account that is limited at its next request, and that others can replace. */
   limitedAccountWithSpares({ format, upstreamPath: path }: PostEndpoint): ContractAccount {
     const [account] = sparedAccounts(format);
     if (account === undefined) throw new Error('there are no accounts to spare');
@@ -74,7 +77,10 @@ export class Scene implements AsyncDisposable {
     return account;
   }
 
-  /** Takes the only place of the account that has one, with a request that is not answered before the scene ends. */
+  /**
+   * Occupies the only slot of an account, with a request that is not answered before the scene
+   * ends.
+   */
   async crowd(endpoint: PostEndpoint): Promise<ContractAccount> {
     const account = crowdedAccount(endpoint.format);
     const received = () =>

@@ -1,8 +1,9 @@
 /**
- * Follows the pages of docs/quickstart that download a client word by word, each in an empty folder that is home to it:
+ * Follows, word by word, the pages of docs/quickstart that download a client, each with an empty
+ * folder as its home. Arguments select pages:
  *
- *     npm run docs:clients                     # all of them
- *     npm run docs:clients codex opencode      # some of them
+ *   npm run docs:clients
+ *   npm run docs:clients codex opencode
  */
 import { basename } from 'node:path';
 import { placeOf, readPages } from '@gateway/testkit/pages';

@@ -7,7 +7,10 @@ import { type Operator, operatorByApi } from '../client/operator.ts';
 import { startGatewayctl, untilReady } from '../topologies/gateway-process.ts';
 import type { Addresses } from './addresses.ts';
 
-/** The gateway that the pages speak of: as `npm start` runs it without a setting, in front of simulated providers. */
+/**
+ * The gateway of the pages: as `npm start` runs it without settings, in front of simulated
+ * providers.
+ */
 export interface DocumentedGateway extends AsyncDisposable {
   readonly addresses: Addresses;
   readonly adminToken: string;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const partNames = ['settings', 'pools', 'accounts', 'classes', 'prices'];
 
-/** What is wrong with a gateway.yaml, or with a part of one. Nothing, when it is something else. */
+/** The problems of a gateway.yaml, or of a part of one. Empty for other YAML. */
 export function gatewayFileProblems(document: unknown): readonly string[] {
   const parsed = z.record(z.string(), z.unknown()).safeParse(document);
   if (!parsed.success) return [];
@@ -16,7 +16,7 @@ export function gatewayFileProblems(document: unknown): readonly string[] {
 
 const account = { pool: 'responses', name: 'team-a', credential: { bearer: 'key' } };
 
-/** What a part stands in when a page shows only that part. */
+/** The file around a part, if a page shows only that part. */
 const whole = {
   pools: { responses: { format: 'responses', owned_by: 'provider_a', base_url: 'https://api.openai.com/v1' } },
   accounts: [],
@@ -32,7 +32,7 @@ function problemsOf(file: object): readonly string[] {
   }
 }
 
-/** Whatever variable a file refers to is set, and none names a file to read it from. */
+/** Every variable that a file refers to is set, and none names a file to read it from. */
 const everyVariable: Environment = new Proxy(
   {},
   { get: (_, name) => (String(name).endsWith('_FILE') ? undefined : 'a-value') },

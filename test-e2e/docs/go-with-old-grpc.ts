@@ -2,8 +2,9 @@ import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Debian 12 has version 1.33 of google.golang.org/grpc. What the client uses of newer ones is laid over its folder, so that the client
- * itself is compiled as it stands. Answers the settings for `go`; none where the version is newer.
+ * Debian 12 has version 1.33 of google.golang.org/grpc. This adds the newer functions that the
+ * client uses to its folder, so that the client itself is compiled unchanged. Returns the settings
+ * for `go`; none if the version is newer.
  */
 export async function overOldGrpc(gocode: string, folder: string): Promise<Readonly<Record<string, string>>> {
   const grpc = join(gocode, 'src/google.golang.org/grpc');
@@ -18,7 +19,7 @@ export async function overOldGrpc(gocode: string, folder: string): Promise<Reado
   }
   const overlay = join(folder, 'overlay.json');
   await writeFile(overlay, JSON.stringify({ Replace: replaced }));
-  // Newer versions repeat calls without being asked to.
+  // Newer versions retry calls by default.
   return { GOFLAGS: `-overlay=${overlay}`, GRPC_GO_RETRY: 'on' };
 }
 

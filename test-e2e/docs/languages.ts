@@ -1,10 +1,10 @@
 import type { CodeBlock } from '@gateway/testkit/pages';
 
-/** What tests do with the blocks of a language. */
+/** How tests treat the blocks of a language. */
 export interface Language {
-  /** Undefined: it is only read. */
+  /** Undefined: it is only checked. */
   readonly runBy?: 'shell' | 'node';
-  /** How it is read. `words`: not code. */
+  /** How it is checked. `words`: not code. */
   readonly readAs: 'shell' | 'typescript' | 'python' | 'go' | 'yaml' | 'json' | 'toml' | 'words';
 }
 
@@ -19,19 +19,19 @@ const languages: Readonly<Record<string, Language>> = {
   text: { readAs: 'words' },
 };
 
-/** Of a block whose language is not known nothing is run: it must say why. */
+/** A block in an unknown language is not run: it must give a reason. */
 export function languageOf({ language }: CodeBlock): Language {
   return languages[language] ?? { readAs: 'words' };
 }
 
-/** What a block that is neither run nor read leaves unsaid. */
+/** Blocks that are neither run nor checked, and give no reason. */
 export function missingReasons({ language, attributes }: CodeBlock): readonly string[] {
   if (language === '') return ['says no language; words and drawings are text'];
   if (languages[language] !== undefined || attributes.noRun !== undefined) return [];
   return [`is in ${language}, which is not run: say why with no-run="…"`];
 }
 
-/** Outputs that belong to nothing: what they show would never be compared. */
+/** Outputs without a command: tests could never compare them. */
 export function strayOutputs(blocks: readonly CodeBlock[]): readonly CodeBlock[] {
   return blocks.filter((block, index) => {
     const before = blocks[index - 1];

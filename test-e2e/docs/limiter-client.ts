@@ -7,9 +7,11 @@ import { type Language, repositoryRoot, toolchain } from './toolchains.ts';
 
 const page = join(repositoryRoot, 'docs/limiter/clients.md');
 
-/** A client of docs/limiter/clients in a folder of its own, with the stubs that its page says how to generate. */
+/**
+ * A client of docs/limiter/clients in a folder of its own, with the stubs that its page generates.
+ */
 export interface LimiterClient extends AsyncDisposable {
-  /** Runs it, and answers the lines that it prints. */
+  /** Runs it, and returns its output lines. */
   run(address: string, env?: Readonly<Record<string, string>>): Promise<readonly string[]>;
 }
 
@@ -27,7 +29,7 @@ export async function prepareLimiterClient(language: Language): Promise<LimiterC
   const start = commands.pop() ?? '';
   if (!start.endsWith(' localhost:50051')) throw new Error(`The last command of ${language} on ${page} is ${start}`);
   const inShell = async (script: string, env: Readonly<Record<string, string>> = {}) => {
-    // A machine that is busy may take long.
+    // A busy machine may take long.
     const variables = { HOME: folder, LIMITER_TIMEOUT_MS: '30000', ...tools, ...env };
     const { stdout } = await promisify(execFile)('sh', ['-ec', script], { cwd: project, env: variables });
     return stdout;
@@ -40,7 +42,7 @@ export async function prepareLimiterClient(language: Language): Promise<LimiterC
   };
 }
 
-/** What the page says that each client prints, as a pattern for each line. */
+/** The output of each client according to the page, as a pattern for each line. */
 export async function printedByClients(): Promise<readonly RegExp[]> {
   const [, text = ''] = /^```text\n(.*?)\n```$/ms.exec(await readFile(page, 'utf8')) ?? [];
   return text.split('\n').map((line) => {

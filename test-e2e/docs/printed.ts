@@ -1,6 +1,6 @@
 /**
- * The first line of what a page shows that was not printed, in this order. `…` stands for anything. Undefined: all is there. Lines may be
- * printed between those that are shown.
+ * The first line of a page's output that was not printed, in this order. `…` matches anything.
+ * Undefined if all lines were printed. Other lines may come between them.
  */
 export function missingIn(printed: string, shown: string): string | undefined {
   let lines = printed.split('\n').map((line) => line.trim());

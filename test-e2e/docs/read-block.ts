@@ -8,7 +8,10 @@ import { gatewayFileProblems } from './gateway-file-problems.ts';
 import { languageOf } from './languages.ts';
 import { shellProblems } from './shell-problems.ts';
 
-/** What is wrong with a block as a text of its language. TypeScript is checked all at once, by the compiler. */
+/**
+ * The problems of a block in the syntax of its language. The compiler checks all TypeScript at
+ * once.
+ */
 export async function readBlock(block: CodeBlock): Promise<readonly string[]> {
   const { text } = block;
   switch (languageOf(block).readAs) {
@@ -37,7 +40,7 @@ function yamlProblems(text: string): readonly string[] {
   return documents.flatMap((document) => gatewayFileProblems(document.toJS()));
 }
 
-/** The parsers are those of editors: they go on behind a mistake, and mark it. */
+/** These are parsers of editors: they continue after a mistake, and mark it. */
 function syntaxProblems(parser: LRParser, text: string): readonly string[] {
   const problems: string[] = [];
   parser.parse(text).iterate({

@@ -10,7 +10,7 @@ import { missingIn } from './printed.ts';
 import { type Finished, runShell } from './run-shell.ts';
 
 export interface RunOptions {
-  /** Runs the blocks that download clients too, in a folder that has nothing. */
+  /** Also runs the blocks that download clients, in an empty folder. */
   readonly withClients: boolean;
   /** Called before each block that runs. */
   readonly onBlock?: (block: CodeBlock) => void;
@@ -18,8 +18,8 @@ export interface RunOptions {
 }
 
 /**
- * Follows a page from its top down, as a reader would in one terminal. @throws Error that names the block which does not do what the page
- * says.
+ * Follows a page from top to bottom, as a reader would in one terminal. @throws Error that names
+ * the block which does not do what the page says.
  */
 export async function runPage({ blocks }: Page, gateway: DocumentedGateway, options: RunOptions): Promise<void> {
   await using folder = await makePageFolder(options.withClients ? 'empty' : 'clone');
@@ -41,7 +41,7 @@ export async function runPage({ blocks }: Page, gateway: DocumentedGateway, opti
   }
 }
 
-/** Those of a first token: enough for a page, and every answer has the headers that show them. */
+/** The limits of a first token: enough for a page, and every answer has the headers of limits. */
 const limits = { requestsPerMinute: 60, tokensPerDay: 1_000_000 };
 
 interface Scene {
@@ -51,7 +51,9 @@ interface Scene {
   readonly token: string;
 }
 
-/** What a block is run by. Undefined: it is a file for later blocks, or is not run here. */
+/**
+ * The program that runs a block. Undefined if it is a file for later blocks, or is not run here.
+ */
 async function commandOf(block: CodeBlock, later: readonly CodeBlock[], scene: Scene): Promise<string | undefined> {
   const { file } = block.attributes;
   const text = textWith(block, scene.gateway.addresses, scene.token);
@@ -69,7 +71,7 @@ function isRun({ attributes }: CodeBlock, { withClients }: RunOptions): boolean 
   return attributes.noRun === undefined && (withClients || attributes.clients !== true);
 }
 
-/** What a reader's terminal has after the token was put into it, and nothing of the machine's own settings. */
+/** The environment of a reader's terminal with the token, without the machine's own settings. */
 function environmentOf({ folder, gateway, options, token }: Scene): Readonly<Record<string, string>> {
   const programs = options.withClients ? dirname(process.execPath) : join(repositoryRoot, 'node_modules/.bin');
   return {
@@ -83,13 +85,16 @@ function environmentOf({ folder, gateway, options, token }: Scene): Readonly<Rec
   };
 }
 
-/** What Node has compiled of the gateway's programs need not be compiled again. */
+/** Node's compile cache of the gateway's programs is shared. */
 function compiled(): Readonly<Record<string, string>> {
   const { NODE_COMPILE_CACHE } = process.env;
   return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
 }
 
-/** Packages come from where this machine gets them. What is installed globally is in the folder, and goes with it. */
+/**
+ * Packages come from this machine's registry. Global installations are in the folder, and are
+ * removed with it.
+ */
 function downloadSettings(folder: PageFolder): Readonly<Record<string, string>> {
   const { npm_config_userconfig, NODE_EXTRA_CA_CERTS, HTTPS_PROXY, NO_PROXY } = process.env;
   const settings = {

@@ -3,13 +3,16 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface Finished {
-  /** Undefined: a signal ended it, or its time was over. */
+  /** Undefined if a signal ended it, or it timed out. */
   readonly exitCode: number | undefined;
-  /** Both outputs, in the order in which they came. */
+  /** Both outputs, in the order of their arrival. */
   readonly printed: string;
 }
 
-/** Runs commands in bash. The next ones in the same folder find the variables and the working folder that these leave. */
+/**
+ * Runs commands in bash. Later commands in the same folder have the variables and the working
+ * folder of earlier ones.
+ */
 export async function runShell(
   commands: string,
   folder: string,
@@ -18,7 +21,7 @@ export async function runShell(
 ): Promise<Finished> {
   const script = join(folder, '.commands.sh');
   await writeFile(script, `${beginning}\n${commands}\n${end}\n`);
-  // A group of its own: what a block leaves running ends with it.
+  // A process group of its own: processes that a block leaves running end with it.
   const child = spawn('bash', [script], {
     cwd: folder,
     env: { ...env, STATE: join(folder, '.state.sh') },
@@ -55,6 +58,6 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // Nothing of it is left.
+    // All of its processes have ended.
   }
 }

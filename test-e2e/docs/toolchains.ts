@@ -8,14 +8,14 @@ import { overOldGrpc } from './go-with-old-grpc.ts';
 
 export const repositoryRoot = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What a client of the limiter is generated, compiled and run with. */
+/** The tools that generate, compile and run a client of the limiter. */
 export type Language = 'TypeScript' | 'Python' | 'Go';
 
 /**
  * The variables with which the commands of a page find the tools of a language.
  *
- * @param folder where files may be written.
- * @throws Error that says what was tried and what a person can do.
+ * @param folder a writable folder.
+ * @throws Error with the attempts and the remedy.
  */
 export async function toolchain(language: Language, folder: string): Promise<Readonly<Record<string, string>>> {
   switch (language) {
@@ -45,7 +45,8 @@ async function pythonFromDebian(folder: string) {
   const grpcTools = join(folder, 'grpc_tools');
   await mkdir(grpcTools);
   await writeFile(join(grpcTools, 'protoc.py'), protocAsModule);
-  // C extensions are made for Debian's own Python: that of this machine, or the one that came with them.
+  // C extensions are compiled for Debian's own Python: that of this machine, or the one that came
+  // with them.
   const own = await stat(join(root, 'usr/bin/python3')).catch(() => undefined);
   return {
     PATH: pathBehind(join(root, 'usr/bin'), ...(own === undefined ? ['/usr/bin'] : [])),
@@ -54,7 +55,10 @@ async function pythonFromDebian(folder: string) {
   };
 }
 
-/** Debian's grpc_tools is of 2018 and knows no optional fields. Its protoc and its plugin do. */
+/**
+ * Debian's grpc_tools is from 2018 and does not support optional fields. Its protoc and its plugin
+ * do.
+ */
 const protocAsModule = `
 import os, shutil, sys
 plugin = "--plugin=protoc-gen-grpc_python=" + shutil.which("grpc_python_plugin")

@@ -4,7 +4,10 @@ import { text as textOf } from 'node:stream/consumers';
 import { type CodeBlock, placeOf } from '@gateway/testkit/pages';
 import { makePageFolder, repositoryRoot } from './page-folder.ts';
 
-/** What the compiler says of TypeScript blocks, at the places where they stand. Each is a program of its own. */
+/**
+ * The compiler's errors in TypeScript blocks, with their places on the page. Each block is a
+ * program of its own.
+ */
 export async function typeProblems(blocks: readonly CodeBlock[]): Promise<readonly string[]> {
   await using folder = await makePageFolder('clone');
   const files = new Map(blocks.map((block, index) => [`types/block-${index}.mts`, block]));
@@ -26,7 +29,7 @@ export async function typeProblems(blocks: readonly CodeBlock[]): Promise<readon
   });
 }
 
-/** As strict as a reader's may be. */
+/** As strict as a reader's settings may be. */
 const compilerOptions = {
   target: 'esnext',
   lib: ['esnext', 'dom', 'dom.iterable'],

@@ -4,9 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventsOf } from '../client/chat.ts';
 import { BareMachine } from './bare-machine.ts';
 
-// What the README promises of an empty machine, on one: Debian's smallest variant lacks a library of the Node that npm brings.
+// The README's promises for an empty machine, checked on one: Debian's smallest variant lacks a
+// library of the Node that npm installs.
 
-/** They start processes of Node, and a Redis that they fetch. */
+/** They start processes of Node, and a Redis that they download. */
 const tests = [
   {
     project: 'unit',
@@ -17,7 +18,7 @@ const tests = [
 
 describe.each([
   { user: 'root', userId: 0, install: 'npm ci', tests },
-  // Without what tests need.
+  // Without the packages for tests.
   { user: 'a user who is not root', userId: 1_000, install: 'npm ci --omit=dev', tests: [] },
 ])('on the smallest Debian with Node 20, $user', ({ userId, install, tests }) => {
   let machine: BareMachine;

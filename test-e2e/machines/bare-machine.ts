@@ -12,10 +12,13 @@ interface Finished {
   readonly output: string;
 }
 
-/** The smallest Debian in a folder, with a copy of this repository in its `/src`. Commands run with that folder as their root. */
+/**
+ * The smallest Debian in a folder, with a copy of this repository in its `/src`. Commands run with
+ * that folder as their root.
+ */
 export class BareMachine implements AsyncDisposable {
   readonly #root: string;
-  /** Who has the repository, and runs the commands. 0: root. */
+  /** The user that owns the repository and runs the commands. 0: root. */
   readonly #userId: number;
 
   private constructor(root: string, userId: number) {
@@ -23,7 +26,7 @@ export class BareMachine implements AsyncDisposable {
     this.#userId = userId;
   }
 
-  /** @throws Error when this machine can't do it. */
+  /** @throws Error if this machine can't do it. */
   static async make(userId: number): Promise<BareMachine> {
     if (process.getuid?.() !== 0) throw new Error('Only root can make a Debian and enter it: run this test as root.');
     const machine = new BareMachine(await mkdtemp(join(tmpdir(), 'bare-machine-')), userId);
@@ -38,13 +41,16 @@ export class BareMachine implements AsyncDisposable {
     }
   }
 
-  /** Runs a line of the shell in the repository, to its end. */
+  /** Runs a shell command in the repository, to its end. */
   async run(line: string): Promise<Finished> {
     const { ended, output } = this.#spawn(line, {});
     return { exitCode: await ended, output: output() };
   }
 
-  /** Starts one that stays, and waits until it has printed such a text. Disposing kills it with all that it has started. */
+  /**
+   * Starts a command that keeps running, and waits until its output matches. Disposing kills it
+   * with all of its processes.
+   */
   async start(line: string, env: Readonly<Record<string, string>>, awaited: RegExp) {
     const { child, ended, output } = this.#spawn(line, env);
     const stop = async () => {
@@ -59,8 +65,9 @@ export class BareMachine implements AsyncDisposable {
   }
 
   /**
-   * In namespaces of its own: its mounts, and all its processes, end with it. The shell that is their first process stays root, as the
-   * kernel forgets whose death ends a process that changes its user.
+   * In namespaces of its own: its mounts, and all its processes, end with it. Its first process,
+   * the shell, stays root, because the kernel resets the parent-death signal of a process that
+   * changes its user.
    */
   #spawn(line: string, env: Readonly<Record<string, string>>) {
     const user = `--userspec=${this.#userId}:${this.#userId}`;
@@ -84,7 +91,7 @@ export class BareMachine implements AsyncDisposable {
     return this.#userId === 0 ? '/root' : '/home/user';
   }
 
-  /** The repository as it is now, and the home of the user. */
+  /** The current repository, and the home of the user. */
   async #addFiles(): Promise<void> {
     const [home, sources] = [join(this.#root, this.#home), join(this.#root, 'src')];
     for (const folder of [home, sources]) await mkdir(folder, { recursive: true });

@@ -6,17 +6,20 @@ import { promisify } from 'node:util';
 import { findPrograms } from '@gateway/testkit';
 import { roomMs } from '@gateway/testkit/room';
 
-/** What `node:20-slim` has. */
+/** The Node of `node:20-slim`. */
 const [nodeVersion, npmVersion] = ['20.20.2', '10.8.2'];
 
-/** Fills a folder with the smallest Debian of this machine's release, with Node 20 and its npm in `/usr/local`, and with what the network takes. */
+/**
+ * Fills a folder with the smallest Debian of this machine's release, with Node 20 and its npm in
+ * `/usr/local`, and with the network configuration.
+ */
 export async function makeDebianRoot(root: string): Promise<void> {
   await installDebian(root);
   await installNode(root);
   await copyNetworkSettings(root);
 }
 
-/** Settings of the environment that say how the network is reached. */
+/** Environment variables for network access. */
 export function networkEnvironment(): Readonly<Record<string, string>> {
   const names = /^(https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE)$/i;
   return Object.fromEntries(
@@ -24,7 +27,7 @@ export function networkEnvironment(): Readonly<Record<string, string>> {
   );
 }
 
-/** From the archive that this machine's own apt has it from. */
+/** From the archive of this machine's own apt. */
 async function installDebian(root: string): Promise<void> {
   const { folder } = await findPrograms({ name: 'debootstrap', programs: ['debootstrap'], packages: ['debootstrap'] });
   const release = /^VERSION_CODENAME=(\w+)$/m.exec(await readFile('/etc/os-release', 'utf8'))?.[1] ?? '';
@@ -56,7 +59,7 @@ async function installNode(root: string): Promise<void> {
   }
 }
 
-/** Name servers, and where npm finds its registry and the certificates. */
+/** Name servers, and npm's registry and certificates. */
 async function copyNetworkSettings(root: string): Promise<void> {
   const npmSetting = async (name: string) => (await run('npm', ['config', 'get', name])).trim();
   const certificates = [process.env.NODE_EXTRA_CA_CERTS, process.env.SSL_CERT_FILE, await npmSetting('cafile')];
@@ -75,7 +78,10 @@ async function copyIfThere(from: string, to: string): Promise<void> {
   });
 }
 
-/** Gives what a program prints. In no folder of this repository: npm would take its settings. */
+/**
+ * Returns the output of a program. It runs outside of this repository, whose settings npm would
+ * use.
+ */
 async function run(program: string, parameters: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
   const { stdout } = await promisify(execFile)(program, parameters, {
     cwd: tmpdir(),

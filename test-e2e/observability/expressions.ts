@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-/** Something that Prometheus is asked. */
+/** An expression for Prometheus. */
 export interface Expression {
-  /** The alert, the recorded name, or dashboard and panel. */
+  /** Its source: the alert, the recorded name, or dashboard and panel. */
   readonly of: string;
   readonly text: string;
 }
@@ -24,7 +24,7 @@ export interface DashboardVariable {
   /** A selector of series that have the label. */
   readonly selector: string;
   readonly label: string;
-  /** What "All" stands for; undefined: any of the values. */
+  /** The value of "All"; undefined: any of the values. */
   readonly allValue: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export function readRules(): Rules {
   };
 }
 
-/** Every expression of every panel, with Grafana's variables in it. */
+/** Every expression of every panel, with Grafana's variables. */
 export function readPanels(): readonly Expression[] {
   return dashboards().flatMap(({ name, json }) =>
     panelsIn(json).flatMap(({ title, targets }) =>
@@ -70,7 +70,7 @@ function dashboards() {
   }));
 }
 
-/** Panels stand in the dashboard, or in its rows. */
+/** Panels are directly in the dashboard, or in its rows. */
 function panelsIn(json: unknown): readonly z.infer<typeof panel>[] {
   return panelList.parse(json).panels.flatMap((each) => [panel.parse(each), ...panelsIn(each)]);
 }

@@ -4,7 +4,10 @@ import type { Scraping } from './scraping.ts';
 /** Puts values into an expression of a panel, as Grafana does. */
 export type FillIn = (expression: string) => string;
 
-/** Grafana's own variables, for a panel of an hour that is read from a Prometheus with its usual interval of 15 s. */
+/**
+ * Grafana's own variables, for a panel of one hour and a Prometheus with its usual interval of 15
+ * s.
+ */
 const ownVariables = {
   __rate_interval: '1m',
   __interval: '15s',
@@ -12,7 +15,7 @@ const ownVariables = {
   __range_s: '3600',
 } as const;
 
-/** All that can be chosen is chosen. */
+/** All values are chosen. */
 export async function grafanaVariables(
   scraping: Scraping,
 ): Promise<{ readonly fillIn: FillIn; readonly empty: readonly string[] }> {
@@ -24,7 +27,7 @@ export async function grafanaVariables(
       if (value === undefined) throw new Error(`${whole} is no variable of the dashboards: ${expression}`);
       return value;
     });
-  // One variable's choice may hang on those before it.
+  // A variable's values may depend on the variables before it.
   for (const variable of readVariables()) {
     const found = await scraping.labelValues(fillIn(variable.selector), variable.label);
     if (found.length === 0) empty.push(`$${variable.name} of ${variable.dashboard}`);
@@ -33,7 +36,7 @@ export async function grafanaVariables(
   return { fillIn, empty };
 }
 
-/** Escaped twice: as a regular expression, and as a text of PromQL. */
+/** Escaped twice: as a regular expression, and as a string of PromQL. */
 function chosenOf({ allValue }: DashboardVariable, values: readonly string[]): string {
   const escaped = values.map((value) => value.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\\\$&'));
   return allValue ?? `(${escaped.join('|')})`;

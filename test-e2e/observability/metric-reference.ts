@@ -21,7 +21,7 @@ export function readMetricReference(): ReadonlyMap<string, DocumentedMetric> {
   );
 }
 
-/** The metric that a series belongs to: a histogram has series of three names. */
+/** The metric of a series: a histogram has series of three names. */
 export function metricOf(series: string, reference: ReadonlyMap<string, DocumentedMetric>): string {
   const base = series.replace(/_(bucket|sum|count)$/, '');
   return reference.get(base)?.type === 'histogram' ? base : series;

@@ -8,10 +8,12 @@ import { messagesBody, relay, relayHeaders, responsesBody } from '../client/rela
 import { issueToken, revokeToken } from '../client/tokens.ts';
 import type { Topology } from '../topologies/topology.ts';
 
-/** What traffic needs to know of a gateway that it goes to. Its gateway.yaml is that of `writeObservedGatewayFile`. */
+/**
+ * The gateway's data that traffic needs. Its gateway.yaml is that of `writeObservedGatewayFile`.
+ */
 export type TrafficTarget = Topology & { readonly gatewayFile: string };
 
-/** One round of all that happens to a gateway in a week. Each scene says what it met. */
+/** One round of everything that happens to a gateway in a week. Each scene returns its results. */
 export async function mixedTraffic(gateway: TrafficTarget): Promise<ReadonlyMap<string, unknown>> {
   const token = (await issueToken(gateway, { requestsPerMinute: 100_000, tokensPerDay: 1_000_000_000 })).text;
   const met = await Promise.all(
@@ -74,7 +76,7 @@ const scenes: Readonly<Record<string, Scene>> = {
       statuses([1, 2, 3].map(() => chat(gateway, token, { model: 'gateway/limited' }))),
     ),
 
-  /** `either` goes on with another pool, the class of the pool alone can't. */
+  /** `either` continues with another pool; the class of the single pool can't. */
   exhausted: (gateway, token) =>
     withFaults(gateway, limitedFor(['exhausted-a'], 20), async () => {
       const first = await statuses([chat(gateway, token, { model: 'gateway/either' })]);
@@ -87,7 +89,9 @@ const scenes: Readonly<Record<string, Scene>> = {
       statuses([1, 2, 3].map(() => chat(gateway, token, { model: 'gateway/overloaded', stream: true }))),
     ),
 
-  /** Its account stays out of service, as it would. Which account a request is for is drawn. */
+  /**
+   * Its account stays out of service, as in production. It is random which account gets a request.
+   */
   revoked: (gateway, token) =>
     withFaults(gateway, [{ account: 'revoked-a', fault: { preset: 'unauthorized' } }], async () => {
       const met: number[] = [];
@@ -107,7 +111,7 @@ const scenes: Readonly<Record<string, Scene>> = {
       () => statuses([1, 2, 3].map(() => chat(gateway, token, { model: 'gateway/draining', stream: true }))),
     ),
 
-  /** The answers say that little is left of a window that has just begun. */
+  /** The answers report that little is left of a window that has just begun. */
   async 'running dry'(gateway, token) {
     const reset = Math.ceil(Date.now() / 1_000) + 4.5 * 3_600;
     const met: unknown[] = [];
@@ -137,7 +141,7 @@ const scenes: Readonly<Record<string, Scene>> = {
 
   refreshed: (gateway, token) => statuses([chat(gateway, token, { model: 'gateway/granted' })]),
 
-  /** Clients that leave in the middle of a slow stream. */
+  /** Clients that hang up in the middle of a slow stream. */
   'hang-ups': (gateway, token) =>
     withFaults(
       gateway,
@@ -166,12 +170,12 @@ const scenes: Readonly<Record<string, Scene>> = {
     return (await connection.send(`${head('POST /any', headers)}{}`).answer()).status;
   },
 
-  /** Once with another text, once with one that can't be used, and back. */
+  /** Changes the file to another text, to an invalid one, and back. */
   async reload({ gatewayFile }) {
     const text = await readFile(gatewayFile, 'utf8');
     for (const next of [`${text}# read again\n`, 'pools: 7\n', text]) {
       await writeFile(gatewayFile, next);
-      // It looks four times a second, and waits until nobody writes.
+      // The broker checks four times a second, and waits for the end of a write.
       await sleep(roomMs(1_000));
     }
   },

@@ -1,7 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Pools to which one thing each happens, with a class of the same name. All are at the simulator, which tells accounts apart by their credential: `<pool>-<letter>`. */
+/**
+ * Pools with one fault each, with a class of the same name. All are at the simulator, which
+ * distinguishes accounts by their credential: `<pool>-<letter>`.
+ */
 const pools = [
   { name: 'responses', format: 'responses', accounts: 'ab' },
   { name: 'messages', format: 'messages', accounts: 'ab' },
@@ -17,12 +20,16 @@ const pools = [
 
 const models = { responses: 'gpt-5.5', messages: 'claude-sonnet-5' } as const;
 
-/** Of the pool `granted`, whose account has its access token from the simulator. The simulator must learn of it. */
+/**
+ * The refresh token of the pool `granted`, whose account gets its access token from the simulator.
+ * The simulator must know it.
+ */
 export const grantOfTests = { account: 'granted-a', refreshToken: 'refresh-token-of-tests' } as const;
 
 /**
- * Writes the gateway.yaml of a gateway that is looked at, and gives its path. `either` moves from one format to the other; what models
- * `unlisted` has is not known, so that it is asked for whatever clients name.
+ * Writes the gateway.yaml of an observed gateway, and returns its path. `either` moves from one
+ * format to the other. The models of `unlisted` are unknown, so that it gets requests for any name
+ * that clients send.
  */
 export async function writeObservedGatewayFile(folder: string, simulatorUrl: string): Promise<string> {
   const fault = { account: 'unlisted-a', path: '/v1/models', fault: { kind: 'status', status: 500 } };

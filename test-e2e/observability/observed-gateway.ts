@@ -5,13 +5,13 @@ import { mixedTraffic, type TrafficTarget } from './mixed-traffic.ts';
 import { grantOfTests } from './observed-gateway-file.ts';
 import { type ScrapeTargets, type Scraping, startScraping } from './scraping.ts';
 
-/** A gateway that sends its spans to a receiver and has its metrics read by a Prometheus. */
+/** A gateway that sends its spans to a receiver and whose metrics Prometheus scrapes. */
 export interface ObservedGateway<T extends TrafficTarget> extends AsyncDisposable {
   readonly gateway: T;
   readonly targets: ScrapeTargets;
   readonly scraping: Scraping;
   readonly receiver: OtlpReceiver;
-  /** What each scene met, in each round of traffic. */
+  /** The results of each scene, in each round of traffic. */
   readonly rounds: readonly ReadonlyMap<string, unknown>[];
 }
 
@@ -19,11 +19,11 @@ export interface ObservedGatewayPlan<T extends TrafficTarget> {
   /** Starts it with these settings, on the gateway.yaml of `writeObservedGatewayFile`. */
   readonly start: (env: Readonly<Record<string, string>>) => Promise<T>;
   readonly targetsOf: (gateway: T) => ScrapeTargets;
-  /** What else happens to it, between two rounds of traffic. */
+  /** Further events between two rounds of traffic. */
   readonly meanwhile?: (gateway: T, scraping: Scraping) => Promise<unknown>;
 }
 
-/** Starts it, and lets mixed traffic pass under the eyes of Prometheus. */
+/** Starts it, and sends mixed traffic while Prometheus scrapes. */
 export async function observeGateway<T extends TrafficTarget>({
   start,
   targetsOf,
@@ -41,7 +41,7 @@ export async function observeGateway<T extends TrafficTarget>({
   const rounds = [await mixedTraffic(gateway)];
   await meanwhile?.(gateway, scraping);
   rounds.push(await mixedTraffic(gateway));
-  // Rates are of what has changed between two looks.
+  // Rates need a change between two scrapes.
   await sleep(roomMs(2_500));
   const open = stack.move();
   return {
@@ -50,7 +50,7 @@ export async function observeGateway<T extends TrafficTarget>({
   };
 }
 
-/** Prometheus takes some seconds until it reads for the first time: what is counted before is no change to it. */
+/** Prometheus takes some seconds until its first scrape: earlier counts are no change to it. */
 async function untilRead(scraping: Scraping, processes: number): Promise<void> {
   const giveUpAtMs = Date.now() + roomMs(30_000);
   while ((await scraping.query('up == 1')).length < processes) {
@@ -59,7 +59,7 @@ async function untilRead(scraping: Scraping, processes: number): Promise<void> {
   }
 }
 
-/** Spans are sent soon, so that nobody waits for them. */
+/** Spans are sent soon, so that tests need not wait. */
 export function tracingSettings(url: string): Readonly<Record<string, string>> {
   return { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_SCHEDULE_DELAY: '100' };
 }

@@ -1,6 +1,9 @@
 import { parser } from '@prometheus-io/lezer-promql';
 
-/** The selectors of an expression as they stand there, without their ranges: `up{job="edge-router"}`. @throws Error for what is not PromQL. */
+/**
+ * The selectors of an expression, without their ranges: `up{job="edge-router"}`. @throws Error for
+ * invalid PromQL.
+ */
 export function selectorsOf(expression: string): readonly string[] {
   const selectors: string[] = [];
   parser.parse(expression).iterate({

@@ -6,13 +6,16 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { rulesPath } from './expressions.ts';
 
-/** A Prometheus that reads the admin ports of a gateway every second, with the rules of deploy/observability. */
+/**
+ * A Prometheus that scrapes the admin ports of a gateway every second, with the rules of
+ * deploy/observability.
+ */
 export interface Scraping extends AsyncDisposable {
-  /** What an expression has now. @throws Error for what Prometheus refuses. */
+  /** The current value of an expression. @throws Error if Prometheus refuses it. */
   query(expression: string): Promise<readonly Answer[]>;
-  /** Values of a label of the series that a selector has. */
+  /** Values of a label among the series of a selector. */
   labelValues(selector: string, label: string): Promise<readonly string[]>;
-  /** Trace ids that stand beside the buckets of a histogram. */
+  /** Trace ids of the exemplars of a histogram. */
   traceIds(selector: string): Promise<readonly string[]>;
 }
 
@@ -36,7 +39,7 @@ export async function startScraping(targets: ScrapeTargets): Promise<Scraping> {
         rule_files: ['rules.yaml'],
         scrape_configs: Object.entries(targets.adminUrls).map(([job, url]) => jobOf(job, url, targets.certificates)),
       }),
-      // Nobody waits for their intervals; what they ask is as it is.
+      // Only the intervals are shorter for tests; the queries are unchanged.
       'rules.yaml': readFileSync(rulesPath, 'utf8').replaceAll(/^( +interval:).*$/gm, '$1 1s'),
     },
   });

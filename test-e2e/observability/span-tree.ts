@@ -14,7 +14,7 @@ export function clientSpan({ isSampled = true } = {}): ClientSpan {
   return { traceId, spanId, traceparent: `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}` };
 }
 
-/** The spans of one trace, and who began whom. */
+/** The spans of one trace, with their parents. */
 export class SpanTree {
   readonly spans: readonly ReceivedSpan[];
 
@@ -36,12 +36,12 @@ export class SpanTree {
     return parent === undefined ? [] : [parent, ...this.above(parent)];
   }
 
-  /** Of those that are given, the ones that began within a span, in the order of their beginning. */
+  /** The given spans that began within a span, in the order of their beginning. */
   within(span: ReceivedSpan, spans = this.spans): readonly ReceivedSpan[] {
     return spans.filter((each) => this.above(each).includes(span)).toSorted((a, b) => a.startMs - b.startMs);
   }
 
-  /** The tree as a person reads it, for the message of a failed test. */
+  /** The tree as text, for the message of a failed test. */
   get text(): string {
     const known = new Set(this.spans.map(({ spanId }) => spanId));
     const lines = (span: ReceivedSpan, depth: number): readonly string[] => [

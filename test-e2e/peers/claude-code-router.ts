@@ -9,7 +9,7 @@ const token = 'sk-of-a-client';
 /** It speaks Messages with Claude Code, and chat completions with its providers. */
 export const claudeCodeRouter: Peer = {
   name: 'claude-code-router',
-  // Of 3.1.1 the registry lacks two packages that it depends on.
+  // The registry lacks two packages that 3.1.1 depends on.
   install: { package: '@musistudio/claude-code-router', version: '2.0.0' },
   claims: { messages: readme },
   levels: ['formats', 'operations'],

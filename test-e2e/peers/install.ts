@@ -8,12 +8,15 @@ import type { PeerPackage } from './peer.ts';
 
 const execute = promisify(execFile);
 
-/** Where peers are installed unless it is said otherwise: outside of the repository, whose packages are none of theirs. */
+/** The default folder for peers: outside of the repository, so that its packages are not found. */
 export function usualCacheFolder(): string {
   return join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'model-gateway', 'peers');
 }
 
-/** The folder with a peer in its `node_modules`. What is there in this version is taken as it is. @throws Error of npm. */
+/**
+ * The folder with a peer in its `node_modules`. An existing installation of this version is used.
+ * @throws Error of npm.
+ */
 export async function install(peer: PeerPackage, cacheFolder: string): Promise<string> {
   const folder = join(cacheFolder, `${peer.package.replace('/', '+')}@${peer.version}`);
   const manifest = { private: true, dependencies: { [peer.package]: peer.version }, overrides: peer.overrides };
@@ -21,7 +24,7 @@ export async function install(peer: PeerPackage, cacheFolder: string): Promise<s
   if ((await textOf(join(folder, 'installed.json'))) === text) return folder;
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'package.json'), text);
-  // Its own scripts may do anything to the machine. No peer of the table needs them.
+  // A peer's install scripts could do anything to the machine. No peer of the table needs them.
   await execute('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder, timeout: 300_000 });
   await writeFile(join(folder, 'installed.json'), text);
   return folder;
@@ -29,7 +32,7 @@ export async function install(peer: PeerPackage, cacheFolder: string): Promise<s
 
 const packageJson = z.object({ version: z.string() });
 
-/** Of this gateway. */
+/** Packages of this gateway. */
 export async function ownVersion(): Promise<string> {
   const text = await readFile(join(import.meta.dirname, '../../package.json'), 'utf8');
   return packageJson.parse(JSON.parse(text)).version;

@@ -10,7 +10,8 @@ import { type PeersReport, peersReport, type SystemReport } from './report.ts';
 import { systemReport } from './system-report.ts';
 import { tryPeer } from './try-peer.ts';
 
-// Holds this gateway and its peers to the same rules, and writes docs/reference/conformance.md: see README.md.
+// Checks this gateway and its peers with the same rules, and writes docs/reference/conformance.md:
+// see README.md.
 
 const usage = `npm run conformance:peers -- [options]
   --peer <name[@version]>  only this peer, or another version of it. Repeatable. Prints the result and does not change the page
@@ -84,7 +85,7 @@ async function writePage(report: PeersReport): Promise<void> {
   await writeFile(join(folder, 'conformance.md'), conformancePage(report));
 }
 
-/** @throws Error when there is none of that name. */
+/** @throws Error if there is none of that name. */
 function chosen(text: string): Peer {
   const [name = '', version] = text.split('@');
   const peer = peers.find((one) => one.name === name);

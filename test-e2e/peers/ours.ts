@@ -9,7 +9,7 @@ import type { Peer, StartedPeer } from './peer.ts';
 const endpoints = Object.keys(paths) as readonly Endpoint[];
 const claims = Object.fromEntries(endpoints.map((endpoint) => [endpoint, 'docs/openapi.yaml']));
 
-/** Few, and enough for every check that looks at the limit's headers. */
+/** A low limit, but enough for every check that reads the limit's headers. */
 const limitedRequestsPerMinute = 20;
 
 const common = {

@@ -1,7 +1,7 @@
 import { wrapText } from '@gateway/presentation';
 import type { PeersReport, SystemReport } from './report.ts';
 
-/** `docs/reference/conformance.md`: what was found, for people. */
+/** `docs/reference/conformance.md`: the results, for people. */
 export function conformancePage(report: PeersReport): string {
   const { date, node, command, systems, leftOut } = report;
   return `${[
@@ -121,7 +121,7 @@ function item(text: string): string {
   return wrapText(`- ${text}`, 120, '  ');
 }
 
-/** What stands in Markdown as it is. Code of a rule stays code. */
+/** Escapes text for Markdown. Code of a rule stays code. */
 function plain(text: string): string {
   return text
     .split('`')

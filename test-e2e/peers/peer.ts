@@ -1,20 +1,23 @@
 import type { Endpoint, Level, Target } from '@gateway/conformance';
 
-/** A gateway that is held to the rules, with what its documentation says of it. */
+/** A gateway under the rules, with the claims of its documentation. */
 export interface Peer {
-  /** As `--peer` names it. */
+  /** The name for `--peer`. */
   readonly name: string;
-  /** What npm installs; nothing for what is in this repository. */
+  /** The npm package; undefined for gateways of this repository. */
   readonly install?: PeerPackage;
-  /** Where its documentation claims an endpoint. It is held to no other. */
+  /** The documentation of each endpoint that it claims. Other endpoints are not checked. */
   readonly claims: Partial<Readonly<Record<Endpoint, string>>>;
   readonly levels: readonly Level[];
-  /** For readers: how it is set up, and what they would not expect. */
+  /** For readers: its set-up, with its surprises. */
   readonly setUp: readonly string[];
-  /** What starts it on its usual address, with the provider at port 9101. */
+  /** The command that starts it on its usual address, with the provider at port 9101. */
   readonly startCommand: string;
   readonly usualUrl: string;
-  /** Rules that its documentation says it keeps otherwise, by the name of the check. It is not held to them. */
+  /**
+   * Rules that it keeps in another way according to its documentation, by the name of the check.
+   * These are not checked.
+   */
   readonly keepsOtherwise?: Readonly<Record<string, string>>;
   start(place: Place): Promise<StartedPeer>;
 }
@@ -22,23 +25,23 @@ export interface Peer {
 export interface PeerPackage {
   readonly package: string;
   readonly version: string;
-  /** Versions of what it depends on, where those that npm takes by itself break it. */
+  /** Versions of its dependencies, if npm's own choice breaks it. */
   readonly overrides?: Readonly<Record<string, string>>;
 }
 
-/** What a peer is started with. */
+/** The context in which a peer starts. */
 export interface Place {
-  /** Where npm installed it; empty for what is in this repository. */
+  /** Its npm installation; empty for gateways of this repository. */
   readonly installed: string;
-  /** Empty, its own, and gone afterwards. */
+  /** Its own empty folder, which is removed afterwards. */
   readonly home: string;
   readonly port: number;
-  /** Where the provider double listens. */
+  /** The address of the provider double. */
   readonly providerPort: number;
 }
 
 export interface StartedPeer extends AsyncDisposable {
-  /** More than one where headers choose the provider. A check is tried on the first that it fits. */
+  /** Several if headers choose the provider. Each check runs on the first one that fits. */
   readonly targets: readonly Target[];
 }
 

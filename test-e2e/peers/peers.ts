@@ -6,7 +6,7 @@ import { portkey } from './portkey.ts';
 /** In the order of the table. */
 export const peers: readonly Peer[] = [allInOne, services, portkey, claudeCodeRouter];
 
-/** What was looked at as well. */
+/** Other candidates, which are left out. */
 export const leftOut: readonly LeftOut[] = [
   {
     name: '@musistudio/llms',

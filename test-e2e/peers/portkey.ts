@@ -4,7 +4,7 @@ import { startProgram } from './start-program.ts';
 const docs = 'https://portkey.ai/docs';
 const universalApi = `${docs}/product/ai-gateway/universal-api`;
 
-/** It keeps no keys: each request says by headers which provider it is for, and has that provider's key. */
+/** It keeps no keys: each request names its provider in headers, and has that provider's key. */
 export const portkey: Peer = {
   name: 'portkey',
   install: {
@@ -35,7 +35,7 @@ export const portkey: Peer = {
       name: '@portkey-ai/gateway',
       path: '@portkey-ai/gateway/build/start-server.js',
       parameters: ['--headless', `--port=${place.port}`],
-      // It refuses hosts of private networks unless they are named.
+      // It refuses hosts of private networks unless they are listed.
       env: { NODE_ENV: 'production', TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost' },
     });
     return { targets: targetsOf(place), [Symbol.asyncDispose]: () => started[Symbol.asyncDispose]() };

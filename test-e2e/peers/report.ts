@@ -10,7 +10,7 @@ const row = z.object({
 
 const system = z.object({
   name: z.string(),
-  /** What npm installs; null for this gateway. */
+  /** The npm package; null for this gateway. */
   package: z.string().nullable(),
   version: z.string(),
   setUp: z.array(z.string()),
@@ -22,7 +22,7 @@ const system = z.object({
   skipped: z.array(z.object({ why: z.string(), checks: z.array(z.string()) })),
 });
 
-/** What `npm run conformance:peers` found: `docs/reference/conformance.json`. */
+/** The results of `npm run conformance:peers`: `docs/reference/conformance.json`. */
 export const peersReport = z.object({
   date: z.iso.date(),
   command: z.string(),

@@ -10,7 +10,10 @@ export interface PeerProgram {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs a peer's program with the Node of this process and nothing else of it. Resolves when it accepts connections. */
+/**
+ * Runs a peer's program with the Node of this process, without its settings. Resolves when it
+ * accepts connections.
+ */
 export async function startProgram(
   { installed, home, port }: Place,
   { name, path, parameters, env }: PeerProgram,

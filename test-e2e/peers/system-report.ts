@@ -3,7 +3,7 @@ import type { Peer } from './peer.ts';
 import type { SystemReport } from './report.ts';
 import type { TriedPeer } from './try-peer.ts';
 
-/** What readers learn of one peer. */
+/** The results of one peer for readers. */
 export function systemReport(peer: Peer, version: string, tried: TriedPeer): SystemReport {
   const { results } = tried;
   return {
@@ -35,7 +35,7 @@ function ofKind<K extends Kind>(results: readonly Result[], kind: K): readonly R
   return results.filter((result): result is ResultOf<K> => result.outcome.kind === kind);
 }
 
-/** What an error of a program says of itself has paths of the machine in it. */
+/** A program's own error text contains paths of the machine. */
 function short(found: string): string {
   const text = found.replaceAll(/[^\s"'(]*\/node_modules\//g, '…/node_modules/').replaceAll(/\s+/g, ' ');
   return text.length > mostCharacters ? `${text.slice(0, mostCharacters)}…` : text;

@@ -22,7 +22,9 @@ export interface TriedPeer {
   readonly providerPort: number;
 }
 
-/** Starts a peer with a provider double of its own, holds it to what it claims, and ends both. */
+/**
+ * Starts a peer with a provider double of its own, runs the checks that it claims, and ends both.
+ */
 export async function tryPeer(
   peer: Peer,
   installed: string,
@@ -48,7 +50,10 @@ export async function tryPeer(
 
 const inOrder = (one: Result, other: Result) => allChecks.indexOf(one.check) - allChecks.indexOf(other.check);
 
-/** Each check for the first target that it fits; what needs two accounts for one that has them. */
+/**
+ * Each check runs on the first target that it fits; a check with two accounts needs a target with
+ * two.
+ */
 function sharedOut({ levels }: Peer, targets: readonly Target[]) {
   const fitting = targets.map((target) => ({ target, fits: new Set(heldTo({ target, checks: allChecks, levels })) }));
   const fewerFirst = fitting.toSorted((one, other) => accountsOf(one.target) - accountsOf(other.target));

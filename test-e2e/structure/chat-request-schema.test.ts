@@ -10,8 +10,9 @@ const document = OpenApiDocument.read();
 const schema = '#/components/schemas/ChatCompletionRequest';
 
 /**
- * The published schema and the parser agree on every JSON value. What a schema can't say, and the parser checks on the
- * bytes, is left out here: that the body is JSON in UTF-8, and that of a repeated key the last one counts.
+ * The published schema and the parser agree on every JSON value. Two rules are left out here,
+ * because the parser checks them on the bytes and a schema can't express them: the body is JSON in
+ * UTF-8, and the last value of a repeated key counts.
  */
 describe('the published schema of a chat completion request', () => {
   it('takes what the parser takes', () => {
@@ -46,7 +47,7 @@ describe('the published schema of a chat completion request', () => {
   });
 });
 
-/** Throws when the parser fails with anything but a refusal of the request. */
+/** Throws if the parser fails with anything but a refusal of the request. */
 function parserTakes(value: unknown): boolean {
   try {
     parseChatRequest(Buffer.from(JSON.stringify(value)));
@@ -158,7 +159,7 @@ function imagePart() {
   return fc.record({ type: fc.constant('image_url'), image_url: fc.oneof(url, image) });
 }
 
-/** What a mistake puts in place of something right. */
+/** Invalid values that replace a valid one. */
 const values = fc.oneof(
   fc.constantFrom<unknown>(
     null,

@@ -30,7 +30,7 @@ describe('every block of code on a page', () => {
   });
 
   it('fits the types of the packages that it imports', async () => {
-    // The packages of the others are not here: `npm run docs:clients` downloads them.
+    // The packages of the others are not installed: `npm run docs:clients` downloads them.
     const typescript = blocks.filter(
       (block) => languageOf(block).readAs === 'typescript' && block.attributes.clients !== true,
     );

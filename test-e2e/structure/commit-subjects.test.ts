@@ -41,7 +41,7 @@ describe('the hook for commit subjects', () => {
   });
 });
 
-/** What the hook says against a message; empty when it takes it. */
+/** The hook's objections to a message; empty if it accepts it. */
 async function refusalOf(message: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'commit-message-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

@@ -20,7 +20,7 @@ import { environmentOf, readCompose } from './compose-file.ts';
 
 type Read = (env: Environment) => unknown;
 
-/** What each container reads at its start: what its `main.ts` reads. */
+/** The settings that each container reads at its start: those of its `main.ts`. */
 const readers: Readonly<Record<string, readonly Read[]>> = {
   'edge-router': [readProcessConfig, withoutGrpc, readEdgeRouterConfig, readEdgeRouterPeerUrls],
   limiter: [readProcessConfig, withGrpc, readStandAloneLimiterConfig],
@@ -36,7 +36,7 @@ const readers: Readonly<Record<string, readonly Read[]>> = {
   gatewayctl: [readAdminAddress],
 };
 
-/** What is started with the profile `observability`. */
+/** Services of the profile `observability`. */
 const observers = ['prometheus', 'grafana', 'collector'];
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const prometheusFile = 'deploy/observability/prometheus/prometheus.yaml';
@@ -66,7 +66,7 @@ describe('docker-compose.yml', () => {
     });
     for (const read of readers[name] ?? []) read(recording);
     const unknown = Object.keys(env).filter((setting) => !asked.has(setting));
-    // OpenTelemetry reads its own.
+    // OpenTelemetry reads its own variables.
     expect(unknown.filter((setting) => !setting.startsWith('OTEL_'))).toEqual([]);
   });
 
@@ -123,7 +123,7 @@ describe('docker-compose.yml', () => {
     const isOutside = (network: string) => compose.networks[network]?.internal !== true;
     const out = services.filter(([, { networks }]) => networks.some(isOutside)).map(([name]) => name);
     expect(out.filter((name) => !observers.includes(name)).toSorted()).toEqual(
-      // The admin service: where operators sign in by OpenID Connect.
+      // For the admin service: the address of OpenID Connect sign-ins.
       ['admin', 'edge-router', 'messages-adapter', 'pool-broker', 'responses-adapter', 'simulator'],
     );
     const published = services.filter(([, { ports }]) => ports.length > 0);

@@ -11,7 +11,7 @@ const serviceSchema = z
   .looseObject({
     image: z.string(),
     build: z.looseObject({ dockerfile: z.string() }).optional(),
-    // A variable that is empty is read as nothing here.
+    // Here an empty variable counts as unset.
     environment: z
       .record(
         z.string(),
@@ -37,7 +37,10 @@ const composeSchema = z.object({
 export type ComposeService = z.infer<typeof serviceSchema>;
 export type Compose = z.infer<typeof composeSchema>;
 
-/** docker-compose.yml as `docker compose` sees it with deploy/docker/.env.example for its .env. @throws where a variable is missing. */
+/**
+ * docker-compose.yml as `docker compose` sees it with deploy/docker/.env.example as its .env.
+ * @throws if a variable is missing.
+ */
 export function readCompose(): Compose {
   const variables = parseEnv(readFileSync(join(root, 'deploy/docker/.env.example'), 'utf8'));
   const text = readFileSync(join(root, 'docker-compose.yml'), 'utf8').replaceAll(/^\s*#.*$/gm, '');
@@ -49,7 +52,9 @@ export function readCompose(): Compose {
   return composeSchema.parse(parse(resolved, { merge: true }));
 }
 
-/** What a process in a container finds in its environment; paths of mounted files are those on this machine. */
+/**
+ * The environment of a process in a container; paths of mounted files are those on this machine.
+ */
 export function environmentOf({ environment, volumes }: ComposeService): Readonly<Record<string, string>> {
   const mounted = new Map(
     volumes.map((text) => {

@@ -3,8 +3,8 @@ import { importsOf } from './imports-of.ts';
 import { isTest, type SourceTree, type Violation } from './source-tree.ts';
 
 /**
- * No file imports itself over others, not even for a type: what two files need of each other has a file of its own. A file
- * can then be read with those below it alone.
+ * No file imports itself through others, not even for a type. Code that two files need from each
+ * other has a file of its own. A file can then be read with only those below it.
  */
 export function cyclesAmongFiles(tree: SourceTree): readonly Violation[] {
   const imports = importedFiles(tree);
@@ -30,7 +30,10 @@ function importedFiles(tree: SourceTree): ReadonlyMap<string, ReadonlySet<string
   return imports;
 }
 
-/** The shortest way from the file back to it, over files that are not done: one that is lies on no cycle or on a known one. */
+/**
+ * The shortest path from the file back to it, over files that are not done: a file that is done is
+ * on no cycle or on a known one.
+ */
 function cycleThrough(
   start: string,
   imports: ReadonlyMap<string, ReadonlySet<string>>,

@@ -5,7 +5,7 @@ import { readPackage, type Workspace, workspaceOf, workspacesOf } from './worksp
 /** The library of tests may use the root's tools, as tests do. */
 const testLibrary = 'libs/testkit';
 
-/** Whatever a package imports stands in its package.json. */
+/** Every package lists its imports in its package.json. */
 export function undeclaredDependencies(tree: SourceTree): readonly Violation[] {
   const workspaces = workspacesOf(tree);
   const tools = readPackage(tree.get('package.json') ?? '{}').dependencies;
@@ -27,13 +27,14 @@ function declares(
   tools: readonly string[],
   workspaces: readonly Workspace[],
 ): boolean {
-  // Scripts in deploy/ belong to no package: they find the libraries where npm links every workspace.
+  // Scripts in deploy/ belong to no package: they find the libraries where npm links every
+  // workspace.
   if (workspace === undefined) return tools.includes(imported) || workspaces.some(({ name }) => name === imported);
   if (workspace.dependencies.includes(imported)) return true;
   return (isTest(file) || workspace.folder === testLibrary) && tools.includes(imported);
 }
 
-/** A dependency on a package of ours that nothing imports would hide what depends on what. */
+/** An unused dependency on one of our packages would hide the real dependencies. */
 export function unusedDependencies(tree: SourceTree): readonly Violation[] {
   const imports = importsOf(tree);
   return workspacesOf(tree).flatMap(({ folder, dependencies }) => {

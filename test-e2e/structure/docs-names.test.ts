@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { readSourceTree } from './source-tree.ts';
 import { repositoryRoot } from './test-references.ts';
 
-/** Readers copy names from these. */
+/** Files from which readers copy names. */
 const pages = globSync(
   ['README.md', 'docs/**/*.md', '{libs,services}/*/README.md', 'test-e2e/conformance/README.md', 'deploy/**/*.md'],
   {
@@ -33,9 +33,9 @@ describe('what pages name', () => {
     expect(named.filter(({ name }) => !known.has(name)).map(placeOf)).toEqual([]);
   });
 
-  /** Every word of the code that is written like a setting. */
+  /** Every word of the code in the form of a setting. */
   let words: ReadonlySet<string>;
-  /** `<NAME>_FILE` is the file that any setting may be read from. */
+  /** `<NAME>_FILE` names a file with the value of any setting. */
   const isInCode = (name: string) => words.has(name) || words.has(name.replace(/_FILE$/, ''));
   beforeAll(async () => {
     const tree = await readSourceTree(repositoryRoot);
@@ -49,7 +49,7 @@ describe('what pages name', () => {
   });
 });
 
-/** Those of the gateway, and the types and the code that only the Messages endpoints have. */
+/** Codes of the gateway, and the types and the code of the Messages endpoints. */
 const known: ReadonlySet<string> = new Set([
   ...gatewayErrorCodes,
   'invalid_request_error',
@@ -61,10 +61,10 @@ const known: ReadonlySet<string> = new Set([
   'subscription_upstream_error',
 ]);
 
-/** What OpenTelemetry and clients read, as their makers document it. */
+/** Variables of OpenTelemetry and of clients, as their makers document them. */
 const ofOthers = /^(?:OTEL|OPENAI|ANTHROPIC|CLAUDE|CODEX|OPENCODE)_/;
 
-/** What other programs say, what tests read, and what readers name themselves. */
+/** Output of other programs, variables of tests, and names that readers choose. */
 const exceptions: ReadonlySet<string> = new Set([
   'DEADLINE_EXCEEDED',
   'PERMISSION_DENIED',

@@ -8,7 +8,10 @@ import { repositoryRoot } from './test-references.ts';
 
 const page = readFileSync(join(repositoryRoot, 'docs/reference/errors.md'), 'utf8');
 
-/** The rows of its table: | 429 | [`pool_exhausted`](#pool_exhausted) | `rate_limit_error` | after `retry-after` | */
+/**
+ * The rows of its table: | 429 | [`pool_exhausted`](#pool_exhausted) | `rate_limit_error` | after
+ * `retry-after` |
+ */
 const rows = [...page.matchAll(/^\| ([\d, ]+?) +\| \[`(\w+)`\]\(#(\w+)\) +\| `(\w+)`.*?\| (.+?) +\|$/gm)].map(
   ([, statuses = '', code = '', anchor, messagesType, retry]) => ({
     statuses: statuses.split(', ').map(Number),

@@ -2,7 +2,7 @@ import { isTest, type SourceTree, type Violation } from './source-tree.ts';
 
 const longestSource = 350;
 
-/** Names that say nothing gather whatever has no place. */
+/** Names without a meaning attract unrelated code. */
 export function namesThatSayNothing(tree: SourceTree): readonly Violation[] {
   return [...tree.keys()].flatMap((path) => {
     const part = path.split('/').find((name) => /^(.*-)?(utils?|helpers?)(\..*)?$|^common(\..*)?$/i.test(name));
@@ -10,7 +10,7 @@ export function namesThatSayNothing(tree: SourceTree): readonly Violation[] {
   });
 }
 
-/** A file that nobody can read in one go wants to be several. */
+/** A file that cannot be read in one go should be several. */
 export function filesTooLong(tree: SourceTree): readonly Violation[] {
   return [...tree].flatMap(([path, text]) => {
     if (!/\.(tsx?|css)$/.test(path) || isTest(path)) return [];

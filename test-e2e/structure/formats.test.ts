@@ -30,7 +30,7 @@ function isHeld(reference: string): boolean {
   return titlesIn(file).includes(name) || goldenNames(file).includes(name);
 }
 
-/** The cases that a golden test goes through: files of them stand beside it. */
+/** The cases of a golden test, in files beside it. */
 function goldenNames(file: string): readonly string[] {
   const corpus = /^(services\/[\w-]+\/src\/format)\/golden-(answers|requests)\.test\.ts$/.exec(file);
   if (corpus === null) return [];

@@ -125,7 +125,7 @@ describe('the list of licences', () => {
   });
 });
 
-/** What it would start: a program in place of Node says how it was called. */
+/** The command that it would start: a program replaces Node and prints its arguments. */
 async function entrypoint(parameters: readonly string[], env: Readonly<Record<string, string>> = {}) {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'entrypoint-'));
   const program = `#!/bin/sh\nprintf 'ADMIN_HOST=%s %s' "\${ADMIN_HOST:-}" "$1"; shift\nfor one; do printf ' [%s]' "$one"; done\n`;

@@ -9,7 +9,7 @@ const lowerLayers: Record<Layer | 'deploy', readonly Layer[]> = {
   proto: [],
   libs: ['proto', 'libs'],
   services: ['proto', 'libs'],
-  // In a browser there is the API, and nothing of the services behind it: see `librariesForBrowsers`.
+  // A browser has only the API, and none of the services behind it: see `librariesForBrowsers`.
   console: ['proto'],
   'test-e2e': ['proto', 'libs', 'services', 'conformance'],
   // A product of its own, for any gateway: see `libraryForTests`.
@@ -23,7 +23,9 @@ export const librariesForBrowsers: readonly string[] = ['libs/presentation'];
 /** Tests of every package may use it. */
 const libraryForTests = 'libs/testkit';
 
-/** Imports run one way: proto ← libs ← services ← test-e2e, and services don't know each other. */
+/**
+ * Imports run one way: proto ← libs ← services ← test-e2e, and services don't import each other.
+ */
 export function importsAgainstTheLayers(tree: SourceTree): readonly Violation[] {
   const workspaces = workspacesOf(tree);
   return importsOf(tree).flatMap(({ file, specifier }) => {
@@ -46,7 +48,7 @@ function mayImport(importer: Workspace | undefined, imported: Workspace): boolea
   return lowerLayers[importer?.layer ?? 'deploy'].includes(imported.layer);
 }
 
-/** What runs in a browser as well can't have Node's modules. */
+/** Code that also runs in a browser can't import Node's modules. */
 export function modulesOfNodeInBrowsers(tree: SourceTree): readonly Violation[] {
   return importsOf(tree).flatMap(({ file, specifier }) => {
     const isForBrowsers = librariesForBrowsers.some((folder) => file.startsWith(`${folder}/`)) && !isTest(file);
@@ -55,7 +57,7 @@ export function modulesOfNodeInBrowsers(tree: SourceTree): readonly Violation[] 
   });
 }
 
-/** A package is reached by its name, which shows in package.json; a path would go around what it exports. */
+/** A package is imported by its name, which package.json shows; a path would bypass its exports. */
 export function pathsIntoOtherPackages(tree: SourceTree): readonly Violation[] {
   const workspaces = workspacesOf(tree);
   return importsOf(tree).flatMap(({ file, specifier }) => {
@@ -71,7 +73,7 @@ function ownerOf(path: string, workspaces: readonly Workspace[]): string {
   return folder ?? (path.startsWith('deploy/') ? 'deploy' : 'the root');
 }
 
-/** Libraries build on each other without going round in a circle. */
+/** Libraries import each other without cycles. */
 export function circlesAmongLibraries(tree: SourceTree): readonly Violation[] {
   const libraries = workspacesOf(tree).filter(({ layer }) => layer === 'libs');
   const edges = new Map(

@@ -83,7 +83,7 @@ describe('the rule on what npm ci runs', () => {
   });
 });
 
-/** As the package that is installed says. */
+/** From the manifest of the installed package. */
 function enginesOf(name: string): string | undefined {
   const file = join(root, 'node_modules', name, 'package.json');
   if (!existsSync(file)) return undefined;

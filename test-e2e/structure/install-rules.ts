@@ -4,18 +4,21 @@ import { importsOf, packageOf } from './imports-of.ts';
 import type { SourceTree, Violation } from './source-tree.ts';
 
 /*
- * `npm ci` runs scripts with the Node that npm itself runs on, which may be the oldest that the repository takes: that knows no
- * TypeScript, and the Node that is installed may not start before they have run.
+ * `npm ci` runs scripts with the Node that npm itself runs on, which may be the oldest supported
+ * one: it can't run TypeScript, and the installed Node may not start before these scripts have run.
  */
 
-/** Sources that run while npm installs, and are no plain JavaScript. */
+/** Sources that run while npm installs, and are not plain JavaScript. */
 export function typescriptDuringInstall(tree: SourceTree): readonly Violation[] {
   return filesDuringInstall(tree)
     .filter(({ file }) => !/\.m?js$/.test(file))
     .map(({ file, by }) => ({ file: by, problem: `runs ${file} during npm ci, which old versions of Node can't` }));
 }
 
-/** Packages of others that run while npm installs, and want a newer Node. @param enginesOf the range of versions that a package wants. */
+/**
+ * External packages that run while npm installs, and need a newer Node. @param enginesOf the range
+ * of versions that a package supports.
+ */
 export function packagesForNewerNode(
   tree: SourceTree,
   enginesOf: (name: string) => string | undefined,
@@ -34,11 +37,11 @@ export function packagesForNewerNode(
 
 interface RunningFile {
   readonly file: string;
-  /** The package.json, or the file, that has it run. */
+  /** The package.json, or the file, that runs it. */
   readonly by: string;
 }
 
-/** What scripts run that npm runs by itself, with all that it imports. */
+/** The scripts that npm runs automatically, with all of their imports. */
 export function filesDuringInstall(tree: SourceTree): readonly RunningFile[] {
   const found = new Map<string, RunningFile>();
   const pending = [...tree.keys()].filter((path) => /(^|\/)package\.json$/.test(path)).flatMap(scriptsIn);
@@ -65,7 +68,7 @@ export function filesDuringInstall(tree: SourceTree): readonly RunningFile[] {
 
 const ranByInstall = ['preinstall', 'install', 'postinstall', 'prepublish', 'preprepare', 'prepare', 'postprepare'];
 
-/** The file of ours that an import means. */
+/** Our own file that an import leads to. */
 function ownFileOf(specifier: string, file: string, tree: SourceTree): string | undefined {
   if (specifier.startsWith('.')) return posix.join(posix.dirname(file), specifier);
   for (const path of tree.keys()) {
@@ -88,7 +91,7 @@ function manifestOf(tree: SourceTree, folder: string) {
   return manifest.parse(JSON.parse(tree.get(posix.join(folder, 'package.json')) ?? '{}'));
 }
 
-/** Whether a range such as "^20.19.0 || >=22.12.0" has a version in it. */
+/** Whether a range such as "^20.19.0 || >=22.12.0" contains a version. */
 function admits(range: string, version: string): boolean {
   const given = orderOf(version);
   return range.split('||').some((all) => {

@@ -21,7 +21,7 @@ const lockfile = z
   })
   .parse(read('package-lock.json'));
 const { allowScripts } = z.object({ allowScripts: z.record(z.string(), z.boolean()) }).parse(read('package.json'));
-/** All but the repository itself. */
+/** All except the repository itself. */
 const installed = Object.entries(lockfile.packages).filter(([folder]) => folder !== '');
 
 describe('npm ci has nothing to warn of, as the lockfile', () => {
@@ -59,8 +59,9 @@ describe('npm ci has nothing to warn of, as the lockfile', () => {
 });
 
 describe('the lockfile', () => {
-  // npm may leave it out for packages of other machines. Take their entries and that of the package that names them out of the
-  // lockfile, and run npm install --package-lock-only and npm run tidy:lockfile.
+  // npm may leave it out for packages of other machines. Then remove their entries, and that of the
+  // package that names them, from the lockfile, and run npm install --package-lock-only and npm run
+  // tidy:lockfile.
   it('has the digest of every package, also of those for other machines: npm installs nothing else in its place', () => {
     const downloaded = installed.filter(([folder, { link }]) => folder.includes('node_modules/') && link !== true);
     expect(downloaded.length).toBeGreaterThan(300);
@@ -69,7 +70,10 @@ describe('the lockfile', () => {
   });
 });
 
-/** Whether npm would run something when it installs the package. Those for other machines are not here, and have none. */
+/**
+ * Whether npm would run a script when it installs the package. Packages for other machines are not
+ * installed, and have none.
+ */
 function hasScripts(folder: string): boolean {
   if (!folder.includes('node_modules/') || !existsSync(join(root, folder, 'package.json'))) return false;
   const manifest = z.object({ scripts: z.record(z.string(), z.string()).optional() });
@@ -78,7 +82,7 @@ function hasScripts(folder: string): boolean {
   return isBuilt || ['preinstall', 'install', 'postinstall'].some((name) => name in scripts);
 }
 
-/** As Node looks for a package: in the folder of its user, and in those around it. */
+/** As Node finds a package: in the folder of its importer, and in the folders around it. */
 function isFound(name: string, user: string): boolean {
   const around = user
     .split('/node_modules/')

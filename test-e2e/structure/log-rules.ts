@@ -1,8 +1,11 @@
 import { isTest, type SourceTree, type Violation } from './source-tree.ts';
 
-// Operators search logs by field: every field has one spelling, snake_case, whoever writes the line.
+// Operators search logs by field: every field has one spelling, snake_case, in every service.
 
-/** Fields of log lines that are not in snake_case, and calls of a logger whose fields cannot be checked. */
+/**
+ * Fields of log lines that are not in snake_case, and calls of a logger whose fields cannot be
+ * checked.
+ */
 export function logFieldsInOtherCases(tree: SourceTree): readonly Violation[] {
   return [...tree].flatMap(([file, text]) => {
     if (isTest(file) || !file.endsWith('.ts') || !/^(libs|services)\//.test(file) || isTool(file)) return [];
@@ -10,7 +13,7 @@ export function logFieldsInOtherCases(tree: SourceTree): readonly Violation[] {
   });
 }
 
-/** A program that developers run, and code of browsers. */
+/** A program for developers, and code of browsers. */
 function isTool(file: string): boolean {
   return /^(libs\/testkit|libs\/conformance|services\/admin\/console)\//.test(file);
 }
@@ -45,7 +48,7 @@ function objectText(text: string): string {
   return text;
 }
 
-/** Keys with a value, and keys that stand for a variable of their name. */
+/** Keys with a value, and shorthand keys. */
 function camelCaseKeys(object: string): readonly string[] {
   const keys = [...object.matchAll(/[{,]\s*([A-Za-z_$][\w$]*)\s*(?=[:,}])/g)].map(([, key = '']) => key);
   return keys.filter((key) => /[A-Z]/.test(key));

@@ -1,6 +1,9 @@
 import type { SourceTree } from './source-tree.ts';
 
-/** A small repository for trying the rules: one package.json per folder in `packages`, with its dependencies. */
+/**
+ * A small repository for testing the rules: one package.json per folder in `packages`, with its
+ * dependencies.
+ */
 export function madeUpTree(
   packages: Readonly<Record<string, readonly string[]>>,
   files: Readonly<Record<string, string>> = {},
@@ -13,7 +16,10 @@ export function madeUpTree(
   return new Map([...packageFiles, ...Object.entries(files)]);
 }
 
-/** The text of a source that imports. Built from parts, so that the checker doesn't take it for an import of the test's. */
+/**
+ * The text of a source that imports. Built from parts, so that the rules don't find an import in
+ * this file.
+ */
 export function importing(specifier: string): string {
   return `import { something } from '${specifier}';\n`;
 }

@@ -9,8 +9,9 @@ import { isTest, readSourceTree } from './source-tree.ts';
 const root = join(import.meta.dirname, '../..');
 
 /**
- * Code and documents know the same metrics. Dashboards and rules are held to the reference where they are made, in
- * deploy/scripts/observability; what processes really show is compared with it in suite/observability*.test.ts.
+ * Code and documents know the same metrics. deploy/scripts/observability compares dashboards and
+ * rules with the reference; suite/observability*.test.ts compares the output of real processes with
+ * it.
  */
 describe('the names of metrics', () => {
   const reference = readMetricReference();
@@ -45,7 +46,7 @@ describe('the names of metrics', () => {
       cwd: root,
     });
     const unknown = paths.flatMap((path) => {
-      // What was decided once stays as it was written.
+      // Decisions are not changed later.
       if (path.startsWith('docs/adr/')) return [];
       const text = readFileSync(join(root, path), 'utf8');
       const named = [
@@ -64,7 +65,9 @@ describe('the names of metrics', () => {
   });
 });
 
-/** Names that stand in the code as they are, and patterns of those that are put together from words of the same file. */
+/**
+ * Literal names in the code, and patterns of names that are composed from words of the same file.
+ */
 function namesInCode(tree: ReadonlyMap<string, string>) {
   const registering = [...tree].filter(
     ([path, text]) =>

@@ -13,7 +13,7 @@ const pathsAndMethods = Object.entries(objectOf(document.root.paths)).flatMap(([
   ['get', 'post'].filter((method) => method in objectOf(item)).map((method) => ({ path, method })),
 );
 
-/** As the code has them: `GET /v1/models`. */
+/** In the notation of the code: `GET /v1/models`. */
 const routesOfTheEdge = edgeRoutes.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
 
 describe('docs/openapi.yaml', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { DocumentedGateway } from '../docs/documented-gateway.ts';
 import { runPage } from '../docs/run-page.ts';
 
-/** The runner needs no more of a gateway than where it is and a token. */
+/** The runner needs only the addresses of a gateway and a token. */
 const gateway: DocumentedGateway = {
   addresses: { gateway: 'http://127.0.0.1:1001', admin: 'http://127.0.0.1:1002', simulator: 'http://127.0.0.1:1003' },
   adminToken: 'gw_a_operator',

@@ -2,17 +2,21 @@ import { importsOf, packageOf } from './imports-of.ts';
 import { isTest, type SourceTree, type Violation } from './source-tree.ts';
 import { type Workspace, workspaceOf, workspacesOf } from './workspaces.ts';
 
-// `npm ci --omit=dev` installs the `dependencies` of every workspace: all that production code loads, and nothing else.
+// `npm ci --omit=dev` installs the `dependencies` of every workspace: all packages that production
+// code loads, and no others.
 
-/** They only run while somebody develops, so everything that they need is for development. */
+/** They run only during development, so all of their dependencies are for development. */
 const forDevelopment: readonly string[] = ['libs/testkit', 'test-e2e'];
 
-/** What no file imports, because another package does, and leaves it to its user to install. */
+/** Peer dependencies: no file imports them, but another package needs them from its user. */
 const askedForByOthers: Readonly<Record<string, string>> = {
   '@connectrpc/connect-node': '@connectrpc/connect-express',
 };
 
-/** Production code does without what is only installed for development; its types are not there when it runs. */
+/**
+ * Production code does not use packages that are only installed for development; it may use their
+ * types.
+ */
 export function productionCodeOnDevelopmentPackages(tree: SourceTree): readonly Violation[] {
   const workspaces = workspacesOf(tree);
   return importsOf(tree).flatMap(({ file, specifier, isOfTypes }) => {
@@ -24,7 +28,7 @@ export function productionCodeOnDevelopmentPackages(tree: SourceTree): readonly 
   });
 }
 
-/** What nothing but tests and tools load is not installed where the gateway only runs. */
+/** Packages that only tests and tools load are not installed in production. */
 export function developmentPackagesInProduction(tree: SourceTree): readonly Violation[] {
   const imports = importsOf(tree);
   // The code of the contracts is generated, and no part of the tree.

@@ -28,7 +28,7 @@ function rowsIn(section: string): readonly (readonly string[])[] {
   );
 }
 
-/** What stands in code spans; "closer" are the meanings that say what is wrong with a request. */
+/** The text of code spans; "closer" are the meanings that describe the problem of a request. */
 function namesIn(cell = ''): readonly string[] {
   const names = cell.matchAll(/`([^`]+)`|_(closer)_/g);
   return names.toArray().flatMap(([, name = '', closer]) => (closer === undefined ? [name] : closerRejections));
@@ -40,7 +40,10 @@ const poolNames = ['Responses', 'Messages'] as const satisfies readonly Pool[];
 
 const nowMs = 1_795_132_800_000;
 
-/** What an adapter makes of an answer with an error: without one, its body is nothing of the provider's. */
+/**
+ * An adapter's result for an answer with an error. If it is no error, the body has no words of the
+ * provider.
+ */
 function failureOf(pool: Pool, status: number, error?: SentError): AttemptFailure {
   const member =
     pool === 'Responses' ? { code: error?.code, message: error?.text } : { type: error?.code, message: error?.text };
@@ -85,12 +88,12 @@ describe('docs/reference/provider-errors.md', () => {
     const pool = poolName === 'Messages' ? 'Messages' : 'Responses';
     const text = quoted.slice(1, -1);
     expect(failureOf(pool, Number(status), { code: codeOf[pool][status], text }).meaning).toBe(namesIn(meaning)[0]);
-    // Further on it may be the request's own words.
+    // Later lines may repeat the request's own words.
     expect(failureOf(pool, 400, { text: `input[0]: "${text}"` }).meaning).toBe('rejected');
   });
 });
 
-/** What stands beside a text of such an answer. */
+/** The members beside the text of such an answer. */
 const codeOf: Readonly<Record<Pool, Readonly<Record<string, string>>>> = {
   Responses: { 429: 'rate_limit_exceeded' },
   Messages: { 400: 'invalid_request_error', 403: 'permission_error', 404: 'not_found_error', 429: 'rate_limit_error' },
@@ -139,7 +142,10 @@ function concernOf({ meaning }: AttemptFailure) {
   return consequences[meaning ?? expect.fail('every failure has a meaning')].concern;
 }
 
-/** Whether the broker takes such a failure for one of the account or of its pool, at any number of them. */
+/**
+ * Whether the broker treats such a failure as one of the account or of its pool, at any number of
+ * them.
+ */
 function counts({ result, feature = '', upstreamStatus, retryAtMs }: AttemptFailure): boolean {
   const retryAt = retryAtMs === undefined ? undefined : timestampFromMs(retryAtMs);
   const message = create(AttemptSchema, {

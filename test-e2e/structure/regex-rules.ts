@@ -3,11 +3,12 @@ import { analyse } from 'scslre';
 import { isTest, type SourceTree, type Violation } from './source-tree.ts';
 
 /*
- * A regular expression that backtracks takes time that grows faster than its text: one line of a caller stops the process.
- * What a program makes of texts while it runs can't be judged, and is not made.
+ * The time of a regular expression with backtracking may grow faster than its text: one line of a
+ * caller could stop the process. Expressions that are built at run time can't be checked, so there
+ * are none.
  */
 
-/** Regular expressions whose time grows faster than the text that they are tried on. */
+/** Regular expressions whose time grows faster than their text. */
 export function regexesThatBacktrack(tree: SourceTree): readonly Violation[] {
   return regexesIn(tree).flatMap(({ file, pattern, flags }) => {
     if (onOwnText.get(file)?.patterns.includes(pattern)) return [];
@@ -18,7 +19,7 @@ export function regexesThatBacktrack(tree: SourceTree): readonly Violation[] {
   });
 }
 
-/** Regular expressions that are made of texts. */
+/** Regular expressions that are built from texts. */
 export function regexesMadeOfTexts(tree: SourceTree): readonly Violation[] {
   return sourcesOf(tree).flatMap(([file, text]) => {
     if (!/\bRegExp\s?\(/.test(text) || onOwnText.get(file)?.makesThem) return [];
@@ -28,7 +29,7 @@ export function regexesMadeOfTexts(tree: SourceTree): readonly Violation[] {
   });
 }
 
-/** What is listed and need not be. */
+/** Entries of the list that are no longer needed. */
 export function regexesListedInVain(tree: SourceTree): readonly Violation[] {
   const found = new Set(regexesIn(tree).map(({ file, pattern }) => `${file} ${pattern}`));
   return [...onOwnText].flatMap(([file, { patterns }]) => {
@@ -38,10 +39,10 @@ export function regexesListedInVain(tree: SourceTree): readonly Violation[] {
 }
 
 interface Listed {
-  /** Those that backtrack. */
+  /** Expressions with backtracking. */
   readonly patterns: readonly string[];
   readonly makesThem?: boolean;
-  /** Why no text of a caller comes there. */
+  /** Why no text of a caller reaches it. */
   readonly reason: string;
 }
 

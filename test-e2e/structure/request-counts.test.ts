@@ -5,7 +5,7 @@ import { mostOf } from '../bench/counts/most-counts.ts';
 import { OwnProcess } from '../bench/processes/own-process.ts';
 
 describe('a small request in one process', () => {
-  // On a busy machine more of what a gateway does from time to time falls between two requests.
+  // On a busy machine, more periodic work of a gateway falls between two requests.
   it('does no more work than was agreed', { retry: 2 }, async () => {
     const provider = await OwnProcess.start(
       process.execPath,

@@ -1,12 +1,12 @@
 import { isTest, type SourceTree, type Violation } from './source-tree.ts';
 import { compositions, workspacesOf } from './workspaces.ts';
 
-/** Speaks HTTP to the world; what RPCs it serves are for operators. */
+/** It speaks HTTP to the world; its RPCs are for operators. */
 const httpServices = ['services/edge-router'];
 
 const partsOfAService = ['README.md', 'src/main.ts', 'src/config.ts', 'src/service.ts', 'src/routes.ts'];
 
-/** Who knows one service finds his way in every other. */
+/** A reader of one service should find the same structure in every other. */
 export function missingPartsOfServices(tree: SourceTree): readonly Violation[] {
   return serviceFolders(tree).flatMap((folder) =>
     partsOfAService
@@ -15,7 +15,10 @@ export function missingPartsOfServices(tree: SourceTree): readonly Violation[] {
   );
 }
 
-/** An RPC and the file of its handler share a name; or all handlers of a service are in one file of the service's name. */
+/**
+ * An RPC and the file of its handler share a name; or all handlers of a service are in one file of
+ * the service's name.
+ */
 export function missingHandlers(tree: SourceTree): readonly Violation[] {
   const methods = methodsByService(tree);
   return serviceFolders(tree).flatMap((folder) => {
@@ -49,7 +52,9 @@ const filesOfOneAdapter: Readonly<Record<string, string>> = {
   'src/format/relay-message-reader.ts': 'only answers in the Messages format are relayed whole, too',
 };
 
-/** The same job has the same file name in both adapters: who knows one knows the other. */
+/**
+ * The same job has the same file name in both adapters, so that a reader of one knows the other.
+ */
 export function filesOfOneAdapterOnly(tree: SourceTree): readonly Violation[] {
   const adapters = [...tree.keys()].flatMap((path) => /^services\/[\w-]+-adapter(?=\/)/.exec(path) ?? []);
   const sources = [...new Set(adapters)].map((folder) => sourcesOf(folder, tree));
@@ -73,10 +78,10 @@ export function missingEndpoints(tree: SourceTree): readonly Violation[] {
     .map((folder) => ({ file: `${folder}/src/endpoints`, problem: 'is missing: every endpoint has a file there' }));
 }
 
-/** Served by every gRPC server of ours, whatever service it is of: `libs/rpc`. */
+/** Served by every gRPC server of ours, for any service: `libs/rpc`. */
 const servedEverywhere: ReadonlySet<string> = new Set(['MultiplexService']);
 
-/** Every service of the contracts is served by somebody. */
+/** Some process serves every service of the contracts. */
 export function unservedContracts(tree: SourceTree): readonly Violation[] {
   const methods = methodsByService(tree);
   const served = new Set(serviceFolders(tree).flatMap((folder) => servedBy(folder, tree, methods)));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** The text of every file that a rule looks at, by its path from the root of the repository. */
 export type SourceTree = ReadonlyMap<string, string>;
 
-/** Something that breaks a rule. */
+/** A violation of a rule. */
 export interface Violation {
   readonly file: string;
   readonly problem: string;
@@ -14,7 +14,9 @@ export function violationText({ file, problem }: Violation): string {
   return `${file}: ${problem}`;
 }
 
-/** Reads sources, contracts and package files. Generated code and installed packages are left out. */
+/**
+ * Reads sources, contracts and package files. Generated code and installed packages are left out.
+ */
 export async function readSourceTree(root: string): Promise<SourceTree> {
   const paths = await Array.fromAsync(glob([...readPatterns], { cwd: root, exclude: isLeftOut }));
   const entries = await Promise.all(

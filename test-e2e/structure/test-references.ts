@@ -3,14 +3,16 @@ import { basename, join } from 'node:path';
 
 export const repositoryRoot = join(import.meta.dirname, '../..');
 
-/** What a document says, and the tests that it names for it. */
+/** A statement of a document, with the tests that it names. */
 export interface Statement {
   readonly text: string;
   /** "test-e2e/behaviours/usage.ts › counts what was used" */
   readonly references: readonly string[];
 }
 
-/** The statements of a document: items of a list; the lines after each are references in backquotes. */
+/**
+ * The statements of a document: items of a list; the lines after each are references in backquotes.
+ */
 export function readStatements(document: string): readonly Statement[] {
   return statementsIn(readFileSync(join(repositoryRoot, document), 'utf8'));
 }
@@ -52,7 +54,7 @@ function filesOf(references: readonly string[]): readonly string[] {
   return [...new Set(files)].map((file) => (file === 'contract' ? '_contract_' : `[${basename(file)}](../../${file})`));
 }
 
-/** The titles of a file's tests and groups of tests. Empty for a file that is not there. */
+/** The titles of a file's tests and groups of tests. Empty for a missing file. */
 export function titlesIn(file: string): readonly string[] {
   try {
     const source = readFileSync(join(repositoryRoot, file), 'utf8');
@@ -62,5 +64,5 @@ export function titlesIn(file: string): readonly string[] {
   }
 }
 
-/** The first argument of `it(…)`, `describe(…)`, and of what `it.each(…)` gives. */
+/** The first argument of `it(…)`, `describe(…)`, and of the result of `it.each(…)`. */
 const title = /(?:\b(?:it|describe)|\))\(\s*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")/g;

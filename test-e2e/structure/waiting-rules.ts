@@ -1,8 +1,9 @@
 import { isTest, type SourceTree, type Violation } from './source-tree.ts';
 
 /**
- * Tests run on machines of any speed: what they wait for comes in the end. How long to wait is decided when a run begins, see
- * `libs/testkit/src/room`; a time of a test's own is `roomMs` of what is enough on a usual machine.
+ * Tests run on machines of any speed: expected events come in the end. The longest waiting time is
+ * chosen when a run begins, see `libs/testkit/src/room`; a test's own time is `roomMs` of a time
+ * that is enough on a usual machine.
  */
 export function waitsOfFixedLength(tree: SourceTree): readonly Violation[] {
   return [...tree].flatMap(([file, text]) => {
@@ -29,7 +30,7 @@ const fixedWaits = [
   },
 ] as const;
 
-/** What measures, asks other systems, or makes up texts of tests. */
+/** Code that measures, asks other systems, or creates texts of tests. */
 function isExempt(file: string): boolean {
   return /^test-e2e\/(?:bench|peers|structure)\//.test(file);
 }

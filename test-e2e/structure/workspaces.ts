@@ -11,11 +11,14 @@ export interface Workspace {
   readonly layer: Layer;
   /** Names of the packages that it may load. */
   readonly dependencies: readonly string[];
-  /** Those of them that `npm ci --omit=dev` installs for it. */
+  /** Those that `npm ci --omit=dev` installs for it. */
   readonly productionDependencies: readonly string[];
 }
 
-/** Services that are made of services: one process of all of them, and the command line that starts it. */
+/**
+ * Services that are composed of services: one process of all of them, and the command line that
+ * starts it.
+ */
 export const compositions: readonly string[] = ['services/all-in-one', 'services/gatewayctl'];
 
 export function workspacesOf(tree: SourceTree): readonly Workspace[] {
@@ -26,7 +29,7 @@ export function workspacesOf(tree: SourceTree): readonly Workspace[] {
   });
 }
 
-/** The workspace that holds a file; undefined for the root's own files and those of `deploy/`. */
+/** The workspace of a file; undefined for the root's own files and those of `deploy/`. */
 export function workspaceOf(path: string, workspaces: readonly Workspace[]): Workspace | undefined {
   const around = workspaces.filter(({ folder }) => path.startsWith(`${folder}/`));
   // The console is in the folder of the service that serves it, conformance in that of the tests.

@@ -15,7 +15,7 @@ describeSmoke(
     await using stack = new AsyncDisposableStack();
     const redis = stack.use(await startRedis());
     const nats = stack.use(await startNats());
-    // One of its own, because it is killed.
+    // A gateway of its own, because the test kills it.
     const postgres = stack.use(await startPostgres());
     const gateway = stack.use(
       await startAllInOne('shared', {

@@ -53,7 +53,7 @@ describe.each(['TypeScript', 'Python', 'Go'] as const)('the client of the limite
   });
 });
 
-/** A limiter of its own, on Redis. Answers where it listens. */
+/** A limiter of its own, on Redis. Returns its address. */
 async function startLimiter(scheme: 'http' | 'https', env: Readonly<Record<string, string>> = {}): Promise<string> {
   const [port, adminPort] = await freePorts(2);
   const { redisUrl: REDIS_URL } = await testBackends();

@@ -147,7 +147,7 @@ describe('a newcomer without any setting', () => {
   });
 
   it.runIf(process.platform === 'linux')('learns that nothing can be written in the folder', async () => {
-    // Of the kernel's own file system, in which not even root can make a folder.
+    // On the kernel's own file system, in which even root can't create a folder.
     const { exitCode, stderr } = await gatewayctl(['start'], { ...env, GATEWAY_DATA: '/sys/kernel/data' });
     expect(exitCode).toBe(1);
     expect(stderr).toContain('GATEWAY_DATA: the folder is not writable');
@@ -292,7 +292,9 @@ describe('a newcomer without any setting', () => {
   });
 });
 
-/** Takes the printed command apart as a shell would: the URL, the headers and the body in single quotes. */
+/**
+ * Parses the printed command as a shell would: the URL, the headers and the body in single quotes.
+ */
 function parseCurl(text: string): CurlCommand {
   const line = text.split('\n').find((each) => each.startsWith('curl ')) ?? '';
   const url = /https?:\/\/\S+/.exec(line)?.[0] ?? '';

@@ -45,7 +45,10 @@ describe('the gateway as many processes, looked at', () => {
   });
   afterAll(() => scene?.[Symbol.asyncDispose]());
 
-  /** Requests go on without Redis and NATS, which are away until Prometheus has read that an operation of NATS failed. */
+  /**
+   * Requests continue without Redis and NATS, which are away until Prometheus has scraped a failed
+   * operation of NATS.
+   */
   async function withoutStores(gateway: ServicesTopology, { query }: Scraping): Promise<void> {
     const { text } = await issueToken(gateway, { requestsPerMinute: 1_000, tokensPerDay: 1_000_000 });
     const ask = () => chat(gateway, text, { model: 'gateway/messages' });
@@ -70,7 +73,7 @@ async function publishNonsense({ backends }: ServicesTopology): Promise<void> {
   await connection.close();
 }
 
-/** The limiter does not talk to strangers. */
+/** The limiter does not answer unknown callers. */
 async function callWithoutCertificate({ limiterAddress }: ServicesTopology): Promise<void> {
   const { hostname, port } = new URL(`https://${limiterAddress}`);
   const socket = connectTls({ host: hostname, port: Number(port), rejectUnauthorized: false, ALPNProtocols: ['h2'] });

@@ -26,6 +26,9 @@ describe('the gateway in one process, looked at', () => {
   requestSpansBehaviour(observed, { areServices: false, logs: ({ command }) => command.stderr() });
 });
 
-/** Calls to other processes, backends, certificates, workers: one process on its embedded storage has none. Its database does not fail. */
+/**
+ * One process on its embedded storage has no calls to other processes, backends, certificates or
+ * workers. Its database does not fail.
+ */
 const ofServices =
   /\b(gateway_)?(rpc_client|messaging)_|gateway_(rpc_refusals|backend|certificate|worker|pool_store)|db_client\w+\{[^}]*error_type!=|result="dead_letter"/;

@@ -12,14 +12,15 @@ import { toolchain } from '../docs/toolchains.ts';
 interface Program {
   readonly name: string;
   readonly block: CodeBlock;
-  /** What its page says that it prints. */
+  /** The output according to its page. */
   readonly output: CodeBlock;
 }
 
 const pages = await readPages(repositoryRoot);
 const programs = pages.filter(({ path }) => path.startsWith('docs/quickstart/')).flatMap(programsOf);
 
-// The packages can't be had from npm or Debian: those in test-e2e/docs/python-packages send over HTTP what the real ones send.
+// npm and Debian do not have the packages: those in test-e2e/docs/python-packages send the same
+// HTTP requests as the real ones.
 describe('a Python program of a quickstart', () => {
   let gateway: DocumentedGateway;
   beforeAll(async () => {

@@ -14,7 +14,7 @@ import { writeSmallGatewayFile } from '../topologies/gateway-file.ts';
 import { gatewayctl, type RunningCommand, startGatewayctl, untilReady } from '../topologies/gateway-process.ts';
 import { suiteSettings } from '../topologies/topology.ts';
 
-// Three starts a test, which take their time on a busy machine.
+// Three starts in each test, which take long on a busy machine.
 vi.setConfig({ testTimeout: 240_000 });
 
 describe.each([
@@ -85,7 +85,7 @@ describe.each([
         expect(await status(fetch(`${baseUrl}/v1/models`, { headers: { authorization: `Bearer ${token}` } }))).toBe(
           200,
         );
-        // One that still runs when the process ends.
+        // A request that still runs when the process ends.
         const running = await post('/v1/chat/completions', token, { model: 'gateway/claude', messages, stream: true });
         expect(running.status).toBe(200);
         first.kill(signal);
@@ -103,7 +103,7 @@ describe.each([
           unaccounted: 1_000_000 - today.totalTokens - (limits.tokensPerDay?.remaining ?? 0),
         };
       };
-      // One before, the one that was cut short, and two now.
+      // One before, the one that was cut off, and two now.
       await expect.poll(spent).toEqual({ requests: 4, unaccounted: 0 });
     });
   });
@@ -122,7 +122,8 @@ describe.each([
       expect(second.stderr.match(/can't start/g)).toHaveLength(1);
       expect(second.stderr).not.toContain('    at ');
       expect((await fetch(`${firstAdminUrl}/readyz`)).status).toBe(200);
-      // No gateway answers at the second one's ports: the command works on the database itself only when it is told to.
+      // No gateway answers at the second one's ports: the command uses the database itself only
+      // with the flag for it.
       const create = ['token', 'create', '--label', 'beside'];
       const unsure = await gatewayctl(create, env);
       expect([unsure.exitCode, unsure.stdout]).toEqual([1, '']);

@@ -16,7 +16,9 @@ const gateway = [programOf('gatewayctl'), 'start'];
 const workers = [...gateway, '--workers', '2'];
 const main = (service: string) => [programOf(service)];
 
-/** What every service needs; what is missing is named with the other problems. */
+/**
+ * The required settings of every service; missing ones are reported together with other problems.
+ */
 const grpcPorts = { GRPC_PORT: '18123', ADMIN_PORT: '18123' };
 const httpPorts = { PORT: '18123', ADMIN_PORT: '18123' };
 
@@ -61,7 +63,7 @@ interface Case {
   readonly name: string;
   readonly args: readonly string[];
   readonly env: Environment;
-  /** What the list of problems has, each once. */
+  /** The entries of the list of problems, each once. */
   readonly problems: readonly string[];
 }
 
@@ -164,7 +166,7 @@ describe('settings that can not be used', () => {
     it('waits only so long for what is in GATEWAY_DATA', async () => {
       const data = join(folder, 'data');
       await mkdir(data);
-      // A pipe of which nothing comes hangs like a file on a mount that is out of reach.
+      // Reading a pipe without a writer hangs like a file on an unreachable mount.
       execFileSync('mkfifo', [join(data, 'token-hash-key')]);
       const { exitCode, stderr, hadToBeEnded } = await runIn(data);
       expect(exitCode).not.toBe(0);
@@ -236,7 +238,9 @@ interface FinishedRun extends FinishedCommand {
   readonly hadToBeEnded: boolean;
 }
 
-/** Runs a program of the gateway until it ends, says enough, or has had its time; then it is ended. */
+/**
+ * Runs a program of the gateway until it ends, its output matches, or it times out; then ends it.
+ */
 async function run(
   args: readonly string[],
   env: Environment,

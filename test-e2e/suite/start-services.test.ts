@@ -78,7 +78,7 @@ describe('npm run start:services with accounts of its own', () => {
     command.kill('SIGTERM');
     expect((await command.ended).exitCode).toBe(1);
     await expect.poll(() => mark.running()).toEqual([]);
-    // Whichever process ends first: the answer is not whole.
+    // Whichever process ends first: the answer is not complete.
     expect((await stream.answer).text).not.toContain('data: [DONE]');
   });
 
@@ -160,12 +160,12 @@ describe('npm run start:services with accounts of its own', () => {
   }
 });
 
-/** In the order in which they said so. */
+/** In the order of their messages. */
 function stoppedServices(log: string): readonly string[] {
   return [...log.matchAll(/^(\S+) +\| .*"msg":"stopped"/gm)].map(([, name = '']) => name);
 }
 
-/** From the line on with which the whole of it gives up. */
+/** From the line at which the whole start gives up. */
 function lastWordsOf(log: string): string {
   return log.slice(log.indexOf("The gateway can't start"));
 }

@@ -43,7 +43,7 @@ describe('a gateway that waits for a first content only briefly', () => {
     await using gateway = await startAllInOne('impatient', settings, writeStreamLimitsFile);
     gateway.simulator.faults.add({ times: 1, fault: { kind: 'delay', betweenEventsMs: 600 } });
     const token = await issueToken(gateway, { kind: 'personal' });
-    // Two events to begin with, and two for each of the items of reasoning.
+    // Two events at the beginning, and two for each of the items of reasoning.
     const messages = [{ role: 'user', content: `${'#reason 20 '.repeat(4)}Hello` }];
     const askedAtMs = performance.now();
     const { began, answer } = chatAfresh(gateway, token.text, { model: 'gateway/sterk', messages, stream: true });

@@ -9,13 +9,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FinishedCommand, gatewayctl, startCommand, startGatewayctl } from '../topologies/gateway-process.ts';
 import { ownBackends } from '../topologies/own-backends.ts';
 
-/** No start takes so long, even on a busy machine. */
+/** Longer than any start, even on a busy machine. */
 const endsWithinMs = roomMs(45_000);
 
 describe('a process whose port is taken', () => {
   const stack = new AsyncDisposableStack();
   let folder = '';
-  /** Of all services: each test starts one of them. */
+  /** Settings of all services: each test starts one of them. */
   let settings: Readonly<Record<string, string>>;
   let taken = 0;
   beforeAll(async () => {
@@ -45,7 +45,7 @@ describe('a process whose port is taken', () => {
       USAGE_QUERY_URL: peer,
       USAGE_INGEST_URL: peer,
       METRICS_URLS: `limiter=${peer}`,
-      // Of the broker: without an account it does not start.
+      // For the broker: it does not start without an account.
       OPENAI_API_KEY: 'any',
     };
     const holder = createServer();
@@ -68,7 +68,7 @@ describe('a process whose port is taken', () => {
     expect(stderr).not.toContain('    at ');
   };
 
-  // The edge and the admin service speak HTTP alone.
+  // The edge and the admin service speak only HTTP.
   const withGrpc = serviceNames.filter((name) => name !== 'edge-router' && name !== 'admin');
   it.each([
     ...serviceNames.map((name) => ({ name, variable: 'ADMIN_PORT', more: {} })),

@@ -107,7 +107,7 @@ describe('an endpoint for spans that is no good', () => {
   });
 
   it('is in the log once for all failures in a row', async () => {
-    // It has been away for a while: nothing of before is on its way any more.
+    // It has been away for a while: no earlier span is in transit.
     const failAgain = async () => {
       const before = await dropped('export_failed');
       await many();

@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 afterEach(() => stack.disposeAsync());
 
-/** What a process proves itself with. Its files are read again every 20 ms. */
+/** The certificate files of a process, which it reads again every 20 ms. */
 async function identityOf(
   name: string,
   { by = authority, ...request } = {} as { by?: CertificateAuthority; notAfter?: Date },
@@ -38,7 +38,7 @@ async function identityOf(
   return stack.use(new Tls({ ...files, rereadMs: 20 }));
 }
 
-/** A server of the ledger's totals, and of changes of tokens that never come. */
+/** A server with the ledger's totals, and a stream of token changes that never sends one. */
 async function serve(tls: Tls) {
   const refused: Refusal[] = [];
   const ended = Promise.withResolvers<void>();
@@ -118,7 +118,7 @@ describe('calls between services with TLS', () => {
     const server = await serve(await identityOf('usage-query'));
     const expired = await identityOf('limiter', { notAfter: new Date(Date.now() - 1_000) });
     const foreign = await identityOf('identity', { by: other });
-    /** It trusts the server, which does not trust it. */
+    /** The client trusts the server, but the server does not trust the client. */
     const foreignIdentity = async () => {
       const files = await other.writeFiles(join(folder, 'foreign'), 'tls', { names: ['limiter'] });
       await writeFile(files.caFile, authority.certificatePem);
@@ -184,7 +184,7 @@ describe('calls between services with TLS', () => {
     await sleep(500);
     proxy.leadTo([`http://127.0.0.1:${port}`]);
     await expect.poll(() => dayTotal(query).catch(String)).toMatchObject({ totalTokens: 7n });
-    // Longer than what grpc-js pauses before it connects again.
+    // Longer than grpc-js' pause before it reconnects.
     await sleep(2_000);
     expect(proxy.connections).toBe(1);
   });

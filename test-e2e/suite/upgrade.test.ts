@@ -11,7 +11,7 @@ import { startAllInOne } from '../topologies/all-in-one.ts';
 import { gatewayctl } from '../topologies/gateway-process.ts';
 import { commandLineSettings } from '../topologies/topology.ts';
 
-/** What the release before left behind: see deploy/release/schema-fixture.ts. */
+/** Databases of the release before: see deploy/release/schema-fixture.ts. */
 const fixture = join(import.meta.dirname, '../../libs/database/test/__fixtures__/0.1.0');
 
 interface Keys {

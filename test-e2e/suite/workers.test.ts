@@ -43,7 +43,10 @@ describe('two workers that the limiter in their primary does not answer', () => 
       const token = await issueToken(gateway, { requestsPerMinute: 10 });
       const agents = await agentOfEachWorker(gateway);
       const statuses: number[] = [];
-      /** Asks through each connection, until it is refused: a refusal may close the connection, and the next may lead to the other worker. */
+      /**
+       * Sends requests on each connection until one is refused: a refusal may close the connection,
+       * and the next connection may lead to the other worker.
+       */
       const askEach = async (atMost: number) => {
         for (const agent of agents) {
           for (let n = 0, status = 0; n < atMost && status !== 429; n++) {
@@ -53,7 +56,8 @@ describe('two workers that the limiter in their primary does not answer', () => 
         }
       };
       await askEach(1);
-      // Longer than a heartbeat: now each of them knows of the other. Connections that are not used are closed after a few seconds.
+      // Longer than a heartbeat: now each of them knows of the other. Idle connections are closed
+      // after a few seconds.
       for (let n = 0; n < 6 * slowness; n++) {
         await sleep(500);
         for (const agent of agents) await touch(gateway.baseUrl, agent);
@@ -117,7 +121,7 @@ async function agentOfEachWorker({ baseUrl, adminUrl }: AllInOneTopology): Promi
   return [...agents.values()];
 }
 
-/** Uses a connection, at the cost of no slot. */
+/** Uses a connection without taking a slot. */
 async function touch(baseUrl: string, agent: Agent): Promise<void> {
   const asking = get(`${baseUrl}/v1/models`, { agent });
   const [response] = (await once(asking, 'response')) as [IncomingMessage];

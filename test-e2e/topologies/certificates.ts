@@ -3,11 +3,17 @@ import { join } from 'node:path';
 import { type ChannelCredentials, credentials } from '@grpc/grpc-js';
 import { Agent, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
 
-/** Where the certificates are with which this process is let in by services that speak TLS. A test file has one gateway with them. */
+/**
+ * The folder of the certificates with which services that speak TLS accept this process. A test
+ * file has one gateway with them.
+ */
 let certificates: string | undefined;
 const withoutCertificate = getGlobalDispatcher();
 
-/** From now on `fetch` and the command line show the certificate of the admin service in a folder of `dev-certificates`. */
+/**
+ * From now on `fetch` and the command line use the admin service's certificate in a folder of
+ * `dev-certificates`.
+ */
 export function useCertificates(folder: string): void {
   certificates = folder;
   setGlobalDispatcher(new Agent({ connect: operatorCertificate() }));
@@ -19,7 +25,7 @@ export function forgetCertificates(): void {
   setGlobalDispatcher(withoutCertificate);
 }
 
-/** Whose certificates are to be believed, where services speak TLS: what an operator's machine has of them. */
+/** The trusted authority, if services speak TLS: the file that an operator's machine has. */
 export function trustedAuthority(): Buffer | undefined {
   return certificates === undefined ? undefined : readFileSync(filesOf(certificates)[0]);
 }
@@ -31,14 +37,17 @@ export function operatorCertificate() {
   return { ca, cert, key };
 }
 
-/** What the command line needs to be let in by services that speak TLS. */
+/** The command line's settings for services that speak TLS. */
 export function operatorEnvironment(): Readonly<Record<string, string>> {
   if (certificates === undefined) return {};
   const [TLS_CA_FILE, TLS_CERT_FILE, TLS_KEY_FILE] = filesOf(certificates);
   return { TLS_CA_FILE, TLS_CERT_FILE, TLS_KEY_FILE };
 }
 
-/** For other gRPC clients: what a holder of a certificate proves itself with. Without TLS callers are alike. */
+/**
+ * Credentials for other gRPC clients: the certificate of a holder. Without TLS all callers are the
+ * same.
+ */
 export function grpcCredentials(holder = 'admin'): ChannelCredentials {
   if (certificates === undefined) return credentials.createInsecure();
   const [ca, cert, key] = filesOf(certificates, holder).map((file) => readFileSync(file));

@@ -1,7 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Writes a gateway.yaml with two accounts for each pool, all at the port of the provider double. */
+/**
+ * Writes a gateway.yaml with two accounts for each pool, all at the port of the provider double.
+ */
 export function conformanceFile(providerPort: number) {
   return async (folder: string): Promise<string> => {
     const address = `base_url: "http://127.0.0.1:${providerPort}/v1"`;
@@ -17,7 +19,7 @@ export function conformanceFile(providerPort: number) {
       'classes:',
       '  sterk: { name: Sterk, effort: low, candidates: [responses/gpt-5.5] }',
       '  claude: { name: Claude, effort: low, candidates: [messages/claude-sonnet-5] }',
-      // The list of the double is there only while it is checked.
+      // The double's list exists only during the checks.
       'settings: { model_list_refresh_seconds: 1 }',
       '',
     ];

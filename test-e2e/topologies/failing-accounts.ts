@@ -1,21 +1,21 @@
-/** How a test asks for an answer: by endpoint, and on chat by the format of the provider. */
+/** The requested answer: by endpoint, and on chat by the format of the provider. */
 export const roads = ['responses', 'messages', 'chat-responses', 'chat-messages'] as const;
 export type Road = (typeof roads)[number];
 
-/** What providers refuse accounts with, or a mixture of it. */
+/** The providers' refusals of accounts, or a mixture of them. */
 export const refusals = ['401', '402', '403', '403-and-401', '403-and-429', '403-page'] as const;
 export type Refusal = (typeof refusals)[number];
 
-/** Where a test's requests go, and which accounts may serve them. */
+/** The target of a test's requests, and the accounts that may serve them. */
 export interface FailingAccounts {
   readonly road: Road;
-  /** The class to ask for, or the model where no classes are taken. */
+  /** The class, or the model if the endpoint accepts no classes. */
   readonly model: string;
-  /** As the simulator knows the accounts. */
+  /** The accounts' ids at the simulator. */
   readonly credentials: readonly string[];
 }
 
-/** What becomes of answers that have begun, each with accounts of its own. */
+/** Answers that break after they have begun, each with accounts of its own. */
 export const breaks = ['reset', 'ended', 'failed', 'traced', 'rejected', 'limited', 'lone'] as const;
 export type Break = (typeof breaks)[number];
 
@@ -30,17 +30,17 @@ export function refusedAccounts(road: Road | 'count-tokens', refusal: Refusal): 
   return accountsOf(counts ? 'messages' : road, `refused-${refusal}${counts ? '-counting' : ''}`, 'ab');
 }
 
-/** What providers say of a model, a feature or an account in other words than those of a refusal. */
+/** Provider errors about a model, a feature or an account other than refusals. */
 export const lacks = ['not-found', 'gone', 'unsupported', 'nowhere', 'credit', 'feature', 'no-feature'] as const;
 export type LackKind = (typeof lacks)[number];
 
-/** Two accounts of which one lacks something, or both. */
+/** Two accounts of which one, or both, lack something. */
 export function lackingAccounts(road: Road | 'count-tokens', lack: LackKind): FailingAccounts {
   const counts = road === 'count-tokens';
   return accountsOf(counts ? 'messages' : road, `lacks-${lack}${counts ? '-counting' : ''}`, 'ab');
 }
 
-/** Two accounts that are asked what no provider can do, or whose errors come encoded. */
+/** Two accounts for requests that no provider can serve, or whose errors are encoded. */
 export const faultyRequests = ['wrong', 'encoded', 'limited-encoded'] as const;
 export function askedWrongly(road: Road, what: (typeof faultyRequests)[number]): FailingAccounts {
   return accountsOf(road, `asked-${what}`, 'ab');
@@ -74,7 +74,10 @@ export const failingPools = all
     accounts: credentials.map((credential) => credential.slice(-1)),
   }));
 
-/** The same for `POST /v1/responses`, which takes no classes: models of the Responses pool with accounts of their own. */
+/**
+ * The same for `POST /v1/responses`, which accepts no classes: models of the Responses pool with
+ * accounts of their own.
+ */
 export const failingModels = all
   .filter(({ road }) => road === 'responses')
   .map(({ model, credentials }) => ({ model, accounts: credentials.map((credential) => credential.slice(-1)) }));

@@ -8,8 +8,8 @@ import { contractLines, contractResponsesModels } from '../contract/contract-acc
 import { failingModels, failingPools } from './failing-accounts.ts';
 
 /**
- * Pools of one test each, so that what one test does to its accounts is not felt by another. All are at the simulator,
- * which tells accounts apart by their credential: `<pool>-<letter>`.
+ * Pools of one test each, so that one test's changes of accounts affect no other test. All are at
+ * the simulator, which distinguishes accounts by their credential: `<pool>-<letter>`.
  */
 const scenarioPools = [
   { name: 'rotating', format: 'responses', accounts: ['a', 'b'] },
@@ -49,8 +49,8 @@ const scenarioPools = [
 ] as const;
 
 /**
- * Models of the Responses pool with accounts of their own, `responses-<model>-<letter>`: `POST /v1/responses` takes no
- * classes, so a test chooses its accounts by the model that it names.
+ * Models of the Responses pool with accounts of their own, `responses-<model>-<letter>`:
+ * `POST /v1/responses` accepts no classes, so a test chooses its accounts by its model.
  */
 const scenarioModels = [
   { model: 'gpt-bytes', accounts: ['a'] },
@@ -67,7 +67,7 @@ const scenarioModels = [
   { model: 'gpt-reasoning', accounts: ['a'] },
 ] as const;
 
-/** What the simulated Responses provider offers. */
+/** The models of the simulated Responses provider. */
 export const responsesModels: readonly string[] = [
   ...defaultModels.responses,
   ...scenarioModels.map(({ model }) => model),
@@ -128,7 +128,7 @@ const sharedPools = [
   { name: 'messages', format: 'messages', accounts: ['a', 'b'] },
 ] as const;
 
-/** The models that classes name, whatever their pools. */
+/** The models that classes name, in any pool. */
 export function modelsOfClasses(): ReadonlySet<string> {
   const ofContract = contractLines('').classes.flatMap((line) => /\[(.*)\]/.exec(line)?.[1]?.split(', ') ?? []);
   const candidates = [...Object.values({ ...sharedClasses, ...scenarioClasses }).flat(), ...ofContract];
@@ -136,14 +136,14 @@ export function modelsOfClasses(): ReadonlySet<string> {
 }
 
 /**
- * Waits until models are found in the first pool that offers them, where the tests look for their requests: the simulated
- * provider offers the same ones in all pools.
+ * Waits until the first pool that offers the models is known to have them, because tests look for
+ * their requests there: the simulated provider offers the same models in all pools.
  */
 export async function untilModelsAreKnown({ knowsModelsOf }: Operator, signal: AbortSignal): Promise<void> {
   for (const { name } of sharedPools) while (!(await knowsModelsOf(name))) await sleep(50, undefined, { signal });
 }
 
-/** Writes a gateway.yaml for the suite and gives its path. */
+/** Writes a gateway.yaml for the suite and returns its path. */
 export async function writeGatewayFile(folder: string, simulatorUrl: string): Promise<string> {
   const contract = contractLines(simulatorUrl);
   return writeLines(folder, [
@@ -165,7 +165,10 @@ export async function writeGatewayFile(folder: string, simulatorUrl: string): Pr
   ]);
 }
 
-/** The same without pools and classes of single tests: for what starts a gateway often, which has a long file to read each time. */
+/**
+ * The same without pools and classes of single tests: for tests that start a gateway often, and
+ * would read a long file each time.
+ */
 export async function writeSmallGatewayFile(folder: string, simulatorUrl: string): Promise<string> {
   return writeLines(folder, [
     'pools:',
@@ -214,7 +217,7 @@ interface AccountLine {
   readonly models?: readonly string[];
 }
 
-/** The accounts of the Responses pool that every test shares leave the scenario models to theirs. */
+/** The Responses pool's accounts that all tests share do not offer the models of scenarios. */
 function accountLine({ pool, name, key, models }: AccountLine): string {
   const served = models ?? (pool === 'responses' ? defaultModels.responses : undefined);
   const restriction = served === undefined ? '' : `, models: [${served.join(', ')}]`;

@@ -24,7 +24,7 @@ export interface RunningCommand extends AsyncDisposable {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Starts `gatewayctl <args>` with nothing of this process's own settings but what is given. */
+/** Starts `gatewayctl <args>` with only the given settings, and none of this process. */
 export function startGatewayctl(args: readonly string[], env: Readonly<Record<string, string>>): RunningCommand {
   return startCommand(process.execPath, [programOf('gatewayctl'), ...args], {
     ...operatorEnvironment(),
@@ -32,7 +32,7 @@ export function startGatewayctl(args: readonly string[], env: Readonly<Record<st
   });
 }
 
-/** Starts `npm run <script> -- <args>`, which is in a process group of its own as it would be in a terminal. */
+/** Starts `npm run <script> -- <args>`, in a process group of its own as in a terminal. */
 export function startNpmScript(
   script: string,
   env: Readonly<Record<string, string>>,
@@ -41,7 +41,10 @@ export function startNpmScript(
   return startCommand('npm', ['run', script, '--', ...args], env, { detached: true });
 }
 
-/** Starts a program with nothing of this process's own settings but what is given. Disposing stops it, at last by force. */
+/**
+ * Starts a program with only the given settings, and none of this process. Disposing stops it,
+ * finally by force.
+ */
 export function startCommand(
   program: string,
   args: readonly string[],
@@ -103,7 +106,10 @@ export async function runConformance(
   return startCommand(process.execPath, ['test-e2e/conformance/src/main.ts', ...args], env).ended;
 }
 
-/** Resolves when a readiness address answers 200. @throws Error with what the process said when it ends, or is not ready in time. */
+/**
+ * Resolves when a readiness address answers 200. @throws Error with the process's output if it
+ * ends, or is not ready in time.
+ */
 export async function untilReady(
   adminUrl: string,
   command: RunningCommand,

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 
-/** A setting that no program reads, by which the processes of one start are known wherever they go. */
+/** A setting that no program reads, which identifies all processes of one start. */
 export interface ProcessMark {
   readonly env: Readonly<Record<string, string>>;
-  /** The command lines of those that run. */
+  /** The command lines of the running ones. */
   running(): Promise<readonly string[]>;
 }
 
@@ -17,7 +17,7 @@ async function processesWith(setting: string): Promise<readonly string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(
     pids.map(async (pid) => {
-      // A process that has ended has no environment any more.
+      // A process that has ended has no environment.
       const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
       if (!environment.split('\0').includes(setting)) return [];
       const words = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');

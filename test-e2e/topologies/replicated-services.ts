@@ -8,7 +8,7 @@ import type { Operator } from '../client/operator.ts';
 import { type RunningServices, type StartOptions, startServices } from './start-services.ts';
 import { suiteSettings } from './topology.ts';
 
-/** All services as processes, some of them twice, on servers of their own that may be broken at will. */
+/** All services as processes, some of them twice, on servers of their own that tests may break. */
 export interface ReplicatedServices extends AsyncDisposable {
   readonly replicas: RunningServices['replicas'];
   readonly operator: Operator;
@@ -16,7 +16,7 @@ export interface ReplicatedServices extends AsyncDisposable {
   readonly nats: TestServer;
   readonly postgres: TestServer;
   readonly simulator: Simulator;
-  /** Services that ended by themselves, each with its last words. */
+  /** Services that ended by themselves, each with its last lines. */
   readonly unexpectedEnds: readonly string[];
 }
 
@@ -25,17 +25,17 @@ export interface ReplicatedServicesOptions {
   /** The pace of the providers' streams. */
   readonly eventDelayMs: number;
   readonly env: Readonly<Record<string, string>>;
-  /** In place of a NATS and a Postgres of one server each. They stay the caller's. */
+  /** Replaces a NATS and a Postgres of one server each. The caller disposes of them. */
   readonly backends?: Backends;
   /** Further settings of the simulated providers. */
   readonly simulator?: SimulatorOptions;
   /** The text of gateway.yaml. Default: two accounts in each of two pools. */
   readonly gatewayFile?: (simulator: Simulator) => string;
-  /** Is given every line that a service logs. */
+  /** Called with every log line of a service. */
   readonly onLine?: (service: ServiceName, line: string) => void;
 }
 
-/** Servers to break, and how services reach them and others beside them. */
+/** A server of each kind to break, with the URL of it and its siblings for the services. */
 export interface Backends {
   readonly nats: TestServer;
   readonly natsUrl: string;
@@ -59,7 +59,7 @@ export async function startReplicatedServices(options: ReplicatedServicesOptions
   const unexpectedEnds: string[] = [];
   const running = stack.use(
     await startServices({
-      // Operators' doings are another test's matter.
+      // Other tests cover the operators' API.
       replicas: { admin: 0, ...options.replicas },
       env: {
         ...suiteSettings,
@@ -99,7 +99,10 @@ async function startSingleServers(stack: AsyncDisposableStack): Promise<Backends
   return { nats, natsUrl: nats.url, postgres, databaseUrl: postgres.url };
 }
 
-/** Two accounts in each pool, and a class of each kind: one that may fail over to the other format, and one that can't. */
+/**
+ * Two accounts in each pool, and a class of each kind: one that may fail over to the other format,
+ * and one that can't.
+ */
 function twoPools({ url }: Simulator): string {
   return `settings: { model_list_refresh_seconds: 2 }
 pools:
@@ -116,7 +119,7 @@ classes:
 `;
 }
 
-/** The newest lines that each service has logged. */
+/** The newest log lines of each service. */
 class LastWords {
   readonly #lines = new Map<ServiceName, string[]>();
 

@@ -3,10 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Settings of a gateway that has a secret wherever one can be, and what these are. */
+/** Settings of a gateway with a secret in every possible place, and these secrets. */
 export interface SecretSettings extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
-  /** Writes a gateway.yaml with secrets that are written out, and with references. */
+  /** Writes a gateway.yaml with literal secrets and with references. */
   readonly writeFile: (folder: string, simulatorUrl: string) => Promise<string>;
   readonly secrets: readonly string[];
   /** Names that a text could refer to. */

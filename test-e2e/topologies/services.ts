@@ -11,9 +11,12 @@ import { ownBackends } from './own-backends.ts';
 import { type RunningServices, type StartOptions, startServices } from './start-services.ts';
 import { suiteSettings, type Topology, uploadSettings } from './topology.ts';
 
-/** Every service a process, as `npm run start:services` starts them, on real Redis, NATS and Postgres. */
+/**
+ * Every service in a process, as `npm run start:services` starts them, on real Redis, NATS and
+ * Postgres.
+ */
 export interface ServicesTopology extends Topology {
-  /** What is restarted gets the addresses and settings that it had. */
+  /** Restarted processes keep their addresses and settings. */
   readonly services: RunningServices['services'];
   readonly adminUrls: RunningServices['adminUrls'];
   readonly backends: TestBackends;
@@ -23,7 +26,7 @@ export interface ServicesTopology extends Topology {
   readonly limiterAddress: string;
   /** Path of its gateway.yaml. */
   readonly gatewayFile: string;
-  /** What the services have logged. */
+  /** The log of the services. */
   readonly logs: () => string;
 }
 
@@ -34,11 +37,11 @@ export interface ServicesTopologyOptions {
   readonly tls?: boolean;
   /** Writes their certificates. Default: those of `dev-certificates`. */
   readonly prepareCertificates?: (folder: string) => Promise<void>;
-  /** How many processes of a service there are; one of each by default. */
+  /** The number of processes of a service; one of each by default. */
   readonly replicas?: StartOptions['replicas'];
   /** Writes the gateway.yaml. */
   readonly writeFile?: typeof writeGatewayFile;
-  /** Starts what they keep their state in, for as long as the stack lasts. */
+  /** Starts the servers of their state, which run as long as the stack. */
   readonly openBackends?: (stack: AsyncDisposableStack) => Promise<TestBackends>;
 }
 

@@ -17,24 +17,27 @@ import { type Operator, operatorByServices } from '../client/operator.ts';
 import { type RunningCommand, startCommand } from './gateway-process.ts';
 
 export interface StartOptions {
-  /** Nothing but these: PORT and where all state is belong to them. */
+  /** All variables of the environment, except PORT and the places of state. */
   readonly env: Readonly<Record<string, string>>;
-  /** A folder: services speak TLS with certificates that are made there. */
+  /** A folder: services speak TLS with certificates that are created there. */
   readonly certificates?: string | undefined;
-  /** How many processes of a service there are; one of each by default. */
+  /** The number of processes of a service; one of each by default. */
   readonly replicas?: Partial<Readonly<Record<ServiceName, number>>>;
-  /** Settings of single services, which win over all others: a peer behind a proxy, for example. */
+  /** Settings of single services, which override all others: a peer behind a proxy, for example. */
   readonly envOf?: Partial<Readonly<Record<ServiceName, Readonly<Record<string, string>>>>>;
-  /** Is given every line that a service logs. */
+  /** Called with every log line of a service. */
   readonly onLine?: (service: ServiceName, line: string) => void;
-  /** Called when a service ends that was neither stopped nor killed here. It is not started again. */
+  /** Called when a service ends that was neither stopped nor killed here. It is not restarted. */
   readonly onUnexpectedEnd?: (service: ServiceName, how: string) => void;
 }
 
 /** One process of a service. Restarts keep its ports and its folder. */
 export interface ServiceReplica extends ProcessControl, ServiceAddress {}
 
-/** All services, each in processes of its own on loopback. Disposing stops them, callers before those they call. */
+/**
+ * All services, each in processes of its own on loopback. Disposing stops them, callers before the
+ * services they call.
+ */
 export interface RunningServices extends AsyncDisposable {
   readonly command: RunningCommand;
   readonly operator: Operator;
@@ -44,11 +47,17 @@ export interface RunningServices extends AsyncDisposable {
   readonly grpcUrls: Readonly<Record<ServiceName, string>>;
   /** The first process of each service. */
   readonly services: Readonly<Record<ServiceName, ServiceReplica>>;
-  /** Every process of each service. The second of a service calls the second of its peers, if there is one. */
+  /**
+   * Every process of each service. The second of a service calls the second of its peers, if there
+   * is one.
+   */
   readonly replicas: Readonly<Record<ServiceName, readonly ServiceReplica[]>>;
 }
 
-/** Runs what `npm run start:services` runs, and resolves when all services are ready. @throws Error with what it printed. */
+/**
+ * Runs what `npm run start:services` runs, and resolves when all services are ready. @throws Error
+ * with its output.
+ */
 export async function startServices(options: StartOptions): Promise<RunningServices> {
   const replicas = Object.entries(options.replicas ?? {}).flatMap(([name, count]) => [
     '--replicas',
@@ -83,7 +92,10 @@ export async function startServices(options: StartOptions): Promise<RunningServi
   };
 }
 
-/** Runs what `npm run start:services` runs. It and its services end with this process, even if this one crashes. */
+/**
+ * Runs what `npm run start:services` runs. It and its services end with this process, even if this
+ * one crashes.
+ */
 export function runStartServices(
   env: Readonly<Record<string, string>>,
   args: readonly string[] = [],
@@ -142,12 +154,12 @@ function controlsOf(
   );
 }
 
-/** What `npm run start:services` says once all services run. */
+/** The output of `npm run start:services` when all services run. */
 export interface Welcome {
   readonly baseUrl: string;
-  /** Undefined when the database is the operator's. */
+  /** Undefined if the database is the operator's. */
   readonly token: string | undefined;
-  /** What one signs in to the console with, where that is not the operator's own. */
+  /** The token for the console, unless it is the operator's own. */
   readonly adminToken: string | undefined;
   readonly adminUrls: Readonly<Record<ServiceName, string>>;
   readonly pids: Readonly<Record<ServiceName, number>>;
@@ -156,7 +168,7 @@ export interface Welcome {
 /**
  * Resolves with the welcome.
  *
- * @throws Error with what it printed, when it ends before.
+ * @throws Error with its output, if it ends before.
  */
 export async function welcomeOf(command: RunningCommand, timeoutMs = roomMs(120_000)): Promise<Welcome> {
   const hasEnded = command.ended.then(() => true);

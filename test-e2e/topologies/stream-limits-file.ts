@@ -5,21 +5,24 @@ import { roomSeconds } from '@gateway/testkit/room';
 /** How long a lease lasts that is not renewed: shorter than the streams of the tests. */
 export const leaseTtlSeconds = roomSeconds(3);
 
-/** Settings under which streams meet their limits within a test. */
+/** Settings under which streams reach their limits within a test. */
 export const streamLimitSettings = {
   WRITE_STALL_SECONDS: String(roomSeconds(3)),
   MAX_STREAM_SECONDS: String(roomSeconds(15)),
   UPSTREAM_IDLE_TIMEOUT_SECONDS: String(roomSeconds(3)),
 } as const;
 
-/** Pools of one account and one test each, all at the simulator, which tells accounts apart by their credential: `<pool>-a`. */
+/**
+ * Pools of one account and one test each, all at the simulator, which distinguishes accounts by
+ * their credential: `<pool>-a`.
+ */
 const pools = [
   { name: 'responses', format: 'responses' },
   { name: 'messages', format: 'messages' },
   { name: 'capped', format: 'messages', cap: 1 },
 ] as const;
 
-/** Writes the gateway.yaml of the tests of streams that are slow or long, and gives its path. */
+/** Writes the gateway.yaml of the tests of slow or long streams, and returns its path. */
 export async function writeStreamLimitsFile(folder: string, simulatorUrl: string): Promise<string> {
   const lines = [
     'pools:',

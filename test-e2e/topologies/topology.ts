@@ -7,34 +7,42 @@ export interface Topology extends AsyncDisposable {
   readonly name: string;
   /** `http://127.0.0.1:<port>` of the public API. */
   readonly baseUrl: string;
-  /** Admin port with the operators' API and the console. Asking for it fails where no admin service runs. */
+  /**
+   * Admin port with the operators' API and the console. Reading it fails if no admin service runs.
+   */
   readonly adminUrl: string;
-  /** What the first operator signs in with there. */
+  /** The first operator's token there. */
   readonly adminToken: string;
   /** Admin port of the edge. */
   readonly edgeAdminUrl: string;
   /** How many processes share the public address. */
   readonly edgeProcesses: number;
-  /** Does what operators do. */
+  /** Performs operators' actions. */
   readonly operator: Operator;
   readonly simulator: Simulator;
 }
 
-/** What the command line finds the gateway by. */
+/** The command line's settings for the gateway. */
 export function commandLineSettings({ adminUrl, adminToken }: Pick<Topology, 'adminUrl' | 'adminToken'>) {
   return { GATEWAY_ADMIN_URL: adminUrl, GATEWAY_ADMIN_TOKEN: adminToken };
 }
 
-/** Settings of every topology: deadlines are long enough that a busy machine does not look like an outage. */
+/**
+ * Settings of every topology: deadlines are long enough that a busy machine does not look like an
+ * outage.
+ */
 export const suiteSettings: Readonly<Record<string, string>> = {
-  // The longest that there is.
+  // The longest allowed value.
   REDIS_COMMAND_TIMEOUT_MS: '1000',
   LIMITER_REDIS_TIMEOUT_MS: String(roomMs(1_000)),
   RPC_TIMEOUT_MS: String(roomMs(5_000)),
   USAGE_WAIT_MILLISECONDS: String(Math.min(roomMs(4_000), 10_000)),
 };
 
-/** Settings of topologies on which uploads are tried: room for two of the largest bodies, and not long to wait for slow ones. */
+/**
+ * Settings of topologies for upload tests: room for two of the largest bodies, and a short timeout
+ * for slow ones.
+ */
 export const uploadSettings = {
   BODY_MEMORY_MAX_MIB: '128',
   BODY_IDLE_TIMEOUT_SECONDS: String(roomSeconds(5)),

@@ -27,7 +27,7 @@ export interface FairnessRow {
 export interface Comparison {
   readonly alone: Spread | undefined;
   readonly besideOthers: Spread | undefined;
-  /** Of the same round. */
+  /** As a multiple of the time alone, in the same round. */
   readonly times: Spread | undefined;
 }
 

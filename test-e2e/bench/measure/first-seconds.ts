@@ -10,7 +10,7 @@ import { type Spread, spreadOf } from './spread.ts';
 export interface StartRow {
   readonly system: 'all-in-one';
   readonly perSecond: number;
-  /** Of the requests that were sent in each second. */
+  /** Latency of the requests that were sent in each second. */
   readonly seconds: readonly { readonly p50: Spread | undefined; readonly p99: Spread | undefined }[];
   readonly failed: number;
   readonly firstFailure: string | undefined;

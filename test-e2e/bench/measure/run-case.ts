@@ -63,7 +63,7 @@ function besideOf(system: System, benchCase: BenchCase): LoadOrder['beside'] {
   if (benchCase.beside === undefined) return undefined;
   const { bodyBytes, connections, pauseMs } = benchCase.beside;
   const target = targetOf(system, { ...benchCase, bodyBytes });
-  // Large requests are all the same: copies with other tokens would only fill the generator's
+  // All large requests are equal: copies with other tokens would only fill the generator's
   // memory.
   return { target: { ...target, headers: target.headers.slice(0, 1) }, connections, pauseMs, areTogether: true };
 }
