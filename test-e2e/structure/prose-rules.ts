@@ -63,20 +63,22 @@ const code = /(`+)(?!`).*?(?<!`)\1(?!`)/g;
 
 function unclearWords(file: string, { line, lines, kind }: Piece): readonly Violation[] {
   const text = wordsOf(lines.join(' '));
-  const at = `${file}:${line}`;
-  const phrases = riddles.flatMap(({ phrase, instead }) => {
-    const found = phrase.exec(text)?.[0];
-    return found === undefined ? [] : [{ file: at, problem: `says "${found.trim()}"; write ${instead}` }];
-  });
   const sentences = kind === 'text' ? sentencesOf(text) : [];
   const long = sentences.filter((sentence) => sentence.split(' ').length > mostWords);
-  return [
-    ...phrases,
-    ...long.map((sentence) => ({
-      file: at,
-      problem: `has a sentence of more than ${mostWords} words: "${sentence.slice(0, 60)}…"`,
-    })),
+  const problems = [
+    ...phrasesIn(text),
+    ...long.map((sentence) => `has a sentence of more than ${mostWords} words: "${sentence.slice(0, 60)}…"`),
   ];
+  return problems.map((problem) => ({ file: `${file}:${line}`, problem }));
+}
+
+/** The phrases of the list in a text, each as the problem that it is. */
+export function phrasesIn(text: string): readonly string[] {
+  const words = wordsOf(text);
+  return riddles.flatMap(({ phrase, instead }) => {
+    const found = phrase.exec(words)?.[0];
+    return found === undefined ? [] : [`says "${found.trim()}"; write ${instead}`];
+  });
 }
 
 /** The text without markup: code counts as one word, and a link as its text. */

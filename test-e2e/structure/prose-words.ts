@@ -33,7 +33,10 @@ export const riddles: readonly Riddle[] = [
   { phrase: /\bgo(?:es|ing)? by\b/i, instead: '"uses", "follows"' },
   { phrase: /\bgo(?:es|ing)? on\b|\bwent on\b/i, instead: '"continues"' },
   { phrase: /\bgo(?:es|ing)? along\b/i, instead: '"is sent with", "is forwarded"' },
-  { phrase: /\bworks? on\b/i, instead: '"continues to work", "stays valid"' },
+  {
+    phrase: /\bworks? on(?=[.,;:)]|$| (?:while|until|without|for|as)\b)/i,
+    instead: '"continues to work", "stays valid"',
+  },
   { phrase: /\btr(?:y|ies|ying) on\b/i, instead: '"retries"' },
   { phrase: /\b(?:is|are|was|were) tried again\b/i, instead: '"is retried"' },
   { phrase: /\ball the same\b/i, instead: '"anyway", or leave it out' },
@@ -51,5 +54,10 @@ export const riddles: readonly Riddle[] = [
   { phrase: /\bno (?:longer )?any ?more\b|\bnot .{0,30} any more\b/i, instead: '"no longer"' },
   { phrase: /\bmust see to\b|\bsees? to it\b|\bsaw to it\b/i, instead: '"must act", "intervenes"' },
   { phrase: /\bin hand\b/i, instead: '"in progress"' },
+  { phrase: /\bbec[ao]mes? of\b/i, instead: 'name the result' },
+  { phrase: /\b(?:is|are|be|was|were) told\b/i, instead: '"gets", "learns"' },
+  { phrase: /\bby way of\b/i, instead: '"through"' },
+  { phrase: /\bvouch(?:es)? for\b/i, instead: '"authenticates", "trusts"' },
+  { phrase: /\b(?:stands?|stood) still\b/i, instead: '"hangs", "is suspended"' },
   { phrase: /\bfrom when on\b|\bsuch as it\b/i, instead: 'a whole clause' },
 ];

@@ -9,7 +9,7 @@ import { runCommand, say } from './run-command.ts';
 // Runs services from the files of an image, and sends them the requests of clients and platforms.
 // It has a network of its own.
 //
-//   node try-image.ts <folder of the image's files> <its configuration as JSON> <folder for volumes>
+//   node try-image.ts <image's files> <image's configuration as JSON> <folder for volumes>
 
 const [root = '', config = '{}', folder = ''] = process.argv.slice(2);
 const image: Image = { root, config: JSON.parse(config) as ImageConfig, folder };

@@ -5,7 +5,7 @@ import { allAlerts } from './alerts/all-alerts.ts';
 import { dashboards } from './dashboards/all-dashboards.ts';
 import { recordings } from './recordings.ts';
 
-/** Labels that Prometheus adds: of the target, and of processes that are one target. */
+/** Labels that Prometheus adds for the target, and for processes that are one target. */
 const labelsOfTargets = ['namespace', 'job', 'instance', 'worker'];
 /** Series that Prometheus makes itself. */
 const ownSeries = ['up', 'ALERTS'];

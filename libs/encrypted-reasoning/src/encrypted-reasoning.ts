@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { BufferList, JsonScanner } from '@gateway/json';
 
 /**
- * The member that contains encrypted reasoning: of a Responses item, or of a Messages thinking
- * block. A client sends it back unchanged in the next request.
+ * The member of a Responses item, or of a Messages thinking block, that contains encrypted
+ * reasoning. A client sends it back unchanged in the next request.
  */
 export type ReasoningMember = 'encrypted_content' | 'signature';
 

@@ -87,8 +87,8 @@ export class JsonScanner {
   #stringIsKey = false;
   #unicodeLeft = 0;
   /**
-   * The part of a number, true, false or null seen so far. Of each run of digits it keeps the first
-   * two, because more do not change the result.
+   * The part of a number, true, false or null seen so far. It keeps the first two digits of each
+   * run, because more do not change the result.
    */
   #scalar = '';
   #digitsInRow = 0;

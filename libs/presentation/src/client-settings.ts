@@ -215,7 +215,7 @@ function opencode(address: string, model: string, small: string): string {
   return JSON.stringify(file, null, 2);
 }
 
-/** Concatenated, so that no tool takes it for an import of this file. */
+/** Concatenated, so that no tool reads it as an import of this file. */
 function importLine(what: string, from: string): string {
   return `import ${what} from '${from}';`;
 }

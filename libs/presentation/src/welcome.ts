@@ -6,7 +6,10 @@ export function firstCurl(baseUrl: string, tokenText = '<token>'): string {
   return `curl -N ${baseUrl}/v1/chat/completions ${headers} -d '${body}'`;
 }
 
-/** What to do after the first answer. @param settings that gatewayctl needs to find the gateway. Empty: it needs none. */
+/**
+ * The next steps after the first answer. @param settings that gatewayctl needs to find the gateway;
+ * empty if it needs none.
+ */
 export function nextStepLines(settings: Readonly<Record<string, string>>): readonly string[] {
   const exported = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
   return [

@@ -213,8 +213,8 @@ describe('histograms', () => {
   });
 
   /**
-   * The metrics of a traced process whose clock stands still, and the traces in their exemplars, by
-   * first letters.
+   * The metrics of a traced process whose clock does not advance, and the traces in their
+   * exemplars, by first letters.
    */
   async function withExemplars() {
     vi.useFakeTimers({ toFake: ['performance'] });

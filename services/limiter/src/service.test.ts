@@ -195,7 +195,7 @@ describe('the limiter service', () => {
       await service.start();
       await limiter.settle({ ...valid, requestId: 'a', localDay: today, tokens: 30n });
       await limiter.settle({ ...valid, requestId: 'b', localDay: today, tokens: 5n });
-      // Of the 50 loaded tokens, 30 belong to the request itself: the ledger was faster.
+      // 30 of the 50 loaded tokens belong to the request itself: the ledger was faster.
       getDayTotal.mockResolvedValue(total(50n, ['a']));
       expect((await limiter.peek(valid)).status?.tokens?.remaining).toBe(15n);
       clock.advanceMs(1_000);

@@ -279,7 +279,7 @@ describe.each([
       expect(await pendingIds()).toEqual(['a']);
       await settle('b', 20, covered);
       await settle('c', 40, covered);
-      // Of the two requests that settled since, the total has one.
+      // The total has one of the two requests that settled since.
       expect(await reload(30, ['a'])).toMatchObject({ usedTokensAfter: 70, pendingTokens: 60, unaskedTokens: 60 });
       expect(await reload(30, ['b'], { missingIds: ['c'] })).toMatchObject({ usedTokensAfter: 70, pendingTokens: 40 });
       expect(await reload(70, ['c'])).toMatchObject({ usedTokensAfter: 70, pendingTokens: 0 });

@@ -93,7 +93,7 @@ describe('a limiter on a Redis Cluster', () => {
 });
 
 /**
- * Follows redis-cli: the target is told first, keys move one by one, then both learn the new owner.
+ * Follows redis-cli: the target learns first, keys move one by one, then both learn the new owner.
  */
 async function moveSlot(redis: RedisGroup, key: string, source: TestServer, target: TestServer): Promise<void> {
   const slot = (await redis.ask(source, 'CLUSTER', 'KEYSLOT', key)).trim();

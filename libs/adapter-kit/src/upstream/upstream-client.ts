@@ -28,7 +28,7 @@ export type UpstreamLimits = Pick<AdapterConfig, 'connectTimeoutMs' | 'maxStream
 
 /**
  * The connections to providers: as many as there are concurrent calls, and reused. A request is
- * sent once, whatever happens to it, except when it meets the end of an idle connection; see
+ * sent once, whatever happens to it, except when an idle connection closes under it; see
  * `UpstreamExchange`. Redirects are not followed. Disposal closes all connections.
  */
 export class UpstreamClient implements AsyncDisposable {

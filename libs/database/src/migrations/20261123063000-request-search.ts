@@ -32,8 +32,8 @@ const indexes = [
 ] as const;
 
 /**
- * Future days have the indexes from the start. Of the existing days, large ones do without until
- * they are removed, because nothing can be written while an index is built.
+ * Future days have the indexes from the start. Large existing days do without until they are
+ * removed, because nothing can be written while an index is built.
  */
 async function indexSmallDays(database: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ readonly name: string }>`

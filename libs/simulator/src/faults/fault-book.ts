@@ -96,8 +96,8 @@ export class FaultBook {
   }
 
   /**
-   * The faults that apply to a request. Of those that end or replace the answer, only the oldest is
-   * injected and counted; of the others, the first of each kind.
+   * The faults that apply to a request. If several end or replace the answer, only the oldest is
+   * injected and counted. Among the others, the first of each kind is.
    */
   match(target: FaultTarget): MatchedFaults {
     this.#dropEnded();

@@ -101,7 +101,7 @@ export async function startNatsCluster(options: Omit<NatsOptions, 'port'> = {}):
 }
 
 /**
- * Postgres and PgBouncer refuse to run as root. The user id of "nobody" has no rights on any
+ * Postgres and PgBouncer refuse to run as root. The user id of `nobody` has no rights on any
  * system.
  */
 export const unprivileged = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};

@@ -50,8 +50,8 @@ export async function messages(request: AdmittedRequest, peers: EndpointPeers): 
 
 /**
  * The version and beta headers of a Messages request: `partner-…` and `anthropic-…` are spellings
- * of the same header. Of two versions the partner's has precedence; betas are joined. No other
- * header reaches the provider.
+ * of the same header. If there are two versions, the partner's has precedence; betas are joined. No
+ * other header reaches the provider.
  * @see spec "Versioning"
  */
 export function messagesHeaders({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>): Record<string, string> {

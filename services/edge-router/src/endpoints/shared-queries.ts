@@ -6,7 +6,7 @@ type Query<Answer> = () => Promise<Answer>;
  * Runs one query at a time for each key. Callers that ask during a query share the next one, which
  * starts after they asked. So each answer includes everything that was true when it was requested,
  * and a key costs at most one query at a time, whatever the number of callers. A failed query fails
- * for those who share it, and the next one runs all the same.
+ * for those who share it, and the next one runs anyway.
  */
 export class SharedQueries<Answer> {
   readonly #runs = new Map<string, Run<Answer>>();

@@ -189,7 +189,7 @@ function syntaxFault({ headers, headersDistinct, httpVersion }: IncomingMessage)
   if (anotherHost !== undefined) return 'The host header appears more than once.';
   if (host === undefined && !isOld) return 'The host header is missing.';
   if (host !== undefined && !isHost(host)) return 'The host header is invalid.';
-  // Other codings than `chunked` would be taken for the body itself; HTTP/1.0 has none.
+  // Other codings than `chunked` would be read as the body itself; HTTP/1.0 has none.
   if (coding !== undefined && (isOld || coding !== 'chunked'))
     return 'The only supported transfer-encoding is chunked.';
   return undefined;

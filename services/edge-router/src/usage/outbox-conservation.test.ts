@@ -174,7 +174,7 @@ class Scene {
     const edge = this.#edge(n);
     edge.isDiskFull = false;
     const { writes } = edge.seen;
-    // Gives it something to write, at once or when the disk is tried again.
+    // Gives it something to write, at once or when it retries the disk.
     edge.outbox.close('none');
     await expect.poll(() => edge.seen.writes, { interval: 1 }).toBeGreaterThan(writes);
     this.#of(this.#unwritten, n).clear();

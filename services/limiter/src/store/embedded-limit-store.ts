@@ -26,7 +26,7 @@ export interface EmbeddedLimitStoreOptions {
  * The store of a single limiter: in memory, starting with the minute windows of the previous
  * process. Each admission is handed to the operating system before its request is answered; nothing
  * waits for the disk. So a process that is killed and restarted knows all admissions; after a power
- * failure the last ones may be missing; a damaged file is created anew.
+ * failure the last ones may be missing; a damaged file is recreated.
  */
 export class EmbeddedLimitStore extends MemoryLimitStore implements Disposable {
   readonly #clock: Clock;

@@ -67,7 +67,7 @@ export const statusRules: StatusRules = {
     [401, ['refused_account', ...outOfService]],
     [402, ['refused_account']],
     [403, ['refused_account', 'lacks_long_context', ...outOfService]],
-    // Something that the request refers to may not exist any more: a thread or a file.
+    // Something that the request refers to may no longer exist: a thread or a file.
     [404, ['rejected', 'unknown_model', 'network']],
     // A proxy on the way requires authentication.
     [407, ['network']],

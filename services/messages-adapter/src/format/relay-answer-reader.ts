@@ -79,7 +79,7 @@ export class RelayAnswerReader extends EventStreamReader implements AnswerReader
     else this.#buffer.hold(event);
   }
 
-  /** The unterminated end of a stream is not an event, unless it ends the answer all the same. */
+  /** The unterminated end of a stream is not an event, unless it still ends the answer. */
   protected override onRest(rest: Buffer): void {
     if (this.result !== undefined) return this.#onTrailer(rest);
     this.#read(readEvent(rest));

@@ -18,7 +18,7 @@ export type CredentialOwner = Pick<Account, 'id' | 'pool' | 'credential'>;
 
 export class AccountCredentials {
   readonly #context: RefreshContext;
-  /** Tokens by `grantIdOf`: with another credential in the configuration they start anew. */
+  /** Tokens by `grantIdOf`: another credential in the configuration has tokens of its own. */
   readonly #tokens = new Map<string, AccessTokens>();
 
   constructor(context: RefreshContext) {

@@ -122,7 +122,7 @@ describe('a refresh whose tokens were stored without its knowledge', () => {
 describe('a refresh token that is not taken', () => {
   it('is no loss when another replica has replaced it meanwhile', async () => {
     const store = memoryGrants();
-    // The other replica lost its reservation without noticing, and stored its tokens all the same.
+    // The other replica lost its reservation without noticing, and stored its tokens anyway.
     store.reserve = async () => 'reserved';
     const other = worldOf([tokensNumbered(1)], store);
     const tooLate = async (): Promise<TokenAnswer> => {

@@ -86,8 +86,8 @@ export function selectAccount(request: SelectionRequest): Selection | undefined 
 }
 
 /**
- * If no account of any candidate is known to have what the request asks for, one is asked all the
- * same, once: the client gets the provider's own answer, and an account that has it by now is found
+ * If no account of any candidate is known to have what the request asks for, one is asked anyway,
+ * once: the client gets the provider's own answer, and an account that has it by now is found
  * immediately.
  */
 export function askAllTheSame(selection: Selection, { attempts, random }: AskRequest): Selection {

@@ -72,7 +72,7 @@ export const statusRules: StatusRules = {
     [402, ['refused_account', 'limited', ...outOfService]],
     // A project without access to a model is also refused with 403.
     [403, ['refused_account', ...closerRejections, 'unknown_model', 'network', 'limited', ...outOfService]],
-    // Something that the request refers to may not exist any more: an item, an answer or a file.
+    // Something that the request refers to may no longer exist: an item, an answer or a file.
     [404, [...rejectedRule, 'network']],
     // A proxy on the way requires authentication.
     [407, ['network']],

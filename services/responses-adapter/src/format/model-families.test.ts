@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { mapReasoningEffort } from './model-families.ts';
 
 describe('mapReasoningEffort', () => {
-  // Per model, what becomes of none, minimal, low, medium, high, xhigh, max and ultra.
+  // Per model, the mapping of none, minimal, low, medium, high, xhigh, max and ultra.
   it.each<[string, string]>([
     ['gpt-5', 'minimal minimal low medium high high high high'],
     ['gpt-5-mini', 'minimal minimal low medium high high high high'],

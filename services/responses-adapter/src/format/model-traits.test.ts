@@ -12,7 +12,7 @@ type Traits = MessageInitShape<typeof ModelTraitsSchema>;
 type SentEffort = OpenAI.ReasoningEffort;
 
 describe('to a model with some efforts configured,', () => {
-  // What becomes of none, minimal, low, medium, high, xhigh, max and ultra.
+  // The mapping of none, minimal, low, medium, high, xhigh, max and ultra.
   const sent: readonly SentEffort[] = ['low', 'low', 'low', 'high', 'high', 'high', 'max', 'max'];
   describeWithTraits('gpt-7', { efforts: { levels: ['max', 'low', 'high'] } }, [
     ...reasoningEfforts.map((effort, index) => withEffort(effort, { reasoning: { effort: sent[index] ?? null } })),

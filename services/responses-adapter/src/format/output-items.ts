@@ -37,7 +37,7 @@ export class OutputItems {
     return Buffer.concat([...parts, ']'].map((part) => Buffer.from(part)));
   }
 
-  /** Some of the items would be worse than none: a client would take them for all. */
+  /** Some of the items would be worse than none: a client would treat them as complete. */
   get #isTooLarge(): boolean {
     return this.#size > maxKeptBytes;
   }

@@ -121,7 +121,7 @@ function positive(value: number | undefined): number | undefined {
   return value !== undefined && value > 0 ? value : undefined;
 }
 
-/** The quotas that the events of one answer report; of each quota the latest report counts. */
+/** The quotas that the events of one answer report. The latest report of each quota counts. */
 export class EventQuotas {
   /** Epoch milliseconds from which relative resets are counted. */
   readonly nowMs: number;

@@ -46,7 +46,7 @@ export class ReadAhead {
   async readOn(store: (messages: readonly Uint8Array[]) => Promise<void>): Promise<number> {
     if (await this.#hasLeader()) return 0;
     // Starts after the consumer's last known acknowledgement: earlier messages may be ones that
-    // must not be stored any more.
+    // must no longer be stored.
     const { ack_floor: floor } = await this.#consumer.info(true);
     this.#next ??= Math.max(floor.stream_seq + 1, this.#given - overlapMessages);
     let stored = 0;

@@ -101,9 +101,9 @@ function unlessRefused(thrown: unknown): Error {
 const nothingRecorded: RecordedBatch = { fresh: new Set(), tooOld: new Set() };
 
 /**
- * Adds entries with their sums, each once, and returns those that are new. Of several with one id
- * the first counts. Entries of days that are no longer kept are too old, because they may already
- * have been counted; the remaining ones were already in the ledger.
+ * Adds entries with their sums, each once, and returns those that are new. If several have the same
+ * id, the first counts. Entries of days that are no longer kept are too old, because they may
+ * already have been counted; the remaining ones were already in the ledger.
  */
 export async function addEntries(
   transaction: Transaction<Database>,
