@@ -54,7 +54,7 @@ const unreachable = {
 };
 
 describe('the Node that npm installed', () => {
-  it('is left as it is where it runs', async () => {
+  it('stays unchanged if it runs', async () => {
     const own = await packageWith('#!/bin/sh\nexit 0\n');
     expect(await makeNodeRun(own, unreachable)).toBeUndefined();
     expect(await readFile(join(own, 'bin/node'), 'utf8')).toBe('#!/bin/sh\nexit 0\n');
@@ -69,7 +69,7 @@ describe('the Node that npm installed', () => {
     }
   });
 
-  it('runs with a library beside it, and so does what it starts, whatever the environment of that is', async () => {
+  it('runs with a library beside it, and so do its child processes in any environment', async () => {
     const own = await packageWith(linked);
     expect(await makeNodeRun(own, machine)).toBeUndefined();
     const node = join(own, 'bin/node');
@@ -98,7 +98,7 @@ describe('the Node that npm installed', () => {
     expect(await makeNodeRun(own, machine)).toBeUndefined();
   });
 
-  it('is not asked for what a machine can not have', async () => {
+  it("is not asked for packages that the machine can't have", async () => {
     const own = await packageWith('#!/bin/sh\nexit 0\n');
     await chmod(join(own, 'bin/node'), 0o644);
     expect(await makeNodeRun(own, machine)).toMatch(

@@ -44,7 +44,7 @@ export function adminPortBehaviour(gateway: () => Topology): void {
     });
 
     it.each(['text/plain', 'application/x-www-form-urlencoded'])(
-      'issues no token for what a browser sends unasked, as %s',
+      'issues no token for a request that a browser sends without a preflight, as %s',
       async (type) => {
         expect(await issueAs({ host: 'localhost', 'content-type': type, ...signedIn() })).toMatchObject({
           status: 415,
@@ -84,7 +84,7 @@ export function adminPortBehaviour(gateway: () => Topology): void {
       }
     });
 
-    it('says what every process of the gateway runs with, and where it has that from', async () => {
+    it('shows the settings of every process of the gateway, with their origin', async () => {
       const { settings, silent } = await adminClient(ConfigurationService, gateway()).getConfiguration({});
       expect(silent).toEqual([]);
       const isOneProcess = gateway().edgeAdminUrl === gateway().adminUrl;

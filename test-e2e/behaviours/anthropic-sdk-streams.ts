@@ -20,7 +20,7 @@ export function anthropicSdkStreamsBehaviour(gateway: () => Topology): void {
     });
 
     describe.each(['gateway/claude', 'claude-opus-4-8'])('from %s', (model) => {
-      it('tells thinking, text and tool input, each with all that has come', async () => {
+      it('reports thinking, text and tool input, each with everything so far', async () => {
         const stream = client.messages.stream({
           model,
           max_tokens: 500,

@@ -138,7 +138,7 @@ export function anthropicSdkBehaviour(gateway: () => Topology): void {
       [404, 'not_found_error', 'thread_not_found'],
       [400, 'invalid_request_error', 'thread_already_continued'],
       [400, 'invalid_request_error', 'thread_continue_in_flight'],
-    ])('goes on without the thread when the provider says %i %s %s', async (status, type, code) => {
+    ])('continues without the thread when the provider says %i %s %s', async (status, type, code) => {
       const lastId = gateway().simulator.requests({ limit: 1 })[0]?.id;
       const body = { type: 'error', error: { type, message: 'no', details: { error_code: code } } };
       const fault = { kind: 'status', status, body } as const;

@@ -62,7 +62,7 @@ export function authHeadersBehaviour(gateway: () => Topology): void {
       expect(await statusWith(ownTexts, otherTexts)).toBe(status);
     });
   });
-  describe('hundreds of tokens that nobody has issued', () => {
+  describe('hundreds of unknown tokens', () => {
     it('are refused, and keep neither a token in use nor a new one from being served', async () => {
       const inUse = await issueToken(gateway(), { kind: 'personal' });
       const statusOf = async (text: string) => {

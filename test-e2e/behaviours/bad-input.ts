@@ -139,7 +139,7 @@ export function badInputBehaviour(gateway: () => Topology): void {
       expect(wrong.json).toEqual(error('method_not_allowed'));
     });
 
-    it('says nothing of what it is made of', async () => {
+    it('reveals nothing about its software', async () => {
       const { headers } = await send('/v1/models', { headers: { authorization: `Bearer ${token}` } });
       expect(headers.has('x-powered-by')).toBe(false);
       expect(headers.has('etag')).toBe(false);

@@ -99,7 +99,7 @@ export function bodyArrivalBehaviour(gateway: () => Topology, { compressed }: { 
       expect(refused).toEqual([]);
     });
 
-    it('of a single byte is read as what it is', async () => {
+    it('of a single byte is read unchanged', async () => {
       const token = await tokenText('personal');
       const types = { '1': 'invalid_request', '{': 'invalid_json' };
       for (const [text, code] of Object.entries(types)) {

@@ -45,7 +45,7 @@ export function brokenResponsesBehaviour(gateway: () => Topology): void {
         'has events that say nothing between the others',
         [{ kind: 'unknown_events' }, { kind: 'end', afterEvents: 12 }],
       ],
-    ] as const)('goes on with the response of a stream that %s', async (_what, faults) => {
+    ] as const)('continues the response of a stream that %s', async (_what, faults) => {
       const events = await ask(slowly, ...faults);
       const last = events.at(-1);
       expect(last?.type).toBe('response.failed');

@@ -30,7 +30,7 @@ export function closedPortsBehaviour(gateway: () => ServicesTopology): void {
       }
     });
 
-    it.each(serviceNames)('the admin port of %s tells its health, and nothing else', async (name) => {
+    it.each(serviceNames)('the admin port of %s shows its health, and nothing else', async (name) => {
       const { adminUrl } = portsOf(name);
       expect(await ask(`${adminUrl}/livez`)).toEqual({ status: 200, body: 'ok\n' });
       expect(await ask(`${adminUrl}/readyz`)).toEqual({ status: 200, body: 'ok\n' });
@@ -44,7 +44,7 @@ export function closedPortsBehaviour(gateway: () => ServicesTopology): void {
       }
     });
 
-    it('the admin service has a page to sign in on, and tells nothing to those who have not', async () => {
+    it('the admin service has a sign-in page, and shows nothing else without a login', async () => {
       const { adminUrl } = portsOf('admin');
       expect(await ask(adminUrl)).toMatchObject({ status: 200, body: expect.stringContaining('<div id="console">') });
       for (const call of ['TokenService/ListTokens', 'RequestService/ListRequests', 'SystemService/ListReplicas']) {

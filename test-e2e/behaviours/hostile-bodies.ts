@@ -67,7 +67,7 @@ export function hostileBodiesBehaviour(gateway: () => Topology): void {
       expect(await connection.ended).toBe('closed');
     });
 
-    it('are refused as soon as they are too large, and the client sees it though it goes on sending', async () => {
+    it('are refused as soon as they are too large, and the client sees it even while it keeps sending', async () => {
       using connection = start({ 'transfer-encoding': 'chunked' });
       const chunk = Buffer.alloc(MiB, ' ');
       for (let sent = 0; sent <= limitBytes; sent += MiB) await connection.sendPatiently(chunked(chunk));
@@ -110,7 +110,7 @@ export function hostileBodiesBehaviour(gateway: () => Topology): void {
       expect(answer.json).toEqual(refusal(code, 'invalid_request_error'));
     });
 
-    it('with millions of values are refused early, and disturb nobody', async () => {
+    it('with millions of values are refused early, and affect no other request', async () => {
       using connection = start({ 'content-length': String(limitBytes) });
       connection.send('{"model":"gateway/snel","input":[');
       const values = Buffer.from('{},'.repeat(MiB / 3));

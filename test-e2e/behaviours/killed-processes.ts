@@ -42,7 +42,7 @@ export function killedProcessesBehaviour(gateway: () => ServicesTopology): void 
         .toBeGreaterThanOrEqual(before + 2);
     });
 
-    it('limiter: requests go on meanwhile, with the limits that the edge knows', async () => {
+    it('limiter: requests continue meanwhile, with the limits that the edge knows', async () => {
       const limiter = gateway().services.limiter;
       await limiter.kill();
       const { status, headers } = await chat(gateway(), token.text, { model: 'gateway/claude' });

@@ -13,7 +13,7 @@ type AnyRoad = Road | 'count-tokens';
  * class, answers.
  */
 export function lackingAccountsBehaviour(gateway: () => Topology): void {
-  describe('when an account lacks what a request wants', () => {
+  describe('when an account lacks a feature that a request needs', () => {
     let token = '';
     beforeAll(async () => {
       token = (await issueToken(gateway(), { kind: 'personal' })).text;

@@ -77,7 +77,7 @@ export function limiterOverGrpcBehaviour(address: () => string): void {
       expect(second.refusal?.retryAt).toEqual(second.status.tokens?.resetsAt);
     });
 
-    it('gives each of several replicas of a caller its place, and takes what they admitted by themselves', async () => {
+    it('gives each replica of a caller its place, and accepts what they admitted by themselves', async () => {
       using client = openClient(address());
       const group = randomUUID();
       const beat = (replicaId: string, admissions: readonly object[] = []) =>
@@ -131,7 +131,7 @@ export function limiterOverGrpcBehaviour(address: () => string): void {
       await expect(client.call('heartbeat', { group: 'edge', replicaId: 'a' })).rejects.toMatchObject(denied);
     });
 
-    it('keeps what two services name alike apart', async () => {
+    it('separates equal keys of two services', async () => {
       using one = openClient(address());
       using other = openClient(address(), limiterService, limiterProto, 'prometheus');
       const check = { key: `e2e:${randomUUID()}`, limits: { requestsPerMinute: 1 } };
@@ -148,7 +148,7 @@ export function limiterOverGrpcBehaviour(address: () => string): void {
       expect(refusals).toEqual([undefined, undefined, limit, limit]);
     });
 
-    it('says what is wrong with a bad request', async () => {
+    it('describes the problem of a bad request', async () => {
       using client = openClient(address());
       await expect(client.call('admit', { key: '', requestId: 'one', limits })).rejects.toMatchObject({ code: 3 });
     });

@@ -21,7 +21,7 @@ const duration = /^(\d+h)?(\d+m)?\d+s$/;
 /** Requests per minute and tokens per day. @see spec "Limits" */
 export function limitsBehaviour(gateway: () => Topology): void {
   describe('rate-limit headers', () => {
-    it('are all six on answers to a service token, count down, and also stand on a 400', async () => {
+    it('are all six on answers to a service token, count down, and are also on a 400', async () => {
       const token = await issueToken(gateway(), { requestsPerMinute: 5, tokensPerDay: 100_000 });
       const first = await chat(gateway(), token.text, { model: 'gateway/snel' });
       expect(first.status).toBe(200);
@@ -41,7 +41,7 @@ export function limitsBehaviour(gateway: () => Topology): void {
       expect(refused.headers.get('x-ratelimit-remaining-tokens')).toBe(String(100_000 - used));
     });
 
-    it('stand on a stream before it starts', async () => {
+    it('are on a stream before it starts', async () => {
       const token = await issueToken(gateway(), { requestsPerMinute: 5, tokensPerDay: 100_000 });
       const { headers } = await chat(gateway(), token.text, { model: 'gateway/claude', stream: true });
       expect(Object.keys(limitHeadersOf(headers)).sort()).toEqual([...limitHeaders].sort());

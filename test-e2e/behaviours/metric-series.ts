@@ -53,7 +53,7 @@ export function metricSeriesBehaviour<T extends TrafficTarget>(
       }
     });
 
-    it('have no series for what clients make up: a thousand models, paths, methods, sessions', async () => {
+    it("have no series for clients' inventions: a thousand models, paths, methods, sessions", async () => {
       const token = await issueToken(observed().gateway, { requestsPerMinute: 100_000 });
       await madeUp(observed().gateway, token.text, ['0']);
       const before = seriesOf(await families());

@@ -89,7 +89,7 @@ export function modelListingBehaviour(gateway: () => Topology): void {
       }
     });
 
-    it('has only what classes use of the Responses pool while its list can not be reached, and routes the rest', async () => {
+    it("has only the Responses models of classes while the pool's list can't be reached, and routes the rest", async () => {
       await offer({ unreachable: ['responses'] });
       expect(usedByClasses).not.toContain('gpt-6');
       expect((await chat(gateway(), token, { model: 'gpt-6' })).status).toBe(200);

@@ -136,7 +136,7 @@ export function oddAnswersBehaviour(gateway: () => Topology): void {
       expectEstimate(await bookedTo(token));
     });
 
-    it('is relayed on /v1/messages with what follows its end, but for an error', async () => {
+    it('is relayed on /v1/messages with the bytes after its end, except for an error', async () => {
       const events = [start(), ...block(0, { type: 'text', text: 'Yes.' }), ...end('end_turn')];
       const rest = ': bye\n\nevent: ping\ndata: {"type":"ping"}\n\ndata: [DONE]\n\n';
       const sent = next('messages', events, rest);

@@ -55,7 +55,7 @@ export function openAiSdkParsingBehaviour(gateway: () => Topology): void {
         expect(choices[0]?.message.parsed).toEqual(aForecast);
       });
 
-      it('gives its value though it is held to limits that not every provider knows', async () => {
+      it('gives its value despite constraints that not every provider knows', async () => {
         const { choices } = await client.chat.completions.parse({
           model,
           messages: user('the weather?'),
@@ -99,7 +99,7 @@ export function openAiSdkParsingBehaviour(gateway: () => Topology): void {
     });
 
     describe.each([true, false])('a refusal, streamed: %s', (streamed) => {
-      it.each(responsesChatModels)('of %s stands beside the value, which is null', async (model) => {
+      it.each(responsesChatModels)('of %s is beside the value, which is null', async (model) => {
         const { choices } = await ask(model, '#refuse', streamed);
         expect(choices[0]?.finish_reason).toBe('stop');
         expect(choices[0]?.message).toMatchObject({ refusal: "I can't help with that.", parsed: null });

@@ -21,7 +21,7 @@ export function openAiSdkStreamsBehaviour(gateway: () => Topology): void {
     });
 
     describe.each(chatModels)('from %s', (model) => {
-      it('tells each delta with all that has come, and then the whole', async () => {
+      it('reports each delta with everything so far, and then the whole', async () => {
         const stream = client.chat.completions.stream({
           model,
           messages: user('Grüße 🌍 an alle, die das hier lesen'),
@@ -43,7 +43,7 @@ export function openAiSdkStreamsBehaviour(gateway: () => Topology): void {
         });
       });
 
-      it('tells parallel tool calls one after the other, after the text beside them', async () => {
+      it('reports parallel tool calls one after the other, after the text beside them', async () => {
         const stream = client.chat.completions.stream({
           model,
           messages: user('looking #tool weather {"city":"Delft"} #tool now {} #tool weather {"city":"Gent"}'),
@@ -107,7 +107,7 @@ export function openAiSdkStreamsBehaviour(gateway: () => Topology): void {
       });
     });
 
-    it.each(responsesChatModels)('from %s tells a refusal apart from the text', async (model) => {
+    it.each(responsesChatModels)('from %s distinguishes a refusal from the text', async (model) => {
       const stream = client.chat.completions.stream({ model, messages: user('#refuse') });
       const deltas: string[] = [];
       const whole: string[] = [];

@@ -139,7 +139,7 @@ export function openAiSdkToolsBehaviour(gateway: () => Topology): void {
         expect([namesOf(one), namesOf(both)]).toEqual([['now'], ['now', 'weather']]);
       });
 
-      it.each(chatModels)('were called by %s, and the conversation goes on here', async (earlierModel) => {
+      it.each(chatModels)('were called by %s, and the conversation continues here', async (earlierModel) => {
         const messages = [user('#tool weather {"city":"Delft"} #tool now {}')];
         const tools = [weatherTool, nowTool];
         const { choices } = await client.chat.completions.create({ model: earlierModel, messages, tools });
@@ -167,7 +167,7 @@ export function openAiSdkToolsBehaviour(gateway: () => Topology): void {
         expect(message.content).toBe([0, 1, 2, 3].map((n) => `weather returned: result ${n}`).join('\n'));
       });
 
-      it('may be gone while their calls stand in the conversation', async () => {
+      it('may be missing while their calls are in the conversation', async () => {
         const { message, finish_reason } = await askOnce({
           messages: [
             user('weather?'),

@@ -69,21 +69,24 @@ export function operatorsLearnNoSecret(
     const known = () => scene ?? expect.fail();
     const isSignIn = (method: DescMethod) => nameOf(method).startsWith('SessionService.SignIn');
 
-    it.each(Object.keys(refused) as Walker[])('who is %s may call what its role may', async (role) => {
-      const token = known().tokens[role];
-      const answered = new Set<string>();
-      for (const method of methods.filter((each) => !isSignIn(each))) {
-        const things = await thingsToChange(gateway(), ofDatabase);
-        for (const message of requestsOf(method, plausible({ ...known(), ...things }, ofDatabase))) {
-          const { code } = await call(method, message, token);
-          if (code === '') answered.add(nameOf(method));
+    it.each(Object.keys(refused) as Walker[])(
+      'a caller with the role %s may call the methods of that role',
+      async (role) => {
+        const token = known().tokens[role];
+        const answered = new Set<string>();
+        for (const method of methods.filter((each) => !isSignIn(each))) {
+          const things = await thingsToChange(gateway(), ofDatabase);
+          for (const message of requestsOf(method, plausible({ ...known(), ...things }, ofDatabase))) {
+            const { code } = await call(method, message, token);
+            if (code === '') answered.add(nameOf(method));
+          }
         }
-      }
-      const left = methods.filter((method) => !isSignIn(method) && !answered.has(nameOf(method))).map(nameOf);
-      expect(left).toEqual(expect.arrayContaining([...refused[role]]));
-      // The admin's calls succeed: there is an object for every method.
-      if (role === 'ADMIN') expect(left).toEqual(refused[role]);
-    });
+        const left = methods.filter((method) => !isSignIn(method) && !answered.has(nameOf(method))).map(nameOf);
+        expect(left).toEqual(expect.arrayContaining([...refused[role]]));
+        // The admin's calls succeed: there is an object for every method.
+        if (role === 'ADMIN') expect(left).toEqual(refused[role]);
+      },
+    );
 
     it('has no text looked up that it sends, whatever its role and wherever it puts it', async () => {
       const { references, files } = hostileTexts(settings().names, await runningFile(gateway()));
@@ -129,7 +132,7 @@ export function operatorsLearnNoSecret(
       expect([...new Set(answers)]).toHaveLength(1);
     });
 
-    it('finds no secret in any answer, error, setting, figure or row of the audit log, nor in what is logged', async () => {
+    it('finds no secret in any answer, error, setting, figure, row of the audit log, or log line', async () => {
       for (const method of methods.filter(isSignIn)) {
         for (const token of [known().tokens.VIEWER, `\${ACCOUNT_KEYS}`]) {
           for (const message of requestsOf(method, () => token)) await call(method, message, '');

@@ -148,7 +148,7 @@ export function protocolBehaviour(gateway: () => Topology): void {
       expect(await connection.ended).toBe('closed');
     });
 
-    it('goes on in HTTP/1.1 whatever else a client would like to upgrade to', async () => {
+    it('continues in HTTP/1.1 whatever upgrade a client requests', async () => {
       for (const upgrade of ['websocket', 'h2c', 'TLS/1.0']) {
         const answer = await ask(head('GET /v1/models', { ...authorized(), connection: 'Upgrade', upgrade }));
         expect(answer.status).toBe(200);

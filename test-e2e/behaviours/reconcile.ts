@@ -27,7 +27,7 @@ export function reconcileServicesBehaviour(gateway: () => ServicesTopology): voi
     const reconcile = (...args: readonly string[]) =>
       gatewayctl(['usage', 'reconcile', ...args], commandLineSettings(gateway()));
 
-    it('finds sums and counters that differ, and mends them', async () => {
+    it('finds sums and counters that differ, and repairs them', async () => {
       const token = await issueToken(gateway(), { requestsPerMinute: 1_000, tokensPerDay: 1_000_000 });
       await chat(gateway(), token.text, { model: 'gateway/claude' });
       await expect.poll(async () => (await usageOf(gateway(), token.text)).today.requests).toBe(1);

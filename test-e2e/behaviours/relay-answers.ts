@@ -63,7 +63,7 @@ export function relayAnswersBehaviour(gateway: () => Topology): void {
     };
 
     describe.each([true, false])('when stream is %s', (stream) => {
-      it.each(texts)('is byte for byte what the provider sends: %s', async (_what, text) => {
+      it.each(texts)("equals the provider's answer byte for byte: %s", async (_what, text) => {
         const { relayed, direct } = await askTwice(bodyOf(text, stream));
         expect(relayed.status).toBe(200);
         expect(relayed.headers.get('content-type')).toMatch(

@@ -137,7 +137,7 @@ export function relayFailuresBehaviour(gateway: () => Topology): void {
         ['adaptive thinking is not supported on this model', 'thinking_type:adaptive'],
         ['This model does not support the effort parameter.', 'effort_unsupported'],
         ['messages.1.content.0: Invalid `signature` in `thinking` block', 'thinking_signature'],
-      ])('what the model does not take, without which Claude Code asks again: %s', async (text, capability) => {
+      ])('an unsupported member, without which Claude Code retries: %s', async (text, capability) => {
         expect(await messageFor(400, 'invalid_request_error', text)).toContain(`(capability_rejected: ${capability})`);
       });
 

@@ -43,7 +43,7 @@ export function relayReasoningBehaviour(gateway: () => Topology): void {
       expect(new Set(accounts).size).toBeGreaterThan(1);
     });
 
-    it('is left out when another account has to go on, which is not blamed', async () => {
+    it('is left out when another account has to continue, which is not blamed', async () => {
       const model = 'gpt-encrypted';
       const conversation = await say(model, [], '#reason 5 #tool look {"at":"this"} begin');
       const first = lastAccount(model) ?? '';
@@ -68,7 +68,7 @@ export function relayReasoningBehaviour(gateway: () => Topology): void {
       expect(lastAccount(model)).toBe(unreadable?.account);
     });
 
-    it('that nobody can read any more is an error of the provider’s, once', async () => {
+    it('that no account can read is an error of the provider’s, once', async () => {
       const model = 'gpt-sticky';
       const sentBefore = requestsTo(model).length;
       const body = { model, input: [{ type: 'compaction', encrypted_content: `gAAAAA${'x'.repeat(100)}` }] };

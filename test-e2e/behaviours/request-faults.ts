@@ -20,7 +20,7 @@ export function requestFaultsBehaviour(gateway: () => Topology): void {
   const requestsTo = (credentials: readonly string[]) =>
     credentials.flatMap((account) => gateway().simulator.requests({ account, path: '/v1/responses' }));
 
-  describe('a request that names what its provider does not have', () => {
+  describe('a request for an object that its provider does not have', () => {
     it('gets the provider’s answer unchanged, once, and pauses nothing for others', async () => {
       const { model, credentials } = askedWrongly('responses', 'wrong');
       const input = [...responsesBody(model, 'hello').input, { type: 'item_reference', id: 'fc_1' }];

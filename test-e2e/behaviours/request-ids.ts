@@ -97,7 +97,7 @@ export function requestIdsBehaviour(gateway: () => Topology): void {
       return gatewayctl(['request', requestId, ...flags], commandLineSettings(gateway()));
     };
 
-    it('is what operators find the request by, with the name that its client gave it', async () => {
+    it('leads operators to the request, as does the name that its client gave it', async () => {
       const own = `run-${crypto.randomUUID()}`;
       const answer = await chat(gateway(), token, { model: 'gateway/claude' }, { headers: { 'x-request-id': own } });
       const requestId = answer.headers.get('x-request-id') ?? '';
@@ -109,7 +109,7 @@ export function requestIdsBehaviour(gateway: () => Topology): void {
       expect(shown.stdout).toContain(own);
     });
 
-    it("is never a client's own, however it looks, and keeps of that what is harmless", async () => {
+    it("is never a client's own, whatever its form, and keeps the harmless part of that", async () => {
       const stolen = (await chat(gateway(), token, { model: 'gateway/claude' })).headers.get('x-request-id') ?? '';
       using connection = new RawConnection(gateway());
       const body = JSON.stringify({ model: 'gateway/claude', messages: [{ role: 'user', content: 'hello' }] });
@@ -128,7 +128,7 @@ export function requestIdsBehaviour(gateway: () => Topology): void {
       }
     });
 
-    it('is in what the official SDKs give their users, with answers and with errors', async () => {
+    it('is in the answers and errors of the official SDKs', async () => {
       const openai = openAiClient(gateway(), token);
       const completion = await openai.chat.completions.create({
         model: 'gateway/claude',

@@ -144,7 +144,7 @@ export function requestSpansBehaviour<T extends TrafficTarget>(
       ).toEqual([]);
     });
 
-    it.runIf(areServices)('leads to the ledger: what publishes its usage, and what stores it', () => {
+    it.runIf(areServices)('leads to the ledger: publishing and storing its usage', () => {
       const publish = tree.named(/^publish /);
       expect(publish, tree.text).not.toEqual([]);
       const ids = new Set(tree.spans.map(({ spanId }) => spanId));
@@ -157,7 +157,7 @@ export function requestSpansBehaviour<T extends TrafficTarget>(
       for (const span of [...publish, ...stored]) expect(span.attributes).toMatchObject({ 'messaging.system': 'nats' });
     });
 
-    it('tells nothing of prompts, answers, tokens or keys', () => {
+    it('contains no prompt, answer, token or key', () => {
       const text = JSON.stringify(observed().receiver.spans);
       expect(text).toContain(client.traceId);
       const said = [...answer.text.matchAll(/"content":"([^"]{12,})"/g)].map(([, piece = '']) => piece);
@@ -187,7 +187,7 @@ export function requestSpansBehaviour<T extends TrafficTarget>(
       }
     });
 
-    it('is sent whole though its client has left its own out: the gateway decides', async () => {
+    it("is sampled although its client's trace is not: the gateway decides", async () => {
       const { gateway, receiver } = observed();
       const unsampled = clientSpan({ isSampled: false });
       const { traceparent } = unsampled;

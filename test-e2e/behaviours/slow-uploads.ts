@@ -52,7 +52,7 @@ export function slowUploadsBehaviour(gateway: () => Topology): void {
       expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(idleMs);
     });
 
-    it('that never begins, or stops within what is compressed, is ended with 408', async () => {
+    it('that never begins, or stops within compressed data, is ended with 408', async () => {
       const packed = gzipSync(`{"model":"gateway/snel","user":"${'snel '.repeat(5_000)}"}`);
       using nothing = start('/v1/messages', { 'content-length': '10' });
       using beginning = start('/v1/responses', { 'content-length': String(packed.length), 'content-encoding': 'gzip' });
@@ -60,7 +60,7 @@ export function slowUploadsBehaviour(gateway: () => Topology): void {
       await Promise.all([expectTimeout(nothing, '/v1/messages'), expectTimeout(beginning, '/v1/responses')]);
     });
 
-    it('that goes on by a few bytes at a time is ended with 408', async () => {
+    it('that continues by a few bytes at a time is ended with 408', async () => {
       const startedAtMs = performance.now();
       await Promise.all(
         cases.map(async ({ path, framing }) => {

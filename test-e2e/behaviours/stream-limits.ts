@@ -145,7 +145,7 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
       return { taken: reader.taken, token };
     };
 
-    it.each(endpoints)('goes on while the model reasons: $path ($account)', async (endpoint) => {
+    it.each(endpoints)('continues while the model reasons: $path ($account)', async (endpoint) => {
       pause(endpoint.account, events[endpoint.account].begun);
       const { taken, token } = await askUntil(
         endpoint,

@@ -16,7 +16,7 @@ export function tokenLabelsBehaviour(gateway: () => Topology): void {
         { timeoutMs: roomMs(10_000) },
       );
 
-    it('of 100 characters, whatever their size, is what its holder sees, without the spaces around it', async () => {
+    it('of 100 characters of any size is shown to its holder, without the spaces around it', async () => {
       const label = '🦊'.repeat(100);
       const { tokenText } = await issue(` ${label} `);
       expect((await usageOf(gateway(), tokenText)).token.label).toBe(label);

@@ -39,7 +39,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
     const poolStatus = () => gatewayctl(['pool', 'status', 'traced'], commandLineSettings(gateway()));
     const request = (...args: string[]) => gatewayctl(['request', ...args], commandLineSettings(gateway()));
 
-    it('has what a request had to go on without', async () => {
+    it('lists what was removed from a request', async () => {
       const model = 'gpt-traced';
       const encrypted = { type: 'reasoning', summary: [], encrypted_content: `gAAAAA${'x'.repeat(100)}` };
       const { input } = responsesBody(model, 'go on');
@@ -54,7 +54,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
       ]);
     });
 
-    it('has that the client left, and what was recorded', async () => {
+    it('shows that the client left, and the recorded usage', async () => {
       const controller = new AbortController();
       const response = await fetch(`${gateway().baseUrl}/v1/chat/completions`, {
         method: 'POST',
@@ -96,7 +96,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
 
     // Tests that limit accounts, which pause for a while, are the last.
 
-    it('has a move: both accounts, why each, what the provider said; the client learns nothing of it', async () => {
+    it("shows a failover: both accounts, the reasons, the provider's words; the client sees none of it", async () => {
       const session = crypto.randomUUID();
       await ask(session);
       const [first] = (await lastLogged()).attempts ?? [];

@@ -30,7 +30,7 @@ export function unknowingShellBehaviour(gateway: () => Topology): void {
       expect(await readdir(folder)).toEqual([]);
     });
 
-    it('works on that database when it is told to, and on the gateway when it is told where that is', async () => {
+    it('uses that database with --offline, and the gateway with its address', async () => {
       const offline = await gatewayctl(['token', 'create', '--label', 'elsewhere', '--offline'], shell);
       expect(offline).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^gw_s_\w+\n$/) });
       expect(offline.stderr).toContain(`written to the embedded database ${join(folder, 'gateway.sqlite')}\n`);

@@ -79,7 +79,7 @@ export function usageBehaviour(gateway: () => Topology): void {
       expect((await usageOf(gateway(), token.text)).today.requests).toBe(30);
     });
 
-    it('does not count what was refused, and costs nothing itself', async () => {
+    it('does not count refused requests, and costs nothing itself', async () => {
       const token = await issueToken(gateway(), { requestsPerMinute: 3 });
       await chat(gateway(), token.text, { model: 'gateway/nothing' });
       await chat(gateway(), token.text, { model: 'gateway/snel', messages: [] });

@@ -52,7 +52,7 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
     const longStream = (token: string) =>
       chatAfresh(gateway(), token, { model, stream: true, messages: [{ role: 'user', content: '#long 300' }] });
 
-    it('all serve, and operators see what each one served in one place', async () => {
+    it('all serve, and operators see the requests of each one in one place', async () => {
       const token = await issueToken(gateway(), { kind: 'personal' });
       const before = [await servedBy(1), await servedBy(2)];
       for (let n = 0; n < 20; n++) {
@@ -75,7 +75,7 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
       expect(statuses.filter((status) => status === 429)).toHaveLength(40);
     });
 
-    it('tell a caller at once of what another one has just served', async () => {
+    it('show a caller at once the usage that another one has just served', async () => {
       const token = await issueToken(gateway(), { kind: 'personal' });
       for (let n = 1; n <= 20; n++) {
         expect((await chatAfresh(gateway(), token.text, { model }).answer).status).toBe(200);

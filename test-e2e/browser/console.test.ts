@@ -102,7 +102,7 @@ describe('the frame', () => {
     expect(await background()).toBe(dark);
   });
 
-  it('finds what has an id, from anywhere', async () => {
+  it('finds an object by its id, from anywhere', async () => {
     await goTo(page, '/system');
     await page.keyboard.press('/');
     await page.keyboard.type('responses/team-b');
@@ -120,7 +120,7 @@ describe('the frame', () => {
     await page.getByText('Live', { exact: true }).waitFor();
   });
 
-  it('asks to sign in again when the session has ended, and goes on where one was', async () => {
+  it('asks to sign in again when the session has ended, and returns to the same page', async () => {
     await goTo(page, '/system');
     await page.evaluate("sessionStorage.removeItem('made-up-session')");
     await page.getByText('Your session has expired.').waitFor();
@@ -157,7 +157,7 @@ describe('operators', () => {
     expect(await focused().textContent()).toBe('New operator');
   });
 
-  it('that somebody else changed meanwhile are shown as they are now, before they are changed', async () => {
+  it('that another person changed meanwhile are shown in their current state, before they are changed', async () => {
     await page.getByRole('button', { name: 'Change role: jeroen' }).click();
     await dialog().getByLabel('Role').selectOption({ label: 'Admin: can also manage operators and see the audit log' });
     await dialog().getByRole('button', { name: 'Change role' }).click();
@@ -167,7 +167,7 @@ describe('operators', () => {
     await page.getByText('jeroen now has the role Admin.').waitFor();
   });
 
-  it('are not disabled by a dialog that was left', async () => {
+  it('are not disabled by a cancelled dialog', async () => {
     const disable = page.getByRole('button', { name: 'Disable: grafana' });
     await disable.click();
     await dialog().getByText('All sessions end immediately').waitFor();
@@ -180,7 +180,7 @@ describe('operators', () => {
 describe('the other pages', () => {
   beforeEach(() => signInAs(page, 'gw_a_admin'));
 
-  it('tell a file that would be refused from one that can be used', async () => {
+  it('distinguish an invalid file from a valid one', async () => {
     await goTo(page, '/configuration');
     const text = page.getByLabel('Contents of a gateway.yaml');
     await text.fill('accounts: [{ pool: respones, name: team_z }]');
@@ -191,7 +191,7 @@ describe('the other pages', () => {
     await page.getByText('+ accounts: responses/team-e (bearer)').waitFor();
   });
 
-  it('show what a change changed, page after page, and keep what is looked for in the address', async () => {
+  it('show the fields of a change, page after page, and keep the filters in the address', async () => {
     await goTo(page, '/audit?search=token.update');
     const rows = page.getByRole('table', { name: 'Audit log' }).getByRole('row');
     expect(await rows.nth(1).textContent()).toMatch(/limits.requestsPerMinute 60 → 120/);

@@ -57,7 +57,7 @@ it('files beside the pages are there, and those elsewhere in the repository are 
 });
 
 describe('the search of the docs', () => {
-  it('finds a word, and leads to where it stands', async () => {
+  it('finds a word, and leads to its place', async () => {
     const { page, context, complaints } = await visit(browser, `${site.url}${base}`, { theme: 'light', width: 1440 });
     await page.goto('');
     await page.getByRole('button', { name: 'Search' }).click();

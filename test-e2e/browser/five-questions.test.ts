@@ -108,7 +108,7 @@ describe('the console on a gateway under traffic and faults', () => {
     expect(stdout).toMatch(/in the ledger after/);
   });
 
-  it('says who used how much: what the ledger, the client and the command line say', async () => {
+  it('shows usage that agrees with the ledger, the client and the command line', async () => {
     await Promise.all(Array.from({ length: 10 }, () => ask()));
     const { today } = await usageOf(gateway, token.text);
     const [input, output] = [today.inputTokens, today.outputTokens];
@@ -193,7 +193,7 @@ describe('the pages that docs show', () => {
   ] as const;
   // Earlier tests cover the last ones.
   const looked = takesPictures ? pictured : pictured.slice(0, 4);
-  it.each(looked)('%s at %s, in %s at %i px, can be used by everybody and fits', async (name, path, theme, width) => {
+  it.each(looked)('%s at %s, in %s at %i px, is accessible and fits', async (name, path, theme, width) => {
     const { page, context } = await visit(browser, gateway.adminUrl, { theme, width });
     await signInAs(page, gateway.adminToken);
     await goTo(page, name === 'request' ? `${path}${movedId}` : path);

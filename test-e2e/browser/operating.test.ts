@@ -49,7 +49,7 @@ describe('an operator', () => {
       expect(await page.content()).not.toContain(secret);
     }));
 
-  it('sees what somebody else did to a token meanwhile, and saves on top of it', () =>
+  it("sees another person's changes of a token, and saves on top of them", () =>
     as('gw_a_operator', '/tokens/e8b1f0c7-7a3d-4e2f-b6c4-9d0a2f1b4c44', async (page) => {
       await button(page, 'Edit').click();
       await page.getByLabel('Tokens per day').fill('600000');
@@ -61,7 +61,7 @@ describe('an operator', () => {
       await isThere(page, 'Moved to 03:00 by Bram');
     }));
 
-  it('learns that somebody else rotated or changed a token meanwhile before its text ends', () =>
+  it('learns that another person rotated or changed a token before its text becomes invalid', () =>
     as('gw_a_operator', '/tokens/19f4a7d2-3c6b-4d8e-a1f0-6e2d9b8c7a55', async (page) => {
       await button(page, 'Rotate').click();
       await button(page, 'Rotate token').click();
@@ -71,7 +71,7 @@ describe('an operator', () => {
       expect(await page.locator('.secret code').first().textContent()).toMatch(/^gw_s_/);
     }));
 
-  it('is asked before an account is disabled, and learns when somebody else was faster', () =>
+  it('is asked before an account is disabled, and learns when another person was faster', () =>
     as('gw_a_operator', '/pools/responses', async (page) => {
       await page.getByRole('button', { name: 'Disable responses/team-c' }).click();
       await button(page, 'Disable account').click();

@@ -97,7 +97,7 @@ describe('a gateway on a NATS cluster and a Postgres with a synchronous standby'
     expect(Math.max(...delaysMs)).toBeLessThan(roomMs(10_000));
   });
 
-  it('goes on at the standby once that is promoted, and has every answer exactly once', async () => {
+  it('continues at the standby once that is promoted, and has every answer exactly once', async () => {
     await pair.primary.kill();
     const killedMs = Date.now();
     await sleep(2_000);

@@ -53,11 +53,11 @@ describe('a gateway whose parts die, freeze and forget while it answers', () => 
     expect(countOf('doubled'), descriptions()).toBe(0);
   });
 
-  it('books what the provider billed, to the token, and calls every estimate one', () => {
+  it('records exactly what the provider billed, and marks every estimate', () => {
     expect(countOf('wrong'), descriptions()).toBe(0);
   });
 
-  it('books nothing that nobody asked', () => {
+  it('records nothing without a request', () => {
     expect(result.judgement.unknownRows.length, descriptions()).toBe(0);
   });
 

@@ -19,11 +19,11 @@ describe('the proof of a window', () => {
     expect(prove([0, 10, 20, 59_999])).toMatchObject({ mostInAnyWindow: 4, mostFromMs: 0, smallestSlackMs: -1 });
   });
 
-  it('finds a slot that nobody was given', () => {
+  it('finds a slot that was never given', () => {
     expect(prove([0, 10, 20, 60_000, 63_010]).freeForMs).toEqual({ slots: 2, median: 0, p99: 3_000, most: 3_000 });
   });
 
-  it('finds a refusal of somebody for whom there was a slot', () => {
+  it('finds a refusal while there was a free slot', () => {
     const log = [0, 10, 20, 60_000];
     const found = (one: Answer) => prove(log, [one]).refusalsWithFreeSlot;
     expect([found(refusal(30, 60_000)), found(refusal(59_990, 60_000)), found(refusal(60_004, 60_010))]).toEqual([
@@ -34,7 +34,7 @@ describe('the proof of a window', () => {
     expect([found(refusal(12, 60_000)), found(refusal(60_020, 60_000)), found(refusal(30, 60_001))]).toEqual([1, 1, 1]);
   });
 
-  it('knows what the answers had to say was left', () => {
+  it('knows the remaining slots that the answers had to report', () => {
     expect(expectedRemaining([0, 10, 20, 60_000, 90_000], 3, 0)).toEqual([0, 0, 1, 1, 2]);
     expect(expectedRemaining([0, 10, 20, 60_000], 3, 15)).toEqual([0, 0]);
   });

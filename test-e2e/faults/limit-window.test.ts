@@ -104,7 +104,7 @@ describe('requests per minute, over many processes', () => {
     return { token, fromMs, answers, instants: log.instants, demand };
   }
 
-  it('admits at most the limit in any 60 seconds, and refuses nobody for whom there was a slot', async () => {
+  it('admits at most the limit in any 60 seconds, and refuses no request while there is a free slot', async () => {
     const { token, fromMs, answers, instants, demand } = await underLoad(form.calmMs);
     const proof = proveWindow({ limit, instants, answers, demand });
     tell('4 edges, 2 limiters, 800 clients', proof);
@@ -136,7 +136,7 @@ describe('requests per minute, over many processes', () => {
     await obeyARefusal(token.text);
   });
 
-  it('goes on answering, and keeps to the limit in Redis, while one limiter after the other is killed', async () => {
+  it('continues to answer, and keeps to the limit in Redis, while one limiter after the other is killed', async () => {
     const localBefore = await counted('edge-router', 'gateway_edge_local_admissions_total');
     const { answers, instants, demand } = await underLoad(form.killedMs, async () => {
       for (const limiter of running.replicas.limiter) {

@@ -102,14 +102,14 @@ describe('limits while the limiters, or their Redis, are away', () => {
       });
     });
 
-    it('is away and comes back while callers go on asking: two limiters together admit the limit', async () => {
+    it('is away and comes back while callers send requests: two limiters together admit the limit', async () => {
       await withinAMinute(async () => {
         const token = await issue({ requestsPerMinute: limit });
         expect(await admittedThroughOutageOf([gateway.redis], token)).toBe(limit);
       });
     });
 
-    it('is away: they go on from what each of them had admitted', async () => {
+    it('is away: they start from what each of them had admitted', async () => {
       await withinAMinute(async () => {
         const token = await issue({ requestsPerMinute: limit });
         let admitted = await admittedByBoth(token, 20);
@@ -121,7 +121,7 @@ describe('limits while the limiters, or their Redis, are away', () => {
       });
     });
 
-    it('is away: what one of two had admitted alone is exceeded by the share of the other at most', async () => {
+    it('is away: the admissions of one of two are exceeded by the share of the other at most', async () => {
       await withinAMinute(async () => {
         const token = await issue({ requestsPerMinute: limit });
         let admitted = await admittedBy(0, token, limit);
@@ -151,7 +151,7 @@ describe('limits while the limiters, or their Redis, are away', () => {
       });
     });
 
-    it('are away, and come back one after the other while callers go on asking: two edges together admit the limit', async () => {
+    it('are away, and come back one after the other while callers send requests: two edges together admit the limit', async () => {
       await withinAMinute(async () => {
         const token = await issue({ requestsPerMinute: limit });
         const paused = limiters().map((limiter, n) => ({
@@ -190,7 +190,7 @@ describe('limits while the limiters, or their Redis, are away', () => {
       expect(admitted).toEqual([1, 3]);
     });
 
-    it('are away: the edges go on from what each of them had admitted', async () => {
+    it('are away: the edges start from what each of them had admitted', async () => {
       await withinAMinute(async () => {
         const token = await issue({ requestsPerMinute: limit });
         let admitted = await admittedByBoth(token, 20);
@@ -202,7 +202,7 @@ describe('limits while the limiters, or their Redis, are away', () => {
       });
     });
 
-    it('are away: what went through one of two edges is exceeded by the share of the other at most', async () => {
+    it('are away: the admissions of one of two edges are exceeded by the share of the other at most', async () => {
       await withinAMinute(async () => {
         const token = await issue({ requestsPerMinute: limit });
         let admitted = await admittedBy(0, token, limit);

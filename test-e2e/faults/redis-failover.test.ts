@@ -16,7 +16,7 @@ describe.each([
   { name: 'Sentinels', start: startRedisSentinels, planned: ['SENTINEL', 'FAILOVER', 'mymaster'] },
   { name: 'a Redis Cluster', start: startRedisCluster, planned: ['CLUSTER', 'FAILOVER'] },
 ])('limits while a master of $name dies under load', ({ name, start, planned }) => {
-  it('are held by every limiter without a pause, and by the new master afterwards', async () => {
+  it('are enforced by every limiter without a pause, and by the new master afterwards', async () => {
     await using stack = new AsyncDisposableStack();
     const group = stack.use(await start({ silenceMs: roomMs(1_000) }));
     const processes = stack.use(await Limiters.start(limiters, { REDIS_URL: group.url, ...group.env }));

@@ -15,7 +15,7 @@ const schema = '#/components/schemas/ChatCompletionRequest';
  * UTF-8, and the last value of a repeated key counts.
  */
 describe('the published schema of a chat completion request', () => {
-  it('takes what the parser takes', () => {
+  it('accepts the same values as the parser', () => {
     fc.assert(
       fc.property(chatRequest(), (request) => {
         expect(document.problems(schema, request)).toEqual([]);

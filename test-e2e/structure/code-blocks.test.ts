@@ -20,11 +20,11 @@ describe('every block of code on a page', () => {
     expect(blocks.flatMap((block) => at(block, [...block.problems, ...missingReasons(block)]))).toEqual([]);
   });
 
-  it('follows what it is the output of', () => {
+  it('follows the command whose output it is', () => {
     expect(pages.flatMap((page) => strayOutputs(page.blocks)).map(placeOf)).toEqual([]);
   });
 
-  it('has the syntax of its language, and gateway.yaml what the gateway takes', async () => {
+  it('has the syntax of its language, and gateway.yaml is valid', async () => {
     const problems = await Promise.all(blocks.map(async (block) => at(block, await readBlock(block))));
     expect(problems.flat()).toEqual([]);
   });

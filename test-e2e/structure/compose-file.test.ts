@@ -119,7 +119,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  it('lets those out to providers and token endpoints who ask there, and nobody else', () => {
+  it('lets only services that need providers and token endpoints reach them', () => {
     const isOutside = (network: string) => compose.networks[network]?.internal !== true;
     const out = services.filter(([, { networks }]) => networks.some(isOutside)).map(([name]) => name);
     expect(out.filter((name) => !observers.includes(name)).toSorted()).toEqual(
@@ -132,7 +132,7 @@ describe('docker-compose.yml', () => {
     expect(published.map(([name]) => name).toSorted()).toEqual(['admin', 'edge-router', 'grafana', 'prometheus']);
   });
 
-  it('starts what watches it only when it is asked for', () => {
+  it('starts its monitoring only on request', () => {
     const asked = services.filter(([, { profiles }]) => profiles.includes('observability')).map(([name]) => name);
     expect(asked.toSorted()).toEqual(observers.toSorted());
     const scraped = scrapeConfigSchema.parse(parse(readFileSync(join(root, prometheusFile), 'utf8'))).scrape_configs;
@@ -151,7 +151,7 @@ describe('docker-compose.yml', () => {
     expect(services.filter(([, { build }]) => build !== undefined).map(([name]) => name)).toEqual(['migrate']);
   });
 
-  it('pins what others have built by a full version', () => {
+  it('pins external images by a full version', () => {
     const others = services.filter(([name]) => !ours.some(([own]) => own === name)).map(([, { image }]) => image);
     expect(others.map((image) => image.replace(/:.*/, '')).toSorted()).toEqual(
       [

@@ -8,12 +8,12 @@ import { repositoryRoot } from './test-references.ts';
 const folder = join(repositoryRoot, 'docs/reference');
 
 describe('docs/reference/conformance.md', () => {
-  it('is what conformance.json says, which `npm run conformance:peers -- --page-only` writes', async () => {
+  it('agrees with conformance.json; `npm run conformance:peers -- --page-only` writes it', async () => {
     const report = peersReport.parse(JSON.parse(await readFile(join(folder, 'conformance.json'), 'utf8')));
     expect(await readFile(join(folder, 'conformance.md'), 'utf8')).toBe(conformancePage(report));
   });
 
-  it('has a line for each endpoint and level that a system was held to, and a dash where another was not', () => {
+  it('has a line for each endpoint and level that was checked, and a dash for systems without it', () => {
     const page = conformancePage(reportOf(ours, theirs));
     expect(tableOf(page)).toEqual([
       '| endpoint | level | ours 1.0.0 | theirs 2.0.0 |',
@@ -25,13 +25,13 @@ describe('docs/reference/conformance.md', () => {
     ]);
   });
 
-  it('names each broken rule with its source and what was found, as text', () => {
+  it('names each broken rule with its source and the actual result, as text', () => {
     expect(conformancePage(reportOf(ours, theirs))).toContain(
       '- `chat-gzip-body`: A body in `gzip` is taken. ([source](https://example.org/rule)) Found: it is \\<500\\>\n',
     );
   });
 
-  it('says why rules were skipped, and what was left out', () => {
+  it('says why rules were skipped, and which systems were left out', () => {
     const page = conformancePage(reportOf(theirs));
     expect(page).toContain('- because there is no limit: `chat-limit`, `chat-wait`\n');
     expect(page).toContain('- `other` 3.0.0. It needs a browser.\n');

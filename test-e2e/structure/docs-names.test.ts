@@ -13,7 +13,7 @@ const pages = globSync(
   },
 ).map((page) => ({ page, text: readFileSync(join(repositoryRoot, page), 'utf8') }));
 
-describe('what pages name', () => {
+describe('names on pages', () => {
   it('is in the code, where it is written like a setting', async () => {
     const named = namesIn(/\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/g);
     expect(named.length).toBeGreaterThan(300);

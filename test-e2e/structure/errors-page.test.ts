@@ -47,7 +47,7 @@ describe('docs/reference/errors.md', () => {
     expect(rendered).toEqual(statuses.map((status) => ({ status, type: messagesType })));
   });
 
-  it('has what a provider’s error says, and nothing else', () => {
+  it('has the words of a provider’s error, and nothing else', () => {
     const texts = sections.get("What a provider's error says") ?? '';
     const listed = [...texts.matchAll(/^\| [^|`]+ \| `([A-Z][^`]+)` +\|$/gm)].map(([, text]) => text);
     expect(listed.toSorted()).toEqual([...new Set(Object.values(errorTexts))].toSorted());

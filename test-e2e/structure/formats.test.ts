@@ -16,7 +16,7 @@ describe('the edge cases of docs/reference/formats.md', () => {
     expect(cases.length).toBeGreaterThanOrEqual(52);
   });
 
-  it.each(cases)('stand there in the same words: $text', ({ text }) => {
+  it.each(cases)('are in the page in the same words: $text', ({ text }) => {
     expect(documented).toContain(`- ${text}\n`);
   });
 

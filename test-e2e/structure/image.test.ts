@@ -41,7 +41,7 @@ describe('the Dockerfile', () => {
     expect(dockerfile).not.toMatch(/--start-interval|--link\b|--parents|--chmod|<<EOF|^# *syntax=/m);
   });
 
-  it('copies only what its ignore file lets through', () => {
+  it('copies only files that its ignore file allows', () => {
     const sources = dockerfile
       .match(/^COPY (?!--from|\. ).*/gm)
       ?.flatMap((line) => line.split(' ').slice(1, -1))
@@ -98,7 +98,7 @@ describe('the HEALTHCHECK of the image', () => {
     expect(await healthcheck({ ADMIN_PORT: server.port, TLS_CERT_FILE: '/tls.crt' })).toMatchObject({ code: 0 });
   });
 
-  it('fails where nobody listens', async () => {
+  it('fails if nothing listens', async () => {
     await using server = await serving(createServer(), '127.0.0.1');
     await server[Symbol.asyncDispose]();
     const { code, printed } = await healthcheck({ ADMIN_PORT: server.port });

@@ -23,7 +23,7 @@ const packages = {
   'test-e2e': [],
 };
 
-describe('what browsers run', () => {
+describe('code for browsers', () => {
   const check = (file: string, specifier: string) =>
     modulesOfNodeInBrowsers(madeUpTree(packages, { [file]: importing(specifier) })).map(violationText);
 

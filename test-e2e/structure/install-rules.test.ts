@@ -8,7 +8,7 @@ import { readSourceTree, type SourceTree, violationText } from './source-tree.ts
 
 const root = join(import.meta.dirname, '../..');
 
-describe('what npm ci runs', () => {
+describe('scripts of npm ci', () => {
   it('is found by the scripts of package.json, with what it imports', async () => {
     const files = filesDuringInstall(await readSourceTree(root)).map(({ file }) => file);
     expect(files.toSorted()).toEqual([
@@ -26,7 +26,7 @@ describe('what npm ci runs', () => {
   });
 });
 
-describe('the rule on what npm ci runs', () => {
+describe('the rule on scripts of npm ci', () => {
   const treeWith = (files: Readonly<Record<string, string>>): SourceTree =>
     new Map(
       Object.entries({

@@ -25,7 +25,7 @@ describe('the fields of log lines', () => {
     expect(check(text)).toEqual([`services/limiter/src/a.ts: logs the field ${field}`]);
   });
 
-  it('stand where they are logged', () => {
+  it('are beside their log line', () => {
     expect(check("logger.info(counts, 'retrying')")).toEqual([
       "services/limiter/src/a.ts: logs fields that are no object literal: counts, 'retrying')",
     ]);

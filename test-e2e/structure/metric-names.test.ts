@@ -41,7 +41,7 @@ describe('the names of metrics', () => {
     expect([...reference.keys()].filter((name) => !known.has(name) && !isMade(name))).toEqual([]);
   });
 
-  it('in documents, in examples and in what is deployed are in the reference', () => {
+  it('in documents, examples and deployments are in the reference', () => {
     const paths = globSync(['docs/**/*.md', 'services/*/README.md', 'deploy/kubernetes/**/*.{yaml,md}', 'README.md'], {
       cwd: root,
     });

@@ -42,14 +42,14 @@ describe('the runner of pages', () => {
     await follow(['sh fails', 'false']);
   });
 
-  it('finds what a page shows and nothing printed', async () => {
+  it('finds a shown line that was not printed', async () => {
     await expect(follow(['sh', 'echo one; echo two'], ['text output', 'two\none'])).rejects.toThrow('no line is\none');
     await expect(follow(['sh', 'echo a.c'], ['text output', 'a'])).rejects.toThrow('no line is\na');
     await expect(follow(['sh', 'echo abc'], ['text output', 'a.c'])).rejects.toThrow('no line is\na.c');
     await follow(['sh', 'echo one; echo between; echo two'], ['text output', 'o…\ntwo']);
   });
 
-  it('goes on in the same folder, with the variables and files of the blocks before', async () => {
+  it('continues in the same folder, with the variables and files of the blocks before', async () => {
     const printed = await follow(
       ['sh', 'export NAME=value\nmkdir inside\ncd inside'],
       ['json file="settings.json"', '{}'],

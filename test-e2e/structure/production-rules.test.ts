@@ -9,7 +9,7 @@ const manifest = (name: string, dependencies: string[], devDependencies: string[
 };
 const limiter = { 'services/limiter/package.json': manifest('@gateway/limiter', ['express'], ['openai']) };
 
-describe('what production code imports', () => {
+describe('imports of production code', () => {
   const check = (file: string, text: string) =>
     productionCodeOnDevelopmentPackages(madeUpTree({}, { ...limiter, [file]: text })).map(violationText);
 
@@ -51,7 +51,7 @@ describe('dependencies', () => {
     ]);
   });
 
-  it('are none in what only runs during development', () => {
+  it('are none in code that only runs during development', () => {
     const testkit = { 'libs/testkit/package.json': manifest('@gateway/testkit', ['pg'], []) };
     expect(check({ ...testkit, 'libs/testkit/src/a.ts': importing('pg') })).toHaveLength(1);
   });

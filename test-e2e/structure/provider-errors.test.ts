@@ -52,13 +52,13 @@ function failureOf(pool: Pool, status: number, error?: SentError): AttemptFailur
 }
 
 describe('docs/reference/provider-errors.md', () => {
-  it('has every meaning with whom it concerns', () => {
+  it('has every meaning with the affected party', () => {
     const documented = rowsIn('Meanings').map(([meaning, concern]) => [namesIn(meaning)[0], concern]);
     expect(documented).toEqual(Object.entries(consequences).map(([meaning, { concern }]) => [meaning, concern]));
     for (const text of Object.values(concerns)) expect(page).toContain(`| ${text} `);
   });
 
-  it.each(poolNames)('has every status of the %s pool with what it may mean', (pool) => {
+  it.each(poolNames)('has every status of the %s pool with its possible meanings', (pool) => {
     const { byStatus, otherClientError, otherServerError } = pools[pool].statusRules;
     const rules = new Map<string, StatusRule>([
       ...byStatus.entries().map(([status, rule]) => [String(status), rule] as const),
@@ -83,7 +83,7 @@ describe('docs/reference/provider-errors.md', () => {
     expect(documented.toSorted()).toEqual([...pools[pool].meanings].toSorted());
   });
 
-  it.each(rowsIn('Texts'))('says what an error of the %s pool with %s and the text %s means', (...row) => {
+  it.each(rowsIn('Texts'))('has the meaning of an error of the %s pool with %s and the text %s', (...row) => {
     const [poolName, status = '', quoted = '', meaning] = row;
     const pool = poolName === 'Messages' ? 'Messages' : 'Responses';
     const text = quoted.slice(1, -1);

@@ -27,7 +27,7 @@ describe('a regular expression', () => {
     },
   );
 
-  it('is found in what runs in browsers too, and left alone in tests', () => {
+  it('is also found in code for browsers, and ignored in tests', () => {
     const source = String.raw`export const A = () => <p>{'a'.replace(/\/+$/, '')}</p>;`;
     expect(problemsOf(source, 'services/admin/console/src/a.tsx')).toHaveLength(1);
     expect(problemsOf(source, 'services/admin/console/src/a.test.tsx')).toEqual([]);

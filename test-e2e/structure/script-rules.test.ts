@@ -8,7 +8,7 @@ describe('a script of the root', () => {
       violationText,
     );
 
-  it('has a sentence that says what it does', () => {
+  it('has a sentence that describes it', () => {
     expect(problemsOf({ test: 'vitest run' }, { test: 'Runs every test.' })).toEqual([]);
   });
 

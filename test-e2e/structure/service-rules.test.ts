@@ -64,7 +64,7 @@ it('takes one file of a service for those of its RPCs', () => {
   expect(check({ ...files, 'services/limiter/src/rpc/limiter-service.ts': '' })).toEqual([]);
 });
 
-it('misses a contract that nobody serves', () => {
+it('finds a contract that no process serves', () => {
   expect(check({ ...whole, 'services/limiter/src/routes.ts': '' })).toEqual([
     'services/limiter/src/routes.ts: serves no service of proto/',
     "proto: no service's routes.ts serves LimiterService",

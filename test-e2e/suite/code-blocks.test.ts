@@ -6,7 +6,7 @@ import { runPage } from '../docs/run-page.ts';
 
 const pages = await readPages(repositoryRoot);
 
-describe('whoever follows a page sees what it says', () => {
+describe('a reader who follows a page sees what it says', () => {
   let gateway: DocumentedGateway;
   beforeAll(async () => {
     gateway = await startDocumentedGateway();

@@ -127,7 +127,7 @@ describe('a newcomer without any setting', () => {
   it.each([
     ['in one process', ['start']],
     ['with workers', ['start', '--workers', '2']],
-  ])('learns what to do when the port is taken, %s', async (_how, args) => {
+  ])('gets the remedy when the port is taken, %s', async (_how, args) => {
     const taken = await listen(Number(env.PORT));
     const { exitCode, stderr } = await gatewayctl(args, env);
     taken.close();
@@ -178,7 +178,7 @@ describe('a newcomer without any setting', () => {
       'pools:\n  responses: { format: telepathy, owned_by: x, base_url: "http://127.0.0.1:1" }\n',
       /pools\.responses\.format/,
     ],
-  ])('learns what is wrong with a configuration that %s', async (_what, text, expected) => {
+  ])('gets the problem of a configuration that %s', async (_what, text, expected) => {
     const path = join(folder, 'gateway.yaml');
     if (text !== undefined) await writeFile(path, text);
     const { exitCode, stderr } = await gatewayctl(['start'], { ...env, GATEWAY_CONFIG: path });

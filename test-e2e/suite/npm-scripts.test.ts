@@ -75,7 +75,7 @@ describe('a signal to npm', () => {
     await expect.poll(() => mark.running()).toEqual([]);
   });
 
-  it('lets running streams end after Ctrl-C, which reaches npm and what it has started', async () => {
+  it('lets running streams end after Ctrl-C, which reaches npm and its child processes', async () => {
     const simulator = stack.use(await startSimulator({ eventDelayMs: 20 }));
     const [port, adminPort] = await freePorts(2);
     await using command = startNpmScript('start', {

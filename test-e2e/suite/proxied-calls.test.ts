@@ -37,7 +37,7 @@ describe('calls between services through nginx', () => {
     expect(answers.map(({ status }) => status?.localDay)).toEqual([...keys, ...keys]);
   });
 
-  it('share a stream for as long as they go on', async () => {
+  it('share a stream as long as they run', async () => {
     using channel = openChannel(url);
     const requests = async function* () {
       for (let n = 0; n < 50; n++) yield { checks: [{ key: `${n}`.repeat(10_000) }] };

@@ -163,7 +163,7 @@ describe('settings that can not be used', () => {
       }
     });
 
-    it('waits only so long for what is in GATEWAY_DATA', async () => {
+    it('waits a limited time for files in GATEWAY_DATA', async () => {
       const data = join(folder, 'data');
       await mkdir(data);
       // Reading a pipe without a writer hangs like a file on an unreachable mount.

@@ -100,7 +100,7 @@ describe('npm run start:services with accounts of its own', () => {
       /usage-ingest can't start:\n.*USAGE_BATCH_EVENTS must be a whole number/,
     ],
     ['a file', { GATEWAY_CONFIG: '/no/such/gateway.yaml' }, /can't start:\n.*\/no\/such\/gateway\.yaml/],
-  ])('says what is wrong with %s, ends with code 1, and leaves nothing behind', async (_, wrong, expected) => {
+  ])('reports the problem of %s, exits with status 1, and leaves nothing behind', async (_, wrong, expected) => {
     const mark = processMark();
     await using command = runStartServices({ ...(await settings()), ...mark.env, ...wrong });
     const { exitCode, stdout, stderr } = await command.ended;

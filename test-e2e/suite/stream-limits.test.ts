@@ -14,7 +14,7 @@ describeTopology(
   streamLimitsBehaviour,
 );
 
-describe('a gateway that is stopped while a stream goes on', () => {
+describe('a gateway that is stopped while a stream runs', () => {
   it('waits for the longest stream there can be, which is ended with an error, and no longer', async () => {
     await using gateway = await startAllInOne(
       'drained',

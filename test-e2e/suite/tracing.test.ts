@@ -97,7 +97,7 @@ describe('an endpoint for spans that is no good', () => {
   };
   const many = () => Promise.all(Array.from({ length: 40 }, () => of().ask()));
 
-  it.each(['never', 'nonsense', 503, 'away'] as const)('(%s) is no trouble to any request', async (answer) => {
+  it.each(['never', 'nonsense', 503, 'away'] as const)('(%s) affects no request', async (answer) => {
     const { receiver } = of();
     if (answer === 'away') await receiver[Symbol.asyncDispose]();
     else receiver.answer = answer;

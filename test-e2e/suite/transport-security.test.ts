@@ -153,7 +153,7 @@ describe('calls between services with TLS', () => {
     expect(await whatHappens({ ...server, url: server.url.replace('https', 'http') }, expired)).not.toBe('');
   });
 
-  it('go on while certificates and authority are replaced, and new connections need the new ones', async () => {
+  it('continue while certificates and authority are replaced, and new connections need the new ones', async () => {
     const next = await CertificateAuthority.create();
     const serverTls = await identityOf('usage-query');
     const { url } = await serve(serverTls);

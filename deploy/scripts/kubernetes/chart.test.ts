@@ -43,7 +43,7 @@ describe('the Helm chart', () => {
     expect(pathsOf(defaultValues, '').filter((path) => !used.has(path))).toEqual([]);
   });
 
-  it('is, as it comes, what the production overlay is', async () => {
+  it('equals the production overlay by default', async () => {
     const overlay = await renderFolder('overlays/production');
     expect(byName(render(defaultValues))).toEqual(byName(overlay));
   });

@@ -189,7 +189,7 @@ describe.each([production, development])('%s', (overlay) => {
     for (const { container } of containers()) expect(container.image).toMatch(/:[\w.-]*\d[\w.-]*$/);
   });
 
-  it('has the tables migrated before what works with them starts', () => {
+  it('migrates the tables before the services that use them start', () => {
     const users = services.filter(({ backends }) => backends.some((backend) => backend === 'postgres'));
     expect(users.length).toBe(5);
     for (const { name } of users) {

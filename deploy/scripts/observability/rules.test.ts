@@ -26,7 +26,7 @@ describe('the rules of Prometheus', () => {
     expect(await promtool(['test', 'rules', join(folder, file)])).toContain('SUCCESS');
   });
 
-  it('tell gateways of one cluster apart, wherever they aggregate', () => {
+  it('distinguish gateways of one cluster in every aggregation', () => {
     const exprs = [...recordings.flatMap(({ rules }) => rules), ...allAlerts].map(({ expr }) => expr);
     const groups = exprs.flatMap((expr) => [...expr.matchAll(/\b(?:by|on|without|ignoring) \(([^)]*)\)/g)]);
     expect(groups.length).toBeGreaterThan(20);

@@ -20,7 +20,7 @@ describe('the fields of a schema', () => {
     ]);
   });
 
-  it('say their bounds and what they are without being given', () => {
+  it('show their bounds and defaults', () => {
     const schema = { properties: { size: { type: 'integer', minimum: 1, default: 5, description: 'How many.' } } };
     expect(fieldsOf(schema)[0]?.description).toBe('How many. At least 1. Default: `5`.');
   });

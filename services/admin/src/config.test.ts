@@ -64,7 +64,7 @@ describe('the settings', () => {
     [{ ...oidc, OIDC_ISSUER: 'http://login.example' }, 'OIDC_ISSUER must be'],
     [{ ...oidc, ADMIN_PUBLIC_URL: '' }, 'ADMIN_PUBLIC_URL is not set'],
     [{ ...oidc, OIDC_CLIENT_ID: '' }, 'OIDC_CLIENT_ID is not set'],
-  ])('say what is wrong with %j, and never repeat a secret', (env, problem) => {
+  ])('describe the problem of %j, and never repeat a secret', (env, problem) => {
     let text = '';
     try {
       readAdminConfig(env);

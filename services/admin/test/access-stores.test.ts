@@ -32,7 +32,7 @@ describe.each(testDatabases)('over $name', ({ open }) => {
       expect(await operators.addFirst('another', createTokenText('operator'))).toBeUndefined();
     });
 
-    it('keep one admin, whoever takes the role from the other first', async () => {
+    it('keep one admin if two remove each other', async () => {
       await using opened = await open();
       const operators = new OperatorStore(opened.database);
       const add = async (name: string) =>
@@ -73,7 +73,7 @@ describe.each(testDatabases)('over $name', ({ open }) => {
       expect(valid.filter((each) => each !== undefined)).toMatchObject([{ name: 'vera', revision: 2 }]);
     });
 
-    it('have names that nobody else has', async () => {
+    it('have unique names', async () => {
       await using opened = await open();
       const operators = new OperatorStore(opened.database);
       expect(await operators.add('vera', 'viewer', createTokenText('operator'))).toBeDefined();
@@ -121,7 +121,7 @@ describe.each(testDatabases)('over $name', ({ open }) => {
       return { clock, database, trail, client: createClient(AuditService, transport) };
     }
 
-    it('has what was changed, and what it was like before and after', async () => {
+    it('has every change, with the state before and after', async () => {
       await using opened = await open();
       const { trail, client } = await aLog(opened);
       const before = { limits: { tokensPerDay: 5n } };
@@ -146,7 +146,7 @@ describe.each(testDatabases)('over $name', ({ open }) => {
       expect(entries[0]).toMatchObject({ actor: 'ada', address: '192.0.2.1', subject: 'id' });
     });
 
-    it('is read a page at a time, none twice and none left out', async () => {
+    it('is read a page at a time, without repetitions and gaps', async () => {
       await using opened = await open();
       const { trail, clock, client } = await aLog(opened);
       for (let number = 0; number < 25; number++) {
@@ -169,7 +169,7 @@ describe.each(testDatabases)('over $name', ({ open }) => {
       await expect(client.listAudit({ pageSize: 1_001 })).rejects.toThrow('pageSize');
     });
 
-    it('is searched by who, what, whom and when', async () => {
+    it('is searched by actor, action, subject and time', async () => {
       await using opened = await open();
       const { trail, clock, client } = await aLog(opened);
       for (const subject of ['responses/Team_A', 'responses/team-b', '100%']) {
@@ -187,7 +187,7 @@ describe.each(testDatabases)('over $name', ({ open }) => {
       );
     });
 
-    it('shows what older releases wrote', async () => {
+    it('shows rows of older releases', async () => {
       await using opened = await open();
       const { database, client } = await aLog(opened);
       const row = { audit_id: 'old', at_ms: 1, action: 'token.issued', subject: 'id', details: '{"label":"ci"}' };

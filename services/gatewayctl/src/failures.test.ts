@@ -7,7 +7,7 @@ import { exitCodeOf, failureText, UsageError } from './failures.ts';
 
 const url = 'http://gateway.test';
 
-describe('what a person reads when a command fails', () => {
+describe('the error message of a failed command', () => {
   it.each([
     [Code.Unauthenticated, /Run gatewayctl login, or set GATEWAY_ADMIN_TOKEN/],
     [Code.PermissionDenied, /gatewayctl whoami shows your identity at http:\/\/gateway\.test/],
@@ -15,7 +15,7 @@ describe('what a person reads when a command fails', () => {
     [Code.Unavailable, /^gatewayctl: what was said Run gatewayctl doctor to see what is unreachable/],
     [Code.DeadlineExceeded, /timed out/],
     [Code.NotFound, /^gatewayctl: what was said$/],
-  ])('for the code %s says what to do', (code, says) => {
+  ])('has the remedy for the code %s', (code, says) => {
     expect(failureText(new ConnectError('what was said', code), url)).toMatch(says);
   });
 
@@ -31,7 +31,7 @@ describe('what a person reads when a command fails', () => {
     expect(failureText(new ConfigError(['one', 'two']), url)).toBe('gatewayctl: one\ngatewayctl: two');
   });
 
-  it('has 2 for what was not asked as it must be, and 1 for what failed', () => {
+  it('comes with exit code 2 for a usage error, and 1 for a failure', () => {
     expect(exitCodeOf(new UsageError('x'))).toBe(2);
     expect(exitCodeOf(new CommanderError(1, 'commander.unknownOption', 'x'))).toBe(2);
     expect(exitCodeOf(new CommanderError(0, 'commander.helpDisplayed', 'x'))).toBe(0);

@@ -67,7 +67,7 @@ describe('a run of checks', () => {
     });
   });
 
-  it('holds a gateway to the endpoints that it claims, and to what was chosen', async () => {
+  it('runs the chosen checks of the endpoints that a gateway claims', async () => {
     const checks = [
       check('of chat', async () => {}),
       { ...check('of both', async () => {}), endpoints: ['chat', 'models'] as const },

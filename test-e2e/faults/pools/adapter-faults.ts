@@ -46,7 +46,7 @@ export function adapterFaults(scene: () => PoolScene): void {
   });
 
   describe('an adapter that dies in the middle of answers', () => {
-    it('ends each with one error event, long before it would be missed, and what was used is recorded', async () => {
+    it('ends each with one error event, long before its timeout, and the usage is recorded', async () => {
       const asked = await untilStreaming(scene(), 0);
       const killedMs = Date.now();
       await Promise.all(adapters.map((adapter) => scene().replica(adapter, 0).kill()));
@@ -59,8 +59,8 @@ export function adapterFaults(scene: () => PoolScene): void {
     });
   });
 
-  describe('an adapter that stands still in the middle of answers', () => {
-    it('leaves heartbeats, and then one error event once it is missed; what was used is recorded', async () => {
+  describe('an adapter that hangs in the middle of answers', () => {
+    it('leaves heartbeats, and then one error event after the timeout; the usage is recorded', async () => {
       const asked = await untilStreaming(scene(), 1);
       const before = asked.map(({ exchange }) => exchange.heartbeats);
       const pausedMs = Date.now();

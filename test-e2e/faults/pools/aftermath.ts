@@ -13,7 +13,7 @@ export function aftermathOf(scene: () => PoolScene): void {
     const countOf = (verdict: Verdict) =>
       aftermath.judgement.requests.filter((judged) => judged.verdict === verdict).length;
 
-    it('nothing is on its way any more, and nobody counts anything as under way', async () => {
+    it('no usage is in transit, and no part counts a request as in progress', async () => {
       expect(aftermath.quiet.restless).toEqual([]);
       const gauges = async () => [
         await scene().metric('edge-router', 'http_server_active_requests'),
@@ -31,12 +31,12 @@ export function aftermathOf(scene: () => PoolScene): void {
       expect(countOf('exact')).toBeGreaterThan(50);
     });
 
-    it('no process has ended by itself or left an error to nobody', () => {
+    it('no process has ended by itself or left an unhandled error', () => {
       expect(scene().gateway.unexpectedEnds).toEqual([]);
       expect(scene().logs.filter((line) => /unhandled|uncaught/i.test(line))).toEqual([]);
     });
 
-    it('no log has a word of what accounts prove themselves with', () => {
+    it('no log contains a credential of an account', () => {
       expect(scene().logs.filter((line) => line.includes(secretWord))).toEqual([]);
       expect(scene().logs.length).toBeGreaterThan(0);
     });

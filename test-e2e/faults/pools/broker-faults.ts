@@ -10,7 +10,7 @@ import { type PoolScene, rpcTimeoutMs } from './pool-scene.ts';
 /** Brokers that die, hang and restart under load. */
 export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly rounds: number }): void {
   describe('a broker that dies', () => {
-    it('costs what begins at its edges a 503, and no stream that runs, until it is back', async () => {
+    it('causes a 503 for new requests at its edges, and breaks no running stream, until it is back', async () => {
       const broker = scene().replica('pool-broker', 0);
       const { exchange: running } = await scene().ask({ kind: chatStream('first'), length: 60 });
       await expect.poll(() => running.events.length).toBeGreaterThan(3);
@@ -27,8 +27,8 @@ export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly roun
     });
   });
 
-  describe('a broker that stands still', () => {
-    it('costs what begins at its edges the deadline of a call, then a 503, and no place of an account', async () => {
+  describe('a broker that hangs', () => {
+    it('causes a 503 after the deadline of a call for new requests at its edges, and loses no slot of an account', async () => {
       const broker = scene().replica('pool-broker', 1);
       await broker.pause();
       const refused = await Promise.all(
@@ -49,7 +49,7 @@ export function brokerFaults(scene: () => PoolScene, { rounds }: { readonly roun
     });
   });
 
-  describe('brokers that die, stand still and start anew under load', () => {
+  describe('brokers that die, hang and restart under load', () => {
     it('never let an account have more requests at a time than it may, and find every place again', async () => {
       const asked = await underLoad(scene(), async () => {
         for (let round = 0; round < rounds; round++) {

@@ -18,7 +18,7 @@ const budgetWindowMs = 10_000;
 export function providerLimits(scene: () => PoolScene, { outageSeconds }: { readonly outageSeconds: number }): void {
   describe('accounts that are all limited', () => {
     it.concurrent.each(givenLimits)(
-      'are a 429 with the earliest end, and whoever waits exactly so long is served: $preset',
+      'are a 429 with the earliest end, and a client that waits exactly until then is served: $preset',
       async ({ preset }) => {
         const pool = `given-${preset}` as const;
         const [first = '', second = ''] = accountsOf(pool);

@@ -23,7 +23,7 @@ const MiB = 1024 * 1024;
 /** Answers that come late, break off, stall, or are invalid. */
 export function providerStreams(scene: () => PoolScene): void {
   describe('an answer that is reset in the middle', () => {
-    it('ends with one error event, is not begun again elsewhere, and what was used is recorded', async () => {
+    it('ends with one error event, is not retried elsewhere, and the usage is recorded', async () => {
       const asked = await askAllWith(scene(), { kind: 'reset', afterEvents });
       for (const { exchange, marker } of asked) {
         expectOneErrorAtItsEnd(await exchange.ended);
@@ -33,7 +33,7 @@ export function providerStreams(scene: () => PoolScene): void {
     });
   });
 
-  describe('an answer that stands still in the middle', () => {
+  describe('an answer that stalls in the middle', () => {
     it('has heartbeats, then one error event when its provider has been silent for too long, who is cut off', async () => {
       const asked = await askAllWith(scene(), { kind: 'stall', afterEvents });
       for (const { exchange, marker } of asked) {

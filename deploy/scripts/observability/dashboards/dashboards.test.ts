@@ -63,7 +63,7 @@ describe.each(dashboards.map(({ file }) => file))('%s', (file) => {
     }
   });
 
-  it('leaves it to whoever imports it which Prometheus, service and instance are shown', async () => {
+  it('has variables for Prometheus, service and instance', async () => {
     const { templating, panels } = await read();
     const names = templating.list.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['datasource', 'namespace', 'job', 'instance', 'runbooks']));
@@ -79,7 +79,7 @@ describe.each(dashboards.map(({ file }) => file))('%s', (file) => {
     expect(free).toEqual([]);
   });
 
-  it('asks what Prometheus understands', async () => {
+  it('has only valid PromQL', async () => {
     const { panels } = await read();
     const place = await mkdtemp(join(tmpdir(), 'dashboard-'));
     onTestFinished(() => rm(place, { recursive: true }));

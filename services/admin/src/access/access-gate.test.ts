@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { AccessGate } from './access-gate.ts';
 import type { Caller } from './caller.ts';
 
-it('ends a stream soon after its caller may not have it any more', async () => {
+it('ends a stream soon after its caller lost the permission', async () => {
   const clock = new ManualClock(0);
   let isSignedIn = true;
   const caller: Caller = { kind: 'operator', operatorId: 'id', name: 'vera', role: Role.VIEWER, address: '' };

@@ -193,7 +193,7 @@ describe("the holder of a caller's token", () => {
 });
 
 describe('right tokens', () => {
-  it('sign in so many times a minute, and take one session each and one row of the audit log', async () => {
+  it('sign in a limited number of times a minute, with one session each and one row of the audit log', async () => {
     const world = await anAdminWorld();
     const { token } = world.caller('team-x');
     const other = await world.operator('viewer', 'vera');
@@ -212,7 +212,7 @@ describe('right tokens', () => {
     await world.signIn(token);
   });
 
-  it('sign in from one address so many times a minute, whoever has them', async () => {
+  it('sign in a limited number of times a minute from one address, for all holders together', async () => {
     const world = await anAdminWorld({ ADMIN_TRUSTED_PROXIES: '127.0.0.1' });
     const tokens = Array.from({ length: 12 }, (_, n) => world.caller(`team-${n}`).token);
     const signInFrom = async (address: string, n: number) =>
@@ -280,7 +280,7 @@ describe('ADMIN_TOKEN', () => {
   it.each([
     [{}, 401],
     [{ ALLOW_DEVELOPMENT_SECRETS: 'true' }, 200],
-  ])('of the file of examples signs nobody in with %j who has it from earlier: %d', async (env, status) => {
+  ])('of the example file does not sign in with %j, even if an operator still has it: %d', async (env, status) => {
     const world = await anAdminWorld(env);
     await world.operators.addFirst('admin', developmentToken);
     const bearer = { authorization: `Bearer ${developmentToken}` };
@@ -288,7 +288,7 @@ describe('ADMIN_TOKEN', () => {
     expect((await world.call('SessionService.SignIn', { token: developmentToken })).status).toBe(status);
   });
 
-  it('is that of the first operator, and of nobody once there are others', async () => {
+  it('belongs to the first operator, and is unused once there are others', async () => {
     const ADMIN_TOKEN = 'gw_a_SuDRuxOT9LcYKeG2NEa20BQqlaqAA90clR8I';
     const bearer = { authorization: `Bearer ${ADMIN_TOKEN}` };
     const world = await anAdminWorld({ ADMIN_TOKEN });

@@ -29,7 +29,7 @@ describe('the permissions', () => {
     expect(methods.filter((method) => permissionOf(method) === undefined).map(String)).toEqual([]);
   });
 
-  it('give each one what is for it', () => {
+  it('allow each role its own methods', () => {
     const namesFor = (caller: Caller, without: Caller | undefined) =>
       methods
         .filter((method) => mayCall(caller, permissionOf(method) ?? 'open'))

@@ -91,7 +91,7 @@ describe('an export of usage', () => {
     expect(await read(`/export/usage?${days}&token=${encodeURIComponent('ci, "nightly"')}`)).toContain('\r\n"t",1,');
   });
 
-  it('is refused with what is wrong with each parameter, before anything is sent', async () => {
+  it('is refused with the problem of each parameter, before anything is sent', async () => {
     const { open } = await serve({ report });
     const response = await open(
       '/export/usage?first_day=2026-02-30&last_day=2026-11-20&grouping=month&tokenid=t&format=xls',
@@ -110,7 +110,7 @@ describe('an export of usage', () => {
 });
 
 describe('an export of requests', () => {
-  it('has what became of each that matches, whole as NDJSON', async () => {
+  it('has every matching request, complete as NDJSON', async () => {
     const fields = {
       tokenId: 't',
       receivedAt: timestampFromMs(receivedAtMs),
@@ -171,7 +171,7 @@ describe('an export of requests', () => {
     expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
-  it('has every row of all pages, and goes on after one that is empty', async () => {
+  it('has every row of all pages, and continues after an empty one', async () => {
     const { report } = requestsOf(51);
     const listRequests = report?.listRequests;
     if (listRequests === undefined) throw new Error('there is nothing to export');

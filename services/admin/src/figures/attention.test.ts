@@ -33,14 +33,14 @@ function attention(situation: Partial<Situation>) {
   return found.map(({ severity, text, link }) => `${Severity[severity]} ${text} ${link}`);
 }
 
-describe('what needs a person', () => {
+describe('attention', () => {
   it('is nothing while all is well', () => {
     const metrics = 'gateway_backend_up{backend="redis"} 1\ngateway_limiter_store_away 0\ngateway_ledger_lag_seconds 3';
     const accounts = [account('a', AccountState.AVAILABLE), account('b', AccountState.COOLING)];
     expect(attention({ replicas: [replica(metrics)], accounts })).toEqual([]);
   });
 
-  it('begins with what is most urgent', () => {
+  it('begins with the most urgent finding', () => {
     const accounts = [account('a', AccountState.DISABLED, { note: 'its credential was revoked' })];
     const found = attention({
       deadLetters: 2,
@@ -90,7 +90,7 @@ describe('what needs a person', () => {
     expect(attention({ accounts: [byHand, account('b', AccountState.AVAILABLE)] })).toEqual([]);
   });
 
-  it('is a pool that has no account left, refuses requests, or will be used up within the hour', () => {
+  it('reports a pool that has no account left, refuses requests, or will be used up within the hour', () => {
     const cooling = account('a', AccountState.COOLING, { cooldowns: [{ until: inMinutes(20) }] });
     expect(attention({ accounts: [cooling, account('b', AccountState.DRAINING)] })).toEqual([
       'CRITICAL The pool p has no available account; the first is available again in 20 minutes. Add or enable one. /pools/p',

@@ -28,7 +28,7 @@ describe('counting', () => {
     expect(countedBetween(second, third).requests).toEqual(new Map([['', 10]]));
   });
 
-  it('goes on when a replica begins anew, and when one could not be asked for a while', () => {
+  it('continues across restarts of a replica, and while one could not be read', () => {
     const counting = new Counting();
     counting.add(new Map([['a', read(requests(100))]]));
     const before = counting.add(new Map([['a', undefined]]));
@@ -68,7 +68,7 @@ describe('a quantile', () => {
     expect(quantileOf(buckets, 0.5)).toBeCloseTo(2.5);
     expect(quantileOf(buckets, 0.7)).toBeCloseTo(3.75);
   });
-  it('is the last bound for what lies beyond it, and none of nothing', () => {
+  it('is the last bound for larger values, and undefined without values', () => {
     expect(quantileOf(buckets, 0.95)).toBe(5);
     expect(quantileOf(new Map([['+Inf', 0]]), 0.5)).toBeUndefined();
     expect(quantileOf(new Map(), 0.5)).toBeUndefined();

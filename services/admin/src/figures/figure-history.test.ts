@@ -31,7 +31,7 @@ describe('the points of the overview', () => {
     expect(history.points.every((point) => Math.abs(point.requestsPerSecond - 1) < 1e-9)).toBe(true);
   });
 
-  it('say by model and code what there was in a minute, and when first tokens came', () => {
+  it('show the requests of a minute by model and code, and the time of first tokens', () => {
     add(0, 0);
     add(10, 0, {
       tokens: new Map([['m', 50]]),
@@ -53,7 +53,7 @@ describe('the points of the overview', () => {
     expect(history.points.at(-1)?.firstTokenP95Seconds).toBeUndefined();
   });
 
-  it('let what was counted lately be asked for', () => {
+  it('return recent counts', () => {
     for (let second = 0; second <= 600; second += 10) add(second, second * 2);
     expect(history.counted('requests', 300_000)).toEqual(new Map([['', 600]]));
   });

@@ -2,7 +2,7 @@ import { Metrics } from '@gateway/telemetry';
 import { expect, it } from 'vitest';
 import { maxOf, parseMetrics, sumOf } from './prometheus-text.ts';
 
-it('reads what replicas write, and no more than is asked for', async () => {
+it('reads only the requested metrics of a replica', async () => {
   const metrics = new Metrics();
   const counter = metrics.counter({ name: 'refusals_total', help: 'A "help" {with} all.', labels: ['code'] });
   counter.inc({ code: 'a "quoted" } \\ name\n' }, 3);
@@ -24,7 +24,7 @@ it('reads what replicas write, and no more than is asked for', async () => {
   expect(sumOf(samples, 'allowances_total')).toBeUndefined();
 });
 
-it('leaves out what it does not understand, and takes timestamps, infinities and a missing line end', () => {
+it('skips invalid lines, and accepts timestamps, infinities and a missing line end', () => {
   const text = '# TYPE a gauge\na 1 1700000000000\na{x="1"} +Inf\na{x="2"} NaN\na\na{x="3"} many\r\n\na{x="4"} 2';
   const samples = parseMetrics(text, new Set(['a']));
   expect(samples.get('a')?.map(({ value }) => value)).toEqual([1, Number.POSITIVE_INFINITY, Number.NaN, 2]);

@@ -77,7 +77,7 @@ describe('the replicas of a network', () => {
     ]);
   });
 
-  it('say what they run with, each but the one that asks', async () => {
+  it('report their settings, except for this process', async () => {
     const setting = { name: 'REDIS_URL', value: 'redis://redis', origin: 'environment' };
     const limiter = await listening(
       createServer(({ method, url }, response) => {
@@ -122,7 +122,7 @@ describe('the replicas of a network', () => {
   });
 });
 
-it('one process says of itself what it is like', async () => {
+it('one process describes itself', async () => {
   const own = ownReplica({
     service: 'gateway',
     address: '127.0.0.1:9090',
@@ -146,7 +146,7 @@ describe('METRICS_URLS', () => {
   });
 
   it.each(['limiter', 'http://limiter:9090', 'limiter=limiter:9090', 'limiter=http://limiter:9090/metrics'])(
-    'says what is wrong with %j',
+    'describes the problem of %j',
     (text) => {
       const reader = new EnvReader({ METRICS_URLS: text });
       readMetricsUrls(reader);

@@ -87,7 +87,7 @@ describe('who signs in again by OpenID Connect', () => {
     expect(world.provider.discoveries()).toBe(1);
   });
 
-  it('is refused without a group that has a role, and what ran has ended', async () => {
+  it('is refused without a group that has a role, and running sessions end', async () => {
     const world = await aWorld();
     const [before, after] = [new Browser(), new Browser()];
     world.provider.groups.set('mona', ['sre']);

@@ -17,7 +17,7 @@ function worldOf(handlers: Partial<Handlers<typeof PoolOperatorService>>) {
 }
 
 describe('accounts', () => {
-  it('are changed by the broker, and the audit log has what they were like before and after, and no secret', async () => {
+  it('are changed by the broker, and the audit log has the state before and after, and no secret', async () => {
     const { client, clock, audited } = await worldOf({
       addAccount: () => ({ account }),
       replaceCredential: () => ({ before: account, account }),

@@ -44,7 +44,7 @@ describe('the configuration', () => {
     ]);
   });
 
-  it('has what services run with that run apart, once where their replicas agree', async () => {
+  it('has the settings of services in other processes, once if their replicas agree', async () => {
     const { client } = await rpcWorld(ConfigurationService, configurationService, { poolOperator, replicas });
     const { settings, silent } = await client.getConfiguration({});
     expect(settings.filter(({ service }) => service === 'limiter')).toMatchObject([

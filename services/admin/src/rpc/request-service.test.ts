@@ -109,7 +109,7 @@ describe('one request', () => {
     expect(recorded).toMatchObject({ inputTokens: 7n });
   });
 
-  it('is what the ledger has where the log has it no more', async () => {
+  it('comes from the ledger if the log no longer has it', async () => {
     const answer = await get(setUp().service, id('abcd'));
     expect(answer).toMatchObject({ request: undefined, recorded: { tokenId: 'token-1' } });
   });
@@ -124,7 +124,7 @@ describe('one request', () => {
 });
 
 describe('requests as they end', () => {
-  it('are those of the token that a label means, with what was left out', async () => {
+  it('are those of the token with that label, with the number of requests left out', async () => {
     const report: FakeServices['report'] = {
       async *watchRequests({ search, mostAtOnce }) {
         expect(mostAtOnce).toBe(12);

@@ -14,7 +14,7 @@ const me = token({ tokenId: 'aab2', label: 'me', kind: TokenKind.PERSONAL });
 const oldCi = token({ tokenId: 'bbb3', label: 'ci', revokedAt: timestampFromMs(startMs) });
 
 describe('listing tokens', () => {
-  it('shows what their limits stand at and what they used on each of 14 days, today last', async () => {
+  it('shows the state of their limits and their usage on each of 14 days, today last', async () => {
     const { client } = await worldOf([ci, me]);
     const { tokens } = await client.listTokens({});
     expect(tokens.map(({ token }) => token?.label)).toEqual(['ci', 'me']);
@@ -23,7 +23,7 @@ describe('listing tokens', () => {
     expect(tokens[0]?.tokensByDay).toEqual([0n, 0n, 0n, 0n, 0n, 0n, 0n, 0n, 0n, 0n, 0n, 0n, 7n, 11n]);
   });
 
-  it('goes on without what the limiter and the ledger can not say', async () => {
+  it("leaves out values that the limiter and the ledger can't return", async () => {
     const { client } = await worldOf([ci], { isAway: true });
     const { tokens } = await client.listTokens({});
     expect(tokens).toMatchObject([{ token: { label: 'ci' }, tokensByDay: [] }]);
@@ -66,7 +66,7 @@ describe('one token', () => {
 });
 
 describe('changing tokens', () => {
-  it('tells all that is wrong at its field, and nothing reaches identity or the audit log', async () => {
+  it('reports every problem at its field, and nothing reaches identity or the audit log', async () => {
     const { client, audited } = await worldOf([ci, me]);
     const limits = { requestsPerMinute: 1, tokensPerDay: -1n };
     const wrong = { label: '', note: '\u0000', expiresAt: timestampFromMs(startMs), limits };
@@ -87,7 +87,7 @@ describe('changing tokens', () => {
     expect(await audited()).toEqual([]);
   });
 
-  it('is noted with what it was like before and after, and without the text', async () => {
+  it('is audited with the state before and after, and without the text', async () => {
     const { client, audited, clock } = await worldOf([ci]);
     const issued = await client.issueToken({ kind: TokenKind.SERVICE, label: 'new', limits: { tokensPerDay: 5n } });
     expect(issued.tokenText).toBe('gw_s_canary');
@@ -108,7 +108,7 @@ describe('changing tokens', () => {
     expect(JSON.stringify(entries)).not.toContain('canary');
   });
 
-  it('of what another has changed meanwhile is refused, unless it is to hold whatever it was', async () => {
+  it('is refused if another operator changed the token meanwhile, unless any revision will do', async () => {
     const { client, audited } = await worldOf([ci]);
     await client.updateToken({ tokenId: 'aaa1', label: 'first', expectedRevision: 1n });
     const second = client.updateToken({ tokenId: 'aaa1', label: 'second', expectedRevision: 1n });

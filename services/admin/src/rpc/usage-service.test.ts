@@ -76,7 +76,7 @@ function reportOf(rows: (request: ReportUsageRequest) => MessageInitShape<typeof
 }
 
 describe('a report of usage', () => {
-  it('has a row for each key, with what all its models cost together, and the labels of tokens', async () => {
+  it('has a row for each key, with the cost of all its models, and the labels of tokens', async () => {
     const { report, asked } = reportOf(() => [
       { tokenId: 'a', provider: 'p', model: 'gpt-5.5', totals: totals(1_000_000n) },
       { tokenId: 'a', provider: 'p', model: 'other', totals: totals(5n) },
@@ -149,7 +149,7 @@ describe('a report of usage', () => {
   });
 });
 
-describe('what the own token used', () => {
+describe('usage of the own token', () => {
   const token = create(TokenSchema, {
     tokenId: 't',
     label: 'ci',
@@ -231,7 +231,7 @@ describe('the care of the ledger', () => {
     ]);
   });
 
-  it('has no counters of days that the limiter does not count any more', async () => {
+  it('has no counters of days that the limiter no longer counts', async () => {
     const world = await setUp({ tokens, others: { usageLedger, limiterOperator } });
     for (const localDay of ['2026-11-19', '2026-11-18']) {
       const request = create(ReconcileDayRequestSchema, { localDay });

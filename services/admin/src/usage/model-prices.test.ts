@@ -22,7 +22,7 @@ const use = (model: string, inputTokens: bigint, cachedTokens: bigint, outputTok
 const euro = 1_000_000n;
 const small = { inputMicros: 3n * euro, cachedInputMicros: 300_000n, outputMicros: 15n * euro };
 
-describe('what models cost', () => {
+describe('costs of models', () => {
   it('is that of input, of cached input, and of output', () => {
     const prices = pricesOf({ model: 'gpt-5.5', ...small });
     expect(prices.costOf([use('gpt-5.5', 1_000_000n, 400_000n, 100_000n)])).toEqual({

@@ -59,7 +59,7 @@ function commandLine() {
 }
 
 describe('gatewayctl account', () => {
-  it('lists accounts with their state and what keeps them', async () => {
+  it('lists accounts with their state and its reason', async () => {
     const { line } = commandLine();
     const { lines } = await line.run('account', 'list');
     expect(lines[1]).toMatch(/^responses +a +available +3 +database$/);
@@ -145,7 +145,7 @@ describe('gatewayctl account', () => {
     await expect(readSecret(undefined, terminal)).rejects.toThrow(/Pipe the secret in/);
   });
 
-  it('rotates keys in the database, and says what it could not decrypt', async () => {
+  it('rotates keys in the database, and reports accounts that it could not decrypt', async () => {
     const keyOf = (id: string) => `${id}:${Buffer.alloc(32, id).toString('base64')}`;
     const env = { GATEWAY_DATA: folder, ACCOUNT_KEYS: keyOf('k1') };
     await using database = await openGatewayDatabase(env);

@@ -26,7 +26,7 @@ describe('gatewayctl config', () => {
     expect((await commandLine().run('config', 'show', '--file')).printed).toBe('pools: {}\n');
   });
 
-  it('checks a file: its problems, or what it would change', async () => {
+  it('checks a file: its problems, or its changes', async () => {
     const file = import.meta.filename;
     const fine = await commandLine([], ['+ pools.responses: new']).run('config', 'check', file);
     expect(fine).toMatchObject({ exitCode: 0, printed: '✓ The file is valid.\n+ pools.responses: new\nimport \n' });

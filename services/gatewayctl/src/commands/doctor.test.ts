@@ -87,7 +87,7 @@ describe('gatewayctl doctor', () => {
     ]);
   });
 
-  it('says what is not as it should be, and what to do', async () => {
+  it('reports problems and their remedies', async () => {
     const { exitCode, lines, notes } = await commandLine({
       clockOffMs: 60_000,
       replicas: [replica(), replica({ version: '0.0.9', ready: false })],

@@ -21,7 +21,7 @@ it('a period is yesterday unless something else is said', () => {
   expect(() => periodOf({ since: 7, to: '2026-11-01' }, nowMs)).toThrow(/either --since/);
 });
 
-it('durations, days and numbers are refused with what would be right', () => {
+it('durations, days and numbers are refused with a valid example', () => {
   expect(durationMs('90s')).toBe(90_000);
   expect(daysBack('30d')).toBe(30);
   for (const wrong of ['', '7', '1y', '-1d', '1.5h']) expect(() => durationMs(wrong)).toThrow(/such as 90s/);
@@ -29,7 +29,7 @@ it('durations, days and numbers are refused with what would be right', () => {
   for (const wrong of ['', '-1', '11', '1.5', 'x']) expect(() => wholeNumber(0, 10)(wrong)).toThrow('from 0 to 10');
 });
 
-it('moments are times, or so long from now', () => {
+it('moments are times, or durations from now', () => {
   expect(timestampMs(pastMoment('2026-11-20T09:00:00Z'))).toBe(Date.parse('2026-11-20T09:00:00Z'));
   expect(timestampMs(pastMoment('1h'))).toBeLessThanOrEqual(Date.now() - 3_600_000);
   expect(timestampMs(comingMoment('30d'))).toBeGreaterThan(Date.now() + 29 * 86_400_000);

@@ -26,7 +26,7 @@ describe('gatewayctl system', () => {
       }),
     );
 
-  it('begins with what needs a person, and has figures and replicas', async () => {
+  it('begins with the attention list, and has figures and replicas', async () => {
     for (const args of [[], ['--watch']]) {
       const { printed } = await line().run('system', 'status', ...args);
       expect(printed).toMatch(/^✗ now {3}Redis does not answer\.\n/);

@@ -52,7 +52,7 @@ describe('gatewayctl token', () => {
     ]);
   });
 
-  it('lists tokens with what is used of their limits, for people and for programs', async () => {
+  it('lists tokens with the used part of their limits, for people and for programs', async () => {
     const { line, asked } = commandLine();
     expect((await line.run('token', 'list', 'c', '--all')).lines[1]).toMatch(
       new RegExp(`^${id} +ci +service +12 of 60 +100 of 1000 +100 +valid$`),
@@ -132,7 +132,7 @@ describe('gatewayctl token', () => {
     expect(asked).toEqual([]);
   });
 
-  it('says by the names of flags what the gateway finds wrong', async () => {
+  it("reports the gateway's problems by the names of flags", async () => {
     const refuse = () => {
       throw invalidFields({ label: 'Give 1 to 100 characters.', 'limits.requestsPerMinute': 'Too many.' });
     };

@@ -21,7 +21,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 const open = (options = {}) => connectTo({ PORT: '2', ADMIN_PORT: '1', GATEWAY_DATA: folder })(options);
 
 describe('the admin API on the database, when no gateway runs', () => {
-  it('does what a running one does, and is audited as this machine', async () => {
+  it('behaves like a running one, and is audited as this machine', async () => {
     await using admin = await open({ issues: true });
     expect(admin.database).toMatchObject({ kind: 'embedded', description: expect.stringContaining(folder) });
     const tokens = admin.clientOf(TokenService);
@@ -53,7 +53,7 @@ describe('the admin API on the database, when no gateway runs', () => {
     expect(checked.problems.join()).toMatch(/classes/);
   });
 
-  it('refuses what the running one refuses, by the names of flags', async () => {
+  it("has the running one's refusals, by the names of flags", async () => {
     await using admin = await open({ issues: true });
     const refused: unknown = await admin
       .clientOf(TokenService)

@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe('the token that a command signs in with', () => {
-  it('is the one that is set, else that of login, else what the gateway of this machine wrote', async () => {
+  it("is the one that is set, otherwise that of login, otherwise that of this machine's gateway", async () => {
     expect(await findAdminToken(env, here)).toBeUndefined();
     await writeFile(join(folder, 'admin-token'), 'gw_a_written\n');
     expect(await findAdminToken(env, here)).toEqual({ token: 'gw_a_written', origin: join(folder, 'admin-token') });

@@ -39,7 +39,7 @@ const cases = names.flatMap((admin) =>
   names.flatMap((edge) => [false, true].map((isFolderTaken) => ({ admin, edge, isFolderTaken }))),
 );
 
-describe('a command that was told no address', () => {
+describe('a command without an address', () => {
   let folder: string;
   let stack: AsyncDisposableStack;
   beforeEach(async () => {
@@ -86,7 +86,7 @@ describe('a command that was told no address', () => {
     },
   );
 
-  it('works on the database beside a running gateway when it is told to be offline, wherever that is', async () => {
+  it('uses the database beside a running gateway with --offline, wherever that gateway is', async () => {
     const env = await shell({ admin: 'gateway', edge: 'gateway' });
     stack.use(await (await DataFolder.open(env)).claim());
     for (const named of [{}, { GATEWAY_ADMIN_URL: `http://127.0.0.1:${env.ADMIN_PORT}` }]) {
@@ -101,7 +101,7 @@ describe('a command that was told no address', () => {
 });
 
 describe('the lock of a folder', () => {
-  it('can be taken while others look whether it is, and is seen as long as it is held', async () => {
+  it('can be taken while others check it, and is visible while it is held', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gatewayctl-lock-'));
     const env = { GATEWAY_DATA: folder };
     const data = await DataFolder.open(env);

@@ -33,7 +33,7 @@ it('has numbers as numbers, enums as words, times in ISO 8601, and null for what
   });
 });
 
-it('has maps in the order of their keys, and of a choice what was chosen', () => {
+it('has maps in the order of their keys, and the chosen member of a oneof', () => {
   const point = create(OverviewPointSchema, { tokensPerMinuteByModel: { b: 1.5, a: 2 } });
   expect(toPlain(OverviewPointSchema, point)).toMatchObject({
     tokensPerMinuteByModel: { a: 2, b: 1.5 },

@@ -47,7 +47,7 @@ describe('a table', () => {
     expect(text.split('\n')[1]).toBe('01a1fc6b-b50…  12345678  short');
   });
 
-  it('leaves out what can be spared before it cuts ids to pieces', () => {
+  it('drops spare columns before it cuts ids', () => {
     onTerminal(20);
     const text = new Table(columns).linesOf([{ id: 'identifier', count: 1_234, note: 'a long text' }]);
     expect(text).toContain('identifier');
@@ -65,6 +65,6 @@ describe('a table', () => {
   });
 });
 
-it('a fact sheet leaves out what is not known', () => {
+it('a fact sheet leaves out unknown values', () => {
   expect(factSheet({ id: 'a', none: '', nothing: undefined, 'a number': 7 })).toBe('id        a\na number  7\n');
 });

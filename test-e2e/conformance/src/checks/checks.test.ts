@@ -11,7 +11,7 @@ describe('the checks of formats', () => {
     }
   });
 
-  it('have a rule in one sentence, and an address where it stands', () => {
+  it('have a rule in one sentence, and the address of its source', () => {
     for (const { rule, source } of formatChecks) {
       expect(rule).toMatch(/^[A-Z`].*[^.]\.$/);
       expect(URL.canParse(source) && new URL(source).protocol).toBe('https:');

@@ -13,7 +13,7 @@ describe('the checks of all levels', () => {
 });
 
 describe('the checks of the specification', () => {
-  it('each name a statement that stands under its heading, and begin with spec', () => {
+  it('each name a statement under its heading, and begin with spec', () => {
     for (const { name, source } of allChecks.filter(({ level }) => level === 'specification')) {
       expect(name).toMatch(/^spec-[a-z0-9-]+$/);
       const [, heading, text] = /^spec-coverage\.md, ([^:]+): (.*)$/s.exec(source) ?? [];

@@ -27,7 +27,7 @@ describe('gateway-conformance', () => {
     expect(printed).toContain('all                            2       0        0');
   });
 
-  it('exits 1 when a rule is broken, and shows what was said', async () => {
+  it('exits with 1 when a rule is broken, and shows the exchange', async () => {
     const { exitCode, printed, notes } = await run('--only', 'spec-chat-request-id');
     expect([exitCode, notes]).toEqual([1, 'gateway-conformance: 1 of 1 rules broken.']);
     expect(printed).toContain('✗ spec-chat-request-id');

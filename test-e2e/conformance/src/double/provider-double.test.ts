@@ -213,7 +213,7 @@ describe('the provider double', () => {
     agent.destroy();
   });
 
-  it('refuses what a provider refuses, in the format of the endpoint', async () => {
+  it("refuses a provider's invalid requests, in the format of the endpoint", async () => {
     const good = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] };
     const statusOf = async (ask: Ask) => {
       const answer = await client.ask('messages', ask);

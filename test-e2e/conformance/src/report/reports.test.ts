@@ -47,7 +47,7 @@ it('the summary counts by endpoint and level', () => {
   ]);
 });
 
-it('the table shows what is broken with the exchange, why checks were skipped, and the summary', () => {
+it('the table shows broken rules with their exchanges, why checks were skipped, and the summary', () => {
   expect(tableReport(results, { width: 60 })).toBe(`chat, formats
   ✗ chat-stream-ends-with-done
       rule    The last event of a stream is \`data: [DONE]\`,

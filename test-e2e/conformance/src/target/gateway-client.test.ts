@@ -56,7 +56,7 @@ describe('the client of a gateway', () => {
     await expect(client.ask('chat', { body: {} })).rejects.toThrow('closed during an answer with status 200');
   });
 
-  it('hangs up when the loop over events is left, and when its signal is aborted', async () => {
+  it('hangs up when the loop over events ends early, and when its signal is aborted', async () => {
     const hungUp = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let requests = 0;
     const client = await clientOf((_request, response) => {
@@ -84,7 +84,7 @@ describe('the client of a gateway', () => {
     expect(answer.json()).toEqual({ a: 1 });
   });
 
-  it('keeps what was said as evidence, without secrets and without more than a person reads', async () => {
+  it('keeps exchanges as evidence, without secrets and with short bodies', async () => {
     const client = await clientOf((_request, response) => {
       response.writeHead(401, { 'x-about': 'the-secret-token' }).end(`the-secret-token ${'x'.repeat(9_000)}`);
     });

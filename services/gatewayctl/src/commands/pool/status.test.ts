@@ -86,7 +86,7 @@ describe('gatewayctl pool status', () => {
   beforeEach(() => void vi.useFakeTimers({ now: nowMs, toFake: ['Date'] }));
   afterEach(() => void vi.useRealTimers());
 
-  it('shows state, requests under way, headroom, quotas, and what keeps an account', async () => {
+  it('shows state, requests in progress, headroom, quotas, and the reason of a pause', async () => {
     const { lines } = await printed([busy, limited]);
     expect(lines[0]).toBe('pool responses: 1 of 2 accounts available');
     expect(lines.find((line) => line.startsWith('team-a'))).toMatch(

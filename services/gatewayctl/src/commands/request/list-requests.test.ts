@@ -14,7 +14,7 @@ describe('gatewayctl request list', () => {
     expect(lines[1]).toMatch(/ ci +\/v1\/chat\/completions +gateway\/sterk /);
   });
 
-  it('asks for what its flags say', async () => {
+  it('sends the filters of its flags', async () => {
     const { line, asked } = commandLineOver([]);
     const flags = ['--token', 'ci', '--model', 'm', '--account', 'p/a', '--endpoint', '/v1/messages', '--last', '7'];
     const { printed, notes } = await line.run(
@@ -46,7 +46,7 @@ describe('gatewayctl request list', () => {
 });
 
 describe('gatewayctl request tail', () => {
-  it('has a line for each request as it ends, and says what it left out', async () => {
+  it('has a line for each request as it ends, and counts those left out', async () => {
     const { lines, notes } = await commandLineOver([at('d', 4), at('c', 3)]).line.run('request', 'tail');
     expect(lines.map((line) => line.split(/\s+/)[1])).toEqual(['request', 'd', 'c']);
     expect(notes).toBe('2 more ended at the same time (not shown)');

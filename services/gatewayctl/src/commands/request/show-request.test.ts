@@ -20,7 +20,7 @@ async function shown(
 const textOf = async (request: RequestLogged) => (await shown([request])).printed;
 
 describe('gatewayctl request', () => {
-  it('says what became of a request: what it was, each attempt, and why', async () => {
+  it('shows a request: its facts, each attempt, and the reasons', async () => {
     const { exitCode, printed: text } = await shown([movedRequest()]);
     expect(exitCode).toBe(0);
     expect(text).toMatch(/token +ci \(token-1\)/);
@@ -107,7 +107,7 @@ describe('gatewayctl request', () => {
     });
   });
 
-  it('has what the ledger has when the log does not have the request', async () => {
+  it("shows the ledger's record if the log does not have the request", async () => {
     const { exitCode, printed, notes } = await shown([], { recorded });
     expect(exitCode).toBe(0);
     expect(notes).toContain('The request log does not have this request');

@@ -86,7 +86,7 @@ describe('gatewayctl usage export', () => {
     expect(await readdir(folder)).toEqual(['november.csv']);
   });
 
-  it('says what is wrong with the parameters, and who may not export', async () => {
+  it('reports problems of the parameters, and a missing role', async () => {
     const refused = await exportFrom((_request, response) => {
       const fields = [{ field: 'first_day', text: 'is after the last day.' }];
       response.writeHead(400).end(JSON.stringify({ fields }));

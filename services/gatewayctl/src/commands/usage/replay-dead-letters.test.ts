@@ -20,7 +20,7 @@ function commandLine() {
 }
 
 describe('gatewayctl usage replay-dead-letters', () => {
-  it('lists what stays dead with the reason, and sums up all pages', async () => {
+  it('lists remaining dead letters with the reason, and sums up all pages', async () => {
     const { lines, notes } = await commandLine().line.run('usage', 'replay-dead-letters');
     expect(lines).toEqual([
       'ab12  2026-11-18T11:06:40.000Z  localDay is not a day',
@@ -29,7 +29,7 @@ describe('gatewayctl usage replay-dead-letters', () => {
     expect(notes).toBe('2 dead letters read');
   });
 
-  it('says what it would do', async () => {
+  it('says in a dry run what it would do', async () => {
     const { line, asked } = commandLine();
     const { lines } = await line.run('usage', 'replay-dead-letters', '--dry-run');
     expect(lines.at(-1)).toBe(

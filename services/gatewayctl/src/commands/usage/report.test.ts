@@ -47,7 +47,7 @@ describe('gatewayctl usage report', () => {
     ]);
   });
 
-  it('has money where there are prices, and what has none', async () => {
+  it('has costs if there are prices, and lists models without one', async () => {
     const rows = [
       { usage: { model: 'm', provider: 'a', totals: totals(1n) }, cost: { micros: 1_500_000n } },
       { usage: { model: 'n', provider: 'a', totals: totals(1n) }, cost: { unpricedTokens: 15n } },

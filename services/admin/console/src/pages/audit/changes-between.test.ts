@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { changesBetween } from './changes-between.ts';
 
-it('lists what differs, by its path, without what stayed and without counters of changes', () => {
+it('lists differences by path, without equal fields and revision counters', () => {
   const before = '{"label":"ci","limits":{"requestsPerMinute":60,"tokensPerDay":"5"},"note":"","revision":"3"}';
   const after = '{"label":"ci","limits":{"requestsPerMinute":120},"note":"more","revision":"4"}';
   expect(changesBetween(before, after)).toEqual([
@@ -11,7 +11,7 @@ it('lists what differs, by its path, without what stayed and without counters of
   ]);
 });
 
-it('lists what was made, and what is gone, whole', () => {
+it('lists all fields of created and removed objects', () => {
   expect(changesBetween('', '{"name":"maud"}')).toEqual([{ field: 'name', was: undefined, is: 'maud' }]);
   expect(changesBetween('{"name":"maud"}', '')).toEqual([{ field: 'name', was: 'maud', is: undefined }]);
 });

@@ -37,7 +37,7 @@ describe('the state of an account', () => {
     expect(standOf({ state: AccountState.DISABLED, use: ACTIVE })).toEqual({ tone: 'bad', text: 'Needs attention' });
   });
 
-  it('can be changed to what it is not', () => {
+  it('can be changed to every other state', () => {
     expect(changesOf({ state: AccountState.AVAILABLE, use: ACTIVE })).toEqual([DRAINING, DISABLED]);
     expect(changesOf({ state: AccountState.DISABLED, use: ACTIVE })).toEqual([ACTIVE, DRAINING, DISABLED]);
     expect(changesOf({ state: AccountState.DRAINING, use: DRAINING })).toEqual([ACTIVE, DISABLED]);
@@ -46,7 +46,7 @@ describe('the state of an account', () => {
 });
 
 describe('a cooldown', () => {
-  it('says for what and why', () => {
+  it('names the models and the reason', () => {
     const cooldown = create(CooldownSchema, {
       model: 'claude-opus-*',
       reason: AttemptResult.RATE_LIMITED,

@@ -12,7 +12,7 @@ const idsOf = (listings: readonly { request?: { requestId: string } | undefined 
   listings.map(({ request }) => request?.requestId);
 
 describe('the live list of requests', () => {
-  it('has what ended last at its top, and counts what was left out', () => {
+  it('begins with the latest request, and counts those left out', () => {
     const list = listWith(message(['c'], 1), listWith(message(['a', 'b'], 3)));
     expect(idsOf(list.newest)).toEqual(['c', 'b', 'a']);
     expect(list.leftOut).toBe(4);

@@ -37,7 +37,7 @@ describe('filters of requests', () => {
     );
   });
 
-  it('mean nothing when nobody could have chosen them', () => {
+  it('are ignored if they are not among the choices', () => {
     const search = searchOf(filtersOf(new URLSearchParams('status=many&kind=odd&since=yesterday')));
     expect(search).toMatchObject({ status: 0, filter: RequestFilter.UNSPECIFIED });
     expect(search.since).toBeUndefined();

@@ -23,7 +23,7 @@ describe('an attempt', () => {
 });
 
 describe('a duration', () => {
-  it('tells short ones apart', () => {
+  it('distinguishes short ones', () => {
     expect([0.42, 12.3, 1_340].map(durationText)).toEqual(['0.4\u00a0ms', '12\u00a0ms', '1.3\u00a0s']);
   });
 });

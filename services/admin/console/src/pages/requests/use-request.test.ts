@@ -17,7 +17,7 @@ it('a request of the last hour may be in the log in a moment, an older one will 
   expect(isToCome(idMadeAt(nowMs - 7_200_000), missing, nowMs)).toBe(false);
 });
 
-it('what is no id of a request, or fails for another reason, is not waited for', () => {
+it('does not wait for a text that is no request id, or for other errors', () => {
   expect(isToCome('team x', missing, nowMs)).toBe(false);
   expect(isToCome('chatcmpl-019', missing, nowMs)).toBe(false);
   expect(isToCome(idMadeAt(nowMs), new ConnectError('No.', Code.InvalidArgument), nowMs)).toBe(false);

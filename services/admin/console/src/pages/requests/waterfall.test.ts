@@ -38,7 +38,7 @@ describe('the waterfall of a request', () => {
     expect(bars[5]?.firstByteMs).toBe(300);
   });
 
-  it('goes on to when the ledger had it, not further than a quarter of its own time', () => {
+  it('continues until the ledger stored it, for a quarter of its own time at most', () => {
     const request = create(RequestLoggedSchema, {
       receivedAt: timestampFromMs(5_000),
       times: { admitted: 1, ended: 100 },
@@ -65,7 +65,7 @@ describe('the waterfall of a request', () => {
     expect(barsOf({})).toEqual([]);
   });
 
-  it('has an attempt that never ended go on to the end', () => {
+  it('extends an attempt that never ended to the end', () => {
     const bars = barsOf({
       times: { admitted: 1, bodyRead: 2, ended: 9 },
       attempts: [{ accountId: 'a', asked: 2, acquired: 3 }],

@@ -15,11 +15,11 @@ const issued: MessageInitShape<typeof TokenSchema> = {
 };
 
 describe('an edited token', () => {
-  it('sends nothing of what was not touched, to the second of its expiry', () => {
+  it('sends no unchanged field, not even its expiry to the second', () => {
     expect(updateOf(token(), draftOf(token()))).toEqual({ tokenId: 't' });
   });
 
-  it('sends what was changed, both limits together', () => {
+  it('sends changed fields, and both limits together', () => {
     const draft = { ...draftOf(token()), label: 'ci-2', requestsPerMinute: '', expiresAt: '' };
     const update = updateOf(token(), draft);
     expect(update).toMatchObject({ label: 'ci-2', limits: { tokensPerDay: 1_000n }, clearExpiry: true });
@@ -27,12 +27,12 @@ describe('an edited token', () => {
     expect(update).not.toHaveProperty('note');
   });
 
-  it('tells a limit of nothing from none', () => {
+  it('distinguishes a limit of 0 from no limit', () => {
     expect(limitsOf({ ...draftOf(token()), requestsPerMinute: '0', tokensPerDay: '' }).requestsPerMinute).toBe(0);
     expect(limitsOf({ ...draftOf(token()), kind: 'personal' })).not.toHaveProperty('requestsPerMinute');
   });
 
-  it('shows what somebody else made of it meanwhile', () => {
+  it('shows changes by another person', () => {
     const now = token({ label: 'build', limits: { requestsPerMinute: 120 } });
     expect(differences(token(), now)).toEqual([
       'Label: ci → build',

@@ -29,7 +29,7 @@ describe('a period of local days', () => {
     else expect(found).toMatch(problem);
   });
 
-  it('has a day stand at its noon, so that no zone moves it', () => {
+  it('places a day at its noon, so that no zone moves it', () => {
     expect(noonOf('1970-01-02')).toBe(86_400 + 43_200);
     expect(dayLabel(noonOf('2026-11-20'))).toBe('20 Nov');
   });
