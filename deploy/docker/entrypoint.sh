@@ -9,7 +9,8 @@ if [ ! -f "$main" ]; then
   echo "The image has no service $service. The first argument names one of: $(cd "$programs" && echo */main.mjs | sed 's,/main.mjs,,g')" >&2
   exit 1
 fi
-# The all-in-one runs without a setting: operators reach it inside the container, until TLS or ALLOW_PLAINTEXT lets others in.
+# The all-in-one runs without settings: operators reach it only inside the container, until TLS or
+# ALLOW_PLAINTEXT is set.
 if [ "$service" = all-in-one ] && [ -z "${TLS_CERT_FILE:-}${ALLOW_PLAINTEXT:-}" ]; then
   export ADMIN_HOST="${ADMIN_HOST:-127.0.0.1}"
 fi

@@ -6,18 +6,20 @@ import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-// `npm ci` uses this with whatever Node is installed, before there is one for the sources: so it is plain JavaScript.
+// `npm ci` uses this with any installed Node, before the sources can run: so it is plain
+// JavaScript.
 
 /**
- * The folder with the contents of Debian's packages: downloaded, verified by apt, and unpacked into the cache. Nothing is installed
- * and no root is needed.
+ * The folder with the contents of Debian's packages: downloaded, verified by apt, and unpacked into
+ * the cache. Nothing is installed and no root is needed.
  *
  * @param {string} name of the folder in the cache.
  * @param {readonly string[]} wanted
- * @param {(planned: readonly string[]) => readonly string[]} choose
- *   Picks what to unpack among the packages that apt would install. Default: all of them, which is what this machine lacks.
+ * @param {(planned: readonly string[]) => readonly string[]} choose Chooses the packages to unpack
+ * among those that apt would install. Default: all of them, which are those that this machine
+ * lacks.
  * @returns {Promise<string>}
- * @throws Error when this is not Debian or a descendant, or its archive can't be reached.
+ * @throws Error if this is not Debian or a descendant, or its archive can't be reached.
  */
 export async function unpackPackages(name, wanted, choose = (planned) => planned) {
   const root = join(cacheFolder(), await systemName(), name);
@@ -26,8 +28,8 @@ export async function unpackPackages(name, wanted, choose = (planned) => planned
 }
 
 /**
- * Where downloaded programs are kept between runs. Root's home is closed to the user that Postgres runs as, so root
- * keeps them in the machine's cache.
+ * The folder that keeps downloaded programs between runs. Postgres' user can't read root's home, so
+ * root keeps them in the machine's cache.
  *
  * @param {NodeJS.ProcessEnv} env
  */
@@ -36,7 +38,10 @@ export function cacheFolder(env = process.env, isRoot = process.getuid?.() === 0
   return join(caches, 'model-gateway', 'programs');
 }
 
-/** Libraries depend on the release and the processor: a cache that is shared between machines keeps them apart. */
+/**
+ * Libraries depend on the release and the processor: a cache that machines share has a folder for
+ * each.
+ */
 async function systemName() {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
   const field = (/** @type {string} */ name) => new RegExp(`^${name}="?([\\w.]+)`, 'm').exec(release)?.[1] ?? 'unknown';
@@ -44,7 +49,8 @@ async function systemName() {
 }
 
 /**
- * Unpacks beside the goal and renames, so that two runs at once, or one that is cut short, never leave half a folder.
+ * Unpacks beside the target and renames, so that concurrent or interrupted runs never leave an
+ * incomplete folder.
  *
  * @param {string} root
  * @param {readonly string[]} wanted
@@ -76,7 +82,7 @@ async function unpackInto(root, wanted, choose) {
 }
 
 /**
- * The packages in what `apt-get install --simulate` prints.
+ * The packages in the output of `apt-get install --simulate`.
  *
  * @param {string} plan
  * @returns {readonly string[]}
@@ -89,7 +95,8 @@ export function plannedPackages(plan) {
 let index;
 
 /**
- * Runs apt-get on the system's own sources and keys, with an index of its own. apt checks the signatures.
+ * Runs apt-get on the system's own sources and keys, with an index of its own. apt checks the
+ * signatures.
  *
  * @param {readonly string[]} parameters
  * @param {string} cwd
@@ -99,7 +106,10 @@ async function aptGet(parameters, cwd) {
   return runAptGet([...(await index), ...parameters], cwd);
 }
 
-/** Reads what Debian's archive offers. Gives the settings that say where that is kept as long as this process lives. */
+/**
+ * Reads the index of Debian's archive. Returns the settings with its place, which exists as long as
+ * this process.
+ */
 async function readIndex() {
   const folder = await mkdtemp(join(tmpdir(), 'testkit-apt-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -125,7 +135,7 @@ const execute = promisify(execFile);
 async function runAptGet(parameters, cwd) {
   const { stdout } = await execute('apt-get', parameters, {
     cwd,
-    // Also before there is a Node that could read sources: as `roomMs` gives it.
+    // The same as `roomMs`, for a Node that can't run the sources.
     timeout: 600_000 * Number(process.env.TEST_SLOWNESS ?? '1'),
     maxBuffer: 64 * 1024 * 1024,
     env: { ...process.env, LC_ALL: 'C' },
@@ -134,7 +144,7 @@ async function runAptGet(parameters, cwd) {
 }
 
 /**
- * One line about something slow, on standard error: a person should see why nothing happens yet.
+ * One line about a slow step, on standard error, so that a person knows why nothing happens yet.
  *
  * @param {string} text
  */
