@@ -8,7 +8,7 @@ import { freePort } from '@gateway/testkit';
 import { expect, it, onTestFinished } from 'vitest';
 import { allAlerts } from './observability/alerts/all-alerts.ts';
 
-it('scrapes the gateway with all rules loaded, says who answers, and ends with Ctrl-C', async () => {
+it('scrapes the gateway with all rules loaded, reports which targets answer, and ends with Ctrl-C', async () => {
   const gateway = await startMetrics('gateway_build_info{version="1",revision="2"} 1\n');
   const [port, nobody] = [await freePort(), await freePort()];
   const observe = run(['--port', `${port}`, '--targets', `gateway=${gateway},limiter=127.0.0.1:${nobody}`]);

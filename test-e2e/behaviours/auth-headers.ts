@@ -21,7 +21,7 @@ const endpoints = [
  * token. @see spec "Authentication"
  */
 export function authHeadersBehaviour(gateway: () => Topology): void {
-  describe.each(endpoints)('who calls $method $path', ({ path, method, headers: { own, other } }) => {
+  describe.each(endpoints)('the caller of $method $path', ({ path, method, headers: { own, other } }) => {
     const texts = { ours: '', revoked: '', unknown: createTokenText('service'), foreign: 'sk-ant-api03-a-key' };
     type Text = keyof typeof texts;
     beforeAll(async () => {
@@ -63,7 +63,7 @@ export function authHeadersBehaviour(gateway: () => Topology): void {
     });
   });
   describe('hundreds of unknown tokens', () => {
-    it('are refused, and keep neither a token in use nor a new one from being served', async () => {
+    it('are refused, and affect neither a token in use nor a new one', async () => {
       const inUse = await issueToken(gateway(), { kind: 'personal' });
       const statusOf = async (text: string) => {
         using connection = new RawConnection(gateway());

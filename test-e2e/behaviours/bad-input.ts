@@ -129,7 +129,7 @@ export function badInputBehaviour(gateway: () => Topology): void {
       expect(decoded.status).toBe(413);
     });
 
-    it('answers 404 and 405 before it asks who calls', async () => {
+    it('answers 404 and 405 before it authenticates the caller', async () => {
       const unknown = await send('/v1/nothing', {});
       expect(unknown.status).toBe(404);
       expect(unknown.json).toEqual(error('not_found'));

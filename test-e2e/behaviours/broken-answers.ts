@@ -98,7 +98,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         expect(after.today.outputTokens).toBeGreaterThan(before.today.outputTokens);
       });
 
-      it('for a fault of the request leaves the session where it is', async () => {
+      it('for a fault of the request leaves the session on its account', async () => {
         const { askFor, logged } = await openAsker();
         const { model, credentials } = breakingAccounts(road, 'rejected');
         const session = randomUUID();
@@ -135,7 +135,7 @@ export function brokenAnswersBehaviour(gateway: () => Topology): void {
         expect(accountOf(credentials, road)).not.toBe(account);
       });
 
-      it('again and again does not keep the only account of a pool from serving', async () => {
+      it('that repeats does not stop the only account of a pool from serving', async () => {
         const { askFor } = await openAsker();
         const { model, credentials } = breakingAccounts(road, 'lone');
         for (const [, , fault] of breaks) {

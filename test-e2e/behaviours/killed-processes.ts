@@ -68,7 +68,7 @@ export function killedProcessesBehaviour(gateway: () => ServicesTopology): void 
       await adapter.restart();
     });
 
-    it('usage-ingest: nothing of the requests made meanwhile is lost or counted twice', async () => {
+    it('usage-ingest: no request made meanwhile is lost or counted twice', async () => {
       const fresh = await issueToken(gateway());
       const ingest = gateway().services['usage-ingest'];
       await ingest.kill();

@@ -56,7 +56,7 @@ export function lackingAccountsBehaviour(gateway: () => Topology): void {
         },
       );
 
-      it('clients learn that none has the model, each time, and have it again as soon as one has it', async () => {
+      it('clients learn each time that no account has the model, and can use it as soon as one has it', async () => {
         const { model, credentials } = lackingAccounts(road, 'nowhere');
         const fault = lackOf(road, 'not-found');
         const ids = credentials.map((account) => gateway().simulator.faults.add({ account, path, fault }));

@@ -93,7 +93,7 @@ export function oddAnswersBehaviour(gateway: () => Topology): void {
         expect(read(answer)).toEqual({ finishReason: 'tool_calls', calls: [{ name: 'look', arguments: '{"x":1}' }] });
       });
 
-      it('that takes back the input it has reported is booked with it', async () => {
+      it('that retracts its reported input is recorded with it', async () => {
         next('messages', takenBack);
         const { token } = await ask('messages', more);
         expect(await bookedTo(token)).toMatchObject({ inputTokens: 4_672, cachedTokens: 50, outputTokens: 7 });
@@ -111,7 +111,7 @@ export function oddAnswersBehaviour(gateway: () => Topology): void {
       );
     });
 
-    it('that takes back the input it has reported is booked with it on the relay', async () => {
+    it('that retracts its reported input is recorded with it on the relay', async () => {
       const sent = next('messages', takenBack);
       const { answer, token } = await relayed('messages', 'Hello', { stream: true });
       expect(answer.text).toBe(sent);

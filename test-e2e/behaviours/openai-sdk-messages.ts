@@ -140,7 +140,7 @@ export function openAiSdkMessagesBehaviour(gateway: () => Topology): void {
       expect(decorated.json).toEqual(plain.json);
     });
 
-    it.each(responsesChatModels)('is not cut on %s, which takes no maximum and no stop', async (model) => {
+    it.each(responsesChatModels)('is not cut on %s, which accepts no maximum and no stop', async (model) => {
       const cut = { messages: [{ role: 'user' as const, content: 'one two three' }], max_tokens: 1, stop: ' two' };
       expect((await ask(model, cut)).text).toBe('echo: one two three');
     });

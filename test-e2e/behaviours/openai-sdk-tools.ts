@@ -154,7 +154,7 @@ export function openAiSdkToolsBehaviour(gateway: () => Topology): void {
         for (const { content } of results) expect(message.content).toContain(`returned: ${content}`);
       });
 
-      it('have ids that a provider would not take', async () => {
+      it('have ids that a provider would not accept', async () => {
         const ids = ['functions.weather:0', `call_${'x'.repeat(120)}`, `call_${'x'.repeat(119)}y`, 'à propos'];
         const { message } = await askOnce({
           tools: [weatherTool],

@@ -175,7 +175,7 @@ export function protocolBehaviour(gateway: () => Topology): void {
       }
     });
 
-    it('sends no headers that the specification does not know but x-request-id, and never "not modified"', async () => {
+    it('sends no headers besides those of the specification and x-request-id, and never "not modified"', async () => {
       const conditional = { 'if-none-match': '*', 'if-modified-since': new Date().toUTCString() };
       const answer = await ask(head('GET /v1/models', { ...authorized(), ...conditional }));
       expect(answer.status).toBe(200);
@@ -240,7 +240,7 @@ export function protocolBehaviour(gateway: () => Topology): void {
       expect((await ask(head('GET /v1/models', authorized()))).status).toBe(200);
     });
 
-    it('lets nothing of a request into the headers of an answer', async () => {
+    it('puts no part of a request into the headers of an answer', async () => {
       const model = 'a\r\nx-injected: b';
       const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'x' }] });
       const answer = await ask(chatHead(body.length, { 'session-id': '\xff\xfe%0d%0a' }) + body);

@@ -10,7 +10,7 @@ import { commandLineSettings, type Topology } from '../topologies/topology.ts';
 /** `gatewayctl usage reconcile`, on a running gateway. */
 export function reconcileBehaviour(gateway: () => Topology): void {
   describe('usage reconcile', () => {
-    it("compares today's counters, and takes usage on its way to the ledger for no difference", async () => {
+    it("compares today's counters, and treats usage in transit to the ledger as no difference", async () => {
       const token = await issueToken(gateway(), { requestsPerMinute: 1_000, tokensPerDay: 1_000_000 });
       for (let n = 0; n < 5; n++) await chat(gateway(), token.text, { model: 'gateway/claude' });
       const result = await gatewayctl(['usage', 'reconcile'], commandLineSettings(gateway()));

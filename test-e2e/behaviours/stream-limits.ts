@@ -106,7 +106,7 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
       expect({ inputTokens, outputTokens }).toEqual({ inputTokens: 5, outputTokens: 7 });
     });
 
-    it('is not cut off as long as it takes something now and then', async () => {
+    it('is not cut off as long as it reads something now and then', async () => {
       const [endpoint] = endpoints;
       const token = await budgeted();
       using reader = ask(endpoint, token, `alive-${crypto.randomUUID()} #long 30000`, { stream: true });
@@ -211,7 +211,7 @@ export function streamLimitsBehaviour(gateway: () => Topology): void {
   });
 
   describe('a stream that lasts longer than its lease', () => {
-    it('keeps its place with the account', async () => {
+    it('keeps its slot of the account', async () => {
       const { simulator } = gateway();
       simulator.faults.add({
         account: 'capped-a',

@@ -76,7 +76,7 @@ export function tracesBehaviour(gateway: () => Topology): void {
       });
     });
 
-    it('has nothing of requests without a valid token', async () => {
+    it('has no requests without a valid token', async () => {
       await chat(gateway(), `${token.text}x`, { model: 'gateway/traced' });
       await chat(gateway(), token.text, { model: 'gateway/traced' });
       expect(await loggedRequestsOf(gateway(), token.tokenId)).toMatchObject([{ ending: 'REQUEST_ENDING_COMPLETED' }]);

@@ -85,7 +85,7 @@ export function describeWorkers(name: string, start: () => Promise<WorkersTopolo
       }
     });
 
-    it('outlive one that is killed: others serve on, another takes its place, and nothing is lost', async () => {
+    it('outlive one that is killed: others keep serving, a new one replaces it, and nothing is lost', async () => {
       const token = await issueToken(gateway(), { kind: 'personal' });
       slowDown();
       const streams = Array.from({ length: 16 }, () => longStream(token.text));

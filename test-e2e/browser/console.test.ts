@@ -28,8 +28,8 @@ afterEach(async () => {
 const focused = () => page.locator(':focus');
 const dialog = () => page.getByRole('dialog');
 
-describe('who signs in', () => {
-  it('learns at the field that the token is not known', async () => {
+describe('an operator who signs in', () => {
+  it('sees at the field that the token is unknown', async () => {
     await goTo(page, '/audit');
     await page.getByLabel('Token').fill('gw_a_wrong');
     await page.keyboard.press('Enter');
@@ -74,7 +74,7 @@ describe('who signs in', () => {
 describe('the frame', () => {
   beforeEach(() => signInAs(page, 'gw_a_admin'));
 
-  it('puts the focus on the heading of the page that was gone to, by keyboard alone', async () => {
+  it('puts the focus on the heading of the new page, by keyboard alone', async () => {
     await page.getByRole('link', { name: 'System' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'System' }).waitFor();

@@ -31,7 +31,7 @@ describe.each(views.slice(0, 3))('the docs in $theme at $width px', (view) => {
   });
   afterAll(() => visited?.context.close());
 
-  it.each(Object.entries(pages))('let everybody read %s, and ask nothing of another site', async (_, path) => {
+  it.each(Object.entries(pages))('make %s accessible, and ask nothing of another site', async (_, path) => {
     const { page, complaints } = visited;
     await page.goto(path, { waitUntil: 'networkidle' });
     expect(await page.locator('html.dark').count()).toBe(view.theme === 'dark' ? 1 : 0);

@@ -102,13 +102,13 @@ describe('an operator', () => {
 });
 
 describe('somebody else', () => {
-  it('who may only look finds nothing to change', () =>
+  it('a viewer finds no controls for changes', () =>
     as('gw_a_viewer', '/pools/responses', async (page) => {
       await isThere(page, 'team-a');
       expect(await page.getByRole('button', { name: /Disable|Drain|Add account/ }).count()).toBe(0);
     }));
 
-  it('who holds a token sees its own usage and limits, on a page that everybody can use', () =>
+  it('the holder of a token sees its own usage and limits, on an accessible page', () =>
     as('gw_s_ci', '/my-usage', async (page) => {
       await isThere(page, '1.69M of 2M today');
       expect(await accessibilityProblems(page)).toEqual([]);

@@ -110,7 +110,7 @@ describe('the network policies', () => {
     expect(ofOperators.map(({ name }) => name)).toEqual(['admin']);
   });
 
-  it('let only those out to the internet who ask there, and there not to the machine', async () => {
+  it("let only services with providers reach the internet, and never the machine's own address", async () => {
     const policies = (await renderFolder('overlays/production')).filter(({ kind }) => kind === 'NetworkPolicy');
     const out = policies.filter(({ document }) => JSON.stringify(document).includes('0.0.0.0/0'));
     expect(out.map(({ name }) => name).toSorted()).toEqual([

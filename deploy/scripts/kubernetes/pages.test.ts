@@ -26,7 +26,7 @@ describe('the YAML of pages', () => {
     expect([objects.length, parts.length, kustomizations.length].every((count) => count > 0)).toBe(true);
   });
 
-  it.each(objects)('is an object that a cluster takes: $place', ({ document }) => {
+  it.each(objects)('is an object that a cluster accepts: $place', ({ document }) => {
     expect(schemaProblems(document)).toEqual([]);
   });
 

@@ -80,7 +80,7 @@ describe.each([production, development])('%s', (overlay) => {
     }
   });
 
-  it('gives a pod longer to end than its drain takes', () => {
+  it('gives a pod more time than its drain takes', () => {
     const drains = long().filter(({ container: { env } }) => env.some(({ name }) => name === 'DRAIN_DELAY_SECONDS'));
     expect(drains).toHaveLength(services.length);
     for (const { owner, container, spec } of drains) {

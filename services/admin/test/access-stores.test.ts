@@ -20,7 +20,7 @@ const startMs = Date.parse('2026-11-23T10:00:00Z');
 
 describe.each(testDatabases)('over $name', ({ open }) => {
   describe('operators', () => {
-    it('have a first one, who is made once, also by several processes at a time', async () => {
+    it('have a first one, who is created once, also by several processes at a time', async () => {
       await using opened = await open();
       const { database } = opened;
       const operators = new OperatorStore(database);
@@ -49,7 +49,7 @@ describe.each(testDatabases)('over $name', ({ open }) => {
       expect(left).toHaveLength(1);
     });
 
-    it('are changed by the first of two who saw the same', async () => {
+    it('are changed by the first of two with the same revision', async () => {
       await using opened = await open();
       const operators = new OperatorStore(opened.database);
       const vera = await operators.add('vera', 'viewer', createTokenText('operator'));
@@ -62,7 +62,7 @@ describe.each(testDatabases)('over $name', ({ open }) => {
       expect((await operators.find(id))?.revision).toBe(2);
     });
 
-    it('get one new token of two who rotate it at once', async () => {
+    it('get one new token if two rotate it at once', async () => {
       await using opened = await open();
       const operators = new OperatorStore(opened.database);
       const id = (await operators.add('vera', 'viewer', createTokenText('operator')))?.operator_id ?? '';
@@ -212,7 +212,7 @@ describe.each(testDatabases)('over $name', ({ open }) => {
       expect(await metrics.exposition()).toContain('gateway_admin_refusals_total{reason="sign_in"} 310');
     });
 
-    it('loses the rows that are no longer kept, a few at a time, and none of the others', async () => {
+    it('loses only expired rows, a few at a time', async () => {
       await using opened = await open();
       const { database } = opened;
       const clock = new ManualClock(startMs);
@@ -240,7 +240,7 @@ describe.each(testDatabases)('over $name', ({ open }) => {
     });
   });
 
-  describe('sign-ins under way at a provider', () => {
+  describe('sign-ins in progress at a provider', () => {
     it('come back to any replica, however many made the key at once', async () => {
       await using opened = await open();
       const clock = new ManualClock(startMs);
@@ -257,7 +257,7 @@ describe.each(testDatabases)('over $name', ({ open }) => {
   });
 
   describe('sessions', () => {
-    it('are a hundred of one holder at most, and none of others end for them', async () => {
+    it('are at most a hundred for one holder, without effect on other holders', async () => {
       await using opened = await open();
       const clock = new ManualClock(startMs);
       const rules = { sessionIdleMs: 3_600_000, sessionMaxMs: 3_600_000, oidcSessionMs: 3_600_000 };

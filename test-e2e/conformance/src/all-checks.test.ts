@@ -67,7 +67,7 @@ describe('a run of all checks', () => {
     expect(brokenOf(results)).toEqual([]);
   });
 
-  it('knows at least thirty faults, by names of their own', () => {
+  it('knows at least thirty faults, with unique names', () => {
     expect(new Set(plantedFaults.map(({ name }) => name)).size).toBe(plantedFaults.length);
     expect(plantedFaults.length).toBeGreaterThanOrEqual(30);
   });

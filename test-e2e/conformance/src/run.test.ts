@@ -25,7 +25,7 @@ describe('a run of checks', () => {
     return Object.fromEntries(results.map(({ check, outcome }) => [check.name, outcome]));
   };
 
-  it('says of each check whether its rule is kept, with the evidence when it is not', async () => {
+  it('reports for each check whether its rule is kept, with the evidence if it is not', async () => {
     const outcomes = await outcomesOf([
       check('kept', async ({ gateway, modelOf }) => {
         must((await gateway.ask('chat', { body: { model: modelOf('chat') } })).status === 200, 'no answer');
@@ -44,7 +44,7 @@ describe('a run of checks', () => {
     });
   });
 
-  it('gives a check so much time, and more to one that asks for it', async () => {
+  it('gives a check a limited time, and more to one that asks for it', async () => {
     const late = () => new Promise<void>((resolve) => setTimeout(resolve, 100));
     const checks = [check('endless', () => new Promise(() => {})), { ...check('long', late), timeoutMs: 10_000 }];
     expect(await outcomesOf(checks, { checkTimeoutMs: 50 })).toMatchObject({

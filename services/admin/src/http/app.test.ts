@@ -203,7 +203,7 @@ describe('the console', () => {
     }
   });
 
-  it('has files that browsers keep for ever', async () => {
+  it('has files that browsers cache without limit', async () => {
     const open = await built();
     const script = await open('/assets/index-a1b2c3.js');
     expect(script.headers.get('content-type')).toContain('text/javascript');
@@ -213,7 +213,7 @@ describe('the console', () => {
     }
   });
 
-  it('says how it is built where it is not', async () => {
+  it('explains how to build it if it is not built', async () => {
     const page = await (await listening(join(tmpdir(), 'no-console-here')))('/');
     expect(page.status).toBe(503);
     expect(await page.text()).toContain('npm run build:console');

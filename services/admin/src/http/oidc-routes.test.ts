@@ -71,8 +71,8 @@ describe.each([
   });
 });
 
-describe('who signs in again by OpenID Connect', () => {
-  it('has the role that the groups give now, and the older session has ended', async () => {
+describe('an operator who signs in again by OpenID Connect', () => {
+  it('has the role of the current groups, and the older session has ended', async () => {
     const world = await aWorld();
     const [before, after] = [new Browser(), new Browser()];
     world.provider.groups.set('mona', 'platform');
@@ -138,7 +138,7 @@ describe('who signs in again by OpenID Connect', () => {
   });
 });
 
-it('a session ends after the hours of OIDC_SESSION_HOURS, so that groups which are gone are seen by then', async () => {
+it('a session ends after OIDC_SESSION_HOURS, so that lost groups take effect by then', async () => {
   const world = await aWorld({}, { OIDC_SESSION_HOURS: '2' });
   const browser = new Browser();
   world.provider.groups.set('mona', ['sre']);
@@ -156,7 +156,7 @@ it('a session ends after the hours of OIDC_SESSION_HOURS, so that groups which a
 });
 
 describe('the way back from the provider', () => {
-  it('is closed to who did not begin it', async () => {
+  it('is closed to browsers that did not begin it', async () => {
     const world = await aWorld();
     world.provider.groups.set('eve', ['platform']);
     const [eve, victim] = [new Browser(), new Browser()];

@@ -23,7 +23,7 @@ const openMethods = methods.filter((method) => permissionOf(method) === 'open');
 const nameOf = ({ parent, name }: (typeof methods)[number]) => `${parent.name}.${name}`;
 
 describe('a call without a session', () => {
-  it.each(openMethods.map(nameOf))('of %s takes 8 KiB and no more', async (method) => {
+  it.each(openMethods.map(nameOf))('of %s has 8 KiB at most', async (method) => {
     const world = await anAdminWorld();
     const filled = (length: number) => ({ token: ' '.repeat(length) });
     expect((await world.call(method, filled(9 * 1024))).code).toBe('resource_exhausted');

@@ -8,7 +8,7 @@ import { AccessGate } from '../access/access-gate.ts';
 import type { Caller } from '../access/caller.ts';
 import { signedIn } from './signed-in.ts';
 
-it('an export is for those whose role allows it', async () => {
+it('an export requires a role', async () => {
   const operator = (role: Role): Caller => ({ kind: 'operator', operatorId: 'id', name: 'someone', role, address: '' });
   const holders: Readonly<Record<string, Caller>> = {
     viewer: operator(Role.VIEWER),

@@ -73,7 +73,7 @@ describe('pools', () => {
 });
 
 describe('explaining a model', () => {
-  it('asks by the key that the edge gives a session of the token', async () => {
+  it("asks with the edge's key of the token's session", async () => {
     const { client, explained } = await worldOf();
     const { candidates } = await client.explainModel({ model: 'gpt-5.5', sessionId: 's1', tokenId: 't1' });
     expect(candidates).toMatchObject([{ pool: 'responses', model: 'gpt-5.5' }]);

@@ -83,7 +83,7 @@ describe('SystemService', () => {
     expect((await client.getOverview({})).overview?.attention[0]?.text).toMatch(/^No edge-router is ready/);
   });
 
-  it('reads once for all who watch, and at once for the first of them', async () => {
+  it('reads once for all viewers, and immediately for the first one', async () => {
     const { client, world, figures } = watchedGateway({ watched: 60_000, otherwise: 60_000 });
     await client.getOverview({});
     const before = world.readings;

@@ -118,7 +118,7 @@ describe('changing tokens', () => {
     expect((await audited()).map(({ outcome }) => outcome).toSorted()).toEqual(['done', 'done', 'failed']);
   });
 
-  it('that two make at once, a new text of one token, goes to the first alone', async () => {
+  it('is detected if two rotate one token at once: the second one fails', async () => {
     const { client, audited } = await worldOf([ci]);
     const rotate = () => client.rotateToken({ tokenId: 'aaa1', expectedRevision: 1n });
     expect((await rotate()).tokenText).toBe('gw_s_canary');

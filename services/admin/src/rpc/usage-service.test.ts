@@ -131,7 +131,7 @@ describe('a report of usage', () => {
     expect(asked.map((request) => request.firstDay)).toEqual([november.firstDay, firstDay]);
   });
 
-  it('has nothing of before where there was nothing, and no cost without prices', async () => {
+  it('has no earlier values if there were none, and no cost without prices', async () => {
     const { report } = reportOf(({ firstDay }) =>
       firstDay === november.firstDay ? [{ accountId: 'p/a', totals: totals(1n) }] : [],
     );

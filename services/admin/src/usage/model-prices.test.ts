@@ -23,7 +23,7 @@ const euro = 1_000_000n;
 const small = { inputMicros: 3n * euro, cachedInputMicros: 300_000n, outputMicros: 15n * euro };
 
 describe('costs of models', () => {
-  it('is that of input, of cached input, and of output', () => {
+  it('is the sum for input, cached input and output', () => {
     const prices = pricesOf({ model: 'gpt-5.5', ...small });
     expect(prices.costOf([use('gpt-5.5', 1_000_000n, 400_000n, 100_000n)])).toEqual({
       micros: 1_800_000n + 120_000n + 1_500_000n,

@@ -69,7 +69,7 @@ describe('gatewayctl account', () => {
     expect(json[1]).toMatchObject({ id: 'responses/both', state: 'cooling', cooldowns: [{ reason: 'rate_limited' }] });
   });
 
-  it('adds an account with the secret of a file, and shows it nowhere', async () => {
+  it('adds an account with the secret of a file, and never shows it', async () => {
     const { line, asked } = commandLine();
     const flags = ['--secret-file', secretFile, '--models', 'gpt-*, o*', '--max-concurrency', '5'];
     const { exitCode, printed, notes } = await line.run('account', 'add', 'responses/b', ...flags);
@@ -83,7 +83,7 @@ describe('gatewayctl account', () => {
     ]);
   });
 
-  it('takes oauth with where its tokens come from', async () => {
+  it('accepts oauth with its token endpoint', async () => {
     const { line, asked } = commandLine();
     const oauth = ['--token-url', 'https://auth.example/token', '--client-id', 'me', '--scopes', 'a,b'];
     const files = ['--secret-file', secretFile, '--client-secret-file', secretFile];

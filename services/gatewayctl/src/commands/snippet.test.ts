@@ -27,7 +27,7 @@ describe('gatewayctl snippet', () => {
     });
   });
 
-  it('takes the address that clients use', async () => {
+  it("uses the clients' address", async () => {
     const { printed } = await run('openai-python', '--url', 'https://gateway.example/');
     expect(printed).toContain('base_url="https://gateway.example/v1"');
   });
@@ -40,7 +40,7 @@ describe('gatewayctl snippet', () => {
     expect(lines.join('\n')).not.toContain('codex');
   });
 
-  it('says which there are when it does not know one', async () => {
+  it('lists all clients if one is unknown', async () => {
     const { exitCode, notes } = await run('telnet');
     expect(exitCode).toBe(2);
     expect(notes).toContain('no snippet for telnet. Available: curl, openai-typescript');

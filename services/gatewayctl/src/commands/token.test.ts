@@ -77,7 +77,7 @@ describe('gatewayctl token', () => {
     expect(await none.run('token', 'list')).toMatchObject({ printed: '', notes: expect.stringMatching(/token issue/) });
   });
 
-  it('takes labels and beginnings of ids, also as a narrow table shows them', async () => {
+  it('accepts labels and beginnings of ids, also as a narrow table shows them', async () => {
     const { line, asked } = commandLine();
     await line.run('token', 'revoke', '01a1fc6b…');
     expect(asked).toMatchObject([{ token: '01a1fc6b' }, { tokenId: id }]);

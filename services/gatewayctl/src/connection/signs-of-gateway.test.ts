@@ -65,7 +65,7 @@ describe('a command without an address', () => {
   });
 
   it.each(cases)(
-    'goes to the gateway that answers, and to a database only where none can be: $admin, $edge, $isFolderTaken',
+    'uses the gateway that answers, and a database only if there can be none: $admin, $edge, $isFolderTaken',
     async ({ admin, edge, isFolderTaken }) => {
       const env = await shell({ admin, edge });
       if (isFolderTaken) stack.use(await (await DataFolder.open(env)).claim());

@@ -33,7 +33,7 @@ describe('conformance', () => {
     );
   };
 
-  it('holds nothing against a gateway that keeps every rule of the formats', async () => {
+  it('finds no fault in a gateway that keeps every rule of the formats', async () => {
     const results = await resultsOf(formatChecks);
     expect(results.filter(({ outcome }) => outcome.kind !== 'kept')).toEqual([]);
     expect(results.length).toBe(formatChecks.length);

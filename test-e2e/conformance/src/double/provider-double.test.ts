@@ -163,7 +163,7 @@ describe('the provider double', () => {
     expect((await client.ask('messages', ask)).status).toBe(200);
   });
 
-  it('cuts, fails and falls silent in a stream where it is scripted', async () => {
+  it('cuts, fails and falls silent in a stream as scripted', async () => {
     const streamed = async (fault: NonNullable<Script['fault']>) => {
       const scripted = double.script({ fault });
       const body = { model: 'm', stream: true, messages: [{ role: 'user', content: scripted.marker }] };
@@ -181,7 +181,7 @@ describe('the provider double', () => {
     await expect(streamed({ kind: 'cut-before-answer' })).rejects.toThrow('no answer');
   });
 
-  it('cuts on the connections that it is to cut on, and closes those that are idle', async () => {
+  it('cuts on the scripted connections, and closes idle ones', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     /** The status; the error's message if there is none. */
     const ask = async (text: string) => {

@@ -173,7 +173,7 @@ describe('gatewayctl pool explain', () => {
     },
   ];
 
-  it('says which account would take a request, and why not the others', async () => {
+  it('names the account that would serve a request, and why the others would not', async () => {
     const line = new CommandLine((router) => router.service(PoolService, { explainModel: () => ({ candidates }) }));
     const { lines } = await line.run('pool', 'explain', 'gateway/sterk');
     expect(lines[0]).toBe('1. gpt-5.5 of responses');

@@ -22,7 +22,7 @@ function message(...points: OverviewPoint[]) {
   return create(WatchOverviewResponseSchema, { overview: { points } });
 }
 
-it('puts changed points in their place, new ones behind, and forgets those of more than fifteen minutes ago', () => {
+it('replaces changed points, appends new ones, and drops points older than fifteen minutes', () => {
   const before = joinOverview(message(point(0, 1), point(10, 2), point(20, 3)), undefined);
   const after = joinOverview(message(point(20, 4), point(905, 5)), before);
   expect(after.points.map(({ requestsPerSecond }) => requestsPerSecond)).toEqual([2, 4, 5]);

@@ -80,7 +80,7 @@ describe('the forecast of a pool', () => {
     expect(forecast({})).toEqual({ kind: 'unknown' });
   });
 
-  it('knows nothing of accounts that reported no quota', () => {
+  it('leaves out accounts that reported no quota', () => {
     const accounts = [
       { state: AccountState.AVAILABLE },
       { state: AccountState.DISABLED },

@@ -19,7 +19,7 @@ describe('the live list of requests', () => {
     expect(listWith(message([]), list)).toBe(list);
   });
 
-  it('takes no more at once, and keeps no more, than can be read, and counts the others', () => {
+  it('adds and keeps only as many as can be read, and counts the others', () => {
     const ids = Array.from({ length: 40 }, (_, index) => String(index));
     const once = listWith(message(ids, 60));
     expect(idsOf(once.newest)).toEqual(ids.slice(-12).toReversed());

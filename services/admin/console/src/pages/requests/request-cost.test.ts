@@ -15,7 +15,7 @@ describe('the cost of a request', () => {
     expect(costOf(used, 'gpt-5.5', prices)).toBe(600 * 2 + 400 * 0.2 + 100 * 10);
   });
 
-  it('goes by the first pattern that fits, and is not known without one', () => {
+  it('uses the first matching pattern, and is unknown without one', () => {
     expect(costOf(used, 'claude-sonnet-5', prices)).toBe(1_800);
     expect(costOf(used, 'claude-5', prices)).toBeUndefined();
     expect(costOf(used, 'gpt-5.5-mini', prices)).toBeUndefined();
