@@ -32,7 +32,7 @@ it('says what a target must look like', async () => {
   for (const target of ['127.0.0.1:9090', 'made-up=127.0.0.1:9090', 'limiter=']) {
     const observe = run(['--targets', target]);
     expect(await observe.ended).toBe(1);
-    expect(observe.output()).toContain(`--targets ${target} is not <service>=<address of its ADMIN_PORT>`);
+    expect(observe.output()).toContain(`--targets ${target} must be <service>=<address of its ADMIN_PORT>`);
   }
 });
 
