@@ -1,10 +1,7 @@
 /** Paragraphs with lines of at most `width` characters. Words are not broken. */
 export function wrapText(text: string, width = 120, indent = ''): string {
-  return text
-    .trim()
-    .split(/\n{2,}/)
-    .map((paragraph) => wrapParagraph(paragraph, width, indent))
-    .join('\n\n');
+  const paragraphs = text.trim().split(/\n{2,}/);
+  return paragraphs.map((paragraph) => wrapParagraph(paragraph, width, indent)).join('\n\n');
 }
 
 function wrapParagraph(paragraph: string, width: number, indent: string): string {
