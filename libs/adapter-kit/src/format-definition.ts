@@ -147,7 +147,9 @@ export interface AnswerReader {
    * the head.
    */
   readonly answerId?: string | undefined;
-  /** The Unix time of the answer in seconds, if the provider names it; read together with the head. */
+  /**
+   * The Unix time of the answer in seconds, if the provider names it; read together with the head.
+   */
   readonly createdAt?: number | undefined;
   /**
    * The number of the event that follows the bytes of `take`. Absent or 0 where events have no

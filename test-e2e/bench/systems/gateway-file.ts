@@ -8,7 +8,7 @@ export function chatModelOf(format: BenchFormat, pace: Pace): string {
 }
 
 export interface PoolSize {
-  /** Of each pool. */
+  /** The number of accounts in each pool. */
   readonly accounts?: number;
   /** How many requests each account takes at a time; as many as come by default. */
   readonly maxConcurrency?: number;

@@ -7,8 +7,8 @@ export function invalidSignature(path: string): ProviderError {
 }
 
 /**
- * The Responses error for encrypted content that the account can't read: it belongs to another account or is
- * damaged.
+ * The Responses error for encrypted content that the account can't read: it belongs to another
+ * account or is damaged.
  */
 export function unreadableContent(verdict: Exclude<Verdict, 'accepted'>): ProviderError {
   const reason =

@@ -73,9 +73,9 @@ export function outOfReach(
 }
 
 /**
- * False for a failure whose status clients must not see: a limit of one account is not the pool's,
- * and if the gateway's own credential was refused, a client would consider its token invalid. A refusal with 402 or 403 is the provider's
- * decision about the account.
+ * False for a failure whose status clients must not see. A limit of one account is not the pool's.
+ * If the gateway's own credential was rejected, a client would consider its token invalid. A
+ * rejection with 402 or 403 is the provider's decision about the account.
  */
 export function mayBeShown({ result, upstreamStatus }: AttemptReport): boolean {
   if (upstreamStatus === 401 || result === AttemptResult.RATE_LIMITED) return false;

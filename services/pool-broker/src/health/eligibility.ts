@@ -20,7 +20,7 @@ export interface Eligibility {
   readonly early?: EarlyProbe;
   /**
    * True if the only reason is that the account lacks what the request asks for. If all accounts
-   * do, it may be asked all the same.
+   * do, it may be asked anyway.
    */
   readonly lacksOnly?: boolean;
 }

@@ -30,7 +30,9 @@ export interface SelectionRequest extends Required<Asked> {
 /** `examinations`: the findings for each examined candidate, in order. */
 export type Selection = { readonly examinations: readonly Examination[] } & (
   | Chosen
-  /** Each account that could serve the request is limited. `retryAtMs`: the earliest known reset. */
+  /**
+   * Every account that could serve the request is limited. `retryAtMs`: the earliest known reset.
+   */
   | { readonly kind: 'exhausted'; readonly retryAtMs: number | undefined }
   /**
    * `lack`: what all accounts in service lack. `retryAtMs`: if some accounts are limited, the
@@ -317,8 +319,8 @@ function outcomeOf(examinations: readonly Examination[], nowMs: number) {
 }
 
 /**
- * What all accounts in service lack. Undefined when one of them is unavailable for another reason, or none is in
- * service.
+ * What all accounts in service lack. Undefined when one of them is unavailable for another reason,
+ * or none is in service.
  */
 function lackOfAll(inService: readonly (SkipReason | undefined)[]): Lack | undefined {
   const lacks = inService.map((skipReason) => skipReason?.lack);

@@ -4,7 +4,7 @@ import { paths } from '../target/endpoints.ts';
 import type { ConformanceFlags } from './conformance-flags.ts';
 import { listChecks, tryChecks } from './try-checks.ts';
 
-/** `gateway-conformance`: throws what goes wrong, CommanderError on a usage error that the parser finds. */
+/** `gateway-conformance`. Throws every failure; usage errors of the parser are CommanderErrors. */
 export function conformanceCommand(): Command {
   return new Command('gateway-conformance')
     .description(

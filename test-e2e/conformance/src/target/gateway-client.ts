@@ -33,7 +33,10 @@ export interface Answer {
   json(): unknown;
 }
 
-/** Speaks to a gateway over connections of its own, and keeps what was said. Disposing closes them, whatever is still under way. */
+/**
+ * Speaks to a gateway over its own connections, and records every exchange. Disposal closes the
+ * connections, whatever is still in progress.
+ */
 export class GatewayClient implements AsyncDisposable {
   readonly #target: Target;
   readonly #signal: AbortSignal;
