@@ -4,8 +4,11 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { renderChart } from './__fixtures__/helm-templates.ts';
+import { podsIn } from './__fixtures__/pods.ts';
 import { type Rendered, renderedIn, renderFile, renderFolder, toRendered } from './__fixtures__/rendered.ts';
-import { coreManifests } from './manifests.ts';
+import { schemaProblems } from './__fixtures__/strict-schemas.ts';
+import { coreManifests, smallManifests } from './manifests.ts';
+import { services } from './services.ts';
 import { defaultValues, type Values, valuesJsonSchema, valuesSchema } from './values.ts';
 
 const chartFolder = join(import.meta.dirname, '../../kubernetes/chart');
@@ -37,15 +40,28 @@ describe('the Helm chart', () => {
   it('uses every value', () => {
     const used = new Set<string>();
     const on = { enabled: true };
-    for (const autoscaling of [on, off]) {
-      render(valuesSchema.parse({ ingress: on, adminIngress: on, gatewayApi: on, autoscaling }), used);
+    const entrances = { ingress: on, adminIngress: on, gatewayApi: on };
+    for (const autoscaling of [{ ...on, metric: 'openStreams' }, off]) {
+      render(valuesSchema.parse({ ...entrances, autoscaling }), used);
     }
+    render(valuesSchema.parse({ ...entrances, form: 'small' }), used);
     expect(pathsOf(defaultValues, '').filter((path) => !used.has(path))).toEqual([]);
   });
 
   it('equals the production overlay by default', async () => {
     const overlay = await renderFolder('overlays/production');
     expect(byName(render(defaultValues))).toEqual(byName(overlay));
+  });
+
+  it('is, in its small form, what the small overlay is', async () => {
+    const overlay = await renderFolder('overlays/small');
+    expect(byName(render(valuesSchema.parse({ form: 'small' })))).toEqual(byName(overlay));
+  });
+
+  it('has the autoscalers of the cluster that serves the number of open streams', async () => {
+    const values = valuesSchema.parse({ autoscaling: { metric: 'openStreams' } });
+    const autoscalers = render(values).filter(({ kind }) => kind === 'HorizontalPodAutoscaler');
+    expect(byName(autoscalers)).toEqual(byName(await renderFolder('autoscaling-by-streams')));
   });
 
   it('is the manifests of every choice of transport and autoscaling', () => {
@@ -66,6 +82,54 @@ describe('the Helm chart', () => {
     expect(byName(render(values))).toEqual(byName(expected.map(toRendered)));
     expect(JSON.stringify(expected)).toContain('"terminationGracePeriodSeconds":7240');
     expect(JSON.stringify(expected)).toContain('registry.example.com/gateway:2.0.0-rc.1');
+    expect(expected.find(({ kind }) => kind === 'Job')?.metadata?.name).toBe('migrate-2-0-0-rc-1');
+  });
+
+  it('is, in its small form, the manifests of other values', () => {
+    const values = valuesSchema.parse({ ...otherValues, form: 'small' });
+    const expected = [...smallManifests(values).values()].flat();
+    expect(byName(render(values))).toEqual(byName(expected.map(toRendered)));
+  });
+
+  it.each(['full', 'small'])('fits the schemas of Kubernetes with every choice made: %s', (form) => {
+    const on = { enabled: true };
+    const autoscaling = { ...on, metric: 'openStreams' };
+    const chosen = { ...otherValues, form, autoscaling, ingress: on, adminIngress: on, gatewayApi: on };
+    const rendered = render(valuesSchema.parse(chosen));
+    expect(
+      rendered.flatMap(({ kind, name, document }) => schemaProblems(document).map((text) => [kind, name, text])),
+    ).toEqual([]);
+  });
+
+  it.each(['full', 'small'])('puts every pod where it is asked to: %s', (form) => {
+    const { pods, storageClassName, publicService } = otherValues;
+    const rendered = render(valuesSchema.parse({ ...otherValues, form }));
+    const made = podsIn(rendered);
+    expect(made.length).toBe(form === 'full' ? services.length + 1 : 1);
+    const { annotations, env, ...placement } = pods;
+    for (const { annotations: found, spec } of made) {
+      expect(found).toEqual(annotations);
+      expect(spec).toMatchObject(placement);
+      for (const container of [...spec.initContainers, ...spec.containers])
+        expect(container.env.slice(0, env.length)).toEqual(env);
+    }
+    const [claim] = rendered.filter(({ kind }) => kind === 'StatefulSet');
+    expect(claim?.document.spec).toMatchObject({ volumeClaimTemplates: [{ spec: { storageClassName } }] });
+    const [gateway] = rendered.filter(({ kind, name }) => kind === 'Service' && name === 'gateway');
+    expect(gateway?.document.spec).toMatchObject({ type: publicService.type });
+    expect(gateway?.document.metadata).toMatchObject({ annotations: publicService.annotations });
+  });
+
+  it.each(['full', 'small'])('refers to no Secret but those that it is told: %s', (form) => {
+    const names = Object.keys(defaultValues.secrets).map((name) => [name, `ours-${name.toLowerCase()}`]);
+    const values = valuesSchema.parse({ form, transport: 'mesh', secrets: Object.fromEntries(names) });
+    const found = JSON.stringify(podsIn(render(values))).matchAll(
+      /"(?:secretKeyRef|secretRef|secret)":\{"(?:secretN|n)ame":"([^"]+)"/g,
+    );
+    const used = new Set([...found].map(([, name]) => name));
+    const ofSmall = ['identity', 'accounts', 'admin', 'oidc', 'providers'];
+    const expected = names.filter(([name = '']) => form === 'full' || ofSmall.includes(name)).map(([, name]) => name);
+    expect([...used].toSorted()).toEqual(expected.toSorted());
   });
 
   it('has the Ingresses and the route of the examples when they are asked for', async () => {
@@ -78,12 +142,24 @@ describe('the Helm chart', () => {
     expect(byName(rendered.filter(({ kind }) => kinds.includes(kind)))).toEqual(byName(examples.flat()));
   });
 
+  it('asks the console over TLS only where it has certificates', () => {
+    const annotationsWith = (values: object) => {
+      const rendered = render(valuesSchema.parse({ adminIngress: { enabled: true }, ...values }));
+      return rendered.find(({ kind }) => kind === 'Ingress')?.document.metadata;
+    };
+    const overTls = { annotations: { 'nginx.ingress.kubernetes.io/backend-protocol': 'HTTPS' } };
+    expect(annotationsWith({})).toMatchObject(overTls);
+    expect(annotationsWith({ transport: 'mesh' })).not.toMatchObject(overTls);
+    expect(annotationsWith({ form: 'small' })).not.toMatchObject(overTls);
+  });
+
   it('migrates before anything else is installed or upgraded', () => {
     const [job] = render(defaultValues).filter(({ kind }) => kind === 'Job');
     expect(job?.document.metadata).toMatchObject({
       annotations: { 'helm.sh/hook': 'pre-install,pre-upgrade', 'helm.sh/hook-delete-policy': 'before-hook-creation' },
     });
-    // The objects that do not exist when the hook runs for the first time.
+    expect(job?.name).toBe(`migrate-${defaultValues.image.tag.replaceAll('.', '-')}`);
+    // What is not there yet when the hook runs for the first time.
     expect(JSON.stringify(job?.document)).not.toMatch(/configMap/i);
   });
 });
@@ -104,6 +180,8 @@ describe('a rendered template', () => {
       'a-key z y',
     ],
     ['{{ define "x" }}{{ .a }}\n-{{ end }}b:\n  {{- include "x" (dict "a" "c") | nindent 2 }}', 'b:\n  c\n  -'],
+    ['{{ toJson (merge (dict "z" "x") .Values.map (dict "w" "v")) }}', '{"w":"v","z":"x"}'],
+    ['{{ "2.0_A-b" | replace "." "-" | lower | trunc 6 | trimSuffix "-" }}', '2-0_a'],
     ['a:\n  {{- toYaml .Values.map | nindent 2 }}', 'a:\n  z: y'],
   ])('%j is %j', (text, expected) => {
     expect(render(text)).toBe(expected);
@@ -126,6 +204,17 @@ describe('a rendered template', () => {
 const off = { enabled: false };
 
 const otherValues = {
+  pods: {
+    annotations: { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' },
+    nodeSelector: { 'kubernetes.io/arch': 'amd64' },
+    tolerations: [{ key: 'dedicated', operator: 'Equal', value: 'gateway', effect: 'NoSchedule' }],
+    affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
+    priorityClassName: 'important',
+    env: [{ name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
+  },
+  publicService: { type: 'LoadBalancer', annotations: { 'service.example.com/internal': 'true' } },
+  storageClassName: 'fast',
+  small: { heapMiB: 300, bodyMemoryMiB: 200, drainSeconds: 20 },
   image: { repository: 'registry.example.com/gateway', tag: '2.0.0-rc.1', pullPolicy: 'Always' },
   imagePullSecrets: [{ name: 'registry' }],
   transport: 'mesh',
@@ -136,17 +225,16 @@ const otherValues = {
   certManager: off,
   networkPolicies: { clients: [{ namespaceSelector: {} }], providers: [{ protocol: 'TCP', port: 3128 }] },
   services: {
-    edgeRouter: { replicas: 5, heapMiB: 1_024, bodyMemoryMiB: 2_048, volumeClaim: { storageClassName: 'fast' } },
+    edgeRouter: { replicas: 5, heapMiB: 1_024, bodyMemoryMiB: 2_048, volumeClaim: { storageClassName: 'slow' } },
     limiter: { cpuRequest: '1.5', settings: { LIMITER_REPLICAS: '4' } },
   },
 };
 
-/** Ignores Helm's own annotations, and the namespace that an overlay adds. */
+/** How the Job is run by whom (its annotations), and the namespace that an overlay puts in, are no difference. */
 function byName(objects: readonly Rendered[]): Readonly<Record<string, unknown>> {
   const entries = objects.map(({ kind, name, document }) => {
     const { annotations, namespace: _, ...metadata } = Object(document.metadata);
-    const isOfHelm = Object.keys(annotations ?? {}).some((key) => key.startsWith('helm.sh/'));
-    const kept = annotations === undefined || isOfHelm ? metadata : { ...metadata, annotations };
+    const kept = annotations === undefined || kind === 'Job' ? metadata : { ...metadata, annotations };
     return [`${kind}/${name}`, { ...document, metadata: kept }] as const;
   });
   expect(new Set(entries.map(([key]) => key)).size).toBe(entries.length);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { autoscalers, certificates, coreManifests } from './manifests.ts';
+import { autoscalers, certificates, coreManifests, smallManifests } from './manifests.ts';
 import { meshPatches } from './mesh-patches.ts';
 import { developmentObjects, simulatorSetting } from './objects/development.ts';
 import { adminIngress, httpRoute, ingress } from './objects/entrances.ts';
@@ -13,7 +13,7 @@ export type Files = ReadonlyMap<string, string>;
 // Kustomizations use only basic features of Kustomize: folders of resources and strategic merge
 // patches.
 
-/** The alternative bases, the two overlays, and examples. */
+/** The bases to choose from, the overlays, and examples. */
 export function kustomizeFiles(values: Values): Files {
   const core = coreManifests(values, { transport: 'tls', autoscaled: true });
   const objects: readonly (readonly [string, readonly object[]])[] = [
@@ -22,9 +22,12 @@ export function kustomizeFiles(values: Values): Files {
     ...meshBase(values),
     ['autoscaling/autoscalers.yaml', autoscalers(values)],
     ['autoscaling/kustomization.yaml', [kustomization({ resources: ['autoscalers.yaml'] })]],
+    ...autoscalingByStreams(values),
+    ...smallBase(values),
     ['cert-manager/certificates.yaml', certificates()],
     ['cert-manager/kustomization.yaml', [kustomization({ resources: ['certificates.yaml'] })]],
-    ...productionOverlay(values),
+    overlay('production', 'model-gateway', ['../../base', '../../cert-manager', '../../autoscaling'], values),
+    overlay('small', 'model-gateway', ['../../small'], values),
     ...developmentOverlay(values),
     ['examples/ingress.yaml', [ingress(values)]],
     ['examples/gateway-api.yaml', [httpRoute(values)]],
@@ -48,19 +51,33 @@ function meshBase(values: Values) {
   ];
 }
 
-function productionOverlay({ image }: Values) {
+/** The autoscalers for a cluster whose metrics API serves the number of open streams. */
+function autoscalingByStreams(values: Values) {
+  const withStreams = autoscalers({ ...values, autoscaling: { ...values.autoscaling, metric: 'openStreams' } });
+  const usual = new Set(autoscalers(values).map((each) => JSON.stringify(each)));
+  const patches = withStreams.filter((each) => !usual.has(JSON.stringify(each)));
   return [
+    ['autoscaling-by-streams/autoscalers.yaml', patches],
     [
-      'overlays/production/kustomization.yaml',
-      [
-        kustomization({
-          namespace: 'model-gateway',
-          resources: ['../../base', '../../cert-manager', '../../autoscaling'],
-          images: [{ name: image.repository, newName: image.repository, newTag: image.tag }],
-        }),
-      ],
+      'autoscaling-by-streams/kustomization.yaml',
+      [kustomization({ resources: ['../autoscaling'], patches: ['autoscalers.yaml'] })],
     ],
   ] as const;
+}
+
+/** The base with the whole gateway in one pod. */
+function smallBase(values: Values) {
+  const manifests = [...smallManifests(values)];
+  const resources = manifests.map(([name]) => `${name}.yaml`);
+  return [
+    ...manifests.map(([name, members]) => [`small/${name}.yaml`, members] as const),
+    ['small/kustomization.yaml', [kustomization({ resources })]] as const,
+  ];
+}
+
+function overlay(name: string, namespace: string, resources: readonly string[], { image }: Values) {
+  const images = [{ name: image.repository, newName: image.repository, newTag: image.tag }];
+  return [`overlays/${name}/kustomization.yaml`, [kustomization({ namespace, resources, images })]] as const;
 }
 
 function developmentOverlay(values: Values) {

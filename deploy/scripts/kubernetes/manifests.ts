@@ -4,6 +4,7 @@ import { migrationJob } from './objects/migration.ts';
 import { migrationPolicy, networkPolicy } from './objects/network-policies.ts';
 import { disruptionBudget, headlessService, publicService } from './objects/services.ts';
 import { settings } from './objects/settings.ts';
+import { smallForm, smallSettings } from './objects/small-form.ts';
 import { type WorkloadChoices, workload } from './objects/workload.ts';
 import { type Service, services } from './services.ts';
 import type { Values } from './values.ts';
@@ -27,6 +28,14 @@ export function coreManifests(values: Values, choices: WorkloadChoices): Manifes
   ]);
 }
 
+/** The small form: the whole gateway in one pod. */
+export function smallManifests(values: Values): Manifests {
+  return new Map<string, readonly KubernetesObject[]>([
+    ['gateway', smallForm(values)],
+    ['settings', smallSettings(values)],
+  ]);
+}
+
 export function autoscalers(values: Values): readonly KubernetesObject[] {
   return services.map((service) => autoscaler(service, values));
 }
@@ -37,7 +46,7 @@ function objectsOf(service: Service, values: Values, choices: WorkloadChoices): 
   return [
     workload(service, values, choices),
     headlessService(service),
-    ...(service.ports.includes('public') ? [publicService(service)] : []),
+    ...(service.ports.includes('public') ? [publicService(service.name, values)] : []),
     disruptionBudget(service.name),
     networkPolicy(service, values),
   ];

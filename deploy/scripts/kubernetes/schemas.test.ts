@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Rendered, renderFile, renderFolder } from './__fixtures__/rendered.ts';
 import { schemaProblems } from './__fixtures__/strict-schemas.ts';
 
-const folders = ['overlays/production', 'overlays/development', 'mesh'];
+const folders = ['overlays/production', 'overlays/development', 'overlays/small', 'mesh', 'autoscaling-by-streams'];
 const examples = ['ingress', 'admin-ingress', 'gateway-api'].map((name) => `examples/${name}.yaml`);
 
 describe('the objects of deploy/kubernetes', () => {

@@ -26,17 +26,11 @@ export interface Service {
   /** Settings with the addresses of its peers. */
   readonly peers: Readonly<Record<string, Peer>>;
   readonly backends: readonly Backend[];
-  /**
-   * Secrets of its own, besides the addresses of its backends: setting and Secret, whose key is the
-   * setting's name.
-   */
-  readonly secrets: Readonly<Record<string, string>>;
-  /** Optional ones. */
-  readonly optionalSecrets: Readonly<Record<string, string>>;
-  /**
-   * Whether it opens connections to the internet: to providers, to their token endpoints, or to an
-   * OpenID Connect provider.
-   */
+  /** Secrets of its own, besides the addresses of its backends: setting and Secret, whose key is the setting's name. */
+  readonly secrets: Readonly<Record<string, SecretKey>>;
+  /** Those that it also does without. */
+  readonly optionalSecrets: Readonly<Record<string, SecretKey>>;
+  /** Whether it opens connections to the internet: to providers, to their token endpoints, or to one that operators sign in with. */
   readonly reachesProviders: boolean;
   /**
    * Whether it carries streams: then a drain waits for the longest stream, otherwise for short
@@ -52,17 +46,20 @@ export interface Service {
   readonly memoryMiB: (values: Values) => number;
 }
 
+/** A Secret by its place in the values, which have its name. */
+export type SecretKey = keyof Values['secrets'];
+
 interface Peer {
   readonly service: string;
   readonly port: PortName;
 }
 
 /** Node itself: code, stacks, buffers of sockets. */
-const nodeMiB = 192;
+export const nodeMiB = 192;
 /** Threads that translate large requests have heaps of their own. */
 const translationWorkers = 2;
-/** Answers that are assembled outside of the heap. */
-const adapterBuffersMiB = 256;
+/** Answers that are put together, outside of the heap. */
+export const adapterBuffersMiB = 256;
 /** Buffers of TLS and of compressed bodies, and the outbox's pages. */
 const edgeBuffersMiB = 320;
 
@@ -132,7 +129,7 @@ export const services = [
     ports: ['grpc', 'credentials', 'admin'],
     serves: [PoolBrokerService, PoolOperatorService, CredentialService],
     backends: ['redis', 'postgres'],
-    secrets: { ACCOUNT_KEYS: 'gateway-accounts' },
+    secrets: { ACCOUNT_KEYS: 'accounts' },
     reachesProviders: true,
     settings: () => ({ GATEWAY_CONFIG: '/etc/gateway/config/gateway.yaml' }),
     memoryMiB: (values) => values.services.poolBroker.heapMiB + nodeMiB,
@@ -155,7 +152,7 @@ export const services = [
     key: 'identity',
     serves: [IdentityService],
     backends: ['postgres'],
-    secrets: { TOKEN_HASH_KEY: 'gateway-identity' },
+    secrets: { TOKEN_HASH_KEY: 'identity' },
     memoryMiB: (values) => values.services.identity.heapMiB + nodeMiB,
   },
   {
@@ -188,8 +185,8 @@ export const services = [
       USAGE_INGEST_URL: { service: 'usage-ingest', port: 'grpc' },
     },
     backends: ['postgres'],
-    secrets: { ADMIN_TOKEN: 'gateway-admin' },
-    optionalSecrets: { OIDC_CLIENT_SECRET: 'gateway-oidc' },
+    secrets: { ADMIN_TOKEN: 'admin' },
+    optionalSecrets: { OIDC_CLIENT_SECRET: 'oidc' },
     reachesProviders: true,
     isForOperators: true,
     memoryMiB: (values) => values.services.admin.heapMiB + nodeMiB,
@@ -197,10 +194,10 @@ export const services = [
 ] as const satisfies readonly Service[];
 
 /** The setting with a backend's address, and the Secret that holds it under the setting's name. */
-export const backendSecrets: Readonly<Record<Backend, { readonly setting: string; readonly secret: string }>> = {
-  postgres: { setting: 'DATABASE_URL', secret: 'gateway-database' },
-  redis: { setting: 'REDIS_URL', secret: 'gateway-redis' },
-  nats: { setting: 'NATS_URL', secret: 'gateway-nats' },
+export const backendSecrets: Readonly<Record<Backend, { readonly setting: string; readonly secret: SecretKey }>> = {
+  postgres: { setting: 'DATABASE_URL', secret: 'database' },
+  redis: { setting: 'REDIS_URL', secret: 'redis' },
+  nats: { setting: 'NATS_URL', secret: 'nats' },
 };
 
 function adapterMemoryMiB(heapMiB: number): number {

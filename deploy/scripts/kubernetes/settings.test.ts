@@ -11,18 +11,21 @@ const root = join(import.meta.dirname, '../../..');
 /** Variables that Node itself, or gatewayctl in the pod, reads. */
 const readByOthers = ['NODE_OPTIONS', 'GATEWAY_ADMIN_URL'];
 
-describe.each(['overlays/production', 'overlays/development'])('%s', (overlay) => {
+describe.each(['overlays/production', 'overlays/development', 'overlays/small'])('%s', (overlay) => {
+  const isSmall = overlay === 'overlays/small';
   let objects: readonly Rendered[];
   const settingsOf = new Map<string, ReadonlySet<string>>();
 
   beforeAll(async () => {
     objects = await renderFolder(overlay);
     for (const { name } of services) settingsOf.set(name, await settingsReadBy(name));
+    // The gateway in one pod reads those of every service.
+    if (isSmall) settingsOf.set('gateway', await settingsReadBy('*'));
   });
 
   it('sets nothing that the service does not read', () => {
     const own = podsIn(objects).filter(({ owner }) => settingsOf.has(owner));
-    expect(own).toHaveLength(services.length);
+    expect(own).toHaveLength(isSmall ? 1 : services.length);
     for (const { owner, spec } of own) {
       const names = spec.containers.flatMap(({ env }) => env.map(({ name }) => name));
       expect(names.length).toBeGreaterThan(4);
@@ -36,7 +39,7 @@ describe.each(['overlays/production', 'overlays/development'])('%s', (overlay) =
   it('has no setting in a ConfigMap that no service reads', () => {
     const all = new Set([...settingsOf.values()].flatMap((names) => [...names]));
     const maps = objects.filter(({ kind, name }) => kind === 'ConfigMap' && name.endsWith('-settings'));
-    expect(maps).toHaveLength(services.length + 1);
+    expect(maps).toHaveLength(isSmall ? 1 : services.length + 1);
     const ofGatewayYaml = /\$\{(\w+)\}/g;
     const named = JSON.stringify(objects.find(({ name }) => name === 'gateway-config')?.document).matchAll(
       ofGatewayYaml,
@@ -49,8 +52,11 @@ describe.each(['overlays/production', 'overlays/development'])('%s', (overlay) =
   });
 });
 
-it('the metric that edges are scaled on is one that they have', async () => {
-  const [edge] = (await renderFile('autoscaling/autoscalers.yaml')).filter(({ name }) => name === 'edge-router');
+it('the metric that edges can be scaled on is one that they have, and without choosing it they scale by CPU', async () => {
+  const [edge] = await renderFile('autoscaling-by-streams/autoscalers.yaml');
+  const usual = await renderFile('autoscaling/autoscalers.yaml');
+  expect(usual.length).toBe(services.length);
+  for (const { document } of usual) expect(JSON.stringify(document)).not.toContain('"metric":');
   const metrics = [...JSON.stringify(edge?.document).matchAll(/"metric":\{"name":"(\w+)"\}/g)].map(([, name]) => name);
   expect(metrics).toHaveLength(1);
   expect(await readFile(join(root, 'services/edge-router/src/events.ts'), 'utf8')).toContain(`name: '${metrics[0]}'`);
@@ -59,7 +65,7 @@ it('the metric that edges are scaled on is one that they have', async () => {
 it('the guide names every Secret that pods refer to, with its keys', async () => {
   const guide = await readFile(join(root, 'docs/operate/kubernetes.md'), 'utf8');
   const rows = guide.split('\n').filter((line) => line.startsWith('| `'));
-  const pods = podsIn(await renderFolder('overlays/production'));
+  const pods = podsIn([...(await renderFolder('overlays/production')), ...(await renderFolder('overlays/small'))]);
   const references = pods.flatMap(({ spec }) => [
     ...[...spec.initContainers, ...spec.containers].flatMap(({ env, envFrom }) => [
       ...env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []),

@@ -10,9 +10,19 @@ const { version }: { readonly version: string } = JSON.parse(
   readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'),
 );
 
-const peers = z.array(z.record(z.string(), z.unknown())).min(1);
+const anything = z.record(z.string(), z.unknown());
+const annotations = z.record(z.string(), z.string());
+const peers = z.array(anything).min(1);
 const ports = z.array(z.strictObject({ protocol: z.enum(['TCP', 'UDP']), port: z.int().min(1).max(65_535) })).min(1);
 const settings = z.record(z.string().regex(/^[A-Z][A-Z0-9_]*$/), z.string());
+
+const toleration = z.strictObject({
+  key: z.string().exactOptional(),
+  operator: z.enum(['Equal', 'Exists']).exactOptional(),
+  value: z.string().exactOptional(),
+  effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']).exactOptional(),
+  tolerationSeconds: z.int().exactOptional(),
+});
 
 const gatewayYaml = `pools:
   responses: { format: responses, owned_by: provider_a, base_url: "https://api.openai.com/v1" }
@@ -39,8 +49,8 @@ const operatorPods = {
 const volumeClaim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Gi' } } };
 
 export const valuesSchema = z.strictObject({
-  /** Values that Helm passes to a chart that is part of another one. */
-  global: z.record(z.string(), z.unknown()).optional(),
+  /** What Helm gives to a chart that is part of another one. */
+  global: anything.optional(),
   image: z
     .strictObject({
       repository: text(/^[a-z0-9][a-z0-9._\-/:]*$/, 'model-gateway').describe('One image contains every service.'),
@@ -48,6 +58,12 @@ export const valuesSchema = z.strictObject({
       pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
     })
     .prefault({}),
+  form: z
+    .enum(['full', 'small'])
+    .default('full')
+    .describe(
+      '`full`: each service by itself, with Redis, NATS and Postgres. `small`: all of them in one pod, with their data on one claim.',
+    ),
   imagePullSecrets: z
     .array(z.strictObject({ name: z.string() }))
     .default([])
@@ -56,7 +72,7 @@ export const valuesSchema = z.strictObject({
     .enum(['tls', 'mesh'])
     .default('tls')
     .describe(
-      '`tls`: services use the certificates in <service>-tls. `mesh`: a service mesh encrypts and authenticates calls.',
+      '`tls`: the services use the certificates of <service>-tls. `mesh`: a mesh encrypts and proves who calls. The small form has no calls to encrypt.',
     ),
   maxStreamSeconds: z
     .int()
@@ -71,11 +87,74 @@ export const valuesSchema = z.strictObject({
     .string()
     .default(gatewayYaml)
     .describe('gateway.yaml: pools, classes, and accounts that refer to variables.'),
+  secrets: z
+    .strictObject({
+      database: objectName('gateway-database').describe('DATABASE_URL'),
+      redis: objectName('gateway-redis').describe('REDIS_URL'),
+      nats: objectName('gateway-nats').describe('NATS_URL'),
+      identity: objectName('gateway-identity').describe('TOKEN_HASH_KEY'),
+      accounts: objectName('gateway-accounts').describe('ACCOUNT_KEYS'),
+      admin: objectName('gateway-admin').describe('ADMIN_TOKEN'),
+      oidc: objectName('gateway-oidc').describe('OIDC_CLIENT_SECRET. The Secret is optional.'),
+      providers: objectName('gateway-providers').describe('Each variable of gateway.yaml. The Secret is optional.'),
+      backendAuthorities: objectName('gateway-backend-authorities').describe(
+        'Certificates of the authorities of backends. The Secret is optional.',
+      ),
+    })
+    .prefault({})
+    .describe('Names of Secrets, which the chart does not create. Each comment names the keys of a Secret.'),
+  pods: z
+    .strictObject({
+      annotations: annotations.default({}),
+      nodeSelector: annotations.default({}),
+      tolerations: z.array(toleration).default([]),
+      affinity: anything.default({}),
+      priorityClassName: z.string().default('').describe('Empty: the default class of the cluster.'),
+      env: z
+        .array(
+          z.strictObject({ name: z.string(), value: z.string().exactOptional(), valueFrom: anything.exactOptional() }),
+        )
+        .default([])
+        .describe('Further variables of every container. If the pod sets the same variable, its own value applies.'),
+    })
+    .prefault({})
+    .describe('For all pods, that of the migration too.'),
+  publicService: z
+    .strictObject({
+      type: z.enum(['ClusterIP', 'LoadBalancer', 'NodePort']).default('ClusterIP'),
+      annotations: annotations.default({}),
+    })
+    .prefault({})
+    .describe('The Service `gateway`, which clients reach.'),
+  storageClassName: z
+    .string()
+    .default('')
+    .describe('The storage class of all claims. Empty: the one in `volumeClaim`, or the default of the cluster.'),
+  small: z
+    .strictObject({
+      heapMiB: count(256, 'Of the process, and of each thread that translates large requests.', 64),
+      bodyMemoryMiB: count(128, 'BODY_MEMORY_MAX_MIB: request bodies in memory.', 84),
+      cpuRequest: quantity('250m'),
+      cpuLimit: quantity('2'),
+      drainSeconds: count(
+        60,
+        'How long streams may take to end when the pod stops. The gateway accepts no requests meanwhile.',
+      ),
+      volumeClaim: anything.default(volumeClaim).describe('Of the database.'),
+    })
+    .prefault({})
+    .describe('The pod of the small form.'),
   autoscaling: z
     .strictObject({
-      enabled: z.boolean().default(true).describe('If disabled, each service has its `replicas`.'),
-      streamsPerEdge: count(200, 'Target number of open streams per edge.'),
-      cpu: quantity('600m').describe('Target CPU utilization of a replica. A Node.js process uses one core.'),
+      enabled: z.boolean().default(true).describe('Without it each service has its `replicas`.'),
+      metric: z
+        .enum(['cpu', 'openStreams'])
+        .default('cpu')
+        .describe(
+          '`openStreams`: edges also scale by gateway_open_streams, which an adapter of the metrics API must serve.',
+        ),
+      streamsPerEdge: count(200, 'With `openStreams`: open streams that one edge has on average.'),
+      cpu: quantity('600m').describe('What a replica uses on average. A process of Node uses one core.'),
     })
     .prefault({}),
   certManager: z
@@ -86,10 +165,7 @@ export const valuesSchema = z.strictObject({
     ),
   networkPolicies: z
     .strictObject({
-      clients: z
-        .array(z.record(z.string(), z.unknown()))
-        .default([])
-        .describe('Who may connect to the public port. []: everyone.'),
+      clients: z.array(anything).default([]).describe('Who reaches the public port. []: all.'),
       prometheus: peers.default([prometheusPods]),
       limiterClients: peers.default([limiterClientPods]).describe('Services of other teams that may call the limiter.'),
       operators: peers
@@ -110,7 +186,7 @@ export const valuesSchema = z.strictObject({
       className: z.string().default('nginx'),
       host: z.string().default('gateway.example.com'),
       tlsSecret: z.string().default('gateway-public-tls'),
-      annotations: z.record(z.string(), z.string()).default({
+      annotations: annotations.default({
         'nginx.ingress.kubernetes.io/proxy-buffering': 'off',
         'nginx.ingress.kubernetes.io/proxy-request-buffering': 'off',
         'nginx.ingress.kubernetes.io/proxy-body-size': '64m',
@@ -125,15 +201,14 @@ export const valuesSchema = z.strictObject({
       className: z.string().default('nginx'),
       host: z.string().default('gateway-admin.example.com'),
       tlsSecret: z.string().default('gateway-admin-public-tls'),
-      annotations: z.record(z.string(), z.string()).default({
-        'nginx.ingress.kubernetes.io/backend-protocol': 'HTTPS',
+      annotations: annotations.default({
         'nginx.ingress.kubernetes.io/proxy-buffering': 'off',
         'nginx.ingress.kubernetes.io/proxy-read-timeout': '3600',
       }),
     })
     .prefault({})
     .describe(
-      'The console and the admin API. Add its host to ADMIN_ALLOWED_HOSTS in services.admin.settings, and the controller to networkPolicies.operators.',
+      'The console and the API of operators. Its host goes into ADMIN_ALLOWED_HOSTS of services.admin.settings (small form: of settings), and the controller into networkPolicies.operators.',
     ),
   gatewayApi: z
     .strictObject({
@@ -155,11 +230,8 @@ export const valuesSchema = z.strictObject({
       edgeRouter: z
         .strictObject({
           ...sizes({ replicas: 3, maxReplicas: 20, heapMiB: 512, cpu: '500m' }),
-          bodyMemoryMiB: count(512, 'BODY_MEMORY_MAX_MIB: memory for request bodies per edge.', 64),
-          volumeClaim: z
-            .record(z.string(), z.unknown())
-            .default(volumeClaim)
-            .describe('The volume claim of the outbox.'),
+          bodyMemoryMiB: count(512, 'BODY_MEMORY_MAX_MIB: request bodies that one edge holds.', 64),
+          volumeClaim: anything.default(volumeClaim).describe('Of the outbox.'),
         })
         .prefault({}),
       limiter: service({ replicas: 2, maxReplicas: 10, heapMiB: 256, cpu: '250m' }),
@@ -211,6 +283,10 @@ function sizes({ replicas, maxReplicas, heapMiB, cpu }: Sizes) {
 
 function text(pattern: RegExp, usual: string) {
   return z.string().regex(pattern).default(usual);
+}
+
+function objectName(usual: string) {
+  return text(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, usual);
 }
 
 function quantity(usual: string) {

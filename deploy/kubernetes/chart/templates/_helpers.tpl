@@ -15,12 +15,37 @@ image: "{{ .Values.image.repository }}:{{ .Values.image.tag }}"
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 {{- end }}
 
+{{/* The metadata of the pods of a service: its "name", and "annotations". */}}
+{{- define "model-gateway.podMetadata" -}}
+labels:
+  {{- include "model-gateway.labels" .name | nindent 2 }}
+{{- if .annotations }}
+annotations:
+  {{- toYaml .annotations | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{/* What every pod has: a numeric user, no token of the cluster, no variables named after Services. */}}
 {{- define "model-gateway.podDefaults" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
 imagePullSecrets:
   {{- toYaml .Values.imagePullSecrets | nindent 2 }}
+{{- if .Values.pods.nodeSelector }}
+nodeSelector:
+  {{- toYaml .Values.pods.nodeSelector | nindent 2 }}
+{{- end }}
+{{- if .Values.pods.tolerations }}
+tolerations:
+  {{- toYaml .Values.pods.tolerations | nindent 2 }}
+{{- end }}
+{{- if .Values.pods.affinity }}
+affinity:
+  {{- toYaml .Values.pods.affinity | nindent 2 }}
+{{- end }}
+{{- if .Values.pods.priorityClassName }}
+priorityClassName: {{ .Values.pods.priorityClassName | quote }}
+{{- end }}
 securityContext:
   runAsNonRoot: true
   runAsUser: 1000
@@ -57,13 +82,18 @@ securityContext:
       {{- include "model-gateway.labels" . | nindent 6 }}
 {{- end }}
 
-{{/* Liveness only asks whether the process answers: a restart does not help a pod that waits for a database. */}}
+{{/* The probes of a service with this transport. */}}
 {{- define "model-gateway.probes" -}}
+{{- include "model-gateway.probesOver" (include "model-gateway.scheme" . | upper) }}
+{{- end }}
+
+{{/* Liveness only asks whether the process answers: a restart does not help a pod that waits for a database. */}}
+{{- define "model-gateway.probesOver" -}}
 startupProbe:
   httpGet:
     path: /livez
     port: admin
-    scheme: {{ include "model-gateway.scheme" . | upper }}
+    scheme: {{ . }}
   timeoutSeconds: 5
   periodSeconds: 2
   failureThreshold: 60
@@ -71,7 +101,7 @@ livenessProbe:
   httpGet:
     path: /livez
     port: admin
-    scheme: {{ include "model-gateway.scheme" . | upper }}
+    scheme: {{ . }}
   timeoutSeconds: 5
   periodSeconds: 10
   failureThreshold: 6
@@ -79,7 +109,7 @@ readinessProbe:
   httpGet:
     path: /readyz
     port: admin
-    scheme: {{ include "model-gateway.scheme" . | upper }}
+    scheme: {{ . }}
   timeoutSeconds: 5
   periodSeconds: 5
   failureThreshold: 2
@@ -119,12 +149,15 @@ limits:
     - migrate
     - --wait
   env:
+    {{- if .Values.pods.env }}
+    {{- toYaml .Values.pods.env | nindent 4 }}
+    {{- end }}
     - name: NODE_OPTIONS
       value: --max-old-space-size=128
     - name: DATABASE_URL
       valueFrom:
         secretKeyRef:
-          name: gateway-database
+          name: {{ .Values.secrets.database | quote }}
           key: DATABASE_URL
   resources:
     requests:
@@ -156,6 +189,44 @@ spec:
   selector:
     matchLabels:
       {{- include "model-gateway.labels" . | nindent 6 }}
+{{- end }}
+
+{{/* The Service that clients reach: the name of its "pods", and the values of the "service". */}}
+{{- define "model-gateway.publicService" -}}
+apiVersion: v1
+kind: Service
+metadata:
+  name: gateway
+  labels:
+    {{- include "model-gateway.labels" .pods | nindent 4 }}
+  {{- if .service.annotations }}
+  annotations:
+    {{- toYaml .service.annotations | nindent 4 }}
+  {{- end }}
+spec:
+  type: {{ .service.type }}
+  selector:
+    {{- include "model-gateway.labels" .pods | nindent 4 }}
+  ports:
+    - name: http
+      port: 80
+      targetPort: public
+      protocol: TCP
+      appProtocol: http
+{{- end }}
+
+{{/* The name of the pods that serve clients. */}}
+{{- define "model-gateway.publicPods" -}}
+{{ if eq .Values.form "small" }}gateway{{ else }}edge-router{{ end }}
+{{- end }}
+
+{{/* What a "claim" asks for, with the "storageClassName" of all claims. */}}
+{{- define "model-gateway.volumeClaim" -}}
+{{- if .storageClassName }}
+{{- toYaml (merge (dict "storageClassName" .storageClassName) .claim) }}
+{{- else }}
+{{- toYaml .claim }}
+{{- end }}
 {{- end }}
 
 {{/* The pods of a service, by its name, as a peer of a network policy. */}}

@@ -20,12 +20,21 @@ const functions: Readonly<Record<string, (...args: readonly unknown[]) => unknow
       .replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `-${letter}`)
       .toLowerCase(),
   list: (...items) => items,
+  lower: (text) => stringOf(text).toLowerCase(),
+  // The first map that has a key counts.
+  merge: (...maps) => Object.assign({}, ...maps.toReversed()),
   mul: (...factors) => factors.map(integerOf).reduce((product, factor) => product * factor, 1),
   nindent: (columns, text) => `\n${stringOf(text).replaceAll(/^/gm, ' '.repeat(integerOf(columns)))}`,
   not: (value) => !isTrue(value),
   quote: (value) => JSON.stringify(textOf(value)),
+  replace: (from, to, text) => stringOf(text).replaceAll(stringOf(from), stringOf(to)),
   toJson: (value) => JSON.stringify(value),
   toYaml: (value) => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd(),
+  trimSuffix: (suffix, text) => {
+    const [end, whole] = [stringOf(suffix), stringOf(text)];
+    return whole.endsWith(end) ? whole.slice(0, -end.length) : whole;
+  },
+  trunc: (length, text) => stringOf(text).slice(0, integerOf(length)),
   upper: (text) => stringOf(text).toUpperCase(),
 };
 

@@ -61,19 +61,23 @@ export interface Pods {
   readonly owner: string;
   readonly kind: string;
   readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
   readonly spec: z.output<typeof podSpec>;
 }
 
-const template = z.looseObject({ metadata: z.looseObject({ labels: texts }), spec: podSpec });
+const template = z.looseObject({
+  metadata: z.looseObject({ labels: texts, annotations: texts.default({}) }),
+  spec: podSpec,
+});
 const withTemplate = z.looseObject({ spec: z.looseObject({ template }) });
 const withSpec = z.looseObject({ spec: podSpec });
 
 export function podsIn(objects: readonly Rendered[]): readonly Pods[] {
   return objects.flatMap(({ kind, name, labels, document }) => {
-    if (kind === 'Pod') return [{ owner: name, kind, labels, spec: withSpec.parse(document).spec }];
+    if (kind === 'Pod') return [{ owner: name, kind, labels, annotations: {}, spec: withSpec.parse(document).spec }];
     if (!['Deployment', 'StatefulSet', 'Job'].includes(kind)) return [];
     const { metadata, spec } = withTemplate.parse(document).spec.template;
-    return [{ owner: name, kind, labels: metadata.labels, spec }];
+    return [{ owner: name, kind, ...metadata, spec }];
   });
 }
 

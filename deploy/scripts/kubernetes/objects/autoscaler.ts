@@ -14,7 +14,7 @@ const openStreams = 'gateway_open_streams';
  */
 export function autoscaler(service: Service, values: Values): IHorizontalPodAutoscaler {
   const { replicas, maxReplicas } = values.services[service.key];
-  const { cpu, streamsPerEdge } = values.autoscaling;
+  const { cpu, metric, streamsPerEdge } = values.autoscaling;
   return {
     apiVersion: 'autoscaling/v2',
     kind: 'HorizontalPodAutoscaler',
@@ -28,7 +28,7 @@ export function autoscaler(service: Service, values: Values): IHorizontalPodAuto
       minReplicas: replicas,
       maxReplicas,
       metrics: [
-        ...(service.keepsData
+        ...(service.keepsData && metric === 'openStreams'
           ? [
               {
                 type: 'Pods' as const,

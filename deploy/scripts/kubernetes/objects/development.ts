@@ -28,7 +28,7 @@ export function developmentObjects(values: Values): Objects {
     ...backends.flatMap((backend) => backendObjects(backend, values)),
     ...simulator(values),
     configMap('nats-config', 'nats', { 'nats.conf': natsConfig }),
-    ...secrets(),
+    ...secrets(values),
   ];
 }
 
@@ -216,8 +216,8 @@ function serviceOf(name: string, portName: string, port: number): IService {
   };
 }
 
-/** For trials only: these values are public. */
-function secrets(): readonly ISecret[] {
+/** For trying things out and for nothing else: everybody knows them. */
+function secrets(values: Values): readonly ISecret[] {
   const addresses: Readonly<Record<Backend, string>> = {
     postgres: 'postgres://gateway@postgres:5432/gateway',
     redis: 'redis://redis:6379',
@@ -225,15 +225,15 @@ function secrets(): readonly ISecret[] {
   };
   const ofBackends = backends.map(({ name }) => {
     const { setting, secret } = backendSecrets[name];
-    return secretOf(secret, { [setting]: addresses[name] });
+    return secretOf(values.secrets[secret], { [setting]: addresses[name] });
   });
   const developmentToken = 'gw_a_developmentonlydevelopmentonly15DEd7';
   const key = Buffer.from('development-only-development-onl').toString('base64');
   return [
     ...ofBackends,
-    secretOf('gateway-identity', { TOKEN_HASH_KEY: key }),
-    secretOf('gateway-admin', { ADMIN_TOKEN: developmentToken }),
-    secretOf('gateway-accounts', { ACCOUNT_KEYS: `development:${key}` }),
+    secretOf(values.secrets.identity, { TOKEN_HASH_KEY: key }),
+    secretOf(values.secrets.admin, { ADMIN_TOKEN: developmentToken }),
+    secretOf(values.secrets.accounts, { ACCOUNT_KEYS: `development:${key}` }),
   ];
 }
 

@@ -2,18 +2,27 @@ import type { IHTTPRoute } from '@kubernetes-models/gateway-api/gateway.networki
 import type { IIngress } from 'kubernetes-models/networking.k8s.io/v1';
 import type { Values } from '../values.ts';
 import { metadataOf } from './labels.ts';
+import { smallName } from './small-form.ts';
 
 /**
  * Streams pass through as they come: there is no buffering, and no proxy ends a silent connection
  * too early.
  */
 export function ingress(values: Values): IIngress {
-  return ingressTo('edge-router', { name: 'gateway', port: { name: 'http' } }, values.ingress);
+  return ingressTo(publicPods(values), { name: 'gateway', port: { name: 'http' } }, values.ingress);
 }
 
 /** Only for operators: the network in front of it authenticates them, and they sign in. */
 export function adminIngress(values: Values): IIngress {
-  return ingressTo('admin', { name: 'admin', port: { name: 'admin' } }, values.adminIngress);
+  const { adminIngress: chosen, form, transport } = values;
+  const overTls = form === 'full' && transport === 'tls' && { 'nginx.ingress.kubernetes.io/backend-protocol': 'HTTPS' };
+  const entrance = { ...chosen, annotations: { ...overTls, ...chosen.annotations } };
+  return ingressTo(form === 'small' ? smallName : 'admin', { name: 'admin', port: { name: 'admin' } }, entrance);
+}
+
+/** Whose pods serve clients. */
+function publicPods({ form }: Values): string {
+  return form === 'small' ? smallName : 'edge-router';
 }
 
 function ingressTo(
@@ -40,15 +49,13 @@ function ingressTo(
   };
 }
 
-/**
- * A Gateway's default timeout ends requests after some seconds: 0s disables it. The edge has limits
- * of its own.
- */
-export function httpRoute({ gatewayApi: { host, parentRefs } }: Values): IHTTPRoute {
+/** A Gateway's own default ends requests after some seconds: 0s takes that away. The edge has limits of its own. */
+export function httpRoute(values: Values): IHTTPRoute {
+  const { host, parentRefs } = values.gatewayApi;
   return {
     apiVersion: 'gateway.networking.k8s.io/v1',
     kind: 'HTTPRoute',
-    metadata: metadataOf('gateway', 'edge-router'),
+    metadata: metadataOf('gateway', publicPods(values)),
     spec: {
       parentRefs,
       hostnames: [host],

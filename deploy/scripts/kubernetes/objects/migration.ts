@@ -1,15 +1,15 @@
 import type { IJob } from 'kubernetes-models/batch/v1';
 import type { Values } from '../values.ts';
-import { labelsOf, metadataOf } from './labels.ts';
+import { metadataOf } from './labels.ts';
 import {
   backendAuthorities,
   backendAuthoritiesMount,
-  commandHeap,
   commandResources,
+  commandVariables,
   hardenedContainer,
   hardenedPod,
   ownImage,
-  secretVariable,
+  podMetadata,
 } from './pod.ts';
 
 /**
@@ -20,12 +20,14 @@ export function migrationJob(values: Values): IJob {
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
-    metadata: metadataOf('migrate'),
+    metadata: { ...metadataOf(jobName(values), 'migrate'), annotations: ofDeployers },
     spec: {
-      // Postgres may be away for a while. A migration has no deadline.
+      // Its log can be read for a day.
+      ttlSecondsAfterFinished: 86_400,
+      // Postgres may be away for a while. A migration has no deadline: it takes as long as it takes.
       backoffLimit: 10,
       template: {
-        metadata: { labels: labelsOf('migrate') },
+        metadata: podMetadata('migrate', values),
         spec: {
           ...hardenedPod(values),
           restartPolicy: 'OnFailure',
@@ -34,15 +36,31 @@ export function migrationJob(values: Values): IJob {
               name: 'migrate',
               ...ownImage(values),
               args: ['gatewayctl', 'migrate'],
-              env: [commandHeap, secretVariable('DATABASE_URL', 'gateway-database')],
+              env: commandVariables(values),
               resources: commandResources,
               ...hardenedContainer,
               volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }, backendAuthoritiesMount],
             },
           ],
-          volumes: [{ name: 'tmp', emptyDir: { sizeLimit: '64Mi' } }, backendAuthorities],
+          volumes: [{ name: 'tmp', emptyDir: { sizeLimit: '64Mi' } }, backendAuthorities(values)],
         },
       },
     },
   };
 }
+
+/** A Job can't be changed, so each version has its own: "migrate-0-1-0". A name has at most 63 characters. */
+function jobName({ image: { tag } }: Values): string {
+  const words = tag.replaceAll('.', '-').replaceAll('_', '-').toLowerCase();
+  return `migrate-${words.slice(0, 50).replace(/-+$/, '')}`;
+}
+
+/**
+ * With another image under the same name, Argo CD and Flux replace the Job. In Argo CD it runs beside the rest, which waits for
+ * it, and not before: the Secret that it needs may be part of the same application.
+ */
+const ofDeployers = {
+  'argocd.argoproj.io/hook': 'Sync',
+  'argocd.argoproj.io/hook-delete-policy': 'BeforeHookCreation',
+  'kustomize.toolkit.fluxcd.io/force': 'Enabled',
+};

@@ -25,7 +25,21 @@ export function networkPolicy(service: Service, values: Values): INetworkPolicy 
   ]);
 }
 
-/** The policy of the pod that migrates the tables. */
+/** What may reach the pod that has all services, and what it may reach: providers, and a collector of traces. */
+export function policyOfOne(name: string, values: Values): INetworkPolicy {
+  const { clients, operators, prometheus, collector } = values.networkPolicies;
+  return policy(
+    name,
+    [
+      { from: clients, ports: [tcp('public')] },
+      { from: operators, ports: [tcp('admin')] },
+      { from: prometheus, ports: [tcp('admin')] },
+    ],
+    [nameLookups, toProviders(values), { ports: collector }],
+  );
+}
+
+/** Of the pod that brings the tables up to date. */
 export function migrationPolicy(values: Values): INetworkPolicy {
   return policy('migrate', [], [nameLookups, toBackend('postgres', values)]);
 }

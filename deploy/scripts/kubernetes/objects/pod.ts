@@ -21,13 +21,13 @@ export type Transport = 'tls' | 'mesh';
 const drainDelaySeconds = 10;
 /** How long calls other than streams may take to end. */
 const shortDrainSeconds = 30;
-/** The time that a process has after its drain. */
-const graceMarginSeconds = 30;
+/** What a process has left to end after its drain. */
+export const graceMarginSeconds = 30;
 
 /** The pods of a service. */
 export function podTemplate(service: Service, values: Values, transport: Transport): IPodTemplateSpec {
   return {
-    metadata: { labels: labelsOf(service.name) },
+    metadata: podMetadata(service.name, values),
     spec: {
       ...hardenedPod(values),
       terminationGracePeriodSeconds: graceSeconds(service, values),
@@ -39,20 +39,23 @@ export function podTemplate(service: Service, values: Values, transport: Transpo
       })),
       ...(usesTables(service) && { initContainers: [waitForMigration(values)] }),
       containers: [container(service, values, transport)],
-      volumes: volumesOf(service, transport),
+      volumes: volumesOf(service, values, transport),
     },
   };
 }
 
-/**
- * The settings of every pod: a numeric user, no token of the cluster, no variables named after
- * Services.
- */
+/** @param name the service's, by which its pods are known. */
+export function podMetadata(name: string, { pods: { annotations } }: Values) {
+  return { labels: labelsOf(name), ...(!isEmpty(annotations) && { annotations }) };
+}
+
+/** What every pod has: a numeric user, no token of the cluster, no variables named after Services. */
 export function hardenedPod(values: Values, user = 1_000): Omit<IPodSpec, 'containers'> {
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     imagePullSecrets: values.imagePullSecrets,
+    ...placement(values),
     securityContext: {
       runAsNonRoot: true,
       runAsUser: user,
@@ -64,7 +67,21 @@ export function hardenedPod(values: Values, user = 1_000): Omit<IPodSpec, 'conta
   };
 }
 
-/** The settings of every container: a read-only root and no capability. */
+/** Which nodes may run the pods. */
+function placement({ pods: { nodeSelector, tolerations, affinity, priorityClassName } }: Values): Partial<IPodSpec> {
+  return {
+    ...(!isEmpty(nodeSelector) && { nodeSelector }),
+    ...(tolerations.length > 0 && { tolerations }),
+    ...(!isEmpty(affinity) && { affinity }),
+    ...(priorityClassName !== '' && { priorityClassName }),
+  };
+}
+
+function isEmpty(map: object): boolean {
+  return Object.keys(map).length === 0;
+}
+
+/** What every container has: a read-only root and no capability. */
 export const hardenedContainer = {
   securityContext: {
     allowPrivilegeEscalation: false,
@@ -87,7 +104,12 @@ export const commandResources = {
   requests: { cpu: '50m', memory: '256Mi' },
   limits: { cpu: '1', memory: '256Mi' },
 };
-export const commandHeap = { name: 'NODE_OPTIONS', value: '--max-old-space-size=128' };
+
+/** Of commands that work with the tables. */
+export function commandVariables({ pods, secrets }: Values): IEnvVar[] {
+  const heap = { name: 'NODE_OPTIONS', value: '--max-old-space-size=128' };
+  return [...pods.env, heap, secretVariable('DATABASE_URL', secrets.database)];
+}
 
 const certificatesFolder = '/etc/gateway/tls';
 
@@ -106,13 +128,11 @@ export function certificatesOf(name: string): IVolume {
   return { name: 'tls', secret: { secretName: `${name}-tls`, defaultMode: 0o440 } };
 }
 
-/**
- * Certificates of the authorities that backends are checked against. Public authorities need none.
- */
-export const backendAuthorities: IVolume = {
-  name: 'backend-authorities',
-  secret: { secretName: 'gateway-backend-authorities', defaultMode: 0o440, optional: true },
-};
+/** Certificates of the authorities that backends are checked against. None is needed for public ones. */
+export function backendAuthorities({ secrets }: Values): IVolume {
+  const secret = { secretName: secrets.backendAuthorities, defaultMode: 0o440, optional: true };
+  return { name: 'backend-authorities', secret };
+}
 export const backendAuthoritiesMount: IVolumeMount = {
   name: 'backend-authorities',
   mountPath: '/etc/gateway/backends',
@@ -135,7 +155,7 @@ function container(service: Service, values: Values, transport: Transport): ICon
     ...ownImage(values),
     args: [service.name],
     ports: service.ports.map((name) => ({ name, containerPort: portNumbers[name], protocol: 'TCP' })),
-    envFrom: settingsOf(service),
+    envFrom: settingsOf(service, values),
     env: variablesOf(service, values, transport),
     // The request equals the limit: a pod that uses its whole memory is not evicted.
     resources: { requests: { cpu: cpuRequest, memory }, limits: { cpu: cpuLimit, memory } },
@@ -145,18 +165,18 @@ function container(service: Service, values: Values, transport: Transport): ICon
   };
 }
 
-/**
- * Settings that an operator adds. The settings below override them, since the pod is made for
- * those.
- */
-function settingsOf({ name }: Service): NonNullable<IContainer['envFrom']> {
-  const secrets = name === 'pool-broker' ? [{ secretRef: { name: 'gateway-providers', optional: true } }] : [];
+/** The settings that an operator adds; those below win over them, since the pod is made for them. */
+function settingsOf({ name }: Service, values: Values): NonNullable<IContainer['envFrom']> {
   return [
     { configMapRef: { name: 'gateway-settings' } },
     { configMapRef: { name: `${name}-settings` } },
-    // The variables that gateway.yaml refers to.
-    ...secrets,
+    ...(name === 'pool-broker' ? [providerVariables(values)] : []),
   ];
+}
+
+/** The variables that gateway.yaml refers to. */
+export function providerVariables({ secrets }: Values) {
+  return { secretRef: { name: secrets.providers, optional: true } };
 }
 
 function variablesOf(service: Service, values: Values, transport: Transport): IEnvVar[] {
@@ -184,14 +204,17 @@ function variablesOf(service: Service, values: Values, transport: Transport): IE
   };
   const secrets = service.backends.map((backend) => {
     const { setting, secret } = backendSecrets[backend];
-    return secretVariable(setting, secret);
+    return secretVariable(setting, values.secrets[secret]);
   });
   return [
+    ...values.pods.env,
     ...Object.entries(fixed).map(([name, value]) => ({ name, value })),
     ...(transport === 'tls' ? certificateSettings : [{ name: 'ALLOW_PLAINTEXT', value: 'true' }]),
     ...secrets,
-    ...Object.entries(service.secrets).map(([setting, secret]) => secretVariable(setting, secret)),
-    ...Object.entries(service.optionalSecrets).map(([setting, secret]) => secretVariable(setting, secret, true)),
+    ...Object.entries(service.secrets).map(([setting, key]) => secretVariable(setting, values.secrets[key])),
+    ...Object.entries(service.optionalSecrets).map(([setting, key]) =>
+      secretVariable(setting, values.secrets[key], true),
+    ),
   ];
 }
 
@@ -202,11 +225,8 @@ const portSettings: Readonly<Record<PortName, string>> = {
   admin: 'ADMIN_PORT',
 };
 
-/**
- * Restarts a process only if it does not answer at all: a restart does not help a process that
- * waits for a database.
- */
-function probes(transport: Transport): Pick<IContainer, 'startupProbe' | 'livenessProbe' | 'readinessProbe'> {
+/** Restarted only when it does not answer at all: one that waits for a database gets no better by a restart. */
+export function probes(transport: Transport): Pick<IContainer, 'startupProbe' | 'livenessProbe' | 'readinessProbe'> {
   const ask = (path: string): IProbe => ({
     httpGet: { path, port: 'admin', scheme: transport === 'tls' ? 'HTTPS' : 'HTTP' },
     timeoutSeconds: 5,
@@ -228,11 +248,11 @@ function mountsOf(service: Service, transport: Transport): IVolumeMount[] {
   ];
 }
 
-function volumesOf(service: Service, transport: Transport): IVolume[] {
+function volumesOf(service: Service, values: Values, transport: Transport): IVolume[] {
   return [
     { name: 'tmp', emptyDir: { sizeLimit: '64Mi' } },
     ...(service.name === 'pool-broker' ? [{ name: 'config', configMap: { name: 'gateway-config' } }] : []),
-    ...(service.backends.length > 0 ? [backendAuthorities] : []),
+    ...(service.backends.length > 0 ? [backendAuthorities(values)] : []),
     ...(transport === 'tls' ? [certificatesOf(service.name)] : []),
   ];
 }
@@ -243,7 +263,7 @@ function waitForMigration(values: Values): IContainer {
     name: 'wait-for-migration',
     ...ownImage(values),
     args: ['gatewayctl', 'migrate', '--wait'],
-    env: [commandHeap, secretVariable('DATABASE_URL', 'gateway-database')],
+    env: commandVariables(values),
     resources: commandResources,
     ...hardenedContainer,
     volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }, backendAuthoritiesMount],

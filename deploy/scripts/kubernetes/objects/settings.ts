@@ -11,8 +11,12 @@ export function settings(values: Values): readonly IConfigMap[] {
   return [
     configMap('gateway-settings', 'model-gateway', values.settings),
     ...services.map(({ name, key }) => configMap(`${name}-settings`, name, values.services[key].settings)),
-    configMap('gateway-config', 'pool-broker', { 'gateway.yaml': values.gatewayYaml }),
+    gatewayConfig('pool-broker', values),
   ];
+}
+
+export function gatewayConfig(service: string, { gatewayYaml }: Values): IConfigMap {
+  return configMap('gateway-config', service, { 'gateway.yaml': gatewayYaml });
 }
 
 export function configMap(name: string, service: string, data: Record<string, string>): IConfigMap {

@@ -39,16 +39,29 @@ export function workload(service: Service, values: Values, choices: WorkloadChoi
       serviceName: service.name,
       podManagementPolicy: 'Parallel',
       updateStrategy: { type: 'RollingUpdate' },
-      // A claim may contain usage that no ledger has confirmed: only a person deletes it.
-      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
-      volumeClaimTemplates: [
-        {
-          apiVersion: 'v1',
-          kind: 'PersistentVolumeClaim',
-          metadata: { name: 'data', labels: labelsOf(service.name) },
-          spec: values.services.edgeRouter.volumeClaim,
-        },
-      ],
+      // A claim may hold usage that no ledger has confirmed.
+      ...keptClaim(service.name, values.services.edgeRouter.volumeClaim, values),
     },
   };
 }
+
+/** A claim for each replica, at /data. Only a person deletes it. */
+export function keptClaim(
+  name: string,
+  volumeClaim: Readonly<Record<string, unknown>>,
+  { storageClassName }: Values,
+): Pick<IStatefulSetSpec, 'persistentVolumeClaimRetentionPolicy' | 'volumeClaimTemplates'> {
+  return {
+    persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
+    volumeClaimTemplates: [
+      {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: 'data', labels: labelsOf(name) },
+        spec: { ...volumeClaim, ...(storageClassName !== '' && { storageClassName }) },
+      },
+    ],
+  };
+}
+
+type IStatefulSetSpec = NonNullable<IStatefulSet['spec']>;
