@@ -3,6 +3,7 @@ import { glob } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { isMap } from './__fixtures__/helm-syntax.ts';
 import { renderChart } from './__fixtures__/helm-templates.ts';
 import { podsIn } from './__fixtures__/pods.ts';
 import { type Rendered, renderedIn, renderFile, renderFolder, toRendered } from './__fixtures__/rendered.ts';
@@ -56,6 +57,13 @@ describe('the Helm chart', () => {
   it('is, in its small form, what the small overlay is', async () => {
     const overlay = await renderFolder('overlays/small');
     expect(byName(render(valuesSchema.parse({ form: 'small' })))).toEqual(byName(overlay));
+  });
+
+  it('is, with the values for trials, the development overlay without its backends', async () => {
+    const values = valuesSchema.parse(parse(fileText('ci/development-values.yaml')));
+    const backends = new Set((await renderFile('overlays/development/backends.yaml')).map(nameOf));
+    const overlay = (await renderFolder('overlays/development')).filter((object) => !backends.has(nameOf(object)));
+    expect(asPatched(render(values))).toEqual(asPatched(overlay));
   });
 
   it('has the autoscalers of the cluster that serves the number of open streams', async () => {
@@ -239,6 +247,19 @@ function byName(objects: readonly Rendered[]): Readonly<Record<string, unknown>>
   });
   expect(new Set(entries.map(([key]) => key)).size).toBe(entries.length);
   return Object.fromEntries(entries);
+}
+
+function nameOf({ kind, name }: Rendered): string {
+  return `${kind}/${name}`;
+}
+
+/** As patches leave it: members and lists are in another order, and one replica may be left out. */
+function asPatched(objects: readonly Rendered[]): unknown {
+  return JSON.parse(JSON.stringify(byName(objects)), (key, value) => {
+    if (Array.isArray(value)) return value.map((item) => JSON.stringify(item)).toSorted();
+    if (isMap(value)) return Object.fromEntries(Object.entries(value).toSorted());
+    return key === 'replicas' && value === 1 ? undefined : value;
+  });
 }
 
 function pathsOf(value: unknown, path: string): readonly string[] {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
-import type { Files } from './kustomize.ts';
-import { defaultValues, valuesJsonSchema } from './values.ts';
+import { type Files, simulatedProviders } from './kustomize.ts';
+import { simulatorSetting } from './objects/development.ts';
+import { defaultValues, type Values, valuesJsonSchema, type valuesSchema } from './values.ts';
 import { documentText, withHeader, yamlOf } from './yaml-text.ts';
 
 /** The Helm chart without its templates: its version, and the values that an operator chooses. */
@@ -8,8 +9,25 @@ export function chartFiles(): Files {
   return new Map([
     ['chart/Chart.yaml', withHeader(yamlOf([chart]))],
     ['chart/values.yaml', withHeader(documentText(defaultValues, descriptionAt))],
+    ['chart/ci/development-values.yaml', withHeader(yamlOf([developmentValues()]))],
     ['chart/values.schema.json', `${JSON.stringify(valuesJsonSchema, null, 2)}\n`],
   ]);
+}
+
+/** The choices of the development overlay, for trials of the chart beside the backends of that overlay. */
+function developmentValues(): z.input<typeof valuesSchema> {
+  const one = { replicas: 1 };
+  const keys = Object.keys(defaultValues.services) as (keyof Values['services'])[];
+  return {
+    transport: 'mesh',
+    settings: { ...defaultValues.settings, ALLOW_DEVELOPMENT_SECRETS: 'true' },
+    gatewayYaml: simulatedProviders(),
+    autoscaling: { enabled: false },
+    services: {
+      ...Object.fromEntries(keys.map((key) => [key, one])),
+      poolBroker: { ...one, settings: simulatorSetting },
+    },
+  };
 }
 
 const chart = {

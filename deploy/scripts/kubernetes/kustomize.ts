@@ -122,7 +122,7 @@ function kustomization({ resources, patches, ...members }: Kustomization): objec
   };
 }
 
-/** The same gateway.yaml as in docker-compose.yml. */
-function simulatedProviders(): string {
+/** The same gateway.yaml as that of docker-compose.yml. */
+export function simulatedProviders(): string {
   return readFileSync(join(import.meta.dirname, '../../docker/gateway.yaml'), 'utf8').replace(/^#.*\n/gm, '');
 }

@@ -2,9 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Container, type Pods, podsIn, selectorOf, selects } from './__fixtures__/pods.ts';
 import { type Rendered, renderFolder } from './__fixtures__/rendered.ts';
-import { migrationJob } from './objects/migration.ts';
 import { portNumbers, services } from './services.ts';
-import { defaultValues, valuesSchema } from './values.ts';
 
 const [production, development, small] = ['overlays/production', 'overlays/development', 'overlays/small'];
 const mebibytes = (text = '') => Number(/^(\d+)Mi$/.exec(text)?.[1]);
@@ -236,66 +234,6 @@ describe('the production overlay', () => {
         uris: [`spiffe://model-gateway/${service}`],
       });
     }
-  });
-});
-
-describe('the migration', () => {
-  it('is another Job for each version, which deployers may replace and nothing waits for in vain', async () => {
-    const [job] = (await renderFolder(production)).filter(({ kind }) => kind === 'Job');
-    expect(job?.name).toBe(`migrate-${defaultValues.image.tag.replaceAll('.', '-')}`);
-    expect(job?.document.spec).toMatchObject({ ttlSecondsAfterFinished: 86_400 });
-    // Before the sync it would wait for Secrets that come with it.
-    expect(job?.document.metadata).toMatchObject({
-      annotations: {
-        'argocd.argoproj.io/hook': 'Sync',
-        'argocd.argoproj.io/hook-delete-policy': 'BeforeHookCreation',
-        'kustomize.toolkit.fluxcd.io/force': 'Enabled',
-      },
-    });
-  });
-
-  it.each([
-    ['0.1.0', 'migrate-0-1-0'],
-    ['2.0.0-RC.1_b', 'migrate-2-0-0-rc-1-b'],
-    [`1.${'0'.repeat(47)}..-`, `migrate-1-${'0'.repeat(47)}`],
-    ['9'.repeat(128), `migrate-${'9'.repeat(50)}`],
-  ])('of %s is %s', (tag, name) => {
-    expect(migrationJob(valuesSchema.parse({ image: { tag } })).metadata?.name).toBe(name);
-  });
-});
-
-describe('the small overlay', () => {
-  it('is one pod that nothing else is needed for', async () => {
-    const objects = await renderFolder(small);
-    expect(objects.map(({ kind, name }) => `${kind}/${name}`).toSorted()).toEqual([
-      'ConfigMap/gateway-config',
-      'ConfigMap/gateway-settings',
-      'NetworkPolicy/gateway',
-      'PodDisruptionBudget/gateway',
-      'Service/admin',
-      'Service/gateway',
-      'StatefulSet/gateway',
-    ]);
-    const [gateway] = podsIn(objects);
-    expect(gateway?.spec.initContainers).toEqual([]);
-    const [container] = gateway?.spec.containers ?? [];
-    expect(container?.args).toEqual(['all-in-one']);
-    expect(container?.env.map(({ name }) => name)).not.toEqual(expect.arrayContaining(['DATABASE_URL']));
-    expect(container?.resources.requests).toEqual({ cpu: '250m', memory: '1600Mi' });
-    const [set] = objects.filter(({ kind }) => kind === 'StatefulSet');
-    // Two would count limits separately.
-    expect(set?.document.spec).toMatchObject({ replicas: 1 });
-  });
-
-  it('opens its public port to all, and its admin port to operators and Prometheus', async () => {
-    const [policy] = (await renderFolder(small)).filter(({ kind }) => kind === 'NetworkPolicy');
-    const { ingress, egress } = Object(policy?.document.spec);
-    expect(ingress.map(({ ports }: { ports: object }) => ports)).toEqual(
-      [8080, 9090, 9090].map((port) => [{ protocol: 'TCP', port }]),
-    );
-    expect(ingress[0].from).toEqual([]);
-    expect(JSON.stringify(ingress.slice(1))).toMatch(/model-gateway\/operator.*prometheus/);
-    expect(JSON.stringify(egress)).toContain('"except":["169.254.0.0/16"]');
   });
 });
 
