@@ -189,7 +189,7 @@ describe('a rendered template', () => {
     ],
     ['{{ define "x" }}{{ .a }}\n-{{ end }}b:\n  {{- include "x" (dict "a" "c") | nindent 2 }}', 'b:\n  c\n  -'],
     ['{{ toJson (merge (dict "z" "x") .Values.map (dict "w" "v")) }}', '{"w":"v","z":"x"}'],
-    ['{{ "2.0_A-b" | replace "." "-" | lower | trunc 6 | trimSuffix "-" }}', '2-0_a'],
+    ['{{ regexReplaceAll "[._]+" "2.._A.b" "-" | lower | trunc 4 | trimSuffix "-" }}', '2-a'],
     ['a:\n  {{- toYaml .Values.map | nindent 2 }}', 'a:\n  z: y'],
   ])('%j is %j', (text, expected) => {
     expect(render(text)).toBe(expected);

@@ -27,7 +27,8 @@ const functions: Readonly<Record<string, (...args: readonly unknown[]) => unknow
   nindent: (columns, text) => `\n${stringOf(text).replaceAll(/^/gm, ' '.repeat(integerOf(columns)))}`,
   not: (value) => !isTrue(value),
   quote: (value) => JSON.stringify(textOf(value)),
-  replace: (from, to, text) => stringOf(text).replaceAll(stringOf(from), stringOf(to)),
+  regexReplaceAll: (pattern, text, replacement) =>
+    stringOf(text).replaceAll(new RegExp(stringOf(pattern), 'g'), stringOf(replacement)),
   toJson: (value) => JSON.stringify(value),
   toYaml: (value) => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd(),
   trimSuffix: (suffix, text) => {
