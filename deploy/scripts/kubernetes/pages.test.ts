@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { schemaProblems } from './__fixtures__/strict-schemas.ts';
+import { valuesSchema } from './values.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const members = z.record(z.string(), z.unknown());
@@ -20,10 +21,12 @@ const documents = (await readPages(root))
 const objects = documents.filter(({ document }) => 'apiVersion' in document);
 const parts = documents.filter(({ document }) => 'volumeMounts' in document || Array.isArray(document.env));
 const kustomizations = documents.filter(({ block }) => isKustomization(block));
+const chartValues = documents.filter(({ block }) => /^# (my-values\.yaml|values of the chart)\n/.test(block.text));
 
 describe('the YAML of pages', () => {
   it('is found', () => {
-    expect([objects.length, parts.length, kustomizations.length].every((count) => count > 0)).toBe(true);
+    const kinds = [objects, parts, kustomizations, chartValues];
+    expect(kinds.every(({ length }) => length > 0)).toBe(true);
   });
 
   it.each(objects)('is an object that a cluster accepts: $place', ({ document }) => {
@@ -33,6 +36,10 @@ describe('the YAML of pages', () => {
   it.each(parts)('is a part of a container: $place', ({ document }) => {
     const pod = { apiVersion: 'v1', kind: 'Pod', spec: { containers: [{ name: 'limiter', ...document }] } };
     expect(schemaProblems(pod)).toEqual([]);
+  });
+
+  it.each(chartValues)('are values that the chart takes: $place', ({ document }) => {
+    expect(() => valuesSchema.parse(document)).not.toThrow();
   });
 
   it.each(kustomizations)('is a kustomization of folders that are there: $place', ({ document }) => {
