@@ -33,7 +33,8 @@ function developmentValues(): z.input<typeof valuesSchema> {
 const chart = {
   apiVersion: 'v2',
   name: 'model-gateway',
-  description: 'An HTTP gateway in front of hosted language models, with independently scaled services.',
+  description:
+    'An HTTP gateway in front of hosted language models: in one pod, or each of its services scaled by itself.',
   type: 'application',
   version: defaultValues.image.tag,
   appVersion: defaultValues.image.tag,
