@@ -238,7 +238,7 @@ const otherValues = {
   },
 };
 
-/** How the Job is run by whom (its annotations), and the namespace that an overlay puts in, are no difference. */
+/** Ignores the annotations of the migration Job, and the namespace that an overlay adds. */
 function byName(objects: readonly Rendered[]): Readonly<Record<string, unknown>> {
   const entries = objects.map(({ kind, name, document }) => {
     const { annotations, namespace: _, ...metadata } = Object(document.metadata);

@@ -14,7 +14,7 @@ export function chartFiles(): Files {
   ]);
 }
 
-/** The choices of the development overlay, for trials of the chart beside the backends of that overlay. */
+/** The values of the development overlay, to try the chart beside the backends of that overlay. */
 function developmentValues(): z.input<typeof valuesSchema> {
   const one = { replicas: 1 };
   const keys = Object.keys(defaultValues.services) as (keyof Values['services'])[];

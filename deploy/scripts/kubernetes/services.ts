@@ -26,11 +26,14 @@ export interface Service {
   /** Settings with the addresses of its peers. */
   readonly peers: Readonly<Record<string, Peer>>;
   readonly backends: readonly Backend[];
-  /** Secrets of its own, besides the addresses of its backends: setting and Secret, whose key is the setting's name. */
+  /** Its own secrets, besides the addresses of its backends, by setting. */
   readonly secrets: Readonly<Record<string, SecretKey>>;
-  /** Those that it also does without. */
+  /** Optional ones. */
   readonly optionalSecrets: Readonly<Record<string, SecretKey>>;
-  /** Whether it opens connections to the internet: to providers, to their token endpoints, or to one that operators sign in with. */
+  /**
+   * Whether it opens connections to the internet: to providers, to their token endpoints, or to an
+   * OpenID Connect provider.
+   */
   readonly reachesProviders: boolean;
   /**
    * Whether it carries streams: then a drain waits for the longest stream, otherwise for short

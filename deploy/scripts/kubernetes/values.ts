@@ -49,7 +49,7 @@ const operatorPods = {
 const volumeClaim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Gi' } } };
 
 export const valuesSchema = z.strictObject({
-  /** What Helm gives to a chart that is part of another one. */
+  /** Values that Helm passes to a chart that is part of another one. */
   global: anything.optional(),
   image: z
     .strictObject({
@@ -62,7 +62,7 @@ export const valuesSchema = z.strictObject({
     .enum(['full', 'small'])
     .default('full')
     .describe(
-      '`full`: each service by itself, with Redis, NATS and Postgres. `small`: all of them in one pod, with their data on one claim.',
+      '`full`: each service has its own pods, with Redis, NATS and Postgres. `small`: one pod runs all services, with their data on one volume claim.',
     ),
   imagePullSecrets: z
     .array(z.strictObject({ name: z.string() }))
@@ -72,7 +72,7 @@ export const valuesSchema = z.strictObject({
     .enum(['tls', 'mesh'])
     .default('tls')
     .describe(
-      '`tls`: the services use the certificates of <service>-tls. `mesh`: a mesh encrypts and proves who calls. The small form has no calls to encrypt.',
+      '`tls`: services use the certificates in <service>-tls. `mesh`: a service mesh encrypts and authenticates calls. The small form has no calls to encrypt.',
     ),
   maxStreamSeconds: z
     .int()
@@ -102,7 +102,7 @@ export const valuesSchema = z.strictObject({
       ),
     })
     .prefault({})
-    .describe('Names of Secrets, which the chart does not create. Each comment names the keys of a Secret.'),
+    .describe('Names of existing Secrets: the chart creates none. Each comment names the keys of a Secret.'),
   pods: z
     .strictObject({
       annotations: annotations.default({}),
@@ -118,7 +118,7 @@ export const valuesSchema = z.strictObject({
         .describe('Further variables of every container. If the pod sets the same variable, its own value applies.'),
     })
     .prefault({})
-    .describe('For all pods, that of the migration too.'),
+    .describe('Applies to all pods, including the migration.'),
   publicService: z
     .strictObject({
       type: z.enum(['ClusterIP', 'LoadBalancer', 'NodePort']).default('ClusterIP'),
@@ -132,29 +132,29 @@ export const valuesSchema = z.strictObject({
     .describe('The storage class of all claims. Empty: the one in `volumeClaim`, or the default of the cluster.'),
   small: z
     .strictObject({
-      heapMiB: count(256, 'Of the process, and of each thread that translates large requests.', 64),
-      bodyMemoryMiB: count(128, 'BODY_MEMORY_MAX_MIB: request bodies in memory.', 84),
+      heapMiB: count(256, 'The heap of the process, and of each thread that translates large requests.', 64),
+      bodyMemoryMiB: count(128, 'BODY_MEMORY_MAX_MIB: memory for request bodies.', 84),
       cpuRequest: quantity('250m'),
       cpuLimit: quantity('2'),
       drainSeconds: count(
         60,
         'How long streams may take to end when the pod stops. The gateway accepts no requests meanwhile.',
       ),
-      volumeClaim: anything.default(volumeClaim).describe('Of the database.'),
+      volumeClaim: anything.default(volumeClaim).describe('The volume claim of the database.'),
     })
     .prefault({})
     .describe('The pod of the small form.'),
   autoscaling: z
     .strictObject({
-      enabled: z.boolean().default(true).describe('Without it each service has its `replicas`.'),
+      enabled: z.boolean().default(true).describe('If disabled, each service has its `replicas`.'),
       metric: z
         .enum(['cpu', 'openStreams'])
         .default('cpu')
         .describe(
           '`openStreams`: edges also scale by gateway_open_streams, which an adapter of the metrics API must serve.',
         ),
-      streamsPerEdge: count(200, 'With `openStreams`: open streams that one edge has on average.'),
-      cpu: quantity('600m').describe('What a replica uses on average. A process of Node uses one core.'),
+      streamsPerEdge: count(200, 'With `openStreams`: target number of open streams per edge.'),
+      cpu: quantity('600m').describe('Target CPU utilization of a replica. A Node.js process uses one core.'),
     })
     .prefault({}),
   certManager: z
@@ -165,7 +165,7 @@ export const valuesSchema = z.strictObject({
     ),
   networkPolicies: z
     .strictObject({
-      clients: z.array(anything).default([]).describe('Who reaches the public port. []: all.'),
+      clients: z.array(anything).default([]).describe('Who may connect to the public port. []: everyone.'),
       prometheus: peers.default([prometheusPods]),
       limiterClients: peers.default([limiterClientPods]).describe('Services of other teams that may call the limiter.'),
       operators: peers
@@ -208,7 +208,7 @@ export const valuesSchema = z.strictObject({
     })
     .prefault({})
     .describe(
-      'The console and the API of operators. Its host goes into ADMIN_ALLOWED_HOSTS of services.admin.settings (small form: of settings), and the controller into networkPolicies.operators.',
+      'The console and the admin API. Add its host to ADMIN_ALLOWED_HOSTS in services.admin.settings (small form: in settings), and the controller to networkPolicies.operators.',
     ),
   gatewayApi: z
     .strictObject({
@@ -230,8 +230,8 @@ export const valuesSchema = z.strictObject({
       edgeRouter: z
         .strictObject({
           ...sizes({ replicas: 3, maxReplicas: 20, heapMiB: 512, cpu: '500m' }),
-          bodyMemoryMiB: count(512, 'BODY_MEMORY_MAX_MIB: request bodies that one edge holds.', 64),
-          volumeClaim: anything.default(volumeClaim).describe('Of the outbox.'),
+          bodyMemoryMiB: count(512, 'BODY_MEMORY_MAX_MIB: memory for request bodies per edge.', 64),
+          volumeClaim: anything.default(volumeClaim).describe('The volume claim of the outbox.'),
         })
         .prefault({}),
       limiter: service({ replicas: 2, maxReplicas: 10, heapMiB: 256, cpu: '250m' }),

@@ -209,7 +209,7 @@ describe('acquiring an account', () => {
     const refused = { result: AttemptResult.UNAUTHORIZED };
     const { tried, end } = await request({}, [limited(), refused, limited(), refused, limited(), limited(1_000)]);
     expect(tried.toSorted()).toEqual(names.map((name) => `responses/${name}`));
-    const retryAt = end.case === 'unavailable' ? end.value.retryAt : undefined;
+    const retryAt = end.case === 'exhausted' ? end.value.retryAt : undefined;
     expect(retryAt && timestampMs(retryAt)).toBe(startMs + 1_000);
   });
 

@@ -216,7 +216,7 @@ function serviceOf(name: string, portName: string, port: number): IService {
   };
 }
 
-/** For trying things out and for nothing else: everybody knows them. */
+/** For trials only: these values are public. */
 function secrets(values: Values): readonly ISecret[] {
   const addresses: Readonly<Record<Backend, string>> = {
     postgres: 'postgres://gateway@postgres:5432/gateway',

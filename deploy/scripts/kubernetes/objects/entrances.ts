@@ -20,7 +20,7 @@ export function adminIngress(values: Values): IIngress {
   return ingressTo(form === 'small' ? smallName : 'admin', { name: 'admin', port: { name: 'admin' } }, entrance);
 }
 
-/** Whose pods serve clients. */
+/** The workload whose pods serve clients. */
 function publicPods({ form }: Values): string {
   return form === 'small' ? smallName : 'edge-router';
 }
@@ -49,7 +49,10 @@ function ingressTo(
   };
 }
 
-/** A Gateway's own default ends requests after some seconds: 0s takes that away. The edge has limits of its own. */
+/**
+ * A Gateway's default timeout ends requests after some seconds: 0s disables it. The edge has limits
+ * of its own.
+ */
 export function httpRoute(values: Values): IHTTPRoute {
   const { host, parentRefs } = values.gatewayApi;
   return {

@@ -24,7 +24,7 @@ export function migrationJob(values: Values): IJob {
     spec: {
       // Its log can be read for a day.
       ttlSecondsAfterFinished: 86_400,
-      // Postgres may be away for a while. A migration has no deadline: it takes as long as it takes.
+      // Postgres may be away for a while. A migration has no deadline.
       backoffLimit: 10,
       template: {
         metadata: podMetadata('migrate', values),
@@ -49,15 +49,19 @@ export function migrationJob(values: Values): IJob {
   };
 }
 
-/** A Job can't be changed, so each version has its own: "migrate-0-1-0". A name has at most 63 characters. */
+/**
+ * A Job can't be changed, so each version has its own: "migrate-0-1-0". A name has at most 63
+ * characters.
+ */
 function jobName({ image: { tag } }: Values): string {
   const words = tag.replaceAll(/[._-]+/g, '-').toLowerCase();
   return `migrate-${words.slice(0, 50).replace(/-$/, '')}`;
 }
 
 /**
- * With another image under the same name, Argo CD and Flux replace the Job. In Argo CD it runs beside the rest, which waits for
- * it, and not before: the Secret that it needs may be part of the same application.
+ * Argo CD and Flux replace a Job whose image changed under the same name. In Argo CD the Job runs
+ * during the sync and not before it, because the Secret that it needs may be part of the same
+ * application. Everything else waits for the Job.
  */
 const ofDeployers = {
   'argocd.argoproj.io/hook': 'Sync',

@@ -25,7 +25,7 @@ export function networkPolicy(service: Service, values: Values): INetworkPolicy 
   ]);
 }
 
-/** What may reach the pod that has all services, and what it may reach: providers, and a collector of traces. */
+/** The allowed traffic of the pod with all services: clients, providers, and a collector of traces. */
 export function policyOfOne(name: string, values: Values): INetworkPolicy {
   const { clients, operators, prometheus, collector } = values.networkPolicies;
   return policy(
@@ -39,7 +39,7 @@ export function policyOfOne(name: string, values: Values): INetworkPolicy {
   );
 }
 
-/** Of the pod that brings the tables up to date. */
+/** The policy of the pod that migrates the tables. */
 export function migrationPolicy(values: Values): INetworkPolicy {
   return policy('migrate', [], [nameLookups, toBackend('postgres', values)]);
 }

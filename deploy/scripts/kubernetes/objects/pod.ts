@@ -21,7 +21,7 @@ export type Transport = 'tls' | 'mesh';
 const drainDelaySeconds = 10;
 /** How long calls other than streams may take to end. */
 const shortDrainSeconds = 30;
-/** What a process has left to end after its drain. */
+/** The time that a process has after its drain. */
 export const graceMarginSeconds = 30;
 
 /** The pods of a service. */
@@ -44,12 +44,15 @@ export function podTemplate(service: Service, values: Values, transport: Transpo
   };
 }
 
-/** @param name the service's, by which its pods are known. */
+/** @param name the name of the service, which labels its pods */
 export function podMetadata(name: string, { pods: { annotations } }: Values) {
   return { labels: labelsOf(name), ...(!isEmpty(annotations) && { annotations }) };
 }
 
-/** What every pod has: a numeric user, no token of the cluster, no variables named after Services. */
+/**
+ * The settings of every pod: a numeric user, no token of the cluster, no variables named after
+ * Services.
+ */
 export function hardenedPod(values: Values, user = 1_000): Omit<IPodSpec, 'containers'> {
   return {
     automountServiceAccountToken: false,
@@ -81,7 +84,7 @@ function isEmpty(map: object): boolean {
   return Object.keys(map).length === 0;
 }
 
-/** What every container has: a read-only root and no capability. */
+/** The settings of every container: a read-only root and no capability. */
 export const hardenedContainer = {
   securityContext: {
     allowPrivilegeEscalation: false,
@@ -105,7 +108,7 @@ export const commandResources = {
   limits: { cpu: '1', memory: '256Mi' },
 };
 
-/** Of commands that work with the tables. */
+/** The resources of commands that use the tables. */
 export function commandVariables({ pods, secrets }: Values): IEnvVar[] {
   const heap = { name: 'NODE_OPTIONS', value: '--max-old-space-size=128' };
   return [...pods.env, heap, secretVariable('DATABASE_URL', secrets.database)];
@@ -128,7 +131,9 @@ export function certificatesOf(name: string): IVolume {
   return { name: 'tls', secret: { secretName: `${name}-tls`, defaultMode: 0o440 } };
 }
 
-/** Certificates of the authorities that backends are checked against. None is needed for public ones. */
+/**
+ * Certificates of the authorities that backends are checked against. Public authorities need none.
+ */
 export function backendAuthorities({ secrets }: Values): IVolume {
   const secret = { secretName: secrets.backendAuthorities, defaultMode: 0o440, optional: true };
   return { name: 'backend-authorities', secret };
@@ -165,7 +170,10 @@ function container(service: Service, values: Values, transport: Transport): ICon
   };
 }
 
-/** The settings that an operator adds; those below win over them, since the pod is made for them. */
+/**
+ * Settings that an operator adds. The settings below override them, since the pod is made for
+ * those.
+ */
 function settingsOf({ name }: Service, values: Values): NonNullable<IContainer['envFrom']> {
   return [
     { configMapRef: { name: 'gateway-settings' } },
@@ -225,7 +233,10 @@ const portSettings: Readonly<Record<PortName, string>> = {
   admin: 'ADMIN_PORT',
 };
 
-/** Restarted only when it does not answer at all: one that waits for a database gets no better by a restart. */
+/**
+ * Restarts a process only if it does not answer at all: a restart does not help a process that
+ * waits for a database.
+ */
 export function probes(transport: Transport): Pick<IContainer, 'startupProbe' | 'livenessProbe' | 'readinessProbe'> {
   const ask = (path: string): IProbe => ({
     httpGet: { path, port: 'admin', scheme: transport === 'tls' ? 'HTTPS' : 'HTTP' },

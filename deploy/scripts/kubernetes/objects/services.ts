@@ -24,7 +24,7 @@ export function headlessService(service: Pick<Service, 'name' | 'ports'>, pods =
   };
 }
 
-/** What clients reach, by way of an Ingress, a Gateway or a load balancer. */
+/** The Service that clients reach, through an Ingress, a Gateway or a load balancer. */
 export function publicService(service: string, { publicService: { type, annotations } }: Values): IService {
   const metadata = metadataOf('gateway', service);
   return {

@@ -18,7 +18,7 @@ import { disruptionBudget, headlessService, publicService } from './services.ts'
 import { configMap, gatewayConfig } from './settings.ts';
 import { keptClaim } from './workload.ts';
 
-/** What the pod is known by, in metrics too: alerts know a gateway in one process as the job `gateway`. */
+/** The pod's name, in metrics too: alerts know a gateway in one process as the job `gateway`. */
 export const smallName = 'gateway';
 
 /** The whole gateway in one pod. Its data is on one claim, so there is never a second replica. */

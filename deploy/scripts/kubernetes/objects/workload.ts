@@ -39,7 +39,7 @@ export function workload(service: Service, values: Values, choices: WorkloadChoi
       serviceName: service.name,
       podManagementPolicy: 'Parallel',
       updateStrategy: { type: 'RollingUpdate' },
-      // A claim may hold usage that no ledger has confirmed.
+      // A claim may contain usage that no ledger has confirmed.
       ...keptClaim(service.name, values.services.edgeRouter.volumeClaim, values),
     },
   };

@@ -27,8 +27,9 @@ export interface Eligibility {
 
 /**
  * Why an account can't take a request. `retryAtMs`: when it can, if only limits prevent it.
- * `probeAtMs`: when the next request may find out, if something else prevents it. `lack`: what it
- * lacks of the request, whatever else prevents it.
+ * `probeAtMs`: when the next request may find out, if failures prevent it; undefined for an account
+ * that its provider refuses, which can't serve the request. `lack`: what it lacks of the request,
+ * whatever else prevents it.
  */
 export type SkipReason = {
   readonly retryAtMs?: number | undefined;
@@ -69,7 +70,8 @@ export function eligibilityOf(
     const { cooldown, limitOnly, early, lack, lackOnly } = availability;
     // After a guessed cooldown a single request probes first, and its result takes a while.
     const backAtMs = cooldown.untilMs + (cooldown.givenByProvider ? 0 : rules.limitProbeQuietMs);
-    const back = limitOnly ? { retryAtMs: backAtMs } : { probeAtMs: cooldown.untilMs };
+    const probeAtMs = isRefused(health, wanted, nowMs) ? undefined : cooldown.untilMs;
+    const back = limitOnly ? { retryAtMs: backAtMs } : { probeAtMs };
     const skipReason: SkipReason = { kind: 'cooling', cooldown, lack, ...back };
     if (isBusy || tried !== undefined) return { skipReason };
     return early === 'not_yet' ? { skipReason, lacksOnly: lackOnly } : { skipReason, early, probe: true };
@@ -77,18 +79,26 @@ export function eligibilityOf(
   if (availability.kind === 'probing') {
     const { cooldown, limitOnly, freeAtMs } = availability;
     const lack = isLack(cooldown.reason) ? cooldown.reason : undefined;
-    const back = limitOnly ? { retryAtMs: freeAtMs } : { probeAtMs: freeAtMs };
+    const probeAtMs = causeOf(cooldown) === 'refusal' ? undefined : freeAtMs;
+    const back = limitOnly ? { retryAtMs: freeAtMs } : { probeAtMs };
     const skipReason: SkipReason = { kind: 'probing', cooldown, lack, ...back };
     return { skipReason, lacksOnly: lack !== undefined && !isBusy && tried === undefined };
   }
   if (tried !== undefined) {
     const { result } = tried.report;
     // An account that was limited when it was tried is no longer cooling.
-    const back = result === 'rate_limited' ? { retryAtMs: nowMs } : { probeAtMs: nowMs };
+    const probeAtMs = result === 'unauthorized' ? undefined : nowMs;
+    const back = result === 'rate_limited' ? { retryAtMs: nowMs } : { probeAtMs };
     return { skipReason: { kind: 'tried', result, lack: isLack(result) ? result : undefined, ...back } };
   }
   if (isBusy) return { skipReason: { kind: 'busy', retryAtMs: anyTime } };
   return { probe: availability.kind === 'probe_due' };
+}
+
+function isRefused({ cooldowns }: AccountHealth, wanted: Wanted, nowMs: number): boolean {
+  return cooldowns.some(
+    (cooldown) => causeOf(cooldown) === 'refusal' && concerns(cooldown, wanted) && isRunning(cooldown, nowMs),
+  );
 }
 
 /**

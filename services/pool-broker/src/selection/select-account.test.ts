@@ -151,6 +151,11 @@ describe('having no account', () => {
     const later = view('d', { health: cooling(nowMs + 20) });
     const exhausted = { kind: 'exhausted', retryAtMs: nowMs + 9 };
     expect(select([candidate([later, disabled]), candidate([limited])])).toEqual(exhausted);
+    // Nor could an account that its provider refuses.
+    const refused = view('e', { health: cooling(nowMs + 5, { reason: 'unauthorized', givenByProvider: false }) });
+    expect(select([candidate([refused, later, limited])])).toEqual(exhausted);
+    const attempts = tried('f', 'unauthorized');
+    expect(select([candidate([view('f'), limited])], { attempts })).toEqual(exhausted);
   });
 
   it('is no exhaustion when others failed or are down, and ends with the earliest reset or probe', () => {
@@ -219,8 +224,10 @@ function cooledUntil(cooldowns: readonly Cooldown[]) {
   const mine = cooldowns.filter(({ model, untilMs }) => model !== 'other' && untilMs > nowMs);
   const [last] = mine.toSorted((one, other) => other.untilMs - one.untilMs);
   if (last === undefined) throw new Error('It does not cool.');
-  if (mine.some(({ reason }) => reason !== 'rate_limited')) return { isLimited: false, atMs: last.untilMs };
-  return { isLimited: true, atMs: last.untilMs + (last.givenByProvider ? 0 : rules.limitProbeQuietMs) };
+  const isRefused = mine.some(({ reason }) => reason === 'unauthorized');
+  const isLimited = mine.every(({ reason }) => reason === 'rate_limited');
+  const guessedMs = last.givenByProvider ? 0 : rules.limitProbeQuietMs;
+  return { isRefused, isLimited, atMs: last.untilMs + (isLimited ? guessedMs : 0) };
 }
 
 describe('any state of a pool', () => {
@@ -240,7 +247,7 @@ describe('any state of a pool', () => {
           return;
         }
         expect(free).toEqual([]);
-        const ends = views.map(({ health }) => cooledUntil(health.cooldowns));
+        const ends = views.map(({ health }) => cooledUntil(health.cooldowns)).filter(({ isRefused }) => !isRefused);
         const retryAtMs = Math.min(...ends.map(({ atMs }) => atMs));
         if (!ends.some(({ isLimited }) => isLimited)) expect(chosen).toEqual({ kind: 'unavailable' });
         else if (ends.every(({ isLimited }) => isLimited)) expect(chosen).toEqual({ kind: 'exhausted', retryAtMs });
