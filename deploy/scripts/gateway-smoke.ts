@@ -1,16 +1,16 @@
 import { parseArgs } from 'node:util';
 
-// Sends a running gateway what its clients send, and checks the answers: in each format, streamed and
-// whole, with and without a token. Then it checks the counted usage. It changes nothing, and needs only
-// Node, without any installed package.
+// Sends a running gateway what its clients send, and checks the answers: in each format, streamed
+// and whole, with and without a token. Then it checks the counted usage. It changes nothing, and
+// needs only Node, without any installed package.
 //
 //   GATEWAY_TOKEN=gw_… node deploy/scripts/gateway-smoke.ts --base-url http://127.0.0.1:8080
 //
 // --base-url   where clients reach the gateway
 // --text       the prompt. Simulated providers repeat it, and the answers must contain it
 //
-// The token must not have been used today, because the counted usage is compared with these requests.
-// Exits with status 1 if a check fails.
+// The token must not have been used today, because the counted usage is compared with these
+// requests. Exits with status 1 if a check fails.
 
 const { values } = parseArgs({
   options: { 'base-url': { type: 'string' }, text: { type: 'string', default: 'Hello from the smoke test' } },

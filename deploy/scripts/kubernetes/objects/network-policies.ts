@@ -25,7 +25,7 @@ export function networkPolicy(service: Service, values: Values): INetworkPolicy 
   ]);
 }
 
-/** The allowed traffic of the pod with all services: clients, providers, and a collector of traces. */
+/** The allowed traffic of the pod with all services: clients, providers, a collector of traces. */
 export function policyOfOne(name: string, values: Values): INetworkPolicy {
   const { clients, operators, prometheus, collector } = values.networkPolicies;
   return policy(
