@@ -34,8 +34,8 @@ export function unknowingShellBehaviour(gateway: () => Topology): void {
       const offline = await gatewayctl(['token', 'create', '--label', 'elsewhere', '--offline'], shell);
       expect(offline).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^gw_s_\w+\n$/) });
       expect(offline.stderr).toContain(`written to the embedded database ${join(folder, 'gateway.sqlite')}\n`);
-      const told = { ...shell, ...commandLineSettings(gateway()) };
-      const listed = await gatewayctl(['token', 'list', 'elsewhere'], told);
+      const informed = { ...shell, ...commandLineSettings(gateway()) };
+      const listed = await gatewayctl(['token', 'list', 'elsewhere'], informed);
       expect(listed).toEqual({ exitCode: 0, stdout: '', stderr: 'No matching tokens.\n' });
     });
   });

@@ -128,7 +128,7 @@ describe('the Helm chart', () => {
     expect(gateway?.document.metadata).toMatchObject({ annotations: publicService.annotations });
   });
 
-  it.each(['full', 'small'])('refers to no Secret but those that it is told: %s', (form) => {
+  it.each(['full', 'small'])('refers only to the Secrets that its values name: %s', (form) => {
     const names = Object.keys(defaultValues.secrets).map((name) => [name, `ours-${name.toLowerCase()}`]);
     const values = valuesSchema.parse({ form, transport: 'mesh', secrets: Object.fromEntries(names) });
     const found = JSON.stringify(podsIn(render(values))).matchAll(

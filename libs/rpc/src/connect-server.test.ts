@@ -33,7 +33,7 @@ describe('a server of the Connect protocol', () => {
     expect(faults).toEqual([]);
   });
 
-  it('logs a fault of ours with its method, and shows nothing of it', async () => {
+  it('logs an internal error with its method, and shows nothing of it', async () => {
     const fault = new TypeError('undefined is not a token');
     const { client, faults } = aServer({
       issue: () => Promise.reject(fault),

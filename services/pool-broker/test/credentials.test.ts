@@ -152,7 +152,7 @@ describe.each(waysToShare)('brokers that share credentials in %s', (kind) => {
     expect(simulator.requests({ path: '/oauth/token' })).toHaveLength(1);
   });
 
-  it('begin anew with another refresh token in the configuration, beside those that still have the old one', async () => {
+  it('are replaced by another refresh token in the configuration, while other replicas still have the old one', async () => {
     const simulator = await simulatorOf();
     const places = { database: await databaseOfTest(kind) };
     const [old, next] = [simulator.oauth.grant('old'), simulator.oauth.grant('new')];

@@ -40,7 +40,7 @@ describe('when a pool will be used up', () => {
     expect(hoursUntil([account(fiveHours(0.5, 2))])).toBeCloseTo(2);
   });
 
-  it('is never when windows begin anew faster than they are used', () => {
+  it('is never when windows reset faster than they are used', () => {
     expect(hoursUntil([account(fiveHours(0.5, 3))])).toBe('never');
     expect(hoursUntil([account(fiveHours(0, 3))])).toBe('never');
   });
@@ -51,7 +51,7 @@ describe('when a pool will be used up', () => {
     expect(hoursUntil([account(fiveHours(0.8, 2)), account(fiveHours(0.8, 2))])).toBeCloseTo(0.5);
   });
 
-  it('counts on windows that begin anew on the way', () => {
+  it('counts on windows that reset on the way', () => {
     // After a quarter of an hour a whole window is added.
     const fresh = account(fiveHours(1, 4.75));
     const worn = account(fiveHours(0.8, 2));
