@@ -34,7 +34,7 @@ export function welcomeText({ services, token, signInWith, simulatorUrl, certifi
     '',
     '  Try it:',
     '',
-    firstCurl(baseUrl, token),
+    firstCurl(baseUrl, token, simulatorUrl === undefined ? undefined : 'gateway/sterk'),
     '',
     ...nextLines(admin, signInWith, certificates),
     '',

@@ -1,7 +1,10 @@
-/** A one-line command for any shell that streams an answer. */
-export function firstCurl(baseUrl: string, tokenText = '<token>'): string {
+/**
+ * A one-line command for any shell that streams an answer. @param model a class or a model id;
+ * undefined if the gateway knows none yet
+ */
+export function firstCurl(baseUrl: string, tokenText = '<token>', model = '<model>'): string {
   const messages = [{ role: 'user', content: 'Hello there' }];
-  const body = JSON.stringify({ model: 'gateway/sterk', stream: true, messages });
+  const body = JSON.stringify({ model, stream: true, messages });
   const headers = `-H 'Authorization: Bearer ${tokenText}' -H 'Content-Type: application/json'`;
   return `curl -N ${baseUrl}/v1/chat/completions ${headers} -d '${body}'`;
 }
@@ -20,11 +23,25 @@ export function nextStepLines(settings: Readonly<Record<string, string>>): reado
   ];
 }
 
-/** Says that providers are simulated, and how to set up real ones. Empty with real providers. */
-export function providerLines(simulatorUrl: string | undefined): readonly string[] {
-  if (simulatorUrl === undefined) return [];
-  return [
-    `  Providers               simulated, at ${simulatorUrl}`,
-    '                          for real providers, set OPENAI_API_KEY and/or ANTHROPIC_API_KEY, or GATEWAY_CONFIG',
-  ];
+/** A pool with accounts. */
+export interface WelcomePool {
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly accounts: number;
 }
+
+/** Names the providers, or says that they are simulated, and how to set up real ones. */
+export function providerLines(simulatorUrl: string | undefined, pools: readonly WelcomePool[] = []): readonly string[] {
+  if (simulatorUrl !== undefined) {
+    return [
+      `  Providers               simulated, at ${simulatorUrl}`,
+      `${margin}for real providers, set OPENAI_API_KEY and/or ANTHROPIC_API_KEY, or GATEWAY_CONFIG`,
+    ];
+  }
+  return pools.map(({ name, baseUrl, accounts }, index) => {
+    const counted = accounts === 1 ? '1 account' : `${accounts} accounts`;
+    return `${index === 0 ? '  Providers               ' : margin}${name}: ${baseUrl}, ${counted}`;
+  });
+}
+
+const margin = ' '.repeat(26);

@@ -20,6 +20,7 @@ import { createPoolBrokerService } from '@gateway/pool-broker/service';
 import { MemoryPoolStore } from '@gateway/pool-broker/store/memory-pool-store';
 import { IdentityService } from '@gateway/proto/identity/v1/identity_service_pb.js';
 import { LimiterService } from '@gateway/proto/limiter/v1/limiter_service_pb.js';
+import { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import { UsageIngestService, UsageQueryService } from '@gateway/proto/usage/v1/usage_service_pb.js';
 import { directClientOf, type ServiceRoute, serviceRoute } from '@gateway/rpc';
 import { systemClock } from '@gateway/time';
@@ -82,7 +83,9 @@ export async function composeGateway(env: Environment, config: AllInOneConfig, r
     edge,
     /** Set when no account is configured and the providers are simulated. */
     simulatorUrl,
+    gateway,
     identity: directClientOf(identity.routes, IdentityService),
+    broker: directClientOf(broker.routes, PoolBrokerService),
     admin,
     /** Why requests can't be taken now; undefined when they can. */
     notReady,

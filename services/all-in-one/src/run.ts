@@ -16,7 +16,7 @@ import { composeGateway } from './compose.ts';
 import { readAllInOneConfig } from './config.ts';
 import { DataFolder } from './data-folder.ts';
 import { checkIdentityKeys, readDatabaseUrl } from './gateway-database.ts';
-import { firstToken, welcomeText } from './welcome.ts';
+import { firstToken, knownToBroker, welcomeText } from './welcome.ts';
 
 /**
  * Runs the whole gateway until SIGTERM or SIGINT. If the start fails, it prints one message that
@@ -73,7 +73,7 @@ async function serveUntilStopped(env: Environment): Promise<void> {
   // Not the database: without it the start fails anyway.
   warnOfUnreachableBackends(env, ['REDIS_URL', 'NATS_URL'], runtime.logger);
   const gateway = stack.use(await composeGateway(env, config, runtime));
-  const { identity, edge, simulatorUrl, notReady } = gateway;
+  const { identity, edge, broker, simulatorUrl, notReady } = gateway;
   const { adminApp } = gateway.admin;
   const admin = stack.use(await listenAdmin({ ...runtime, ...config, adminApp, notReady }));
   using stop = new StopSignal();
@@ -88,6 +88,7 @@ async function serveUntilStopped(env: Environment): Promise<void> {
       token: isDatabaseShared ? undefined : await firstToken(identity, data, simulatorUrl !== undefined),
       signInWith: signInText(env, isDatabaseShared),
       simulatorUrl,
+      ...(await knownToBroker(broker, gateway.gateway)),
       settings: settingsForCommands(env, adminUrl),
     }),
   );

@@ -1,5 +1,7 @@
-import { firstCurl, nextStepLines, providerLines } from '@gateway/presentation';
+import type { GatewayConfig } from '@gateway/config';
+import { firstCurl, nextStepLines, providerLines, type WelcomePool } from '@gateway/presentation';
 import { type IdentityService, TokenKind } from '@gateway/proto/identity/v1/identity_service_pb.js';
+import type { PoolBrokerService } from '@gateway/proto/pool/v1/pool_broker_service_pb.js';
 import type { Client } from '@gateway/rpc';
 import { tokenSha256 } from '@gateway/tokens';
 import type { DataFolder } from './data-folder.ts';
@@ -13,6 +15,10 @@ export interface Welcome {
   readonly token: string | undefined;
   /** Set when no provider account is configured. */
   readonly simulatorUrl: string | undefined;
+  /** The pools that have accounts. */
+  readonly pools: readonly WelcomePool[];
+  /** A class or model that clients can use. Undefined: none is known yet. */
+  readonly model: string | undefined;
   /**
    * The settings with which gatewayctl finds this gateway from another terminal. Empty: it needs
    * none.
@@ -24,24 +30,38 @@ export interface Welcome {
  * The text that a person sees once the gateway runs: its addresses, a command to paste, and what to
  * do next.
  */
-export function welcomeText({ baseUrl, adminUrl, signInWith, token, simulatorUrl, settings }: Welcome): string {
+export function welcomeText(welcome: Welcome): string {
+  const { baseUrl, adminUrl, signInWith, token, simulatorUrl, pools, model, settings } = welcome;
   return [
     '',
     `  The gateway listens on  ${baseUrl}`,
     `  Console                 ${adminUrl}   sign in with ${signInWith}`,
-    ...providerLines(simulatorUrl),
+    ...providerLines(simulatorUrl, pools),
     token === undefined
       ? '  Issue a token           npx gatewayctl token issue --label my-first   (or in the console)'
       : `  Token                   ${token}${simulatorUrl === undefined ? '   (shown only once)' : ''}`,
     '',
     '  Try it:',
     '',
-    firstCurl(baseUrl, token),
+    firstCurl(baseUrl, token, model),
     '',
     ...nextStepLines(settings),
     '',
     '',
   ].join('\n');
+}
+
+/** What the welcome says of pools and models. */
+export async function knownToBroker(
+  broker: Client<typeof PoolBrokerService>,
+  { pools }: Pick<GatewayConfig, 'pools'>,
+): Promise<Pick<Welcome, 'pools' | 'model'>> {
+  const [{ accounts }, { models }] = await Promise.all([broker.listAccounts({}), broker.listModels({})]);
+  const counted = pools.map(({ name, baseUrl }) => ({
+    ...{ name, baseUrl },
+    accounts: accounts.filter(({ pool }) => pool === name).length,
+  }));
+  return { pools: counted.filter((pool) => pool.accounts > 0), model: models[0]?.id };
 }
 
 /**
